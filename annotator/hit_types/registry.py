@@ -1,0 +1,48 @@
+"""Finds the HIT types: every folder beside this file that holds a ``hit_type.py``."""
+
+from __future__ import annotations
+
+import importlib
+from functools import cache
+from pathlib import Path
+
+from annotator.hit_types.base import HitType
+
+ROOT = Path(__file__).parent
+
+
+@cache
+def hit_types() -> dict[str, HitType]:
+    """All HIT types by name, in the order of their names.
+
+    >>> "simulation" in hit_types()
+    True
+    """
+    found: dict[str, HitType] = {}
+    for folder in sorted(ROOT.iterdir()):
+        if not (folder / "hit_type.py").is_file():
+            continue
+        module = importlib.import_module(f"annotator.hit_types.{folder.name}.hit_type")
+        types = [
+            value
+            for value in vars(module).values()
+            if isinstance(value, type) and issubclass(value, HitType) and value.__module__ == module.__name__
+        ]
+        if len(types) != 1:
+            raise ImportError(f"{folder / 'hit_type.py'} must define exactly one HitType, found {len(types)}")
+        kind = types[0]
+        kind.folder = folder
+        if kind.name != folder.name:
+            raise ImportError(
+                f"{folder / 'hit_type.py'}: name {kind.name!r} differs from its folder {folder.name!r}"
+            )
+        found[kind.name] = kind()
+    return found
+
+
+def hit_type_get(name: str) -> HitType:
+    """The HIT type of that name; raises ``KeyError`` with the names there are."""
+    try:
+        return hit_types()[name]
+    except KeyError:
+        raise KeyError(f"no HIT type {name!r}; there are: {', '.join(hit_types())}") from None
