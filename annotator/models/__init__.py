@@ -1,0 +1,42 @@
+"""All models of the room, one file for each noun."""
+
+from annotator.models.account import Rater, User
+from annotator.models.assignment import Assignment, StageCommit
+from annotator.models.exam import Exam, ExamAnswer, ExamAttempt, ExamQuestion, Qualification
+from annotator.models.item import Item, Place
+from annotator.models.judgment import Exclusion, Judgment
+from annotator.models.material import AtomicUnit, Dataset, Explanation, FollowUp, Instance, Output, System
+from annotator.models.message import Message
+from annotator.models.participation import Consent, Participation
+from annotator.models.payment import LedgerEntry
+from annotator.models.study import Membership, Snapshot, Study
+
+__all__ = [
+    "Assignment",
+    "AtomicUnit",
+    "Consent",
+    "Dataset",
+    "Exam",
+    "ExamAnswer",
+    "ExamAttempt",
+    "ExamQuestion",
+    "Exclusion",
+    "Explanation",
+    "FollowUp",
+    "Instance",
+    "Item",
+    "Judgment",
+    "LedgerEntry",
+    "Membership",
+    "Message",
+    "Output",
+    "Participation",
+    "Place",
+    "Qualification",
+    "Rater",
+    "Snapshot",
+    "StageCommit",
+    "Study",
+    "System",
+    "User",
+]

@@ -1,0 +1,49 @@
+"""People who log in, and raters: whoever leaves judgments, a person or a simulator."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import AbstractUser
+from django.db import models
+from django.db.models import Q
+
+
+class User(AbstractUser):
+    """A log-in. Researchers are staff; everybody else is an annotator, with or without a password."""
+
+    def __str__(self) -> str:
+        return self.username
+
+
+class Rater(models.Model):
+    """Whoever leaves judgments: a person or a simulator, of the same shape on the same items.
+
+    A person has a log-in, or an outside identity if their judgments were imported. A simulator is one model
+    with one prompt and one set of parameters, named so that its judgments can be told from any other's.
+    """
+
+    class Kind(models.TextChoices):
+        HUMAN = "human", "person"
+        SIMULATOR = "simulator", "simulator"
+
+    kind = models.CharField(max_length=10, choices=Kind)
+    user = models.OneToOneField("annotator.User", models.PROTECT, null=True, blank=True, related_name="rater")
+    #: Where the name comes from: "login", a recruiter, "import:<study>", or "simulator".
+    source = models.CharField(max_length=100, default="login")
+    name = models.CharField(
+        max_length=200, help_text="Shown to the study's researchers; pseudonymised in releases."
+    )
+    #: A synthetic annotator that rehearses a study: never a person in any statistic that claims people.
+    rehearsal = models.BooleanField(default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["kind", "source", "name"], name="rater_name_unique_in_source"),
+            models.CheckConstraint(
+                name="rater_simulator_has_no_login",
+                condition=Q(kind="human") | Q(user__isnull=True),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name

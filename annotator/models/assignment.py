@@ -1,0 +1,71 @@
+"""An item in a rater's hands: the lease, the stages committed so far, the draft."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+
+
+class Assignment(models.Model):
+    """One item given to one rater; there is never a second for the same two.
+
+    ``leased`` holds a place until ``lease_until``. ``submitted`` has a judgment. ``expired`` and ``returned``
+    have given their place back; an expired one can still be submitted late while the item has a free place.
+    """
+
+    class State(models.TextChoices):
+        LEASED = "leased", "in hand"
+        SUBMITTED = "submitted", "submitted"
+        EXPIRED = "expired", "lease expired"
+        RETURNED = "returned", "given back"
+
+    participation = models.ForeignKey("Participation", models.CASCADE, related_name="assignments")
+    item = models.ForeignKey("Item", models.PROTECT, related_name="assignments")
+    rater = models.ForeignKey("Rater", models.PROTECT, related_name="assignments")
+    #: The item's instance, kept here so that "one condition per instance" is one look-up in an index.
+    instance_id_of_item = models.BigIntegerField(null=True, blank=True)
+    state = models.CharField(max_length=10, choices=State, default=State.LEASED)
+    stage = models.PositiveSmallIntegerField(
+        default=0, help_text="The stage that is open; earlier ones are committed."
+    )
+    presentation = models.JSONField(
+        default=dict, blank=True, help_text="The order or arm drawn for this rater."
+    )
+    draft = models.JSONField(default=dict, blank=True)
+    draft_version = models.PositiveIntegerField(default=0)
+    leased_at = models.DateTimeField()
+    lease_until = models.DateTimeField()
+    stage_opened_at = models.DateTimeField()
+    closed_at = models.DateTimeField(null=True, blank=True)
+    taken_back = models.PositiveSmallIntegerField(
+        default=0, help_text="How often its judgment was undone in time."
+    )
+    reason = models.TextField(blank=True, help_text="Why it was given back.")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["item", "rater"], name="assignment_never_twice")]
+        indexes = [
+            models.Index(fields=["participation", "state"], name="assignment_by_participation"),
+            models.Index(fields=["lease_until"], name="assignment_leases", condition=Q(state="leased")),
+            models.Index(fields=["rater", "instance_id_of_item"], name="assignment_by_instance"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.item} for {self.rater}"
+
+
+class StageCommit(models.Model):
+    """A stage that is answered and cannot be changed; the last stage's answer is the judgment itself."""
+
+    assignment = models.ForeignKey(Assignment, models.CASCADE, related_name="commits")
+    stage = models.PositiveSmallIntegerField()
+    response = models.JSONField()
+    seconds = models.FloatField()
+    committed_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["assignment", "stage"]
+        constraints = [models.UniqueConstraint(fields=["assignment", "stage"], name="stage_committed_once")]
+
+    def __str__(self) -> str:
+        return f"{self.assignment}, stage {self.stage}"

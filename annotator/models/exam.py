@@ -1,0 +1,113 @@
+"""Exams: versions of questions, attempts at them, and the qualifications they give."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import F, Q
+
+
+class Exam(models.Model):
+    """One version of an exam, addressed by its questions' content. Never changed once made."""
+
+    hit_type = models.CharField(max_length=60)
+    digest = models.CharField(max_length=64)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["hit_type", "digest"], name="exam_once_per_content")]
+
+    def __str__(self) -> str:
+        return f"{self.hit_type} exam {self.digest[:8]}"
+
+
+class ExamQuestion(models.Model):
+    """A question with its right response (never sent before grading) and the reason for it."""
+
+    exam = models.ForeignKey(Exam, models.CASCADE, related_name="questions")
+    key = models.CharField(max_length=100)
+    number = models.PositiveSmallIntegerField()
+    pool = models.CharField(max_length=60, blank=True)
+    payload = models.JSONField()
+    gold = models.JSONField()
+    reason = models.TextField()
+
+    class Meta:
+        ordering = ["exam", "number"]
+        constraints = [models.UniqueConstraint(fields=["exam", "key"], name="exam_question_key_unique")]
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class ExamAttempt(models.Model):
+    """One person's attempt: the questions drawn, in their order, and the score once submitted."""
+
+    participation = models.ForeignKey("Participation", models.CASCADE, related_name="exam_attempts")
+    exam = models.ForeignKey(Exam, models.PROTECT, related_name="attempts")
+    number = models.PositiveSmallIntegerField()
+    drawn = models.JSONField(help_text="Keys of the questions, in the order shown.")
+    pass_mark = models.PositiveSmallIntegerField()
+    started_at = models.DateTimeField(auto_now_add=True)
+    submitted_at = models.DateTimeField(null=True, blank=True)
+    score = models.PositiveSmallIntegerField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["participation", "number"], name="exam_attempt_number_unique"),
+            models.CheckConstraint(
+                name="exam_attempt_scored_when_submitted",
+                condition=Q(submitted_at__isnull=True, score__isnull=True)
+                | Q(submitted_at__isnull=False, score__isnull=False),
+            ),
+        ]
+
+    @property
+    def passed(self) -> bool:
+        return self.score is not None and self.score >= self.pass_mark
+
+    def __str__(self) -> str:
+        return f"{self.participation}, attempt {self.number}"
+
+
+class ExamAnswer(models.Model):
+    """What was answered to one question of an attempt, and whether it was right."""
+
+    attempt = models.ForeignKey(ExamAttempt, models.CASCADE, related_name="answers")
+    question = models.ForeignKey(ExamQuestion, models.PROTECT, related_name="answers")
+    response = models.JSONField()
+    right = models.BooleanField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["attempt", "question"], name="exam_answer_once")]
+
+    def __str__(self) -> str:
+        return f"{self.question}: {'right' if self.right else 'wrong'}"
+
+
+class Qualification(models.Model):
+    """That a rater may do a HIT type, by which exam, or granted by hand."""
+
+    rater = models.ForeignKey("Rater", models.CASCADE, related_name="qualifications")
+    hit_type = models.CharField(max_length=60)
+    exam = models.ForeignKey(Exam, models.PROTECT, null=True, blank=True, related_name="qualifications")
+    attempt = models.OneToOneField(
+        ExamAttempt, models.PROTECT, null=True, blank=True, related_name="qualification"
+    )
+    granted_by = models.ForeignKey("annotator.User", models.PROTECT, null=True, blank=True, related_name="+")
+    granted_at = models.DateTimeField(auto_now_add=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    reason = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["rater", "hit_type", "exam"], name="qualification_once", nulls_distinct=False
+            ),
+            models.CheckConstraint(
+                name="qualification_revoked_after_granted",
+                condition=Q(revoked_at__isnull=True) | Q(revoked_at__gte=F("granted_at")),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.rater}: {self.hit_type}"

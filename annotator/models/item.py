@@ -1,0 +1,82 @@
+"""Items and the places on them: what is given out, and to how many."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+
+
+class Item(models.Model):
+    """One piece of work of a study: a payload that a HIT type knows how to show and ask about."""
+
+    class Role(models.TextChoices):
+        ORDINARY = "ordinary", "ordinary"
+        GOLD = "gold", "gold (has a known answer)"
+        ATTENTION = "attention", "attention check"
+
+    study = models.ForeignKey("Study", models.CASCADE, related_name="items")
+    key = models.CharField(
+        max_length=200, help_text="The researcher's own name of the item; unique in the study."
+    )
+    payload = models.JSONField(help_text="All that some stage may show.")
+    gold = models.JSONField(
+        null=True, blank=True, help_text="The right response, never sent to an annotator."
+    )
+    role = models.CharField(max_length=10, choices=Role, default=Role.ORDINARY)
+    condition = models.CharField(max_length=100, blank=True)
+    instance = models.ForeignKey("Instance", models.PROTECT, null=True, blank=True, related_name="items")
+    explanation = models.ForeignKey(
+        "Explanation", models.PROTECT, null=True, blank=True, related_name="items"
+    )
+    follow_up = models.ForeignKey("FollowUp", models.PROTECT, null=True, blank=True, related_name="items")
+    #: Unit suffix -> explanation id, for types that show several explanations (plausibility).
+    parts = models.JSONField(default=dict, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["study", "id"]
+        constraints = [models.UniqueConstraint(fields=["study", "key"], name="item_key_unique")]
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class Place(models.Model):
+    """One of an item's k places. Free while no assignment holds it.
+
+    An item has exactly as many places as raters, and a judgment counts only with a place of its own: so no
+    item can have more than k counted raters, whatever the code does. ``position`` is the item's place in the
+    study's seeded order; every annotator walks that order from where they last were, which fills the items
+    nearest to completion first and never scans what has already been passed.
+    """
+
+    study = models.ForeignKey("Study", models.CASCADE, related_name="places")
+    item = models.ForeignKey(Item, models.CASCADE, related_name="places")
+    number = models.PositiveSmallIntegerField()
+    position = models.PositiveIntegerField()
+    assignment = models.OneToOneField(
+        "Assignment", models.SET_NULL, null=True, blank=True, related_name="place"
+    )
+    #: Was held once and given back: looked at first, wherever the annotator stands in the order.
+    freed = models.BooleanField(default=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["item", "number"], name="place_number_unique"),
+            models.CheckConstraint(name="place_number_from_one", condition=Q(number__gte=1)),
+        ]
+        indexes = [
+            models.Index(
+                fields=["study", "position", "number"],
+                name="place_open",
+                condition=Q(assignment__isnull=True),
+            ),
+            models.Index(
+                fields=["study", "position", "number"],
+                name="place_freed",
+                condition=Q(assignment__isnull=True, freed=True),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.item} #{self.number}"

@@ -1,0 +1,92 @@
+"""Judgments: what raters said; and exclusions: what is not to count, and why."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+
+
+class Judgment(models.Model):
+    """A whole response of one rater to one item. Never changed; what is not to count is an ``Exclusion``.
+
+    ``standing`` is ``counted`` where it holds one of the item's k places (or needs none: simulators, imports),
+    and ``surplus`` where it came after its lease and the item was full: kept, marked, left out of statistics.
+    """
+
+    class Standing(models.TextChoices):
+        COUNTED = "counted", "counted"
+        SURPLUS = "surplus", "surplus (late, the item was full)"
+
+    class Source(models.TextChoices):
+        WEB = "web", "in the browser"
+        IMPORT = "import", "imported"
+        SIMULATOR = "simulator", "simulator"
+        REHEARSAL = "rehearsal", "rehearsal"
+
+    study = models.ForeignKey("Study", models.CASCADE, related_name="judgments")
+    item = models.ForeignKey("Item", models.PROTECT, related_name="judgments")
+    rater = models.ForeignKey("Rater", models.PROTECT, related_name="judgments")
+    snapshot = models.ForeignKey("Snapshot", models.PROTECT, null=True, blank=True, related_name="judgments")
+    assignment = models.OneToOneField(
+        "Assignment", models.PROTECT, null=True, blank=True, related_name="judgment"
+    )
+    place = models.OneToOneField("Place", models.PROTECT, null=True, blank=True, related_name="judgment")
+    response = models.JSONField()
+    #: SHA-256 of the response as parsed: a repeated submit is the same one exactly if this is equal.
+    digest = models.CharField(max_length=64)
+    standing = models.CharField(max_length=10, choices=Standing, default=Standing.COUNTED)
+    source = models.CharField(max_length=10, choices=Source, default=Source.WEB)
+    seconds = models.FloatField(
+        null=True, blank=True, help_text="From first sight of the item to the submit."
+    )
+    #: Seconds on each stage, away time, pastes: what the browser and the server measured.
+    signals = models.JSONField(default=dict, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["item", "rater"], name="judgment_once"),
+            models.CheckConstraint(
+                name="judgment_in_browser_counts_only_with_a_place",
+                condition=~Q(source="web", standing="counted") | Q(place__isnull=False),
+            ),
+            models.CheckConstraint(
+                name="judgment_in_browser_has_snapshot",
+                condition=~Q(source="web") | Q(snapshot__isnull=False),
+            ),
+        ]
+        indexes = [models.Index(fields=["study", "rater"], name="judgment_by_rater")]
+
+    def __str__(self) -> str:
+        return f"{self.item} by {self.rater}"
+
+
+class Exclusion(models.Model):
+    """What is left out of the statistics of a study: a rater, an item or one judgment, with the reason.
+
+    Reversible: lifting it keeps the row. Every metric can be shown with and without exclusions.
+    """
+
+    study = models.ForeignKey("Study", models.CASCADE, related_name="exclusions")
+    rater = models.ForeignKey("Rater", models.CASCADE, null=True, blank=True, related_name="exclusions")
+    item = models.ForeignKey("Item", models.CASCADE, null=True, blank=True, related_name="exclusions")
+    judgment = models.ForeignKey(Judgment, models.CASCADE, null=True, blank=True, related_name="exclusions")
+    reason = models.TextField()
+    created_by = models.ForeignKey("annotator.User", models.PROTECT, null=True, blank=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    lifted_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                name="exclusion_of_exactly_one_thing",
+                condition=Q(rater__isnull=False, item__isnull=True, judgment__isnull=True)
+                | Q(rater__isnull=True, item__isnull=False, judgment__isnull=True)
+                | Q(rater__isnull=True, item__isnull=True, judgment__isnull=False),
+            ),
+            models.CheckConstraint(name="exclusion_has_reason", condition=~Q(reason="")),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.rater or self.item or self.judgment}: {self.reason}"

@@ -1,0 +1,32 @@
+"""What people tell each other about a study: flags on items, questions, answers."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+
+
+class Message(models.Model):
+    """A flag on an item, a question to the researcher, or a researcher's answer, in one thread per person."""
+
+    class Kind(models.TextChoices):
+        FLAG = "flag", "problem with an item"
+        QUESTION = "question", "question"
+        REPLY = "reply", "from the researcher"
+        DELETION = "deletion", "asks for deletion of their data"
+
+    study = models.ForeignKey("Study", models.CASCADE, related_name="messages")
+    rater = models.ForeignKey("Rater", models.CASCADE, related_name="messages")
+    item = models.ForeignKey("Item", models.SET_NULL, null=True, blank=True, related_name="messages")
+    kind = models.CharField(max_length=10, choices=Kind)
+    text = models.TextField()
+    author = models.ForeignKey("annotator.User", models.PROTECT, null=True, blank=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    settled_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["created_at"]
+        constraints = [models.CheckConstraint(name="message_not_empty", condition=~Q(text=""))]
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.text[:60]}"

@@ -1,0 +1,62 @@
+"""A person's way through one study: consent, instructions, practice, exam, tasks, completion."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+
+
+class Participation(models.Model):
+    """One rater in one study, and how far they have come."""
+
+    class State(models.TextChoices):
+        ACTIVE = "active", "active"
+        FINISHED = "finished", "finished"
+        LEFT = "left", "left the study"
+        REMOVED = "removed", "removed by the researcher"
+
+    study = models.ForeignKey("Study", models.CASCADE, related_name="participations")
+    rater = models.ForeignKey("Rater", models.CASCADE, related_name="participations")
+    state = models.CharField(max_length=10, choices=State, default=State.ACTIVE)
+    #: Where the person came from, and their name there ("prolific", participant id).
+    recruiter = models.CharField(max_length=40, blank=True)
+    recruiter_id = models.CharField(max_length=200, blank=True)
+    instructions_at = models.DateTimeField(null=True, blank=True)
+    practice_done = models.PositiveSmallIntegerField(
+        default=0, help_text="Practice questions worked through."
+    )
+    #: The position last taken in the study's order; see ``Place``.
+    cursor = models.BigIntegerField(default=-1)
+    joined_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["study", "rater"], name="participation_once"),
+            models.UniqueConstraint(
+                fields=["study", "recruiter", "recruiter_id"],
+                name="participation_once_per_recruiter_id",
+                condition=~Q(recruiter_id=""),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.rater} in {self.study}"
+
+
+class Consent(models.Model):
+    """That a person agreed to a text, and to which: the text is kept whole."""
+
+    participation = models.ForeignKey(Participation, models.CASCADE, related_name="consents")
+    text = models.TextField()
+    digest = models.CharField(max_length=64)
+    given_at = models.DateTimeField(auto_now_add=True)
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["participation", "digest"], name="consent_once_per_text")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.participation} ({self.digest[:8]})"

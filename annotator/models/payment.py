@@ -1,0 +1,29 @@
+"""The ledger: bonuses and payments. What an item earns follows from its judgment and its snapshot."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+
+
+class LedgerEntry(models.Model):
+    """Money that a person is owed beyond their items (bonus) or has been sent (payment)."""
+
+    class Kind(models.TextChoices):
+        BONUS = "bonus", "bonus"
+        PAYMENT = "payment", "payment sent"
+
+    study = models.ForeignKey("Study", models.PROTECT, related_name="ledger")
+    rater = models.ForeignKey("Rater", models.PROTECT, related_name="ledger")
+    kind = models.CharField(max_length=10, choices=Kind)
+    amount = models.DecimalField(max_digits=10, decimal_places=4)
+    reason = models.TextField()
+    created_by = models.ForeignKey("annotator.User", models.PROTECT, null=True, blank=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name_plural = "ledger entries"
+        constraints = [models.CheckConstraint(name="ledger_amount_positive", condition=Q(amount__gt=0))]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.amount} to {self.rater}"

@@ -1,0 +1,157 @@
+"""A study, who may work on it, and the frozen snapshots that its judgments point to."""
+
+from __future__ import annotations
+
+import secrets
+
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.db.models import F, Q
+
+
+def new_token() -> str:
+    return secrets.token_urlsafe(16)
+
+
+class Study(models.Model):
+    """One HIT type put to raters on a set of items, under fixed rules."""
+
+    class State(models.TextChoices):
+        DRAFT = "draft", "draft"
+        LIVE = "live", "live"
+        PAUSED = "paused", "paused"
+        CLOSED = "closed", "closed"
+
+    slug = models.SlugField(max_length=80, unique=True)
+    title = models.CharField(max_length=200, help_text="Annotators see this.")
+    hit_type = models.CharField(max_length=60)
+    state = models.CharField(max_length=10, choices=State, default=State.DRAFT, editable=False)
+    summary = models.TextField(
+        blank=True, help_text="What annotators read on the invitation: one or two sentences."
+    )
+    contact = models.CharField(
+        max_length=200, blank=True, help_text="Who runs the study, and how to reach them."
+    )
+
+    # Allocation
+    redundancy = models.PositiveSmallIntegerField(
+        default=3,
+        validators=[MinValueValidator(1), MaxValueValidator(100)],
+        help_text="Raters for each item (k).",
+    )
+    seed = models.PositiveIntegerField(default=1, help_text="Fixes the order in which items are given out.")
+    lease_minutes = models.PositiveSmallIntegerField(
+        default=30, validators=[MinValueValidator(1)], help_text="How long a place is held for an annotator."
+    )
+    max_items_per_rater = models.PositiveIntegerField(
+        null=True, blank=True, validators=[MinValueValidator(1)]
+    )
+    one_condition_per_instance = models.BooleanField(
+        default=False, help_text="Never give one person two items of the same instance."
+    )
+
+    # Qualification
+    consent_text = models.TextField(blank=True, help_text="Markdown. Empty: no consent page.")
+    instructions_text = models.TextField(
+        blank=True, help_text="Markdown in place of the HIT type's own instructions."
+    )
+    practice_required = models.BooleanField(default=True)
+    exam_required = models.BooleanField(default=True)
+    exam_questions = models.PositiveSmallIntegerField(default=11, help_text="Drawn from the exam's pool.")
+    pass_mark = models.PositiveSmallIntegerField(default=9)
+    exam_attempts = models.PositiveSmallIntegerField(default=2, validators=[MinValueValidator(1)])
+    exam_wait_minutes = models.PositiveIntegerField(default=0, help_text="Between two attempts.")
+    exam_feedback = models.BooleanField(
+        default=True, help_text="Show what was missed, and why, after the exam."
+    )
+
+    # Pay and time
+    pay_per_item = models.DecimalField(
+        max_digits=8, decimal_places=4, default=0, validators=[MinValueValidator(0)]
+    )
+    currency = models.CharField(max_length=3, default="USD")
+    minutes_per_item = models.FloatField(default=1.0, validators=[MinValueValidator(0.01)])
+    pay_floor_per_hour = models.DecimalField(
+        max_digits=8,
+        decimal_places=2,
+        default=0,
+        validators=[MinValueValidator(0)],
+        help_text="Launch is refused below it.",
+    )
+    min_seconds = models.FloatField(
+        default=5.0, validators=[MinValueValidator(0)], help_text="Faster answers are flagged."
+    )
+    undo_seconds = models.PositiveSmallIntegerField(default=10, help_text="0: answers cannot be taken back.")
+
+    # Recruitment
+    join_open = models.BooleanField(
+        default=True, help_text="Anybody with the link may join while the study is live."
+    )
+    join_token = models.CharField(max_length=64, default=new_token, unique=True, editable=False)
+    completion_code = models.CharField(max_length=64, blank=True)
+
+    snapshot = models.ForeignKey(
+        "Snapshot", models.PROTECT, null=True, blank=True, editable=False, related_name="+"
+    )
+    researchers = models.ManyToManyField("annotator.User", through="Membership", related_name="studies")
+    created_at = models.DateTimeField(auto_now_add=True)
+    launched_at = models.DateTimeField(null=True, blank=True, editable=False)
+    closed_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    class Meta:
+        verbose_name_plural = "studies"
+        ordering = ["-created_at"]
+        constraints = [
+            models.CheckConstraint(name="study_redundancy_positive", condition=Q(redundancy__gte=1)),
+            models.CheckConstraint(name="study_pay_not_negative", condition=Q(pay_per_item__gte=0)),
+            models.CheckConstraint(
+                name="study_pass_mark_in_exam", condition=Q(pass_mark__lte=F("exam_questions"))
+            ),
+            models.CheckConstraint(
+                name="study_launched_has_snapshot", condition=Q(state="draft") | Q(snapshot__isnull=False)
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class Snapshot(models.Model):
+    """Everything that a judgment was made under, frozen and addressed by its content."""
+
+    study = models.ForeignKey(Study, models.CASCADE, related_name="snapshots")
+    number = models.PositiveIntegerField()
+    digest = models.CharField(max_length=64, help_text="SHA-256 of the canonical JSON of the content.")
+    content = models.JSONField()
+    created_at = models.DateTimeField(auto_now_add=True)
+    created_by = models.ForeignKey("annotator.User", models.PROTECT, null=True, blank=True, related_name="+")
+
+    class Meta:
+        ordering = ["study", "number"]
+        constraints = [
+            models.UniqueConstraint(fields=["study", "digest"], name="snapshot_once_per_study"),
+            models.UniqueConstraint(fields=["study", "number"], name="snapshot_number_unique"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.study.slug} v{self.number} ({self.digest[:8]})"
+
+
+class Membership(models.Model):
+    """A researcher's role in a study."""
+
+    class Role(models.TextChoices):
+        OWNER = "owner", "owner"
+        EDITOR = "editor", "editor"
+        REVIEWER = "reviewer", "reviewer"
+        VIEWER = "viewer", "viewer"
+
+    study = models.ForeignKey(Study, models.CASCADE, related_name="memberships")
+    user = models.ForeignKey("annotator.User", models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=10, choices=Role, default=Role.VIEWER)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["study", "user"], name="membership_once")]
+
+    def __str__(self) -> str:
+        return f"{self.user} ({self.role})"
