@@ -1,0 +1,19 @@
+"""What a service says when it will not do what was asked."""
+
+from __future__ import annotations
+
+
+class Refused(Exception):
+    """A rule forbids it. ``kind`` names the trouble page; the message says what to do.
+
+    Kinds: not_found, paused, closed, not_qualified, lease_expired, already_done, nothing_left, removed,
+    not_now (a step was skipped), full.
+    """
+
+    def __init__(self, kind: str, message: str):
+        self.kind = kind
+        super().__init__(message)
+
+
+class Conflict(Exception):
+    """The same thing was already done differently: another answer, another version of a draft."""

@@ -1,0 +1,147 @@
+"""Where a person stands in a study, and what they have done and earned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal
+
+from django.db.models import Count, Q, Sum
+
+from annotator.canonical import text_digest
+from annotator.models import Judgment, LedgerEntry, Participation, Qualification
+from annotator.selectors.snapshot import snapshot_content
+
+Step = Literal["consent", "instructions", "practice", "exam", "tasks", "left", "removed"]
+
+
+def participation_get_for(*, user_id: int | None, slug: str) -> Participation | None:
+    """A person's own participation in a study, or None."""
+    return (
+        Participation.objects.select_related("study", "rater")
+        .filter(study__slug=slug, rater__user_id=user_id)
+        .first()
+    )
+
+
+def participation_step(participation: Participation) -> Step:
+    """The step that is open: the first that is not done, in the fixed order. Steps cannot be skipped."""
+    if participation.state == Participation.State.LEFT:
+        return "left"
+    if participation.state == Participation.State.REMOVED:
+        return "removed"
+    rules = snapshot_content(participation.study.snapshot_id)
+    if rules["consent_text"]:
+        digest = text_digest(rules["consent_text"])
+        if not participation.consents.filter(digest=digest, withdrawn_at__isnull=True).exists():
+            return "consent"
+    if participation.instructions_at is None:
+        return "instructions"
+    if rules["exam_required"] and not qualified(participation):
+        if rules["practice_required"] and participation.practice_done < len(rules["practice"]):
+            return "practice"
+        return "exam"
+    if not rules["exam_required"] and rules["practice_required"]:
+        if participation.practice_done < len(rules["practice"]):
+            return "practice"
+    return "tasks"
+
+
+def qualified(participation: Participation) -> bool:
+    """By this study's exam version, or granted by hand; not when the grant by hand was revoked."""
+    rules = snapshot_content(participation.study.snapshot_id)
+    rows = Qualification.objects.filter(
+        Q(exam_id=rules["exam"]) | Q(exam__isnull=True),
+        rater_id=participation.rater_id,
+        hit_type=rules["hit_type"],
+        revoked_at__isnull=True,
+    )
+    return rows.exists()
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a person has done in a study. ``total`` is the most that they could do."""
+
+    done: int
+    total: int
+    pay: Decimal
+    currency: str
+
+    @property
+    def pay_so_far(self) -> str:
+        return f"{self.pay:.2f} {self.currency}" if self.pay else ""
+
+
+def progress_of(participation: Participation) -> Progress:
+    """One query, whatever the size of the study."""
+    rules = snapshot_content(participation.study.snapshot_id)
+    done = participation.assignments.filter(state="submitted").count()
+    total = participation.study.max_items_per_rater or rules["items"]
+    return Progress(
+        done,
+        max(done, min(total, rules["items"])),
+        done * participation.study.pay_per_item,
+        participation.study.currency,
+    )
+
+
+@dataclass(frozen=True)
+class Account:
+    """What a person has earned in a study. Every judgment earns what its own snapshot paid."""
+
+    participation: Participation
+    done: int
+    surplus: int
+    earned: Decimal
+    bonus: Decimal
+    paid: Decimal
+
+    @property
+    def due(self) -> Decimal:
+        return self.earned + self.bonus - self.paid
+
+
+def accounts_of(*, rater_id: int) -> list[Account]:
+    """A person's account in each of their studies; the number of queries does not grow with the work done."""
+    participations = (
+        Participation.objects.select_related("study").filter(rater_id=rater_id).order_by("-joined_at")
+    )
+    counts = (
+        Judgment.objects.filter(rater_id=rater_id)
+        .order_by()
+        .values("study_id", "snapshot_id")
+        .annotate(n=Count("id"), surplus=Count("id", filter=Q(standing="surplus")))
+    )
+    done: dict[int, int] = {}
+    surplus: dict[int, int] = {}
+    earned: dict[int, Decimal] = {}
+    for row in counts:
+        study = row["study_id"]
+        done[study] = done.get(study, 0) + row["n"]
+        surplus[study] = surplus.get(study, 0) + row["surplus"]
+        rate = (
+            Decimal(snapshot_content(row["snapshot_id"])["pay_per_item"])
+            if row["snapshot_id"]
+            else Decimal(0)
+        )
+        earned[study] = earned.get(study, Decimal(0)) + row["n"] * rate
+    ledger: dict[tuple[int, str], Decimal] = {
+        (row["study_id"], row["kind"]): row["sum"]
+        for row in LedgerEntry.objects.filter(rater_id=rater_id)
+        .order_by()
+        .values("study_id", "kind")
+        .annotate(sum=Sum("amount"))
+    }
+    zero = Decimal(0)
+    return [
+        Account(
+            participation=p,
+            done=done.get(p.study_id, 0),
+            surplus=surplus.get(p.study_id, 0),
+            earned=earned.get(p.study_id, zero),
+            bonus=ledger.get((p.study_id, "bonus"), zero),
+            paid=ledger.get((p.study_id, "payment"), zero),
+        )
+        for p in participations
+    ]

@@ -1,0 +1,225 @@
+"""Places are leased, extended, given back and taken back; see ``Place`` for the order they are given in."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import connection, transaction
+from django.utils import timezone
+
+from annotator.allocation import presentation_rng
+from annotator.errors import Refused
+from annotator.hit_types.registry import hit_type_get
+from annotator.models import Assignment, Participation, Place, Study
+
+# One statement claims a place and makes its assignment. It looks at places that were given back, then onwards
+# from where the annotator stands, then (only when both are empty) at what was busy when they passed it. SKIP
+# LOCKED lets concurrent annotators take neighbouring places without waiting for each other.
+_CLAIM = """
+WITH freed AS (
+    SELECT p.id, p.item_id, p.position, i.instance_id FROM annotator_place p JOIN annotator_item i ON i.id = p.item_id
+    WHERE p.study_id = %(study)s AND p.assignment_id IS NULL AND p.freed AND {allowed}
+    ORDER BY p.position, p.number LIMIT 1 FOR UPDATE OF p SKIP LOCKED
+), onward AS (
+    SELECT p.id, p.item_id, p.position, i.instance_id FROM annotator_place p JOIN annotator_item i ON i.id = p.item_id
+    WHERE NOT EXISTS (SELECT 1 FROM freed)
+      AND p.study_id = %(study)s AND p.assignment_id IS NULL AND p.position > %(cursor)s AND {allowed}
+    ORDER BY p.position, p.number LIMIT 1 FOR UPDATE OF p SKIP LOCKED
+), behind AS (
+    SELECT p.id, p.item_id, p.position, i.instance_id FROM annotator_place p JOIN annotator_item i ON i.id = p.item_id
+    WHERE NOT EXISTS (SELECT 1 FROM freed) AND NOT EXISTS (SELECT 1 FROM onward)
+      AND p.study_id = %(study)s AND p.assignment_id IS NULL AND p.position <= %(cursor)s AND {allowed}
+    ORDER BY p.position, p.number LIMIT 1 FOR UPDATE OF p SKIP LOCKED
+), pick AS (
+    SELECT * FROM freed UNION ALL SELECT * FROM onward UNION ALL SELECT * FROM behind
+), made AS (
+    INSERT INTO annotator_assignment (participation_id, item_id, rater_id, instance_id_of_item, state, stage,
+        presentation, draft, draft_version, taken_back, leased_at, lease_until, stage_opened_at, reason)
+    SELECT %(participation)s, item_id, %(rater)s, instance_id, 'leased', 0,
+        '{{}}', '{{}}', 0, 0, %(now)s, %(until)s, %(now)s, '' FROM pick
+    RETURNING id, item_id
+), held AS (
+    UPDATE annotator_place p SET assignment_id = made.id, freed = false FROM pick, made WHERE p.id = pick.id
+), moved AS (
+    UPDATE annotator_participation SET cursor = GREATEST(cursor, (SELECT position FROM pick))
+    WHERE id = %(participation)s AND EXISTS (SELECT 1 FROM pick)
+)
+SELECT id FROM made
+"""
+_NOT_TWICE = (
+    "NOT EXISTS (SELECT 1 FROM annotator_assignment a WHERE a.item_id = p.item_id AND a.rater_id = %(rater)s)"
+)
+_ONE_CONDITION = (
+    " AND (i.instance_id IS NULL OR NOT EXISTS (SELECT 1 FROM annotator_assignment b"
+    " WHERE b.rater_id = %(rater)s AND b.instance_id_of_item = i.instance_id))"
+)
+
+
+@transaction.atomic
+def assignment_next(*, participation: Participation, fresh: bool = False) -> Assignment | None:
+    """What the annotator works on now: the task in hand, else a new one; None when nothing is left for them.
+
+    The caller has checked that the person may work (qualified, consented). ``fresh`` says that nothing can be
+    in hand (it was just submitted), which saves a look. Raises ``Refused`` (paused, closed, removed, full)
+    when nothing new may be given out.
+    """
+    participation = (
+        Participation.objects.select_for_update(of=("self",)).select_related("study").get(pk=participation.pk)
+        if not fresh
+        else participation
+    )
+    study = participation.study
+    if not fresh:
+        held = _in_hand(participation)
+        if held is not None:
+            return held
+    if participation.state != Participation.State.ACTIVE:
+        raise Refused("removed", "You are no longer part of this study.")
+    if study.state == Study.State.PAUSED:
+        raise Refused("paused", "The researchers have paused this study. Come back later.")
+    if study.state != Study.State.LIVE:
+        raise Refused("closed", "This study is over.")
+    if study.max_items_per_rater is not None:
+        done = participation.assignments.filter(state__in=["submitted", "leased"]).count()
+        if done >= study.max_items_per_rater:
+            raise Refused("full", "You have done all the tasks that one person may do here.")
+    pk = _claim(participation, study)
+    if pk is None:
+        return None
+    return _presented(Assignment.objects.select_related("item", "place").get(pk=pk), participation, study)
+
+
+def _claim(participation: Participation, study: Study) -> int | None:
+    now = timezone.now()
+    allowed = _NOT_TWICE + (_ONE_CONDITION if study.one_condition_per_instance else "")
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _CLAIM.format(allowed=allowed),
+            {
+                "study": study.pk,
+                "cursor": participation.cursor,
+                "rater": participation.rater_id,
+                "participation": participation.pk,
+                "now": now,
+                "until": now + timedelta(minutes=study.lease_minutes),
+            },
+        )
+        row = cursor.fetchone()
+    return row[0] if row else None
+
+
+def _presented(assignment: Assignment, participation: Participation, study: Study) -> Assignment:
+    assignment.participation = participation
+    rng = presentation_rng(seed=study.seed, item_key=assignment.item.key, rater=assignment.rater_id)
+    drawn = hit_type_get(study.hit_type).present(assignment.item.payload, rng)
+    if drawn:
+        assignment.presentation = drawn
+        assignment.save(update_fields=["presentation"])
+    return assignment
+
+
+def _in_hand(participation: Participation) -> Assignment | None:
+    """The live lease; or an expired one whose item still has a free place, leased again."""
+    open_ones = participation.assignments.select_related("item", "place").filter(
+        state__in=["leased", "expired"]
+    )
+    for assignment in open_ones.order_by("-state", "id"):  # 'leased' before 'expired'
+        assignment.participation = participation
+        if assignment.state == Assignment.State.LEASED:
+            return assignment
+        if participation.study.state == Study.State.LIVE and _lease_again(assignment, participation.study):
+            return assignment
+    return None
+
+
+def _lease_again(assignment: Assignment, study: Study) -> bool:
+    place = (
+        Place.objects.select_for_update(skip_locked=True)
+        .filter(item_id=assignment.item_id, assignment__isnull=True)
+        .order_by("number")
+        .first()
+    )
+    if place is None:
+        return False
+    place.assignment = assignment
+    place.freed = False
+    place.save(update_fields=["assignment", "freed"])
+    assignment.state = Assignment.State.LEASED
+    assignment.lease_until = timezone.now() + timedelta(minutes=study.lease_minutes)
+    assignment.closed_at = None
+    assignment.save(update_fields=["state", "lease_until", "closed_at"])
+    return True
+
+
+@transaction.atomic
+def lease_extend(*, user_id: int, assignment_pk: int) -> Assignment:
+    """Hold the place for another full lease from now. Raises ``Refused`` when it is no longer in hand."""
+    assignment = own_lease(user_id=user_id, pk=assignment_pk)
+    assignment.lease_until = timezone.now() + timedelta(minutes=assignment.participation.study.lease_minutes)
+    assignment.save(update_fields=["lease_until"])
+    return assignment
+
+
+@transaction.atomic
+def assignment_return(*, user_id: int, assignment_pk: int, reason: str) -> Assignment:
+    """Skip: give the task back with a reason. Its place is free at once; it is not offered to them again."""
+    assignment = own_lease(user_id=user_id, pk=assignment_pk)
+    if not reason.strip():
+        raise Refused("not_now", "Say in a few words why you skip this task.")
+    assignment.state = Assignment.State.RETURNED
+    assignment.reason = reason.strip()[:2000]
+    assignment.closed_at = timezone.now()
+    assignment.save(update_fields=["state", "reason", "closed_at"])
+    Place.objects.filter(assignment=assignment).update(assignment=None, freed=True)
+    return assignment
+
+
+def own_lease(*, user_id: int, pk: int) -> Assignment:
+    """A person's own task in hand, locked. Raises ``Refused`` (not_found, lease_expired, already_done)."""
+    assignment = (
+        Assignment.objects.select_for_update(of=("self",))
+        .select_related("participation__study", "item")
+        .filter(pk=pk, rater__user_id=user_id)
+        .first()
+    )
+    if assignment is None:
+        raise Refused("not_found", "There is no such task among yours.")
+    if assignment.state == Assignment.State.SUBMITTED:
+        raise Refused("already_done", "This task is already done.")
+    if assignment.state != Assignment.State.LEASED:
+        raise Refused("lease_expired", "This task was given back when its time was over.")
+    return assignment
+
+
+def leases_expire(*, now: datetime | None = None, limit: int = 1000) -> int:
+    """Free the places of leases that are over; returns how many. Run by the sweeper, safe at any time, twice."""
+    now = now or timezone.now()
+    total = 0
+    while True:
+        with transaction.atomic():
+            over = list(
+                Assignment.objects.select_for_update(skip_locked=True)
+                .filter(state=Assignment.State.LEASED, lease_until__lt=now)
+                .order_by("lease_until")
+                .values_list("pk", flat=True)[:limit]
+            )
+            Assignment.objects.filter(pk__in=over).update(state=Assignment.State.EXPIRED, closed_at=now)
+            Place.objects.filter(assignment__in=over).update(assignment=None, freed=True)
+        total += len(over)
+        if len(over) < limit:
+            return total
+
+
+def participation_release(*, participation: Participation, reason: str) -> int:
+    """Give back everything that a person has in hand (they stop, are removed, lose the qualification)."""
+    held: list[Any] = list(
+        participation.assignments.select_for_update()
+        .filter(state=Assignment.State.LEASED)
+        .values_list("pk", flat=True)
+    )
+    Assignment.objects.filter(pk__in=held).update(
+        state=Assignment.State.EXPIRED, closed_at=timezone.now(), reason=reason
+    )
+    Place.objects.filter(assignment__in=held).update(assignment=None, freed=True)
+    return len(held)

@@ -1,0 +1,129 @@
+"""Exams: drawn, answered, graded; qualifications granted and revoked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from random import Random
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from annotator.allocation import exam_draw
+from annotator.errors import Refused
+from annotator.hit_types.base import FieldErrors
+from annotator.hit_types.registry import hit_type_get
+from annotator.models import ExamAnswer, ExamAttempt, ExamQuestion, Participation, Qualification, Rater, User
+from annotator.selectors.snapshot import snapshot_content
+from annotator.services.assignment import participation_release
+
+
+@transaction.atomic
+def exam_start(*, participation: Participation) -> ExamAttempt:
+    """The attempt that is open, or a new one. Raises ``Refused`` when attempts are used up or it is too soon."""
+    Participation.objects.select_for_update().get(pk=participation.pk)
+    rules = snapshot_content(participation.study.snapshot_id)
+    attempts = list(participation.exam_attempts.order_by("number"))
+    if attempts and attempts[-1].submitted_at is None:
+        return attempts[-1]
+    again = exam_retry_at(attempts=attempts, rules=rules)
+    if again is None:
+        raise Refused("not_qualified", "You have used all your attempts at the exam of this study.")
+    if again > timezone.now():
+        raise Refused("not_now", f"You can try the exam again after {again:%H:%M} UTC.")
+    questions = ExamQuestion.objects.filter(exam_id=rules["exam"]).values_list("key", "pool")
+    number = len(attempts) + 1
+    rng = Random(f"exam {participation.study.seed} {participation.rater_id} {number}")
+    return ExamAttempt.objects.create(
+        participation=participation,
+        exam_id=rules["exam"],
+        number=number,
+        pass_mark=rules["pass_mark"],
+        drawn=exam_draw(list(questions), count=rules["exam_questions"], rng=rng),
+    )
+
+
+def exam_retry_at(*, attempts: list[ExamAttempt], rules: Mapping[str, Any]) -> datetime | None:
+    """When the next attempt may start (a time in the past: now), or None when there is none left."""
+    if len(attempts) >= rules["exam_attempts"]:
+        return None
+    if not attempts or attempts[-1].submitted_at is None:
+        return datetime.min.replace(tzinfo=timezone.now().tzinfo)
+    return attempts[-1].submitted_at + timedelta(minutes=rules["exam_wait_minutes"])
+
+
+@transaction.atomic
+def exam_submit(*, attempt: ExamAttempt, answers: Mapping[str, Mapping[str, Any]]) -> ExamAttempt:
+    """Grade an attempt: ``answers`` maps question keys to raw responses. Graded once, whatever is sent again.
+
+    Raises ``FieldErrors`` keyed by question where one is not answered; nothing is kept then.
+    """
+    attempt = (
+        ExamAttempt.objects.select_for_update().select_related("participation__study").get(pk=attempt.pk)
+    )
+    if attempt.submitted_at is not None:
+        return attempt
+    kind = hit_type_get(attempt.exam.hit_type)
+    questions = {question.key: question for question in attempt.exam.questions.filter(key__in=attempt.drawn)}
+    errors: dict[str, str] = {}
+    graded = []
+    for key in attempt.drawn:
+        question = questions[key]
+        try:
+            response = kind.parse_whole(question.payload, answers.get(key, {}))
+        except FieldErrors as error:
+            errors[key] = "; ".join(error.errors.values())
+            continue
+        graded.append(
+            ExamAnswer(
+                attempt=attempt,
+                question=question,
+                response=response,
+                right=kind.grade(response, question.gold).passed,
+            )
+        )
+    if errors:
+        raise FieldErrors(errors)
+    ExamAnswer.objects.bulk_create(graded)
+    attempt.score = sum(answer.right for answer in graded)
+    attempt.submitted_at = timezone.now()
+    attempt.save(update_fields=["score", "submitted_at"])
+    if attempt.passed:
+        Qualification.objects.get_or_create(
+            rater_id=attempt.participation.rater_id,
+            hit_type=attempt.exam.hit_type,
+            exam=attempt.exam,
+            defaults={"attempt": attempt},
+        )
+    return attempt
+
+
+def qualification_grant(*, rater: Rater, hit_type: str, by: User | None, reason: str = "") -> Qualification:
+    """Qualify somebody by hand, for every exam version of the type; a revoked grant is given anew."""
+    hit_type_get(hit_type)
+    qualification, made = Qualification.objects.get_or_create(
+        rater=rater, hit_type=hit_type, exam=None, defaults={"granted_by": by, "reason": reason}
+    )
+    if not made and qualification.revoked_at is not None:
+        qualification.revoked_at = None
+        qualification.granted_by = by
+        qualification.granted_at = timezone.now()
+        qualification.reason = reason
+        qualification.save()
+    return qualification
+
+
+@transaction.atomic
+def qualification_revoke(*, qualification: Qualification, reason: str) -> Qualification:
+    """Take a qualification back; what the person has in hand of that type goes to others."""
+    if not reason.strip():
+        raise Refused("not_now", "Give the reason.")
+    qualification.revoked_at = timezone.now()
+    qualification.reason = reason.strip()
+    qualification.save(update_fields=["revoked_at", "reason"])
+    for participation in Participation.objects.filter(
+        rater=qualification.rater, study__hit_type=qualification.hit_type
+    ):
+        participation_release(participation=participation, reason="qualification revoked")
+    return qualification

@@ -1,0 +1,42 @@
+"""Flags, questions and answers."""
+
+from __future__ import annotations
+
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+
+from annotator.hit_types.base import FieldErrors, clean_text
+from annotator.models import Item, Message, Participation, User
+
+
+def message_send(*, participation: Participation, kind: str, text: str, item: Item | None = None) -> Message:
+    """A flag on an item, a question, or a deletion request, from an annotator. Raises ``ValidationError``."""
+    try:
+        text = clean_text(text)
+    except FieldErrors as error:
+        raise ValidationError(error.errors["text"]) from None
+    if not text:
+        raise ValidationError("Write a few words first.")
+    if len(text) > 5000:
+        raise ValidationError("At most 5,000 characters.")
+    if kind not in (Message.Kind.FLAG, Message.Kind.QUESTION, Message.Kind.DELETION):
+        raise ValidationError("Not a kind of message that you can send.")
+    return Message.objects.create(
+        study=participation.study, rater=participation.rater, item=item, kind=kind, text=text
+    )
+
+
+def message_reply(*, message: Message, by: User, text: str) -> Message:
+    """A researcher's answer; settles what it answers."""
+    if not text.strip():
+        raise ValidationError("Write a few words first.")
+    message.settled_at = timezone.now()
+    message.save(update_fields=["settled_at"])
+    return Message.objects.create(
+        study=message.study,
+        rater=message.rater,
+        item=message.item,
+        kind=Message.Kind.REPLY,
+        text=text.strip(),
+        author=by,
+    )

@@ -1,0 +1,92 @@
+"""A person's steps into a study: joining, consent, instructions, practice, leaving, finishing."""
+
+from __future__ import annotations
+
+import secrets
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from annotator.canonical import text_digest
+from annotator.errors import Refused
+from annotator.models import Consent, Participation, Rater, Study, User
+from annotator.selectors.snapshot import snapshot_content
+from annotator.services.assignment import participation_release
+
+_LETTERS = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"
+
+
+def annotator_create() -> User:
+    """A log-in without a name or a password, for somebody who joins by a link."""
+    return User.objects.create_user(username="A-" + "".join(secrets.choice(_LETTERS) for _ in range(8)))
+
+
+def rater_for(*, user: User) -> Rater:
+    """The rater that a person is, in every study."""
+    return Rater.objects.get_or_create(
+        user=user, defaults={"kind": Rater.Kind.HUMAN, "source": "login", "name": user.username}
+    )[0]
+
+
+@transaction.atomic
+def participation_join(*, study: Study, user: User) -> Participation:
+    """Enter a study; entering again finds the same participation. Raises ``Refused`` when it is not open."""
+    rater = rater_for(user=user)
+    existing = Participation.objects.filter(study=study, rater=rater).first()
+    if existing is not None:
+        return existing
+    if study.state == Study.State.PAUSED:
+        raise Refused("paused", "The researchers have paused this study. Come back later.")
+    if study.state != Study.State.LIVE or not study.join_open:
+        raise Refused("closed", "This study is not open to new participants.")
+    try:
+        with transaction.atomic():
+            return Participation.objects.create(study=study, rater=rater)
+    except IntegrityError:
+        return Participation.objects.get(study=study, rater=rater)
+
+
+def consent_give(*, participation: Participation, digest: str) -> Consent:
+    """Keep that the person agreed to the text they were shown, whole.
+
+    ``digest`` is the address of the shown text; if the study's text has changed since, they must see the new
+    one first (``Refused``, not_now).
+    """
+    text = snapshot_content(participation.study.snapshot_id)["consent_text"]
+    if text_digest(text) != digest:
+        raise Refused("not_now", "The consent text has changed. Please read it again.")
+    consent, _ = Consent.objects.get_or_create(
+        participation=participation, digest=digest, defaults={"text": text}
+    )
+    if consent.withdrawn_at is not None:
+        consent.withdrawn_at = None
+        consent.given_at = timezone.now()
+        consent.save(update_fields=["withdrawn_at", "given_at"])
+    return consent
+
+
+def instructions_finish(*, participation: Participation) -> None:
+    if participation.instructions_at is None:
+        participation.instructions_at = timezone.now()
+        participation.save(update_fields=["instructions_at"])
+
+
+def practice_advance(*, participation: Participation, number: int) -> None:
+    """Practice question ``number`` (from 0) has been answered and its reason seen; only the next one counts."""
+    Participation.objects.filter(pk=participation.pk, practice_done=number).update(practice_done=number + 1)
+
+
+@transaction.atomic
+def participation_leave(*, participation: Participation) -> None:
+    """Stop without loss: what was submitted stays and is paid, what is in hand goes to others."""
+    participation_release(participation=participation, reason="left the study")
+    participation.state = Participation.State.LEFT
+    participation.finished_at = timezone.now()
+    participation.save(update_fields=["state", "finished_at"])
+
+
+def participation_finish(*, participation: Participation) -> None:
+    """Nothing is left for this person: the study is complete for them, and their code is shown."""
+    if participation.state == Participation.State.ACTIVE and participation.finished_at is None:
+        participation.finished_at = timezone.now()
+        participation.save(update_fields=["finished_at"])

@@ -1,0 +1,211 @@
+"""A study's life: created, launched with a frozen snapshot, paused, resumed, closed, changed while live."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import connection, transaction
+from django.utils import timezone
+
+from annotator.allocation import seeded_order
+from annotator.canonical import digest_of
+from annotator.hit_types.registry import hit_type_get
+from annotator.models import Exam, ExamQuestion, Item, Membership, Place, Snapshot, Study, User
+
+#: What a snapshot holds of the study's own fields. A change of any of them is a new version.
+FROZEN_FIELDS = (
+    "title",
+    "hit_type",
+    "summary",
+    "contact",
+    "redundancy",
+    "seed",
+    "lease_minutes",
+    "max_items_per_rater",
+    "one_condition_per_instance",
+    "consent_text",
+    "practice_required",
+    "exam_required",
+    "exam_questions",
+    "pass_mark",
+    "exam_attempts",
+    "exam_wait_minutes",
+    "exam_feedback",
+    "currency",
+    "minutes_per_item",
+    "min_seconds",
+    "undo_seconds",
+)
+
+
+def study_create(*, by: User | None, hit_type: str, slug: str, title: str, **fields: Any) -> Study:
+    """Create a draft study with the HIT type's defaults; ``by`` becomes its owner.
+
+    Raises ``ValidationError`` for an unknown type, a taken slug or a value out of range.
+    """
+    try:
+        kind = hit_type_get(hit_type)
+    except KeyError as error:
+        raise ValidationError({"hit_type": str(error.args[0])}) from None
+    defaults = kind.defaults
+    values: dict[str, Any] = {
+        "redundancy": defaults.redundancy,
+        "exam_required": defaults.exam_questions > 0,
+        "exam_questions": defaults.exam_questions,
+        "pass_mark": defaults.pass_mark,
+        "minutes_per_item": defaults.minutes_per_item,
+        "min_seconds": defaults.min_seconds,
+    }
+    study = Study(hit_type=hit_type, slug=slug, title=title, **(values | fields))
+    study.full_clean()
+    with transaction.atomic():
+        study.save()
+        if by is not None:
+            Membership.objects.create(study=study, user=by, role=Membership.Role.OWNER)
+    return study
+
+
+@transaction.atomic
+def study_launch(*, study: Study, by: User | None = None) -> Snapshot:
+    """Freeze the study and open it: makes the snapshot and each item's k places. Raises ``ValidationError``."""
+    study = Study.objects.select_for_update().get(pk=study.pk)
+    if study.state != Study.State.DRAFT:
+        raise ValidationError(f"The study is {study.state}; only a draft can be launched.")
+    faults = launch_faults(study)
+    if faults:
+        raise ValidationError(faults)
+    snapshot = snapshot_freeze(study=study, by=by)
+    places_make(study=study)
+    study.snapshot = snapshot
+    study.state = Study.State.LIVE
+    study.launched_at = timezone.now()
+    study.save(update_fields=["snapshot", "state", "launched_at"])
+    return snapshot
+
+
+def launch_faults(study: Study) -> list[str]:
+    """Everything that stands in the way of a launch, in words that say what to do."""
+    kind = hit_type_get(study.hit_type)
+    faults = []
+    if not study.items.exists():
+        faults.append("There are no items yet: import material first.")
+    if study.exam_required and len(kind.exam) < study.exam_questions:
+        faults.append(f"The exam asks {study.exam_questions} questions but has only {len(kind.exam)}.")
+    if study.exam_required and study.exam_questions == 0:
+        faults.append("An exam is required but asks no questions: set the number, or do not require it.")
+    per_hour = float(study.pay_per_item) * 60 / study.minutes_per_item
+    if per_hour < float(study.pay_floor_per_hour):
+        faults.append(
+            f"The estimated pay is {per_hour:.2f} {study.currency} an hour, under the floor of"
+            f" {study.pay_floor_per_hour}: raise the pay or correct the minutes per item."
+        )
+    return faults
+
+
+def snapshot_freeze(*, study: Study, by: User | None) -> Snapshot:
+    """The study as it is now, as a content-addressed snapshot; the same content gives the same row."""
+    kind = hit_type_get(study.hit_type)
+    content: dict[str, Any] = {name: getattr(study, name) for name in FROZEN_FIELDS}
+    content |= {
+        "pay_per_item": str(study.pay_per_item),
+        "hit_type_version": kind.version,
+        "instructions": study.instructions_text or kind.instructions,
+        "practice": [vars(question) for question in kind.practice],
+        "exam": exam_version(study.hit_type).pk if study.exam_required else None,
+        "exam_digest": exam_version(study.hit_type).digest if study.exam_required else "",
+        "items": study.items.count(),
+        "items_digest": items_digest(study),
+    }
+    digest = digest_of(content)
+    number = Snapshot.objects.filter(study=study).count() + 1
+    snapshot, _ = Snapshot.objects.get_or_create(
+        study=study, digest=digest, defaults={"content": content, "number": number, "created_by": by}
+    )
+    return snapshot
+
+
+def items_digest(study: Study) -> str:
+    """One address for all items: of each item's key, payload, gold and role, in the order of their keys."""
+    rows = study.items.order_by("key").values_list("key", "payload", "gold", "role").iterator(chunk_size=5000)
+    return digest_of([digest_of(row) for row in rows])
+
+
+def exam_version(hit_type: str) -> Exam:
+    """The exam of a HIT type as it is now; made once for each content."""
+    questions = [vars(question) for question in hit_type_get(hit_type).exam]
+    exam, made = Exam.objects.get_or_create(hit_type=hit_type, digest=digest_of(questions))
+    if made:
+        ExamQuestion.objects.bulk_create(
+            ExamQuestion(exam=exam, number=number, **question) for number, question in enumerate(questions, 1)
+        )
+    return exam
+
+
+def places_make(*, study: Study, first: int = 1) -> None:
+    """Give every item its places ``first`` to ``study.redundancy``, by COPY: a million take seconds."""
+    items = list(study.items.order_by("id").values_list("id", "key"))
+    positions = seeded_order([key for _, key in items], seed=study.seed)
+    with connection.cursor() as cursor:
+        copy = cursor.copy(
+            f"COPY {Place._meta.db_table} (study_id, item_id, number, position, freed) FROM STDIN"
+        )
+        with copy as rows:
+            for (item, _), position in zip(items, positions, strict=True):
+                for number in range(first, study.redundancy + 1):
+                    # Places added to a running study lie behind annotators who have passed: offer them first.
+                    rows.write_row((study.pk, item, number, position, first > 1))
+        cursor.execute(f"ANALYZE {Place._meta.db_table}, {Item._meta.db_table}")
+
+
+@transaction.atomic
+def study_update(*, study: Study, by: User | None = None, **changes: Any) -> Study:
+    """Change a study. While it is live or paused, the change makes a new version of its snapshot.
+
+    The HIT type, the seed and a smaller redundancy cannot change after launch. Raises ``ValidationError``.
+    """
+    study = Study.objects.select_for_update().get(pk=study.pk)
+    if study.state == Study.State.CLOSED:
+        raise ValidationError("The study is closed; it cannot change any more.")
+    before = study.redundancy
+    launched = study.state != Study.State.DRAFT
+    for name, value in changes.items():
+        if launched and name in ("hit_type", "seed", "slug") and value != getattr(study, name):
+            raise ValidationError({name: "Cannot change after the launch."})
+        setattr(study, name, value)
+    if launched and study.redundancy < before:
+        raise ValidationError({"redundancy": f"Was {before} at launch; it can only grow."})
+    study.full_clean()
+    study.save()
+    if launched:
+        if study.redundancy > before:
+            places_make(study=study, first=before + 1)
+        study.snapshot = snapshot_freeze(study=study, by=by)
+        study.save(update_fields=["snapshot"])
+    return study
+
+
+def study_pause(*, study: Study) -> Study:
+    """Stop giving out items; what is in hand can still be submitted."""
+    return _move(study, {Study.State.LIVE}, Study.State.PAUSED)
+
+
+def study_resume(*, study: Study) -> Study:
+    return _move(study, {Study.State.PAUSED}, Study.State.LIVE)
+
+
+def study_close(*, study: Study) -> Study:
+    """End the study for good: nothing is given out and nobody can join. What is in hand can be submitted."""
+    return _move(study, {Study.State.LIVE, Study.State.PAUSED}, Study.State.CLOSED)
+
+
+@transaction.atomic
+def _move(study: Study, allowed: set[Study.State], to: Study.State) -> Study:
+    study = Study.objects.select_for_update().get(pk=study.pk)
+    if study.state not in allowed:
+        raise ValidationError(f"The study is {study.state}; it cannot become {to}.")
+    study.state = to
+    if to == Study.State.CLOSED:
+        study.closed_at = timezone.now()
+    study.save(update_fields=["state", "closed_at"])
+    return study
