@@ -37,13 +37,11 @@ def participation_step(participation: Participation) -> Step:
             return "consent"
     if participation.instructions_at is None:
         return "instructions"
-    if rules["exam_required"] and not qualified(participation):
-        if rules["practice_required"] and participation.practice_done < len(rules["practice"]):
-            return "practice"
-        return "exam"
-    if not rules["exam_required"] and rules["practice_required"]:
-        if participation.practice_done < len(rules["practice"]):
-            return "practice"
+    to_practise = rules["practice_required"] and participation.practice_done < len(rules["practice"])
+    if not rules["exam_required"]:
+        return "practice" if to_practise else "tasks"
+    if not qualified(participation):
+        return "practice" if to_practise else "exam"
     return "tasks"
 
 
