@@ -1,0 +1,162 @@
+"""The table that the simulatability metrics work on: one row a follow-up, with what was foretold and what came."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from evaluation.metrics.resample import Ints, codes_of
+
+Key = Literal["system", "generator", "instance", "explanation", "kind"]
+NOT_RATED = "not rated"
+
+
+@dataclass(frozen=True, eq=False)
+class FollowUps:
+    """Follow-ups (counterfactuals) with their aggregated simulation and the system's real output.
+
+    All columns are sequences of one length N. ``unit`` names the rated unit; ``explanation`` the explanation
+    e that it follows, ``instance`` and ``system`` those of e. ``simulated`` is the raters' aggregated label,
+    None where there is none, and ``missing`` then says why (a tie; not rated). ``real`` is the system's real
+    output on the follow-up, None where it is not known. ``abstain`` are the labels that mean "cannot guess".
+    ``generator``, ``kind`` and ``text`` may be left empty. An explanation has one instance and one system.
+
+    Raises ``ValueError`` naming the column where lengths differ or an explanation has two instances or systems.
+
+    >>> table = FollowUps(
+    ...     unit=["u1", "u2"], explanation=["e", "e"], instance=["x", "x"], system=["s", "s"],
+    ...     simulated=["yes", "cannot guess"], real=["no", "no"], abstain={"cannot guess"},
+    ... )
+    >>> table.simulatable.tolist(), table.right.tolist()
+    ([True, False], [False, False])
+    """
+
+    unit: Sequence[str]
+    explanation: Sequence[str]
+    instance: Sequence[str]
+    system: Sequence[str]
+    simulated: Sequence[str | None]
+    real: Sequence[str | None]
+    abstain: Collection[str] = frozenset()
+    generator: Sequence[str] = ()
+    kind: Sequence[str] = ()
+    text: Sequence[str] = ()
+    missing: Sequence[str] = ()
+    _checked: bool = field(default=False, repr=False)
+
+    def __post_init__(self) -> None:
+        size = len(self.unit)
+        for name in ("generator", "kind", "text", "missing"):
+            if not len(getattr(self, name)):
+                object.__setattr__(self, name, [NOT_RATED if name == "missing" else ""] * size)
+        for name in _COLUMNS:
+            values = np.asarray(getattr(self, name), dtype=object)
+            if values.shape != (size,):
+                raise ValueError(f"{name}: expected {size} values, as many as unit has, got {values.shape}")
+            object.__setattr__(self, name, values)
+        object.__setattr__(self, "abstain", frozenset(self.abstain))
+        if not self._checked:
+            self._check_keys()
+
+    def _check_keys(self) -> None:
+        if len(set(self.unit)) != len(self.unit):
+            raise ValueError("unit: a unit occurs twice")
+        for name in ("instance", "system"):
+            codes, names = self.codes(name)
+            first = np.full(len(self.explanations), -1, dtype=np.int64)
+            first[self.explanation_codes] = codes
+            wrong = np.flatnonzero(first[self.explanation_codes] != codes)
+            if wrong.size:
+                row = int(wrong[0])
+                key = self.explanation[row]
+                two = sorted({names[codes[row]], names[first[self.explanation_codes[row]]]})
+                raise ValueError(f"{name}: explanation {key!r} has two: {', '.join(two)}")
+
+    def __len__(self) -> int:
+        return len(self.unit)
+
+    def codes(self, name: str) -> tuple[Ints, tuple[str, ...]]:
+        """Codes of a column in the sorted order of its names, and the names."""
+        return codes_of(getattr(self, name))
+
+    @cached_property
+    def _explanations(self) -> tuple[Ints, tuple[str, ...]]:
+        return self.codes("explanation")
+
+    @property
+    def explanation_codes(self) -> Ints:
+        return self._explanations[0]
+
+    @property
+    def explanations(self) -> tuple[str, ...]:
+        """The explanations' names, sorted."""
+        return self._explanations[1]
+
+    def of_explanation(self, name: str) -> npt.NDArray[np.object_]:
+        """A column that is constant within an explanation, one value for each of ``explanations``."""
+        values = np.empty(len(self.explanations), dtype=object)
+        values[self.explanation_codes] = getattr(self, name)
+        return values
+
+    @cached_property
+    def labelled(self) -> npt.NDArray[np.bool_]:
+        """Shape (N,): has an aggregated label."""
+        return np.array([value is not None for value in self.simulated], dtype=bool)
+
+    @cached_property
+    def simulatable(self) -> npt.NDArray[np.bool_]:
+        """Shape (N,): in C*, that is, labelled with something other than "cannot guess"."""
+        return self.labelled & np.array([value not in self.abstain for value in self.simulated], dtype=bool)
+
+    @cached_property
+    def known(self) -> npt.NDArray[np.bool_]:
+        """Shape (N,): the system's real output is known."""
+        return np.array([value is not None for value in self.real], dtype=bool)
+
+    @cached_property
+    def right(self) -> npt.NDArray[np.bool_]:
+        """Shape (N,): in C*, and the simulated label is the real output."""
+        return self.simulatable & self.known & np.asarray(self.simulated == self.real, dtype=bool)
+
+    def take(self, rows: npt.NDArray[np.bool_] | Ints) -> FollowUps:
+        """The same table with some rows only."""
+        columns = {name: getattr(self, name)[rows] for name in _COLUMNS}
+        return FollowUps(**columns, abstain=self.abstain, _checked=True)
+
+    def where(self, name: str, value: str) -> FollowUps:
+        """The rows whose column ``name`` holds ``value``."""
+        return self.take(np.asarray(getattr(self, name) == value, dtype=bool))
+
+    def with_labels(self, labels: Mapping[str, str], missing: Mapping[str, str] | None = None) -> FollowUps:
+        """The same follow-ups with other aggregated labels, by unit; ``missing`` says why a unit has none."""
+        why = missing or {}
+        return replace(
+            self,
+            simulated=[labels.get(unit) for unit in self.unit],
+            missing=[why.get(unit, NOT_RATED) for unit in self.unit],
+            _checked=True,
+        )
+
+    def why_unlabelled(self) -> dict[str, int]:
+        """How many follow-ups have no aggregated label, by reason."""
+        reasons, counts = np.unique(self.missing[~self.labelled].astype(str), return_counts=True)  # type: ignore[call-overload]
+        return {str(reason): int(count) for reason, count in zip(reasons, counts, strict=True)}
+
+
+_COLUMNS = (
+    "unit",
+    "explanation",
+    "instance",
+    "system",
+    "simulated",
+    "real",
+    "generator",
+    "kind",
+    "text",
+    "missing",
+)

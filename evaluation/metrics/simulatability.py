@@ -1,0 +1,220 @@
+"""Simulatability of explanations on classification: precision and simulatable share (Chen et al. 2024)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evaluation.estimate import Estimate, none_if_nan
+from evaluation.metrics.followups import FollowUps, Key
+from evaluation.metrics.resample import Floats, Ints, codes_of, ratio_estimate
+
+NO_SIMULATABLE = "no simulatable follow-up"
+NO_REAL = "real output not known"
+CANNOT_GUESS = "cannot guess"
+
+
+@dataclass(frozen=True, eq=False)
+class PerExplanation:
+    """The counts behind every figure, one entry an explanation, all of shape (E,).
+
+    ``labelled`` follow-ups have an aggregated label, ``simulatable`` of them are not "cannot guess",
+    ``known`` of those have a known real output and on ``right`` of them the simulation equals it.
+    ``precision`` = right / known, nan where known is 0.
+    """
+
+    explanation: npt.NDArray[np.object_]
+    instance: npt.NDArray[np.object_]
+    system: npt.NDArray[np.object_]
+    follow_ups: Ints
+    labelled: Ints
+    simulatable: Ints
+    known: Ints
+    right: Ints
+
+    @property
+    def precision(self) -> Floats:
+        with np.errstate(invalid="ignore"):
+            return np.where(self.known > 0, self.right / np.maximum(self.known, 1), np.nan)
+
+    def __len__(self) -> int:
+        return len(self.explanation)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """One JSON-able dict an explanation."""
+        precision = self.precision
+        for i in range(len(self)):
+            yield {
+                "explanation": self.explanation[i],
+                "instance": self.instance[i],
+                "system": self.system[i],
+                "follow_ups": int(self.follow_ups[i]),
+                "labelled": int(self.labelled[i]),
+                "simulatable": int(self.simulatable[i]),
+                "known": int(self.known[i]),
+                "right": int(self.right[i]),
+                "precision": none_if_nan(float(precision[i])),
+            }
+
+
+@dataclass(frozen=True, eq=False)
+class Simulatability:
+    """Precision and simulatable share of a set of explanations.
+
+    ``precision`` is the headline (macro: the mean over explanations), ``precision_micro`` pools the follow-ups,
+    ``simulatable`` is the pooled share |C*| / |C| and ``simulatable_macro`` its mean over explanations.
+    """
+
+    precision: Estimate
+    precision_micro: Estimate
+    simulatable: Estimate
+    simulatable_macro: Estimate
+    per_explanation: PerExplanation
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON, without the values of each explanation."""
+        return {
+            "precision": self.precision.to_dict(),
+            "precision_micro": self.precision_micro.to_dict(),
+            "simulatable": self.simulatable.to_dict(),
+            "simulatable_macro": self.simulatable_macro.to_dict(),
+        }
+
+
+def per_explanation(followups: FollowUps) -> PerExplanation:
+    """Count follow-ups, simulatable ones and right ones for each explanation."""
+    codes, size = followups.explanation_codes, len(followups.explanations)
+
+    def count(mask: npt.NDArray[np.bool_]) -> Ints:
+        return np.bincount(codes[mask], minlength=size).astype(np.int64)
+
+    return PerExplanation(
+        explanation=np.array(followups.explanations, dtype=object),
+        instance=followups.of_explanation("instance"),
+        system=followups.of_explanation("system"),
+        follow_ups=count(np.ones(len(followups), dtype=bool)),
+        labelled=count(followups.labelled),
+        simulatable=count(followups.simulatable),
+        known=count(followups.simulatable & followups.known),
+        right=count(followups.right),
+    )
+
+
+def simulatability(
+    followups: FollowUps, *, rng: np.random.Generator | None = None, replicates: int = 1_000
+) -> Simulatability:
+    """Simulation precision (macro and micro) and simulatable share.
+
+    C*(e) = the follow-ups of e whose aggregated simulation is not "cannot guess";
+    precision(e) = mean over C*(e) of [simulated label = real output];
+    macro = mean of precision(e) over the explanations where it is defined; micro = the same pooled over
+    follow-ups; simulatable = |C*| / |C|, C the follow-ups that have an aggregated label.
+
+    Left out, and counted: follow-ups without an aggregated label (tie, not rated) from everything; follow-ups
+    whose real output is not known from precision; explanations without a simulatable follow-up from the macro
+    mean. All values lie in [0, 1]. With ``rng``, each has a 95 % percentile interval over instances.
+    Source: Chen et al. 2024, sections 3.2 and 5.
+
+    >>> table = FollowUps(
+    ...     unit=["1", "2", "3"], explanation=["e", "e", "f"], instance=["x", "x", "y"], system=["s"] * 3,
+    ...     simulated=["yes", "yes", "no"], real=["yes", "no", "no"],
+    ... )
+    >>> result = simulatability(table)
+    >>> result.precision.value, round(result.precision_micro.value, 3)
+    (0.75, 0.667)
+    """
+    return summarise([per_explanation(followups)], [followups], rng=rng, replicates=replicates)
+
+
+def by(
+    followups: FollowUps, key: Key, *, rng: np.random.Generator | None = None, replicates: int = 1_000
+) -> dict[str, Simulatability]:
+    """``simulatability`` for each value of a column, such as ``system`` or ``generator``, in sorted order."""
+    names = sorted(set(getattr(followups, key)))
+    return {
+        name: simulatability(followups.where(key, name), rng=rng, replicates=replicates) for name in names
+    }
+
+
+def per_rater_simulatability(
+    tables: Mapping[str, FollowUps], *, rng: np.random.Generator | None = None, replicates: int = 1_000
+) -> Simulatability:
+    """The mean over raters of each rater's own figures (the rule ``per_rater``).
+
+    ``tables`` maps a rater to the same follow-ups labelled by that rater alone. A rater for whom a figure is
+    not defined is left out of its mean. ``n`` and the counts left out add up over raters, and
+    ``per_explanation`` adds the counts of all raters. Raises ``ValueError`` without a rater.
+    """
+    if not tables:
+        raise ValueError("tables: at least one rater is needed")
+    ordered = [tables[name] for name in sorted(tables)]
+    first = ordered[0]
+    if any(list(t.unit) != list(first.unit) for t in ordered):
+        raise ValueError("tables: every rater needs the same follow-ups in the same order")
+    return summarise([per_explanation(t) for t in ordered], ordered, rng=rng, replicates=replicates)
+
+
+def summarise(
+    counts: Sequence[PerExplanation],
+    tables: Sequence[FollowUps],
+    *,
+    rng: np.random.Generator | None,
+    replicates: int,
+) -> Simulatability:
+    """Estimates from the counts of one table, or of one table a rater."""
+    first = counts[0]
+    instances, _ = codes_of(first.instance)
+    stack = {name: np.stack([getattr(c, name) for c in counts]) for name in _COUNTS}
+    unlabelled: dict[str, int] = {}
+    for table in tables:
+        for why, number in table.why_unlabelled().items():
+            unlabelled[why] = unlabelled.get(why, 0) + number
+    guessless = int((stack["labelled"] - stack["simulatable"]).sum())
+    unknown = int((stack["simulatable"] - stack["known"]).sum())
+    defined, rated = stack["known"] > 0, stack["labelled"] > 0
+    precision = stack["right"] / np.maximum(stack["known"], 1)
+    share = stack["simulatable"] / np.maximum(stack["labelled"], 1)
+
+    def estimate(top: Floats | Ints, bottom: npt.NDArray[Any], reason: str, left: dict[str, int]) -> Estimate:
+        return ratio_estimate(
+            top,
+            bottom,
+            instances,
+            rng=rng,
+            replicates=replicates,
+            reason=reason,
+            left_out={why: number for why, number in left.items() if number},
+        )
+
+    no_precision = {
+        NO_REAL: int(((stack["simulatable"] > 0) & ~defined).sum()),
+        NO_SIMULATABLE: int((rated & (stack["simulatable"] == 0)).sum()),
+        "no labelled follow-up": int((~rated).sum()),
+    }
+    pooled_left = {CANNOT_GUESS: guessless, NO_REAL: unknown, **unlabelled}
+    why = "no simulatable follow-up with a known real output"
+    nobody = "no follow-up has an aggregated label"
+    return Simulatability(
+        precision=estimate(precision * defined, defined, why, no_precision),
+        precision_micro=estimate(stack["right"], stack["known"], why, pooled_left),
+        simulatable=estimate(stack["simulatable"], stack["labelled"], nobody, unlabelled),
+        simulatable_macro=estimate(
+            share * rated, rated, nobody, {"no labelled follow-up": int((~rated).sum())}
+        ),
+        per_explanation=_added(counts),
+    )
+
+
+_COUNTS = ("follow_ups", "labelled", "simulatable", "known", "right")
+
+
+def _added(counts: Sequence[PerExplanation]) -> PerExplanation:
+    first = counts[0]
+    if len(counts) == 1:
+        return first
+    sums = {name: np.sum([getattr(c, name) for c in counts], axis=0) for name in _COUNTS}
+    return PerExplanation(explanation=first.explanation, instance=first.instance, system=first.system, **sums)
