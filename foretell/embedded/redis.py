@@ -1,0 +1,102 @@
+"""The embedded Redis: wakes workers and caches, and holds nothing that Postgres does not know."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from foretell.embedded.binaries import reachable, redis_program
+from foretell.embedded.errors import EmbeddedError
+from foretell.embedded.postgres import tail
+from foretell.embedded.process import Account, check_owner, end_leftovers, spawn, stop, wait_until
+
+
+@dataclass
+class Redis:
+    directory: Path
+    port: int
+    password: str
+    log: Path
+    account: Account = field(default_factory=Account.for_servers)
+    options: dict[str, str] = field(default_factory=dict)
+    child: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"redis://:{self.password}@127.0.0.1:{self.port}/0"
+
+    def start(self) -> None:
+        """Returns once it answers. A damaged file is set aside: an empty Redis is safe, no Redis is not."""
+        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if os.geteuid() == 0 and self.directory.stat().st_uid == 0:
+            os.chown(self.directory, self.account.uid, self.account.gid)
+        check_owner(self.directory, self.account)
+        end_leftovers(self.directory, "redis-server", signal.SIGTERM)
+        end_leftovers(self.directory, "valkey-server", signal.SIGTERM)
+        if self._launch():
+            return
+        kept = self.directory.with_name(f"{self.directory.name}-damaged-{int(time.time())}")
+        self.directory.rename(kept)
+        self.directory.mkdir(mode=0o700)
+        os.chown(self.directory, self.account.uid, self.account.gid)
+        if not self._launch():
+            raise EmbeddedError(f"Redis did not start; the end of {self.log}:\n{tail(self.log)}")
+
+    def _launch(self) -> bool:
+        program = reachable([redis_program().resolve()], self.account)[0]
+        with tempfile.TemporaryFile() as config, self.log.open("ab") as output:
+            # Read from standard input: the password stands neither on the command line nor in a file.
+            config.write("".join(f"{key} {value}\n" for key, value in self._config().items()).encode())
+            config.seek(0)
+            self.child = spawn(
+                [str(program), "-"],
+                cwd=self.directory,
+                env={"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"},
+                output=output,
+                on_parent_death=signal.SIGTERM,
+                account=self.account,
+                stdin=config,
+            )
+        started = wait_until(self.ready, self.child, seconds=60)
+        if not started:
+            self.stop()
+        return started
+
+    def _config(self) -> dict[str, str]:
+        return {
+            "bind": "127.0.0.1",
+            "port": str(self.port),
+            "protected-mode": "yes",
+            "requirepass": self.password,
+            "dir": ".",
+            "appendonly": "yes",
+            "appendfsync": "everysec",
+            "save": '""',
+            "databases": "64",
+            "maxmemory-policy": "noeviction",
+            "loglevel": "warning",
+            **self.options,
+        }
+
+    def ready(self) -> bool:
+        """Whether the server on our port takes our password and answers (so it is ours, and loaded)."""
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), timeout=1) as connection:
+                connection.sendall(f"AUTH {self.password}\r\nPING\r\n".encode())
+                answer = b""
+                while answer.count(b"\r\n") < 2 and (more := connection.recv(200)):
+                    answer += more
+                return answer == b"+OK\r\n+PONG\r\n"
+        except OSError:
+            return False
+
+    def stop(self) -> None:
+        if self.child is not None:
+            stop(self.child, (signal.SIGTERM, 10))
+            self.child = None

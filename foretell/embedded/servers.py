@@ -1,0 +1,109 @@
+"""Both servers of one data directory: their ports and passwords, kept beside the data."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+
+from foretell.embedded.postgres import Postgres
+from foretell.embedded.process import free_port
+from foretell.embedded.redis import Redis
+
+LOG_LIMIT = 10_000_000
+
+
+class EmbeddedServers:
+    """A Postgres and a Redis whose data, logs, ports and passwords live in ``data_dir``.
+
+    The caller makes sure that there is one user of a data directory at a time (``make run`` holds a lock).
+    """
+
+    def __init__(
+        self,
+        data_dir: Path,
+        *,
+        postgres_options: dict[str, str] | None = None,
+        redis_options: dict[str, str] | None = None,
+    ) -> None:
+        self.data_dir = data_dir.resolve()
+        self.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.state_file = self.data_dir / "servers.json"
+        logs = self.data_dir / "logs"
+        logs.mkdir(mode=0o700, exist_ok=True)
+        state = self._state()
+        # The two servers' folders are opened by their own user: it owns them and the rest is not its business.
+        (self.data_dir / "postgres").mkdir(mode=0o711, exist_ok=True)
+        self.postgres = Postgres(
+            directory=self.data_dir / "postgres" / "data",
+            port=state["postgres_port"],
+            superuser_password=state["postgres_superuser_password"],
+            password=state["postgres_password"],
+            log=_log(logs / "postgres.log"),
+            options=postgres_options or {},
+        )
+        self.redis = Redis(
+            directory=self.data_dir / "redis",
+            port=state["redis_port"],
+            password=state["redis_password"],
+            log=_log(logs / "redis.log"),
+            options=redis_options or {},
+        )
+
+    def start_postgres(self) -> str:
+        """Starts it and gives the address for ``DATABASE_URL``."""
+        self.postgres.port = self._port("postgres_port")
+        self.postgres.start()
+        return self.postgres.url
+
+    def start_redis(self) -> str:
+        """Starts it and gives the address for ``REDIS_URL``."""
+        self.redis.port = self._port("redis_port")
+        self.redis.start()
+        return self.redis.url
+
+    def stop(self) -> None:
+        self.redis.stop()
+        self.postgres.stop()
+
+    def _port(self, key: str) -> int:
+        """Last time's port, so that addresses stay the same; another one when somebody took it meanwhile."""
+        state = self._state()
+        port = free_port(state[key])
+        if port != state[key]:
+            self._write({**state, key: port})
+        return port
+
+    def _state(self) -> dict[str, Any]:
+        try:
+            return dict(json.loads(self.state_file.read_text()))
+        except FileNotFoundError:
+            pass
+        state: dict[str, Any] = {
+            "postgres_port": free_port(),
+            "postgres_superuser_password": secrets.token_urlsafe(24),
+            "postgres_password": secrets.token_urlsafe(24),
+            "redis_port": free_port(),
+            "redis_password": secrets.token_urlsafe(24),
+            "secret_key": secrets.token_urlsafe(48),
+        }
+        self._write(state)
+        return state
+
+    def _write(self, state: dict[str, Any]) -> None:
+        """All or nothing, readable by us alone: it holds passwords."""
+        new = self.state_file.with_suffix(".new")
+        new.unlink(missing_ok=True)
+        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            json.dump(state, file, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(self.state_file)
+
+
+def _log(path: Path) -> Path:
+    if path.exists() and path.stat().st_size > LOG_LIMIT:
+        path.replace(path.with_suffix(".log.1"))
+    return path

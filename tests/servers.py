@@ -1,0 +1,70 @@
+"""The Postgres and Redis of one test session, and Django processes beside the tests."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import tempfile
+from pathlib import Path
+
+import psutil
+
+from foretell.embedded import EmbeddedServers
+
+PREFIX = "foretell-tests-"
+# Thrown away at the end of the session, so nothing needs to survive a power cut.
+FAST = {
+    "fsync": "off",
+    "full_page_writes": "off",
+    "synchronous_commit": "off",
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
+    "max_wal_size": "2GB",
+    "max_connections": "200",
+}
+
+
+class SessionServers:
+    """Starts what ``DATABASE_URL`` and ``REDIS_URL`` do not name, and says so to everything started later."""
+
+    def __init__(self) -> None:
+        self.servers: EmbeddedServers | None = None
+        self.directory: Path | None = None
+
+    def start(self) -> None:
+        if "DATABASE_URL" in os.environ and "REDIS_URL" in os.environ:
+            return
+        sweep()
+        self.directory = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
+        self.servers = EmbeddedServers(
+            self.directory, postgres_options=FAST, redis_options={"appendonly": "no"}
+        )
+        if "DATABASE_URL" not in os.environ:
+            os.environ["DATABASE_URL"] = self.servers.start_postgres()
+        if "REDIS_URL" not in os.environ:
+            os.environ["REDIS_URL"] = self.servers.start_redis()
+
+    def stop(self) -> None:
+        if self.servers:
+            self.servers.stop()
+        if self.directory:
+            shutil.rmtree(self.directory, ignore_errors=True)
+
+
+def sweep() -> None:
+    """Removes the directories of sessions that were killed (their servers died with them)."""
+    for directory in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        owner = re.match(rf"{PREFIX}(\d+)-", directory.name)
+        if owner and not psutil.pid_exists(int(owner[1])):
+            shutil.rmtree(directory, ignore_errors=True)
+
+
+def own_redis_database() -> None:
+    """Under xdist every worker gets a Redis database of its own; Postgres ones are named by pytest-django."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+    if worker.startswith("gw"):
+        base, _, _ = os.environ["REDIS_URL"].rpartition("/")
+        with contextlib.suppress(ValueError):
+            os.environ["REDIS_URL"] = f"{base}/{int(worker[2:]) + 1}"
