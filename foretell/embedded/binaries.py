@@ -97,7 +97,11 @@ def copy_dir(base: Path) -> Path:
         except OSError:
             continue
         info = target.lstat()
-        if stat.S_ISDIR(info.st_mode) and info.st_uid == os.geteuid() and others_can_read(parent_probe(target)):
+        if (
+            stat.S_ISDIR(info.st_mode)
+            and info.st_uid == os.geteuid()
+            and others_can_read(parent_probe(target))
+        ):
             return target
     raise EmbeddedError(
         f"nobody can enter {base}, and none of {', '.join(map(str, REACHABLE))} takes a copy: move the checkout, "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import pwd
@@ -87,7 +88,7 @@ def spawn(
         stdout=output,
         stderr=subprocess.STDOUT,
         start_new_session=True,  # Ctrl-C reaches the supervisor alone, which stops the rest in order
-        preexec_fn=die_with_parent(on_parent_death),  # noqa: PLW1509
+        preexec_fn=die_with_parent(on_parent_death),
         **(account.popen_args() if account else {}),
     )
 
@@ -107,10 +108,8 @@ def stop(child: subprocess.Popen[bytes], *steps: tuple[signal.Signals, float]) -
 
 
 def kill_group(pgid: int) -> None:
-    try:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pgid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass
 
 
 def processes_in(directory: Path, name: str) -> list[psutil.Process]:
@@ -145,10 +144,8 @@ def end_leftovers(directory: Path, name: str, sig: signal.Signals, seconds: floa
 
 
 def _signal(process: psutil.Process, sig: signal.Signals) -> None:
-    try:
+    with contextlib.suppress(psutil.Error):
         process.send_signal(sig)
-    except psutil.Error:
-        pass
 
 
 def free_port(preferred: int | None = None) -> int:

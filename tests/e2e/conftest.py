@@ -1,0 +1,60 @@
+"""``browser`` (one a session), ``page`` and ``phone`` (one a test, a fresh visitor each).
+
+A page fails its test at the end when a script threw, or when the content security policy refused anything:
+an app that only works with its policy off does not work. A test that provokes either empties ``page.faults``.
+Opens ``live_server.url``, or the address of a real web process (``tests/processes.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+
+from tests.e2e.browser import launch
+
+LAPTOP = {"width": 1366, "height": 768}
+PHONE = {"width": 390, "height": 844}
+TIMEOUT_MS = 10_000
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = launch(playwright)
+        yield browser
+        browser.close()
+
+
+def visitor(browser: Browser, **options: object) -> Iterator[Page]:
+    context = browser.new_context(locale="en-GB", **options)  # type: ignore[arg-type]
+    context.set_default_timeout(TIMEOUT_MS)
+    page = context.new_page()
+    faults: list[str] = []
+
+    def on_console(message: ConsoleMessage) -> None:
+        if message.type == "error" and "Content Security Policy" in message.text:
+            faults.append(message.text)
+
+    page.on("pageerror", lambda error: faults.append(f"script error: {error}"))
+    page.on("console", on_console)
+    page.faults = faults  # type: ignore[attr-defined]
+    yield page
+    context.close()
+    assert not faults, "\n".join(faults)
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    yield from visitor(browser, viewport=LAPTOP)
+
+
+@pytest.fixture
+def phone(browser: Browser) -> Iterator[Page]:
+    yield from visitor(browser, viewport=PHONE, device_scale_factor=3, is_mobile=True, has_touch=True)
+
+
+@pytest.fixture
+def no_script_page(browser: Browser) -> Iterator[Page]:
+    yield from visitor(browser, viewport=LAPTOP, java_script_enabled=False)
