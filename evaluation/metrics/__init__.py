@@ -3,6 +3,8 @@
 Usable in a notebook without a server: ``from evaluation.metrics import FollowUps, simulatability``.
 """
 
+from evaluation.metrics.accuracy import Accuracy, mean_over_systems, task_accuracy
+from evaluation.metrics.correlation import Correlation, annotator_ceiling, within_instance_correlation
 from evaluation.metrics.encoders import CachedEncoder, Encoder, SentenceTransformerEncoder, TfidfEncoder
 from evaluation.metrics.followups import NOT_RATED, FollowUps
 from evaluation.metrics.generality import (
@@ -11,6 +13,13 @@ from evaluation.metrics.generality import (
     generality,
     generality_by,
     group_generality,
+)
+from evaluation.metrics.generators import (
+    Diversity,
+    Growth,
+    diversity_by_generator,
+    growth,
+    mix_generators,
 )
 from evaluation.metrics.resample import ratio_estimate
 from evaluation.metrics.similarity import Bleu, Cosine, Jaccard, Similarity
@@ -23,31 +32,70 @@ from evaluation.metrics.simulatability import (
     simulatability,
 )
 from evaluation.metrics.systems import SystemComparison, common_instances, compare_systems
+from evaluation.metrics.unit_tables import (
+    Buckets,
+    ParsingQuality,
+    SanityCheck,
+    buckets_of,
+    parsing_quality,
+    sanity_check,
+)
+from evaluation.metrics.units import (
+    PerCounterfactual,
+    UnitSimulatability,
+    UnitTable,
+    per_counterfactual,
+    unit_simulatability,
+    unit_simulatability_by_system,
+)
 
 __all__ = [
     "NOT_RATED",
+    "Accuracy",
     "Bleu",
+    "Buckets",
     "CachedEncoder",
+    "Correlation",
     "Cosine",
+    "Diversity",
     "Encoder",
     "FollowUps",
     "Generality",
+    "Growth",
     "Jaccard",
+    "ParsingQuality",
+    "PerCounterfactual",
     "PerExplanation",
+    "SanityCheck",
     "SentenceTransformerEncoder",
     "Similarity",
     "Simulatability",
     "SystemComparison",
     "TfidfEncoder",
+    "UnitSimulatability",
+    "UnitTable",
     "all_similarities",
+    "annotator_ceiling",
+    "buckets_of",
     "by",
     "common_instances",
     "compare_systems",
+    "diversity_by_generator",
     "generality",
     "generality_by",
     "group_generality",
+    "growth",
+    "mean_over_systems",
+    "mix_generators",
+    "parsing_quality",
+    "per_counterfactual",
     "per_explanation",
     "per_rater_simulatability",
     "ratio_estimate",
+    "sanity_check",
     "simulatability",
+    "task_accuracy",
+    "unit_simulatability",
+    "unit_simulatability_by_system",
+    "within_instance_correlation",
 ]

@@ -145,10 +145,9 @@ def generality_by(
     replicates: int = 1_000,
 ) -> dict[str, Generality]:
     """``generality`` for each value of a column; texts of all groups are embedded together, once."""
-    prepared = _Prepared(similarity)
-    prepared.similarity.prepare([str(text) for text in followups.text])
+    ready = prepared(similarity, followups.text)
     return {
-        name: generality(followups.where(key, name), prepared, rng=rng, replicates=replicates)
+        name: generality(followups.where(key, name), ready, rng=rng, replicates=replicates)
         for name in sorted(set(getattr(followups, key)))
     }
 
@@ -156,6 +155,12 @@ def generality_by(
 def all_similarities(cosine: Cosine | None = None) -> Mapping[str, Similarity]:
     """The three similarities of the paper, by the name of their column in its Table 1."""
     return {"bleu": Bleu(), "cosine": cosine or Cosine(), "jaccard": Jaccard()}
+
+
+def prepared(similarity: Similarity, texts: Sequence[str]) -> Similarity:
+    """A similarity that has seen ``texts`` and sees them no second time."""
+    similarity.prepare([str(text) for text in texts])
+    return _Prepared(similarity)
 
 
 class _Prepared:

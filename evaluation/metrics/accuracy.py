@@ -1,0 +1,81 @@
+"""Task accuracy of the systems themselves, to set beside precision and utility."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evaluation.estimate import Estimate
+from evaluation.metrics.resample import codes_of, ratio_estimate
+
+
+@dataclass(frozen=True, eq=False)
+class Accuracy:
+    """``mean`` is the unweighted mean over systems, ``systems`` each system's accuracy."""
+
+    mean: Estimate
+    systems: Mapping[str, Estimate]
+
+
+def mean_over_systems(
+    value: Sequence[float] | np.ndarray,
+    instance: Sequence[str],
+    system: Sequence[str],
+    *,
+    rng: np.random.Generator | None = None,
+    replicates: int = 1_000,
+) -> Accuracy:
+    """Mean of ``value`` for each system, and the unweighted mean of those means.
+
+    ``value`` of shape (N,) is one number for each explanation (precision, or 1 where the output is right),
+    nan where not defined: left out and counted. Intervals draw instances. Source: Chen et al. 2024, Table 6.
+
+    >>> mean_over_systems([1, 0, 1], ["x", "y", "x"], ["a", "a", "b"]).mean.value
+    0.75
+    """
+    values = np.asarray(value, dtype=np.float64)
+    if not values.shape == (len(instance),) == (len(system),):
+        raise ValueError("value, instance, system: expected one length")
+    clusters, _ = codes_of(instance)
+    codes, names = codes_of(system)
+    defined = ~np.isnan(values)
+    filled = np.where(defined, values, 0.0)
+    rows = np.arange(len(names))[:, None] == codes[None, :]
+
+    def estimate(chosen: np.ndarray) -> Estimate:
+        missing = int((chosen.any(axis=0) & ~defined).sum())
+        return ratio_estimate(
+            filled * chosen,
+            defined & chosen,
+            clusters,
+            rng=rng,
+            replicates=replicates,
+            left_out={"not defined": missing} if missing else {},
+        )
+
+    each = {name: estimate(rows[i : i + 1]) for i, name in enumerate(names)}
+    return Accuracy(mean=estimate(rows if len(names) else np.zeros((1, len(values)), bool)), systems=each)
+
+
+def task_accuracy(
+    output: Sequence[str | None],
+    gold: Sequence[str | None],
+    instance: Sequence[str],
+    system: Sequence[str],
+    *,
+    rng: np.random.Generator | None = None,
+    replicates: int = 1_000,
+) -> Accuracy:
+    """Share of instances on which each system's own output is the gold label, and the mean over systems.
+
+    An output or gold label that is not known (None or empty) is left out and counted.
+
+    >>> task_accuracy(["yes", "no"], ["yes", "yes"], ["x", "y"], ["s", "s"]).systems["s"].value
+    0.5
+    """
+    if not len(output) == len(gold) == len(instance) == len(system):
+        raise ValueError("output, gold, instance, system: expected one length")
+    right = [float(o == g) if o and g else float("nan") for o, g in zip(output, gold, strict=True)]
+    return mean_over_systems(right, instance, system, rng=rng, replicates=replicates)

@@ -1,0 +1,60 @@
+import numpy as np
+import pytest
+
+from evaluation.metrics import Jaccard, all_similarities, diversity_by_generator, growth, mix_generators
+from tests.evaluation.metrics.factories import GUESS, followups, random_followups
+
+ROWS = [("e", "x", "s", "yes", "yes")] * 6
+TEXTS = ["a1", "a2", "a3", "b1", "a1", "b3"]
+GENERATORS = ["A", "A", "A", "B", "B", "B"]
+
+
+def test_mixing_alternates_drops_duplicates_and_keeps_the_budget():
+    table = followups(ROWS, text=TEXTS, generator=GENERATORS)
+    mixed = mix_generators(table, ["A", "B"])
+    assert mixed.text.tolist() == ["a1", "b1", "a2"]  # three, as each generator alone
+    assert set(mixed.generator) == {"mixed: A + B"}
+    assert mix_generators(table, ["B", "A"]).text.tolist() == [
+        "b1",
+        "a1",
+        "b3",
+    ]  # B's own a1 is a repeat: its next
+    assert mix_generators(table, ["A", "B"], size=9).text.tolist() == ["a1", "b1", "a2", "b3", "a3"]
+
+
+def test_mixing_an_unknown_generator_says_which():
+    with pytest.raises(ValueError, match="generators: no follow-ups of Z"):
+        mix_generators(followups(ROWS, text=TEXTS, generator=GENERATORS), ["A", "Z"])
+
+
+def test_diversity_has_a_row_for_each_generator_and_mix():
+    rows = [
+        ("e", "x", "s", "yes", "yes"),
+        ("e", "x", "s", GUESS, "yes"),
+        ("e", "x", "s", "no", "yes"),
+        ("e", "x", "s", "no", "yes"),
+    ]
+    table = followups(
+        rows, text=["Bears sleep", "Owls", "Bears eat", "Bears eat"], generator=["A", "A", "B", "B"]
+    )
+    found = {
+        row.generator: row
+        for row in diversity_by_generator(table, {"jaccard": Jaccard()}, mixes=[["A", "B"]])
+    }
+    assert found["A"].simulatable.value == 0.5
+    assert not found["A"].generality["jaccard"].generality.defined  # one simulatable follow-up
+    assert found["B"].generality["jaccard"].generality.value == 0.0  # the same text twice
+    assert found["B"].duplicates == 1
+    # mixed: "Bears sleep" and "Bears eat" share 1 word of 3
+    assert found["mixed: A + B"].generality["jaccard"].generality.value == pytest.approx(2 / 3)
+
+
+def test_growth_takes_the_first_of_each_explanation():
+    table = random_followups(np.random.default_rng(1), per=6)
+    found = growth(table, all_similarities()["jaccard"], (1, 3, 6, 10))
+    assert [row.total for row in found] == [16, 48, 96, 96]
+    assert not found[0].generality.generality.defined
+    assert found[2].generality.generality.value == found[3].generality.generality.value
+    assert [row.simulatable for row in found] == sorted(row.simulatable for row in found)
+    with pytest.raises(ValueError, match="sizes"):
+        growth(table, Jaccard(), (0,))
