@@ -1,4 +1,4 @@
-"""Finds the HIT types: every folder beside this file that holds a ``hit_type.py``."""
+"""Finds the HIT types: every folder of this package that holds a ``hit_type.py``."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import importlib
 from functools import cache
 from pathlib import Path
 
+import annotator.hit_types
 from annotator.hit_types.base import HitType
-
-ROOT = Path(__file__).parent
 
 
 @cache
@@ -19,7 +18,9 @@ def hit_types() -> dict[str, HitType]:
     True
     """
     found: dict[str, HitType] = {}
-    for folder in sorted(ROOT.iterdir()):
+    # The package's path, not this file's folder: so types may also lie outside of the product's own tree.
+    folders = [folder for root in annotator.hit_types.__path__ for folder in Path(root).iterdir()]
+    for folder in sorted(folders, key=lambda folder: folder.name):
         if not (folder / "hit_type.py").is_file():
             continue
         module = importlib.import_module(f"annotator.hit_types.{folder.name}.hit_type")
@@ -31,6 +32,8 @@ def hit_types() -> dict[str, HitType]:
         if len(types) != 1:
             raise ImportError(f"{folder / 'hit_type.py'} must define exactly one HitType, found {len(types)}")
         kind = types[0]
+        if kind.__dict__.get("name") in found:
+            raise ImportError(f"{folder / 'hit_type.py'}: there are two HIT types named {kind.name!r}")
         kind.folder = folder
         if kind.name != folder.name:
             raise ImportError(

@@ -1,0 +1,128 @@
+"""Instructions: Markdown with worked examples that the page shows as real task blocks.
+
+A worked example is a fenced block named ``example`` that holds JSON::
+
+    ```example
+    {"title": "All birds fly", "payload": {...}, "response": {...}, "reasoning": "..."}
+    ```
+
+``payload`` and ``response`` are those of the HIT type; ``response`` may leave fields out where the example is
+only about a first step. ``reasoning`` is Markdown, a text or a list of paragraphs. ``title`` may be missing.
+
+A HIT type with variants (the four groups of properties, say) marks what only one of them should read::
+
+    <!-- only: support -->
+    ...
+    <!-- end -->
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+JSON = dict[str, Any]
+
+_FENCE = re.compile(r"^(`{3,}|~{3,})[ \t]*([^\n`]*)$")
+_ONLY = re.compile(r"^<!--\s*only:\s*([\w, -]+?)\s*-->\s*$\n?(.*?)^<!--\s*end\s*-->\s*$\n?", re.M | re.S)
+
+
+@dataclass(frozen=True)
+class Text:
+    """A stretch of Markdown."""
+
+    markdown: str
+
+
+@dataclass(frozen=True)
+class Example:
+    """A worked example: an item, its right response and the reasoning that leads there (Markdown)."""
+
+    payload: JSON
+    response: JSON
+    reasoning: str
+    title: str = ""
+
+
+def instruction_parts(markdown: str) -> list[Text | Example]:
+    """Cut instructions into Markdown and worked examples, in their order.
+
+    Fenced blocks of any other name stay in the text. Raises ``ValueError`` that names the line where an
+    example is not closed, is no JSON, or lacks ``payload``, ``response`` or ``reasoning``.
+
+    >>> parts = instruction_parts("Hello\\n```example\\n{\\"payload\\": {}, \\"response\\": {}, "
+    ...     "\\"reasoning\\": \\"So.\\"}\\n```\\n")
+    >>> [type(part).__name__ for part in parts]
+    ['Text', 'Example']
+    """
+    parts: list[Text | Example] = []
+    held: list[str] = []
+    lines = markdown.replace("\r\n", "\n").split("\n")
+    number = 0
+    while number < len(lines):
+        fence = _FENCE.match(lines[number])
+        if fence is None:
+            held.append(lines[number])
+            number += 1
+            continue
+        end = _fence_end(lines, number, fence.group(1))
+        if fence.group(2).strip() != "example":
+            held += lines[number : (len(lines) if end is None else end + 1)]
+            number = len(lines) if end is None else end + 1
+            continue
+        if end is None:
+            raise ValueError(f"line {number + 1}: the example is not closed with {fence.group(1)}")
+        _keep_text(parts, held)
+        parts.append(_example("\n".join(lines[number + 1 : end]), line=number + 1))
+        number = end + 1
+    _keep_text(parts, held)
+    return parts
+
+
+def for_variant(markdown: str, variant: str) -> str:
+    """The instructions as one variant reads them; every variant's parts where ``variant`` is empty.
+
+    >>> for_variant("All.\\n<!-- only: news -->\\nNews.\\n<!-- end -->\\nEnd.", "medical")
+    'All.\\nEnd.'
+    """
+
+    def kept(found: re.Match[str]) -> str:
+        named = {name.strip() for name in found.group(1).split(",")}
+        return found.group(2) if not variant or variant in named else ""
+
+    return _ONLY.sub(kept, markdown.replace("\r\n", "\n"))
+
+
+def _fence_end(lines: list[str], start: int, fence: str) -> int | None:
+    closing = re.compile(rf"^{re.escape(fence[0])}{{{len(fence)},}}[ \t]*$")
+    return next((n for n in range(start + 1, len(lines)) if closing.match(lines[n])), None)
+
+
+def _keep_text(parts: list[Text | Example], held: list[str]) -> None:
+    text = "\n".join(held).strip("\n")
+    held.clear()
+    if text.strip():
+        parts.append(Text(text))
+
+
+def _example(source: str, *, line: int) -> Example:
+    try:
+        raw = json.loads(source)
+    except (ValueError, RecursionError) as error:
+        at = line + getattr(error, "lineno", 1)
+        reason = getattr(error, "msg", "nested too deeply")
+        raise ValueError(f"line {at}: the example is not valid JSON: {reason}") from None
+    if not isinstance(raw, dict):
+        raise ValueError(f"line {line}: an example is a JSON object")
+    for name, kind in (("payload", dict), ("response", dict), ("reasoning", (str, list))):
+        if not isinstance(raw.get(name), kind):
+            raise ValueError(f"line {line}: the example needs {name!r}")
+    reasoning = raw["reasoning"]
+    return Example(
+        payload=raw["payload"],
+        response=raw["response"],
+        reasoning=reasoning if isinstance(reasoning, str) else "\n\n".join(map(str, reasoning)),
+        title=str(raw.get("title", "")),
+    )

@@ -1,0 +1,52 @@
+"""Prompt files: cut into messages first, filled with values second."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from string import Template
+
+from annotator.hit_types.shapes import Message
+
+_HEADING = re.compile(r"^## (system|user|assistant)[ \t]*$", re.MULTILINE)
+
+
+def render_prompt(text: str, values: Mapping[str, str]) -> list[Message]:
+    """Cut a prompt file at its ``## system``, ``## user`` and ``## assistant`` headings and fill in ``$names``.
+
+    The file is cut before it is filled, so an item that holds a heading cannot add a message; values are put
+    in once and never read again, so an item that holds ``$name`` stays as it is. A ``$name`` without a value
+    is a ``KeyError``.
+
+    >>> [m.role for m in render_prompt("## system\\nBe brief.\\n## user\\n$q", {"q": "## assistant"})]
+    ['system', 'user']
+    """
+    cuts = list(_HEADING.finditer(text))
+    if not cuts:
+        raise ValueError("a prompt needs at least one '## user' heading")
+    ends = [cut.start() for cut in cuts[1:]] + [len(text)]
+    return [
+        Message(role=cut.group(1), content=Template(text[cut.end() : end].strip()).substitute(values))  # type: ignore[arg-type]
+        for cut, end in zip(cuts, ends, strict=True)
+    ]
+
+
+_PART = re.compile(r"^# (\S+)[ \t]*$", re.MULTILINE)
+
+
+def prompt_part(text: str, name: str) -> str:
+    """The part of a prompt file for one stage: what stands under ``# name``.
+
+    A file without such headings serves every stage. Raises ``ValueError`` where only this name lacks a part.
+
+    >>> prompt_part("# before\\n## user\\n$q\\n# after\\n## user\\n$e", "after")
+    '## user\\n$e'
+    """
+    cuts = list(_PART.finditer(text))
+    if not cuts:
+        return text
+    ends = [cut.start() for cut in cuts[1:]] + [len(text)]
+    for cut, end in zip(cuts, ends, strict=True):
+        if cut.group(1) == name:
+            return text[cut.end() : end].strip()
+    raise ValueError(f"the prompt has no part '# {name}'; it has: {', '.join(c.group(1) for c in cuts)}")

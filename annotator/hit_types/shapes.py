@@ -1,0 +1,207 @@
+"""The small frozen things that HIT types are made of: what is shown, asked, imported, rated and graded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Level = Literal["nominal", "ordinal", "interval", "ratio"]
+JSON = dict[str, Any]
+
+
+class FieldErrors(ValueError):
+    """Input that breaks a type's schema: one message for each field, keyed by the field's name.
+
+    >>> raise FieldErrors({"answer": "choose one of: yes, no"})
+    Traceback (most recent call last):
+    ...
+    annotator.hit_types.shapes.FieldErrors: answer: choose one of: yes, no
+    """
+
+    def __init__(self, errors: Mapping[str, str]):
+        self.errors = dict(errors)
+        super().__init__("; ".join(f"{name}: {message}" for name, message in self.errors.items()))
+
+
+class Unparsable(ValueError):
+    """A model's reply that gives no response; ``kind`` is 'refusal', 'cut_off', 'ambiguous' or 'no_answer'."""
+
+    def __init__(self, message: str, *, kind: str = "no_answer"):
+        self.kind = kind
+        super().__init__(message)
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A measured variable of the ratings table.
+
+    ``labels`` are in their order when the level is ordinal; empty when each item brings its own labels.
+    ``abstain`` are labels that make no statement about the outcome ("cannot guess"). ``scores`` maps a
+    label to a number where a metric needs one (plausibility: yes 1, moderate 0.5, no 0).
+    """
+
+    name: str
+    title: str
+    level: Level = "nominal"
+    labels: tuple[str, ...] = ()
+    abstain: tuple[str, ...] = ()
+    scores: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Option:
+    """One choice of a field. ``label`` is short; ``detail`` is the long wording that opens above it."""
+
+    value: str
+    label: str
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Field:
+    """One thing that is asked.
+
+    ``when`` lists ``(other field, values)``: the field counts only if every other field holds one of the
+    values; otherwise whatever was sent for it is dropped. ``target`` names the block that it is about.
+    """
+
+    name: str
+    label: str
+    kind: Literal["choice", "multi", "text"] = "choice"
+    options: tuple[Option, ...] = ()
+    required: bool = True
+    help: str = ""
+    when: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    target: str = ""
+    max_length: int = 2_000
+
+
+@dataclass(frozen=True)
+class Block:
+    """One labelled piece of material. ``label`` says who speaks; ``text`` is shown as text, never as HTML."""
+
+    name: str
+    label: str
+    text: str = ""
+    items: tuple[str, ...] = ()
+    kind: Literal["text", "answer", "list"] = "text"
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What is shown and asked at one time. ``blocks`` holds everything visible now, earlier stages' too."""
+
+    name: str
+    title: str
+    blocks: tuple[Block, ...]
+    fields: tuple[Field, ...]
+    lead: str = ""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of an import file: JSON lines key or CSV header."""
+
+    name: str
+    help: str
+    required: bool = True
+    kind: Literal["text", "label", "list", "json"] = "text"
+    example: Any = ""
+
+
+@dataclass(frozen=True)
+class Material:
+    """The research material behind an item, as the database keeps it. Empty means: not known.
+
+    ``real_output`` is what the system really said on the follow-up; it is never sent to an annotator.
+    """
+
+    instance_key: str
+    instance_input: str
+    gold_label: str = ""
+    gold_rationale: str = ""
+    system: str = ""
+    model: str = ""
+    method: str = ""
+    explanation: str = ""
+    output: str = ""
+    follow_up: str = ""
+    generator: str = ""
+    kind: str = ""
+    real_output: str = ""
+    #: The right answer to the follow-up question, where there is one (P3); ``gold_label`` is the instance's.
+    follow_up_gold: str = ""
+    #: Further explanations of the instance (plausibility shows several): (unit suffix, system, explanation).
+    parts: tuple[tuple[str, str, str], ...] = ()
+    #: The explanation's atomic units in order: (role: both, input or output; text) (P2).
+    units: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class ItemDraft:
+    """A parsed row of an import file, before it is a row of the database."""
+
+    key: str
+    payload: JSON
+    material: Material
+    gold: JSON | None = None
+    condition: str = ""
+    #: What the item is for: ``ordinary``, ``gold`` (checked against its gold) or ``attention``.
+    role: str = "ordinary"
+
+
+@dataclass(frozen=True)
+class Rating:
+    """One value of one variable. ``unit`` is a suffix within the item, empty where the item is the unit."""
+
+    variable: str
+    value: str
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Grade:
+    """A response held against gold: ``score`` in [0, 1] over the graded fields, and each field's verdict."""
+
+    score: float
+    right: Mapping[str, bool]
+
+    @property
+    def passed(self) -> bool:
+        return bool(self.right) and all(self.right.values())
+
+
+@dataclass(frozen=True)
+class Question:
+    """A practice or exam question: an item with its right response and the reason for it.
+
+    ``pool`` is the variant that it belongs to, empty where the type has none.
+    """
+
+    key: str
+    payload: JSON
+    gold: JSON
+    reason: str
+    pool: str = ""
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """What a new study of this type starts with; the numbers are the paper's where it gives them."""
+
+    redundancy: int = 3
+    exam_questions: int = 0
+    pass_mark: int = 0
+    minutes_per_item: float = 1.0
+    min_seconds: float = 5.0
+    follow_ups: int = 0
+
+
+@dataclass(frozen=True)
+class Message:
+    """One message of a chat prompt."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str

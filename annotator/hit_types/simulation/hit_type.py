@@ -1,0 +1,105 @@
+"""Counterfactual simulation on yes/no questions: what will the robot answer next? (P1, Figure 3)"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from annotator.hit_types.base import (
+    JSON,
+    Column,
+    Defaults,
+    Grade,
+    HitType,
+    ItemDraft,
+    Labels,
+    Rating,
+    Stage,
+    Unparsable,
+    Variable,
+    read_answer,
+    read_object,
+    write_answer,
+)
+from annotator.hit_types.simulation import schema, scoring
+
+REPLIES: Labels = {
+    "yes": ("yes", "helpful - yes"),
+    "no": ("no", "helpful - no"),
+    scoring.CANNOT_GUESS: (
+        "cannot guess",
+        "can't guess",
+        "can not guess",
+        "cannot be guessed",
+        "unable to guess",
+        "not helpful",
+    ),
+}
+#: Sentences that state an answer in full, as models put it that miss the fixed last line.
+PHRASES = (
+    r"(?:(?:so|thus|hence|therefore)[,:]?\s+)?(?:the\s+)?robot\s+(?:will|would)\s+(?:most\s+)?(?:likely\s+|probably\s+)?"
+    r"(?:answer|say)\s+",
+    r"(?:(?:so|thus|hence|therefore)[,:]?\s+)?i\s+(?=cannot guess|can't guess|can not guess)",
+)
+
+
+class Simulation(HitType):
+    """Two steps: does the explanation directly help to guess, and if so, what will the robot answer?"""
+
+    name = "simulation"
+    title = "Counterfactual simulation, yes/no questions"
+    task_title = "Foretell the robot's answer"
+    source = "Chen et al. 2024, Figure 3"
+    variables: ClassVar[tuple[Variable, ...]] = (
+        Variable(
+            "simulation",
+            "Simulated answer",
+            labels=("yes", "no", scoring.CANNOT_GUESS),
+            abstain=(scoring.CANNOT_GUESS,),
+        ),
+    )
+    columns: ClassVar[tuple[Column, ...]] = schema.COLUMNS
+    defaults = Defaults(
+        redundancy=3, exam_questions=11, pass_mark=9, minutes_per_item=2.0, min_seconds=5.0, follow_ups=10
+    )
+    headline = "simulation"
+
+    def parse_item(self, row: Mapping[str, Any]) -> ItemDraft:
+        """Check one import row: ``question``, ``explanation``, ``answer``, ``follow_up``; see ``columns``."""
+        return self.draft(*schema.parse_row(row))
+
+    def stages(self, payload: JSON, presentation: JSON | None = None) -> tuple[Stage, ...]:
+        """One stage with two steps."""
+        return schema.stages_of(payload)
+
+    def grade(self, response: JSON, gold: JSON) -> Grade:
+        """Both steps held against gold."""
+        return scoring.grade(response, gold)
+
+    def to_ratings(self, payload: JSON, response: JSON) -> list[Rating]:
+        """One rating of ``simulation``: yes, no or cannot_guess."""
+        return scoring.to_ratings(response)
+
+    def parse_reply(self, text: str, payload: JSON, stage: int = 0, presentation: JSON | None = None) -> JSON:
+        """``ANSWER: YES``, ``NO`` or ``CANNOT GUESS`` as a response; JSON with both steps is read too."""
+        steps = read_object(text) or {}
+        if str(steps.get("helpful")).strip().lower() in ("no", "false"):
+            if steps.get("answer"):
+                raise Unparsable("not helpful, yet an answer is given", kind="ambiguous")
+            return scoring.response_of(scoring.CANNOT_GUESS)
+        outcome = read_answer(
+            text, REPLIES, keys=("answer", "simulation", "prediction", "guess"), phrases=PHRASES
+        )
+        return scoring.response_of(outcome)
+
+    def prompt_values(
+        self, payload: JSON, stage: int, before: JSON, presentation: JSON | None = None
+    ) -> dict[str, str]:
+        """The payload's texts, the answer as it is shown to people."""
+        return payload | {"answer": payload["answer"].capitalize()}
+
+    def write_reply(
+        self, payload: JSON, response: JSON, stage: int = 0, presentation: JSON | None = None
+    ) -> str:
+        """The last line of a reply that means this response."""
+        return write_answer(REPLIES[scoring.outcome_of(response)][0])

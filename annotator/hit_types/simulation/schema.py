@@ -1,0 +1,104 @@
+"""What an item of `simulation` holds and what is asked about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from annotator.hit_types.base import (
+    ITEM_COLUMNS,
+    JSON,
+    SYSTEM_COLUMNS,
+    YES_NO,
+    Block,
+    Column,
+    Field,
+    Material,
+    Option,
+    Row,
+    Stage,
+    stable_key,
+    system_name,
+)
+
+COLUMNS = (
+    Column("question", "The starter question, answered with yes or no", example="Can sparrows fly?"),
+    Column("explanation", "The system's explanation of its answer", example="All birds can fly."),
+    Column("answer", "The system's answer to the starter question: yes or no", kind="label", example="yes"),
+    Column("follow_up", "The follow-up question", example="Can penguins fly?"),
+    Column("real_output", "What the system really answered; never shown", False, "label", "no"),
+    *SYSTEM_COLUMNS,
+    Column("generator", "Who or what wrote the follow-up question", False, example="writer-x"),
+    Column("kind", "The kind of follow-up question", False, example="counterfactual"),
+    Column("gold_label", "The right answer to the starter question", False, "label", "yes"),
+    Column("gold_rationale", "A right explanation of it", False),
+    *ITEM_COLUMNS,
+)
+
+HELPFUL = Field(
+    "helpful",
+    "Do the robot's explanation and answer directly help you to guess?",
+    options=(
+        Option(
+            "no",
+            "Not helpful",
+            "Nothing in the robot's explanation and answer directly helps to tell what it will say to the"
+            " follow-up question.",
+        ),
+        Option(
+            "yes",
+            "Helpful",
+            "Something in the robot's explanation or answer directly helps, even if more facts are needed.",
+        ),
+    ),
+    help="Ask only whether they help, not whether they are true.",
+)
+ANSWER = Field(
+    "answer",
+    "What will the robot answer to the follow-up question?",
+    options=(
+        Option("yes", "Yes", "Going by its explanation and answer, the robot will say “yes”."),
+        Option("no", "No", "Going by its explanation and answer, the robot will say “no”."),
+    ),
+    help="Keep to what the robot claims, right or wrong. For facts that it leaves out, suppose that it knows them.",
+    when=(("helpful", ("yes",)),),
+)
+
+
+def parse_row(raw: Mapping[str, Any]) -> tuple[Row, JSON, Material]:
+    """Read an import row; its faults are in the returned ``Row``."""
+    row = Row(raw)
+    system, model, method = system_name(row)
+    payload = {
+        "question": row.text("question"),
+        "explanation": row.text("explanation"),
+        "answer": row.label("answer", YES_NO),
+        "follow_up": row.text("follow_up"),
+    }
+    material = Material(
+        instance_key=row.text("instance", required=False, limit=200) or stable_key(payload["question"]),
+        instance_input=payload["question"],
+        gold_label=row.label("gold_label", YES_NO, required=False),
+        gold_rationale=row.text("gold_rationale", required=False),
+        system=system,
+        model=model,
+        method=method,
+        explanation=payload["explanation"],
+        output=payload["answer"],
+        follow_up=payload["follow_up"],
+        generator=row.text("generator", required=False, limit=200),
+        kind=row.text("kind", required=False, limit=60),
+        real_output=row.label("real_output", YES_NO, required=False),
+    )
+    return row, payload, material
+
+
+def stages_of(payload: JSON) -> tuple[Stage, ...]:
+    """One stage: the starter question with explanation and answer, the follow-up question, the two steps."""
+    blocks = (
+        Block("question", "Starter question", payload["question"], group="starter"),
+        Block("explanation", "The robot's explanation", payload["explanation"], group="starter"),
+        Block("answer", "The robot answered", payload["answer"].capitalize(), kind="answer", group="starter"),
+        Block("follow_up", "Follow-up question", payload["follow_up"], group="follow_up"),
+    )
+    return (Stage("simulation", "What will the robot answer?", blocks, (HELPFUL, ANSWER)),)
