@@ -4,6 +4,7 @@ Usable in a notebook without a server: ``from evaluation.metrics import FollowUp
 """
 
 from evaluation.metrics.accuracy import Accuracy, mean_over_systems, task_accuracy
+from evaluation.metrics.association import correlation_ratio, theils_u
 from evaluation.metrics.correlation import Correlation, annotator_ceiling, within_instance_correlation
 from evaluation.metrics.encoders import CachedEncoder, Encoder, SentenceTransformerEncoder, TfidfEncoder
 from evaluation.metrics.followups import NOT_RATED, FollowUps
@@ -13,6 +14,13 @@ from evaluation.metrics.generality import (
     generality,
     generality_by,
     group_generality,
+)
+from evaluation.metrics.generalization import (
+    GeneralizationCell,
+    GenU,
+    gen_u,
+    gen_u_score,
+    generalization_accuracy,
 )
 from evaluation.metrics.generators import (
     Diversity,
@@ -48,10 +56,20 @@ from evaluation.metrics.units import (
     unit_simulatability,
     unit_simulatability_by_system,
 )
+from evaluation.metrics.utility import (
+    AnnotatorUtility,
+    Utility,
+    per_annotator_utility,
+    utility,
+    utility_by_system,
+    utility_class,
+    utility_classes,
+)
 
 __all__ = [
     "NOT_RATED",
     "Accuracy",
+    "AnnotatorUtility",
     "Bleu",
     "Buckets",
     "CachedEncoder",
@@ -60,7 +78,9 @@ __all__ = [
     "Diversity",
     "Encoder",
     "FollowUps",
+    "GenU",
     "Generality",
+    "GeneralizationCell",
     "Growth",
     "Jaccard",
     "ParsingQuality",
@@ -74,20 +94,26 @@ __all__ = [
     "TfidfEncoder",
     "UnitSimulatability",
     "UnitTable",
+    "Utility",
     "all_similarities",
     "annotator_ceiling",
     "buckets_of",
     "by",
     "common_instances",
     "compare_systems",
+    "correlation_ratio",
     "diversity_by_generator",
+    "gen_u",
+    "gen_u_score",
     "generality",
     "generality_by",
+    "generalization_accuracy",
     "group_generality",
     "growth",
     "mean_over_systems",
     "mix_generators",
     "parsing_quality",
+    "per_annotator_utility",
     "per_counterfactual",
     "per_explanation",
     "per_rater_simulatability",
@@ -95,7 +121,12 @@ __all__ = [
     "sanity_check",
     "simulatability",
     "task_accuracy",
+    "theils_u",
     "unit_simulatability",
     "unit_simulatability_by_system",
+    "utility",
+    "utility_by_system",
+    "utility_class",
+    "utility_classes",
     "within_instance_correlation",
 ]

@@ -8,7 +8,6 @@ from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from evaluation.estimate import Estimate
 from evaluation.metrics.resample import Floats, Ints, codes_of, ratio_estimate
@@ -108,6 +107,8 @@ def annotator_ceiling(
     >>> round(found.pearson.value, 6)
     1.0
     """
+    import pandas as pd
+
     table = pd.DataFrame(
         {"s": np.asarray(scores, float), "r": list(rater), "i": list(instance), "y": list(system)}
     )
@@ -173,4 +174,14 @@ def _constant(values: Floats, group: Ints, size: int) -> npt.NDArray[np.bool_]:
 
 
 def _ranks(values: Floats, group: Ints) -> Floats:
-    return np.asarray(pd.Series(values).groupby(group).rank(), dtype=np.float64)
+    """Rank of each value within its group, from 1; equal values share their mean rank."""
+    order = np.lexsort((values, group))
+    fresh = np.ones(order.size, dtype=bool)
+    fresh[1:] = (np.diff(group[order]) != 0) | (np.diff(values[order]) != 0)
+    run = np.cumsum(fresh) - 1
+    places = np.bincount(run, weights=np.arange(order.size)) / np.bincount(run)
+    ranks = np.empty(order.size)
+    ranks[order] = places[run]
+    start = np.full(int(group.max(initial=-1)) + 1, order.size)
+    np.minimum.at(start, group[order], np.arange(order.size))
+    return ranks - start[group] + 1

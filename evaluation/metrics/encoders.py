@@ -6,8 +6,6 @@ from collections.abc import MutableMapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
-import sklearn
-from sklearn.feature_extraction.text import TfidfVectorizer
 
 from evaluation.metrics.resample import Floats
 
@@ -40,11 +38,15 @@ class TfidfEncoder:
     name = "TF-IDF"
 
     def __init__(self, corpus: Sequence[str] | None = None) -> None:
+        import sklearn
+
         self._corpus = corpus
         where = "the study's follow-ups" if corpus is None else f"a corpus of {len(corpus)} texts"
         self.version = f"scikit-learn {sklearn.__version__}, fitted on {where}"
 
     def encode(self, texts: Sequence[str]) -> Any:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
         vectorizer = TfidfVectorizer()
         try:
             vectorizer.fit(texts if self._corpus is None else self._corpus)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from evaluation.estimate import NAN, Estimate, undefined
 
@@ -25,8 +24,9 @@ def codes_of(names: Sequence[str] | npt.NDArray[np.object_]) -> tuple[Ints, tupl
     >>> codes_of(["b", "a", "b"])
     (array([1, 0, 1]), ('a', 'b'))
     """
-    codes, found = pd.factorize(np.asarray(names, dtype=object), sort=True)
-    return codes.astype(np.int64), tuple(str(name) for name in found)
+    found = sorted(set(names))
+    index = {name: code for code, name in enumerate(found)}
+    return np.fromiter((index[name] for name in names), dtype=np.int64, count=len(names)), tuple(found)
 
 
 def ratio_estimate(

@@ -1,4 +1,7 @@
-"""Similarities between follow-ups: BLEU, Jaccard and cosine, for all ordered pairs of a group at once."""
+"""Similarities between follow-ups: BLEU, Jaccard and cosine, for all ordered pairs of a group at once.
+
+sacrebleu and scikit-learn are imported where they are used, so that a web process need not hold them.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,6 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
-import sacrebleu
-import sklearn
-from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
-from scipy import sparse
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from evaluation.metrics.encoders import Encoder, TfidfEncoder
 from evaluation.metrics.resample import Floats
@@ -49,10 +47,13 @@ class Bleu:
     """
 
     name = "BLEU"
-    version = f"sacrebleu {sacrebleu.__version__}, effective order, 13a, exp, case-sensitive"
 
     def __init__(self) -> None:
+        import sacrebleu
+        from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+
         self._tokenize = Tokenizer13a()
+        self.version = f"sacrebleu {sacrebleu.__version__}, effective order, 13a, exp, case-sensitive"
 
     def prepare(self, texts: Sequence[str]) -> None:
         """Nothing to prepare."""
@@ -110,7 +111,11 @@ class Jaccard:
     name = "Jaccard"
 
     def __init__(self, *, lower: bool = False) -> None:
+        import sklearn
+        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
         self.lower = lower
+        self._stop_words = ENGLISH_STOP_WORDS
         case = "lower-cased" if lower else "case kept"
         self.version = f"stop words of scikit-learn {sklearn.__version__}, {case}"
 
@@ -120,7 +125,7 @@ class Jaccard:
     def words(self, text: str) -> frozenset[str]:
         """The set of words that a text stands for."""
         stripped = strip_punctuation(text.lower() if self.lower else text)
-        return frozenset(stripped.split()) - ENGLISH_STOP_WORDS
+        return frozenset(stripped.split()) - self._stop_words
 
     def matrix(self, texts: Sequence[str]) -> Floats:
         sets = [self.words(text) for text in texts]
@@ -173,13 +178,13 @@ class Cosine:
                 f"encoder: {self.encoder.name} gave shape {vectors.shape} for {len(distinct)} texts"
             )
         self._rows = {text: row for row, text in enumerate(distinct)}
-        self._vectors = sparse.csr_matrix(vectors) if sparse.issparse(vectors) else np.asarray(vectors, float)
+        self._vectors = vectors.tocsr() if hasattr(vectors, "tocsr") else np.asarray(vectors, float)
 
     def matrix(self, texts: Sequence[str]) -> Floats:
         if any(text not in self._rows for text in texts):
             raise ValueError("texts: call prepare with every text first")
         found = self._vectors[[self._rows[text] for text in texts]]
-        chosen = np.asarray(found.todense() if sparse.issparse(found) else found, dtype=np.float64)
+        chosen = np.asarray(found.toarray() if hasattr(found, "toarray") else found, dtype=np.float64)
         norms = np.linalg.norm(chosen, axis=1, keepdims=True)
         with np.errstate(invalid="ignore", divide="ignore"):
             unit = np.where(norms > 0, chosen / norms, np.nan)
