@@ -49,11 +49,11 @@ class Judgment(models.Model):
             models.UniqueConstraint(fields=["item", "rater"], name="judgment_once"),
             models.CheckConstraint(
                 name="judgment_in_browser_counts_only_with_a_place",
-                condition=~Q(source="web", standing="counted") | Q(place__isnull=False),
+                condition=~Q(source__in=["web", "rehearsal"], standing="counted") | Q(place__isnull=False),
             ),
             models.CheckConstraint(
                 name="judgment_in_browser_has_snapshot",
-                condition=~Q(source="web") | Q(snapshot__isnull=False),
+                condition=~Q(source__in=["web", "rehearsal"]) | Q(snapshot__isnull=False),
             ),
         ]
         indexes = [models.Index(fields=["study", "rater"], name="judgment_by_rater")]

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from annotator.allocation import exam_draw
 from annotator.errors import Refused
-from annotator.hit_types.base import FieldErrors
+from annotator.hit_types.base import FieldErrors, Question
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import ExamAnswer, ExamAttempt, ExamQuestion, Participation, Qualification, Rater, User
 from annotator.selectors.snapshot import snapshot_content
@@ -53,6 +53,11 @@ def exam_retry_at(*, attempts: list[ExamAttempt], rules: Mapping[str, Any]) -> d
     return attempts[-1].submitted_at + timedelta(minutes=rules["exam_wait_minutes"])
 
 
+def question_of(row: ExamQuestion) -> Question:
+    """A stored exam question as the HIT type knows it."""
+    return Question(row.key, row.payload, row.gold, row.reason, row.pool)
+
+
 @transaction.atomic
 def exam_submit(*, attempt: ExamAttempt, answers: Mapping[str, Mapping[str, Any]]) -> ExamAttempt:
     """Grade an attempt: ``answers`` maps question keys to raw responses. Graded once, whatever is sent again.
@@ -71,7 +76,7 @@ def exam_submit(*, attempt: ExamAttempt, answers: Mapping[str, Mapping[str, Any]
     for key in attempt.drawn:
         question = questions[key]
         try:
-            response = kind.parse_whole(question.payload, answers.get(key, {}))
+            response = kind.parse_question(question.payload, question.gold, answers.get(key, {}))
         except FieldErrors as error:
             errors[key] = "; ".join(error.errors.values())
             continue

@@ -84,7 +84,7 @@ def assignment_lock(*, user_id: int, pk: int) -> Assignment:
     """A person's own assignment, locked with their participation. Another's is not found."""
     assignment = (
         Assignment.objects.select_for_update(of=("self", "participation"))
-        .select_related("participation__study", "item", "place")
+        .select_related("participation__study", "item", "place", "rater")
         .filter(pk=pk, rater__user_id=user_id)
         .first()
     )
@@ -112,7 +112,7 @@ def _judge(
         response=response,
         digest=digest_of(response),
         standing=standing,
-        source=Judgment.Source.WEB,
+        source=Judgment.Source.REHEARSAL if assignment.rater.rehearsal else Judgment.Source.WEB,
         seconds=min((now - assignment.leased_at).total_seconds(), LONGEST),
         signals={"stages": stage_seconds} | _signals(signals),
     )

@@ -1,0 +1,65 @@
+"""Fill a live study with synthetic raters of known quality, in this process or over HTTP."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from annotator.models import Study
+from annotator.services.rehearsal import rehearsal_raters, rehearse
+
+
+class Command(BaseCommand):
+    help = "Let rehearsal raters of known quality fill a live study."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("study", help="The study's slug.")
+        parser.add_argument("--raters", type=int, default=12)
+        parser.add_argument(
+            "--accuracy", type=float, default=0.85, help="Mean share of right answers, 0 to 1."
+        )
+        parser.add_argument("--spread", type=float, default=0.06, help="Standard deviation between raters.")
+        parser.add_argument("--seed", type=int, default=1)
+        parser.add_argument("--most", type=int, help="Stop after so many judgments.")
+        parser.add_argument("--url", help="Play over HTTP against this address instead of in this process.")
+        parser.add_argument("--at-once", type=int, default=8, help="How many raters work at once over HTTP.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study = Study.objects.filter(slug=options["study"]).first()
+        if study is None:
+            raise CommandError(f"there is no study {options['study']!r}")
+        if study.state != Study.State.LIVE:
+            raise CommandError(f"the study is {study.state}; launch it first")
+        if options["raters"] < 1 or not 0 <= options["accuracy"] <= 1 or options["spread"] < 0:
+            raise CommandError("--raters must be at least 1, --accuracy from 0 to 1, --spread not negative")
+        raters = rehearsal_raters(
+            study=study,
+            count=options["raters"],
+            accuracy=options["accuracy"],
+            spread=options["spread"],
+            seed=options["seed"],
+        )
+        if options["url"]:
+            from annotator.services.rehearsal_http import rehearse_http
+
+            ledger = rehearse_http(
+                study=study,
+                raters=raters,
+                url=options["url"].rstrip("/"),
+                seed=options["seed"],
+                at_once=options["at_once"],
+                most=options["most"],
+            )
+            self.stdout.write(
+                f"{ledger.submitted} tasks submitted over HTTP by {len(raters)} raters in {ledger.seconds:.1f} s"
+                f" ({ledger.submitted / max(ledger.seconds, 0.001):.0f} a second); {len(ledger.faults)} faults"
+            )
+            for fault in ledger.faults[:20]:
+                self.stderr.write(fault)
+            if ledger.faults:
+                raise CommandError("not every answer went in")
+        else:
+            count = rehearse(study=study, raters=raters, seed=options["seed"], most=options["most"])
+            self.stdout.write(f"{count} judgments by {len(raters)} rehearsal raters")

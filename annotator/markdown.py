@@ -1,0 +1,45 @@
+"""Researchers' Markdown as safe HTML: no raw HTML, no images, links only to http(s) and mail."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import nh3
+from django.utils.safestring import SafeString, mark_safe
+from markdown_it import MarkdownIt
+
+from annotator.hit_types.base import Example, HitType
+
+_TAGS = {"p", "br", "strong", "em", "ul", "ol", "li", "h2", "h3", "h4", "blockquote", "code", "pre", "hr", "a", "table", "thead", "tbody", "tr", "th", "td"}  # fmt: skip
+
+
+@lru_cache(maxsize=512)
+def markdown_html(text: str) -> SafeString:
+    """Markdown to HTML with nothing in it that could run or load.
+
+    >>> markdown_html("**Hello** <script>alert(1)</script>")
+    '<p><strong>Hello</strong> &lt;script&gt;alert(1)&lt;/script&gt;</p>\\n'
+    """
+    html = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
+    clean = nh3.clean(html, tags=_TAGS, attributes={"a": {"href"}}, url_schemes={"http", "https", "mailto"})
+    return mark_safe(clean)  # noqa: S308 - cleaned on the line above
+
+
+def instructions_context(kind: HitType, text: str) -> list[dict[str, Any]]:
+    """Instructions cut into what is read and worked examples, for the page to show in order."""
+    parts: list[dict[str, Any]] = []
+    for part in kind.read_instructions(text):
+        if isinstance(part, Example):
+            parts.append(
+                {
+                    "title": part.title,
+                    "stage": kind.question_stage(part.payload, part.response),
+                    "response": part.response,
+                    "lines": kind.describe(part.payload, part.response),
+                    "reasoning_html": markdown_html(part.reasoning),
+                }
+            )
+        else:
+            parts.append({"html": markdown_html(part.markdown)})
+    return parts

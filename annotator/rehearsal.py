@@ -1,0 +1,60 @@
+"""Rehearsal raters: synthetic annotators of known quality, for any HIT type.
+
+A rehearsal rater with accuracy *a* gives each question's right answer with probability *a* and otherwise one of
+the other options, each as likely. Where an item has no gold, a truth is drawn once from the item's key, the same
+for all raters, so that they agree as people of that accuracy would. Their judgments are marked as rehearsal.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from random import Random
+from typing import Any
+
+from annotator.hit_types.base import JSON, Field, Stage
+
+
+def rehearsal_answer(
+    stage: Stage, *, gold: Mapping[str, Any] | None, item_key: str, accuracy: float, rng: Random
+) -> JSON:
+    """A raw response to one stage; ``accuracy`` in [0, 1].
+
+    >>> from annotator.hit_types.base import Option
+    >>> helps = Field("helps", "?", options=(Option("no", "No"), Option("yes", "Yes")))
+    >>> stage = Stage("s", "S", (), (helps,))
+    >>> rehearsal_answer(stage, gold={"helps": "yes"}, item_key="a", accuracy=1.0, rng=Random(1))
+    {'helps': 'yes'}
+    """
+    if not 0 <= accuracy <= 1:
+        raise ValueError(f"accuracy: expected a share from 0 to 1, got {accuracy}")
+    response: JSON = {}
+    for asked in stage.fields:
+        if all(response.get(other) in values for other, values in asked.when):
+            truth = (gold or {}).get(asked.name) or _truth(asked, item_key)
+            response[asked.name] = _answer(asked, truth, accuracy, rng)
+    return response
+
+
+def _truth(asked: Field, item_key: str) -> Any:
+    rng = Random(hashlib.sha256(f"{item_key}\x1f{asked.name}".encode()).digest())
+    if asked.kind == "text":
+        return ""
+    chosen = rng.choice(asked.options).value
+    return [chosen] if asked.kind == "multi" else chosen
+
+
+def _answer(asked: Field, truth: Any, accuracy: float, rng: Random) -> Any:
+    if asked.kind == "text":
+        return truth or ("Nothing is missing." if asked.required else "")
+    values = [option.value for option in asked.options]
+    if asked.kind == "multi":
+        kept = [v for v in values if (v in truth) == (rng.random() < accuracy)]
+        return kept or [rng.choice(values)]
+    others = [value for value in values if value != truth]
+    return truth if rng.random() < accuracy or not others else rng.choice(others)
+
+
+def accuracies(count: int, *, mean: float, spread: float, rng: Random) -> list[float]:
+    """Accuracies of ``count`` raters around a mean, kept within [0.05, 0.99]."""
+    return [min(0.99, max(0.05, rng.gauss(mean, spread))) for _ in range(count)]

@@ -1,0 +1,36 @@
+"""Researchers reach studies through here, and only through here."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import Http404
+
+from annotator.models import Membership, Study
+
+log = logging.getLogger(__name__)
+
+#: Each role may do what the ones before it may.
+ROLES = (Membership.Role.VIEWER, Membership.Role.REVIEWER, Membership.Role.EDITOR, Membership.Role.OWNER)
+
+
+def studies_for(*, user: Any, role: str = Membership.Role.VIEWER) -> QuerySet[Study]:
+    """The studies in which a researcher has at least this role; a superuser has them all."""
+    if not user.is_active or not user.is_staff:
+        return Study.objects.none()
+    if user.is_superuser:
+        return Study.objects.all()
+    enough = ROLES[ROLES.index(Membership.Role(role)) :]
+    return Study.objects.filter(memberships__user=user, memberships__role__in=enough)
+
+
+def study_get_for(*, user: Any, pk: int | str, role: str = Membership.Role.VIEWER) -> Study:
+    """A study that the researcher may reach in this role, by id or slug; anything else is not found, and logged."""
+    key = {"pk": pk} if isinstance(pk, int) or str(pk).isdecimal() else {"slug": pk}
+    study = studies_for(user=user, role=role).filter(**key).first()
+    if study is None:
+        log.warning("study %s refused to user %s as %s", pk, user.pk, role)
+        raise Http404("no such study")
+    return study

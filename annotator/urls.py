@@ -1,0 +1,39 @@
+"""What annotators reach, and the researcher's preview of it."""
+
+from __future__ import annotations
+
+from django.contrib.auth.views import LogoutView
+from django.urls import path
+
+from annotator.views import join, me, preview, steps, task
+
+app_name = "annotator"
+
+urlpatterns = [
+    path("join/<str:token>/", join.invitation, name="invitation"),
+    path("login/", join.LogIn.as_view(), name="login"),
+    path("logout/", LogoutView.as_view(next_page="/login/"), name="logout"),
+    path("signup/", join.signup, name="signup"),
+    path("me/", me.me, name="me"),
+    path("me/data/", me.data, name="data"),
+    path("study/<slug:slug>/", steps.study, name="study"),
+    path("study/<slug:slug>/consent/", steps.consent, name="consent"),
+    path("study/<slug:slug>/instructions/", steps.instructions, name="instructions"),
+    path("study/<slug:slug>/instructions/drawer/", steps.instructions_drawer, name="instructions_drawer"),
+    path("study/<slug:slug>/practice/", steps.practice, name="practice"),
+    path("study/<slug:slug>/exam/", steps.exam, name="exam"),
+    path("study/<slug:slug>/exam/result/", steps.exam_result, name="exam_result"),
+    path("study/<slug:slug>/task/", task.tasks, name="tasks"),
+    path("study/<slug:slug>/done/", steps.done, name="done"),
+    path("study/<slug:slug>/leave/", steps.leave, name="leave"),
+    path("study/<slug:slug>/message/", me.message, name="message"),
+    path("task/<int:pk>/", task.submit, name="submit"),
+    path("task/<int:pk>/draft/", task.draft, name="draft"),
+    path("task/<int:pk>/undo/", task.undo, name="undo"),
+    path("task/<int:pk>/skip/", task.skip, name="skip"),
+    path("task/<int:pk>/more-time/", task.more_time, name="more_time"),
+    path("task/<int:pk>/flag/", task.flag, name="flag"),
+    path("task/<int:pk>/ask/", task.ask, name="ask"),
+    path("preview/<int:pk>/", preview.preview, name="preview"),
+    path("preview/<int:pk>/instructions/", preview.preview_instructions, name="preview_instructions"),
+]

@@ -1,0 +1,143 @@
+"""Everything that a task's page shows, made from the stages that may be seen and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.urls import reverse
+
+from annotator.hit_types.base import JSON, HitType, Stage
+from annotator.hit_types.registry import hit_type_get
+from annotator.models import Assignment, Study
+from annotator.selectors.participation import Progress
+
+
+def option_keys(stage: Stage) -> dict[str, dict[str, str]]:
+    """Field -> option -> the key that chooses it, 1 to 9, counted on over all the steps of the stage.
+
+    >>> from annotator.hit_types.base import Field, Option
+    >>> helps = Field("helps", "?", options=(Option("no", "No"), Option("yes", "Yes")))
+    >>> option_keys(Stage("s", "S", (), (helps,)))
+    {'helps': {'no': '1', 'yes': '2'}}
+    """
+    keys: dict[str, dict[str, str]] = {}
+    number = 0
+    for asked in stage.fields:
+        keys[asked.name] = {}
+        for option in asked.options:
+            number += 1
+            keys[asked.name][option.value] = str(number) if number <= 9 else ""
+    return keys
+
+
+@dataclass(frozen=True)
+class StageMark:
+    """One step in the line that shows where one is."""
+
+    title: str
+    state: str  # done, now or later
+
+
+@dataclass
+class TaskPage:
+    """The context of ``annotator/task.html`` and its swapped part ``annotator/_task.html``."""
+
+    mode: str  # task, practice, exam or preview
+    study: Study
+    stage: Stage
+    stages: list[StageMark]
+    committed: list[tuple[str, str]]
+    response: Mapping[str, Any]
+    option_keys: dict[str, dict[str, str]]
+    submit_url: str
+    task_title: str
+    errors: Mapping[str, str] = field(default_factory=dict)
+    assignment: Assignment | None = None
+    progress: Progress | None = None
+    lease_until: datetime | None = None
+    draft_url: str = ""
+    flag_url: str = ""
+    ask_url: str = ""
+    skip_url: str = ""
+    more_time_url: str = ""
+    instructions_url: str = ""
+    leave_url: str = ""
+    undo_url: str = ""
+    saved: bool = False
+    surplus: bool = False
+    notice: str = ""
+
+    def context(self) -> dict[str, Any]:
+        return vars(self)
+
+
+def stage_marks(stages: tuple[Stage, ...], current: int) -> list[StageMark]:
+    return [
+        StageMark(stage.title, "done" if number < current else "now" if number == current else "later")
+        for number, stage in enumerate(stages)
+    ]
+
+
+def committed_lines(kind: HitType, payload: JSON, before: JSON, current: int) -> list[tuple[str, str]]:
+    """The answers of earlier stages in words; looks at no stage that is not open yet."""
+    lines = []
+    for stage in kind.stages(payload)[:current]:
+        for asked in stage.fields:
+            if asked.name in before:
+                value = before[asked.name]
+                names = {option.value: option.label for option in asked.options}
+                values = value if isinstance(value, list) else [value]
+                lines.append((asked.label, ", ".join(names.get(str(v), str(v)) for v in values)))
+    return lines
+
+
+def task_page(
+    *,
+    assignment: Assignment,
+    progress: Progress,
+    raw: Mapping[str, Any] | None = None,
+    errors: Mapping[str, str] | None = None,
+    undo_pk: int | None = None,
+    surplus: bool = False,
+) -> TaskPage:
+    """The page of an assignment at its open stage; ``raw`` is what was just sent and had ``errors``."""
+    study = assignment.participation.study
+    kind = hit_type_get(study.hit_type)
+    stages = kind.stages(assignment.item.payload, assignment.presentation)
+    stage = stages[assignment.stage]
+    before: JSON = {}
+    if assignment.stage:
+        for commit in assignment.commits.all():
+            before |= commit.response
+
+    def url(name: str) -> str:
+        return reverse(f"annotator:{name}", args=[assignment.pk])
+
+    return TaskPage(
+        mode="task",
+        study=study,
+        assignment=assignment,
+        stage=stage,
+        stages=stage_marks(stages, assignment.stage) if len(stages) > 1 else [],
+        committed=committed_lines(kind, assignment.item.payload, before, assignment.stage),
+        response=assignment.draft if raw is None else raw,
+        errors=errors or {},
+        option_keys=option_keys(stage),
+        progress=progress,
+        lease_until=assignment.lease_until,
+        task_title=kind.task_title,
+        submit_url=url("submit"),
+        draft_url=url("draft"),
+        flag_url=url("flag"),
+        ask_url=url("ask"),
+        skip_url=url("skip"),
+        more_time_url=url("more_time"),
+        instructions_url=reverse("annotator:instructions_drawer", args=[study.slug]),
+        leave_url=reverse("annotator:leave", args=[study.slug]),
+        undo_url=reverse("annotator:undo", args=[undo_pk]) if undo_pk and study.undo_seconds else "",
+        saved=undo_pk is not None,
+        surplus=surplus,
+    )

@@ -1,0 +1,122 @@
+"""Plain functions that make what tests need, through the product's own services where there is one."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any
+
+from annotator.models import (
+    Dataset,
+    Explanation,
+    FollowUp,
+    Instance,
+    Item,
+    Judgment,
+    Output,
+    Participation,
+    Rater,
+    Study,
+    System,
+    User,
+)
+from annotator.services.judgment import judgment_record
+from annotator.services.participation import participation_join
+from annotator.services.study import study_create, study_launch
+
+_numbers = count(1)
+EASY: dict[str, Any] = {"consent_text": "", "practice_required": False, "exam_required": False}
+
+
+def make_user(name: str = "", *, staff: bool = False, **fields: Any) -> User:
+    name = name or f"user-{next(_numbers)}"
+    return User.objects.create_user(username=name, password="a-long-password-7", is_staff=staff, **fields)
+
+
+def make_study(*, items: int = 0, by: User | None = None, launched: bool = False, **fields: Any) -> Study:
+    """A simulation study without consent, practice and exam, unless they are asked for."""
+    slug = fields.pop("slug", f"study-{next(_numbers)}")
+    values: dict[str, Any] = EASY | {"hit_type": "simulation", "title": slug.capitalize()} | fields
+    study = study_create(by=by, slug=slug, **values)
+    for number in range(items):
+        make_item(study, key=f"item-{number}")
+    if launched:
+        study_launch(study=study)
+        study.refresh_from_db()
+    return study
+
+
+def simulation_payload(number: int | str = 1) -> dict[str, str]:
+    return {
+        "question": f"Can bird number {number} fly?",
+        "explanation": f"All birds can fly. Number {number} is a bird. So the answer is yes.",
+        "answer": "yes",
+        "follow_up": f"Can the chick of bird number {number} fly?",
+    }
+
+
+def make_item(
+    study: Study,
+    *,
+    key: str = "",
+    gold: dict[str, Any] | None = None,
+    instance: str = "",
+    system: str = "robot-a",
+    real_output: str = "yes",
+    payload: dict[str, Any] | None = None,
+    generator: str = "generator-1",
+    **fields: Any,
+) -> Item:
+    """A simulation item with the material behind it: instance, explanation, follow-up and real output."""
+    key = key or f"item-{next(_numbers)}"
+    payload = payload or simulation_payload(key)
+    dataset, _ = Dataset.objects.get_or_create(name=study.slug)
+    what, _ = Instance.objects.get_or_create(
+        dataset=dataset, key=instance or key, defaults={"input": payload.get("question", key)}
+    )
+    maker, _ = System.objects.get_or_create(name=system)
+    explanation, _ = Explanation.objects.get_or_create(
+        instance=what,
+        system=maker,
+        digest=f"{system}",
+        defaults={"text": payload.get("explanation", ""), "output": "yes"},
+    )
+    follow_up = FollowUp.objects.create(
+        instance=what,
+        explanation=explanation,
+        text=payload.get("follow_up", key),
+        generator=generator,
+        kind="counterfactual",
+        digest=key,
+    )
+    if real_output:
+        Output.objects.create(follow_up=follow_up, system=maker, text=real_output)
+    return Item.objects.create(
+        study=study,
+        key=key,
+        payload=payload,
+        gold=gold,
+        instance=what,
+        explanation=explanation,
+        follow_up=follow_up,
+        **fields,
+    )
+
+
+def make_participation(study: Study, user: User | None = None) -> Participation:
+    """Somebody who has read the instructions and may work (the study asks for nothing else by default)."""
+    from annotator.services.participation import instructions_finish
+
+    participation = participation_join(study=study, user=user or make_user())
+    instructions_finish(participation=participation)
+    return participation
+
+
+def make_rater(name: str, *, kind: str = "human", source: str = "import:test") -> Rater:
+    return Rater.objects.get_or_create(kind=kind, source=source, name=name)[0]
+
+
+def make_judgment(item: Item, rater: Rater, answer: str = "yes") -> Judgment:
+    """A simulation judgment: yes, no or cannot_guess."""
+    response = {"helpful": "no"} if answer == "cannot_guess" else {"helpful": "yes", "answer": answer}
+    source = "simulator" if rater.kind == "simulator" else "import"
+    return judgment_record(item=item, rater=rater, response=response, source=source)[0]
