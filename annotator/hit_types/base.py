@@ -243,6 +243,27 @@ class HitType:
         """Hold a response against gold, field by field; fields that gold does not name are not graded."""
         return grade_fields(response, gold)
 
+    def question_stage(self, payload: JSON, gold: JSON) -> Stage:
+        """A practice or exam question, or a worked example, on one page: the stages that gold grades, merged.
+
+        Stages are taken whole, so that what is asked never tells the answer.
+        """
+        stages = [stage for _, stage in self._graded(payload, gold)]
+        fields = tuple(asked for stage in stages for asked in stage.fields)
+        return Stage(stages[-1].name, stages[-1].title, stages[-1].blocks, fields, stages[-1].lead)
+
+    def parse_question(self, payload: JSON, gold: JSON, raw: Mapping[str, Any]) -> JSON:
+        """Check an answer to a practice or exam question; raises ``FieldErrors``."""
+        response: JSON = {}
+        for number, _ in self._graded(payload, gold):
+            response |= self.parse_response(payload, raw, number)
+        return response
+
+    def _graded(self, payload: JSON, gold: JSON) -> list[tuple[int, Stage]]:
+        stages = list(enumerate(self.stages(payload)))
+        graded = [(n, stage) for n, stage in stages if any(asked.name in gold for asked in stage.fields)]
+        return graded or stages
+
     def describe(
         self, payload: JSON, response: JSON, presentation: JSON | None = None
     ) -> list[tuple[str, str]]:

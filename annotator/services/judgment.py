@@ -53,7 +53,7 @@ def stage_submit(
         raise Refused("not_now", "This task has no such step.")
     if stage > assignment.stage:
         raise Refused("not_now", "Answer the step before this one first.")
-    response = kind.parse_response(item.payload, raw, stage)
+    response = kind.parse_response(item.payload, raw, stage, assignment.presentation)
     if stage < assignment.stage or assignment.state == Assignment.State.SUBMITTED:
         return _repeated(assignment, stage, response)
     if assignment.participation.state == Participation.State.REMOVED:

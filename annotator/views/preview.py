@@ -50,8 +50,8 @@ def preview(request: HttpRequest, pk: int) -> HttpResponse:
             for earlier in range(current):
                 prefix = f"before-{earlier}-"
                 sent = {name[len(prefix) :]: value for name, value in raw.items() if name.startswith(prefix)}
-                before |= kind.parse_response(item.payload, sent, earlier)
-            response = kind.parse_response(item.payload, raw, current)
+                before |= kind.parse_response(item.payload, sent, earlier, presentation)
+            response = kind.parse_response(item.payload, raw, current, presentation)
         except FieldErrors as error:
             errors = error.errors
         else:
@@ -60,7 +60,7 @@ def preview(request: HttpRequest, pk: int) -> HttpResponse:
             if current + 1 < len(stages):
                 current += 1
             else:
-                said = kind.describe(item.payload, before)
+                said = kind.describe(item.payload, before, presentation)
                 number, current, before = (number + 1) % count, 0, {}
                 item = study.items.order_by("id")[number]
                 presentation = kind.present(
