@@ -1,0 +1,202 @@
+"""The scripted provider's routes, its faults, and the counts that tests read."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import random
+import re
+import time
+from collections import Counter
+from typing import Any
+
+from evaluation.providers.scripted.batches import Batches
+from evaluation.providers.scripted.brain import reply_to, tokens_in
+from evaluation.providers.scripted.embeddings import embed
+from evaluation.providers.scripted.http import Request, Response, json_response
+from evaluation.providers.scripted.options import BadOptions, Options, parse_model
+from evaluation.providers.scripted.world import chance, pick
+
+FINGERPRINT = "fp_scripted_1"
+NONSENSE = ("Blue.", "42 of them, at least.", "{}", "As discussed, see above.", "…", "<answer>")
+REFUSAL = "I'm sorry, but I can't help with that request."
+
+
+class Scripted:
+    """One provider process. ``stats`` counts what was asked and answered, for tests."""
+
+    def __init__(self, *, key: str = "") -> None:
+        self.key = key
+        self.reset()
+        self.batches = Batches(self)
+
+    def reset(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self.in_flight = 0
+        self.most_in_flight = 0
+        self.times_asked: Counter[int] = Counter()
+        self.times_answered: Counter[int] = Counter()
+        self.started = time.time()
+
+    async def __call__(self, request: Request) -> Response:
+        path = request.path.rstrip("/")
+        if path == "/stats":
+            if request.method == "POST":
+                self.reset()
+            return json_response(self.stats())
+        if path == "/redirect/v1/chat/completions":
+            return Response(307, b"", {"location": "/v1/chat/completions"})
+        if self.key and request.headers.get("authorization") != f"Bearer {self.key}":
+            return _error(401, "Incorrect API key provided.", "invalid_api_key")
+        if path == "/v1/models":
+            return json_response(
+                {
+                    "object": "list",
+                    "data": [{"id": "scripted", "object": "model", "created": 0, "owned_by": "foretell"}],
+                }
+            )
+        if path.startswith(("/v1/files", "/v1/batches")):
+            return await self.batches.handle(request)
+        if path not in ("/v1/chat/completions", "/v1/embeddings"):
+            return _error(404, f"no such path: {request.path}", "not_found")
+        if request.method != "POST":
+            return _error(405, "use POST", "method")
+        self.counts["requests"] += 1
+        self.in_flight += 1
+        self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        try:
+            return await self._answer(request, path)
+        finally:
+            self.in_flight -= 1
+
+    async def _answer(self, request: Request, path: str) -> Response:
+        try:
+            body = json.loads(request.body)
+            options = parse_model(str(body["model"]), request.headers.get("x-scripted") or request.query)
+        except (ValueError, KeyError, TypeError, BadOptions) as error:
+            return _error(400, f"cannot read the request: {error}", "bad_request")
+        if options.status:
+            self.counts[f"status {options.status}"] += 1
+            return _error(options.status, f"told to answer {options.status}", "told")
+        digest = hash(request.body)
+        self.times_asked[digest] += 1
+        if options.latency or options.jitter:
+            await asyncio.sleep(options.latency + options.jitter * random.random())
+        if path == "/v1/embeddings":
+            return self._embeddings(body)
+        nth = self.times_asked[digest]
+        fault = self._fault(options, hashlib.sha256(request.body).hexdigest(), nth)
+        if fault:
+            self.counts[f"fault {fault}"] += 1
+            refused = await self._refused(fault, options)
+            if refused is not None:
+                return refused
+        reply = self.completion(body, options, fault)
+        content = json.dumps(reply).encode()
+        if fault == "truncated":
+            return Response(200, content[: len(content) // 2], {"content-type": "application/json"})
+        if fault == "disconnect":
+            return Response(200, content, {"content-type": "application/json"}, keep=len(content) // 2)
+        if not fault:
+            self.counts["answered"] += 1
+            self.times_answered[digest] += 1
+        return Response(
+            200,
+            content,
+            {"content-type": "application/json", "x-request-id": f"req_{digest & 0xFFFFFFFF:08x}"},
+        )
+
+    def _fault(self, options: Options, digest: str, nth: int) -> str:
+        if not options.faults or chance("fault", options.seed, digest, nth) >= options.faults:
+            return ""
+        return pick(options.kinds, "kind", options.seed, digest, nth)
+
+    async def _refused(self, fault: str, options: Options) -> Response | None:
+        if fault == "429":
+            return _error(
+                429, "Rate limit reached.", "rate_limit_exceeded", **{"retry-after": str(options.retry_after)}
+            )
+        if fault == "500":
+            return _error(500, "The server had an error.", "server_error")
+        if fault == "hang":
+            await asyncio.sleep(options.hang)
+            return _error(504, "gave up", "timeout")
+        return None
+
+    def completion(self, body: dict[str, Any], options: Options, fault: str = "") -> dict[str, Any]:
+        """The chat completion object, spoilt in the way that ``fault`` names."""
+        messages = body.get("messages") or []
+        warm = float(body.get("temperature", 0) or 0) > 0
+        schema = (body.get("response_format") or {}).get("json_schema")
+        text = reply_to(messages, options, sample=int(body.get("seed") or 0) if warm else 0, schema=schema)
+        message: dict[str, Any] = {"role": "assistant", "content": text, "refusal": None}
+        finish = "stop"
+        limit = body.get("max_completion_tokens") or body.get("max_tokens")
+        if limit and tokens_in(text) > int(limit):
+            message["content"], finish = text[: int(limit) * 4], "length"
+        if fault == "refusal":
+            message |= {"content": REFUSAL}
+        elif fault == "filter":
+            message["content"], finish = None, "content_filter"
+        elif fault == "nonsense":
+            message["content"] = pick(NONSENSE, text, options.seed)
+        elif fault == "cut":
+            message["content"], finish = text[: max(1, len(text) // 3)], "length"
+        prompt = sum(tokens_in(str(m.get("content"))) + 3 for m in messages)
+        out = int(tokens_in(str(message["content"] or "")) * options.overcharge)
+        choices = [{"index": 0, "message": message, "logprobs": None, "finish_reason": finish}]
+        return {
+            "id": f"chatcmpl-{chance(text, self.counts['requests']):.12f}"[2:],
+            "object": "chat.completion",
+            "created": int(time.time()),
+            "model": f"{options.name}-1",
+            "system_fingerprint": FINGERPRINT,
+            "choices": [] if fault == "empty" else choices,
+            "usage": {"prompt_tokens": prompt, "completion_tokens": out, "total_tokens": prompt + out},
+        }
+
+    def _embeddings(self, body: dict[str, Any]) -> Response:
+        texts = body.get("input")
+        texts = [texts] if isinstance(texts, str) else texts
+        if not isinstance(texts, list) or not all(isinstance(text, str) and text for text in texts):
+            return _error(400, "input: expected texts", "bad_request")
+        base64 = body.get("encoding_format") == "base64"
+        self.counts["answered"] += 1
+        total = sum(map(tokens_in, texts))
+        return json_response(
+            {
+                "object": "list",
+                "model": str(body["model"]).partition("?")[0],
+                "data": [
+                    {"object": "embedding", "index": i, "embedding": embed(text, base64=base64)}
+                    for i, text in enumerate(texts)
+                ],
+                "usage": {"prompt_tokens": total, "total_tokens": total},
+            }
+        )
+
+    def stats(self) -> dict[str, Any]:
+        """Counts since the last reset. ``paid_again``: good answers given to a request answered before."""
+        return {
+            "requests": self.counts["requests"],
+            "answered": self.counts["answered"],
+            "distinct": len(self.times_asked),
+            "distinct_answered": len(self.times_answered),
+            "paid_again": sum(self.times_answered.values()) - len(self.times_answered),
+            "in_flight": self.in_flight,
+            "most_in_flight": self.most_in_flight,
+            "counts": dict(self.counts),
+            "seconds": time.time() - self.started,
+        }
+
+
+def _error(status: int, message: str, code: str, **headers: str) -> Response:
+    return json_response(
+        {"error": {"message": message, "type": code, "param": None, "code": code}}, status, **headers
+    )
+
+
+def injected(text: str) -> bool:
+    """Whether a text tries to give orders; the scripted model obeys none."""
+    return bool(re.search(r"ignore (?:all |the )?(?:previous |above )?instructions", text, re.IGNORECASE))

@@ -1,0 +1,65 @@
+"""From the messages of a request to the text of a reply: the first skill that knows the question answers it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evaluation.providers.scripted.options import Options
+from evaluation.providers.scripted.world import chance
+
+
+@dataclass(frozen=True)
+class Ask:
+    """One question to the scripted model: the last user message, everything before it, and how to be."""
+
+    text: str
+    before: str
+    options: Options
+    #: Differs between samples of one question, and is 0 where the temperature is 0.
+    sample: int = 0
+    schema: dict[str, Any] | None = None
+
+    def right(self, *about: object) -> bool:
+        """Whether the model follows its rule here; so in a share ``quality`` of all questions."""
+        return (
+            chance("right", self.options.name, self.options.seed, self.sample, *about) < self.options.quality
+        )
+
+
+#: A skill returns the reply, or None where the question is not of its kind.
+Skill = Callable[[Ask], str | None]
+
+
+def plain(ask: Ask) -> str:
+    """What the model says when it knows no form to answer in."""
+    return "I would need to know what form the answer should have."
+
+
+def reply_to(
+    messages: Sequence[dict[str, Any]], options: Options, *, sample: int = 0, schema: Any = None
+) -> str:
+    """The scripted reply to a chat.
+
+    >>> reply_to([{"role": "user", "content": "Hello"}], Options())
+    'I would need to know what form the answer should have.'
+    """
+    from evaluation.providers.scripted.skills import SKILLS
+
+    texts = [str(message.get("content") or "") for message in messages]
+    ask = Ask(texts[-1] if texts else "", "\n".join(texts[:-1]), options, sample, schema)
+    for skill in SKILLS:
+        answer = skill(ask)
+        if answer is not None:
+            return answer
+    return plain(ask)
+
+
+def tokens_in(text: str) -> int:
+    """About as many tokens as a real model would count: four characters each.
+
+    >>> tokens_in("abcdefgh")
+    2
+    """
+    return max(1, len(text) // 4)

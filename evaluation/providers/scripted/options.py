@@ -1,0 +1,80 @@
+"""How a scripted model behaves: read from its name, e.g. ``scripted?faults=0.3&latency=0.2&seed=1``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from urllib.parse import parse_qsl
+
+#: What can go wrong, by the name that ``kinds`` knows it under.
+FAULTS = (
+    "429",
+    "500",
+    "hang",
+    "disconnect",
+    "truncated",
+    "empty",
+    "refusal",
+    "filter",
+    "nonsense",
+    "cut",
+)
+DEFAULT_FAULTS = ("429", "500", "hang", "truncated", "empty", "refusal")
+
+
+class BadOptions(ValueError):
+    """A model name whose options cannot be read."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """The behaviour of one scripted model.
+
+    ``quality`` in [0, 1] is how often a judgment follows the rule that makes it right. ``faults`` in [0, 1] is
+    the share of requests that go wrong, each in one of ``kinds``. ``latency`` and ``jitter`` are seconds before
+    the reply, ``hang`` the seconds that a hanging request is held, ``retry_after`` what a 429 asks for.
+    ``status`` makes every request fail with that HTTP status. ``seed`` draws another model of the same kind.
+    """
+
+    name: str = "scripted"
+    quality: float = 0.85
+    faults: float = 0.0
+    kinds: tuple[str, ...] = DEFAULT_FAULTS
+    latency: float = 0.0
+    jitter: float = 0.0
+    retry_after: float = 0.1
+    hang: float = 600.0
+    status: int = 0
+    seed: int = 0
+    #: Completion tokens are reported this many times over: an endpoint that charges more than it was asked for.
+    overcharge: float = 1.0
+
+
+def parse_model(model: str, extra: str = "") -> Options:
+    """Read a model name; ``extra`` is a further query (from the request's header or URL) that wins.
+
+    >>> parse_model("scripted?faults=0.3&kinds=429,500").kinds
+    ('429', '500')
+    >>> parse_model("scripted?faults=lots")
+    Traceback (most recent call last):
+    ...
+    evaluation.providers.scripted.options.BadOptions: faults: expected a number, got 'lots'
+    """
+    name, _, query = model.partition("?")
+    values: dict[str, object] = {"name": name}
+    types = {f.name: f.type for f in fields(Options)}
+    for key, text in parse_qsl(query) + parse_qsl(extra):
+        if key not in types or key == "name":
+            raise BadOptions(f"{key}: no such option; there are: {', '.join(sorted(types))}")
+        if key == "kinds":
+            kinds = tuple(text.split(","))
+            if strange := set(kinds) - set(FAULTS):
+                raise BadOptions(
+                    f"kinds: unknown {', '.join(sorted(strange))}; there are: {', '.join(FAULTS)}"
+                )
+            values[key] = kinds
+            continue
+        try:
+            values[key] = int(text) if types[key] == "int" else float(text)
+        except ValueError:
+            raise BadOptions(f"{key}: expected a number, got {text!r}") from None
+    return Options(**values)  # type: ignore[arg-type]
