@@ -1,0 +1,101 @@
+"""What every provider keeps to: a request in, a reply out, or an error that says whether to try again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+#: What became of a request that gave no usable reply.
+ErrorKind = Literal[
+    "rate_limit",  # 429
+    "server",  # 5xx
+    "timeout",
+    "connection",
+    "invalid_reply",  # not JSON, not a chat completion, no choices
+    "content_filter",
+    "refusal",
+    "bad_request",  # 400, 413, 422: this request is wrong
+    "unauthorized",  # 401, 403
+    "not_found",  # 404: no such model or path
+    "refused_host",  # the host is not one that may be asked
+    "no_quota",  # 429 that no waiting will cure, 402
+]
+
+#: Trying again cannot help; the run pauses and says why.
+FATAL: frozenset[str] = frozenset({"bad_request", "unauthorized", "not_found", "refused_host", "no_quota"})
+#: The request may have been worked on, and may have to be paid for, although nothing came back.
+PERHAPS_PAID: frozenset[str] = frozenset({"timeout", "connection", "invalid_reply", "server"})
+
+
+class ProviderError(Exception):
+    """A request failed. ``retry_after`` is in seconds, where the provider said so."""
+
+    def __init__(self, kind: ErrorKind, message: str, *, retry_after: float | None = None, status: int = 0):
+        self.kind: ErrorKind = kind
+        self.retry_after = retry_after
+        self.status = status
+        super().__init__(message)
+
+    @property
+    def fatal(self) -> bool:
+        return self.kind in FATAL
+
+
+@dataclass(frozen=True)
+class ChatRequest:
+    """A chat request as it is sent and kept: no key, no address.
+
+    ``parameters`` are those of the protocol (temperature, max_tokens, seed, ...); ``schema`` is a JSON schema
+    that the reply must follow, sent only to endpoints that can.
+    """
+
+    model: str
+    messages: tuple[dict[str, str], ...]
+    parameters: dict[str, Any] = field(default_factory=dict)
+    schema: dict[str, Any] | None = None
+
+    def body(self) -> dict[str, Any]:
+        """The JSON body of the request."""
+        body: dict[str, Any] = {"model": self.model, "messages": list(self.messages), **self.parameters}
+        if self.schema is not None:
+            body["response_format"] = {
+                "type": "json_schema",
+                "json_schema": {"name": "reply", "strict": True, "schema": self.schema},
+            }
+        return body
+
+
+@dataclass(frozen=True)
+class ChatReply:
+    """A reply. ``raw`` is the JSON as received; token counts are None where the provider gives none."""
+
+    text: str
+    raw: dict[str, Any]
+    finish: str = "stop"
+    model: str = ""
+    fingerprint: str = ""
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    seconds: float = 0.0
+
+
+class Provider(Protocol):
+    """One endpoint of one API."""
+
+    async def chat(self, request: ChatRequest) -> ChatReply:
+        """One completion; raises ``ProviderError``. Tries once: retries are the run's business."""
+        ...
+
+    async def embed(self, model: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
+        """Embeddings, shape (len(texts), dimensions); raises ``ProviderError``."""
+        ...
+
+    async def models(self) -> list[str]:
+        """The names of the models served; raises ``ProviderError``."""
+        ...
+
+    async def aclose(self) -> None: ...

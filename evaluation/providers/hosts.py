@@ -1,0 +1,147 @@
+"""Which hosts may be asked: public ones over TLS, and those that the operator names.
+
+A researcher may type any base URL, and the server would go there from inside the network. So an address is
+looked up once, every address found is checked, and the connection goes to the checked address itself: a name
+that resolves differently the second time gains nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+
+
+class HostRefused(ValueError):
+    """This host may not be asked; the message says why, for the researcher."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a key may go: scheme, host and port."""
+
+    scheme: str
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}:{self.port}"
+
+
+@dataclass(frozen=True)
+class HostPolicy:
+    """The operator's rules. ``allowed`` holds ``host`` or ``host:port``; with ``only``, nothing else may be asked."""
+
+    allowed: frozenset[tuple[str, int | None]] = frozenset()
+    only: bool = False
+
+    @classmethod
+    def from_entries(cls, entries: Iterable[str], *, only: bool = False) -> HostPolicy:
+        """
+        >>> HostPolicy.from_entries(["127.0.0.1:8081"]).names(Origin("http", "127.0.0.1", 8081))
+        True
+        """
+        allowed = set()
+        for entry in entries:
+            parts = urlsplit(f"//{entry.strip()}")
+            if not parts.hostname:
+                raise ValueError(f"allowed host {entry!r}: expected host or host:port")
+            allowed.add((parts.hostname.lower(), parts.port))
+        return cls(frozenset(allowed), only)
+
+    def names(self, origin: Origin) -> bool:
+        return (origin.host, origin.port) in self.allowed or (origin.host, None) in self.allowed
+
+
+def origin_of(url: str) -> Origin:
+    """The origin of a base URL; raises ``HostRefused`` for anything but plain http and https.
+
+    >>> str(origin_of("https://API.example.com/v1"))
+    'https://api.example.com:443'
+    >>> origin_of("file:///etc/passwd")
+    Traceback (most recent call last):
+    ...
+    evaluation.providers.hosts.HostRefused: only http and https addresses can be asked, not 'file'
+    """
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise HostRefused(f"not an address: {error}") from None
+    if parts.scheme not in ("http", "https"):
+        raise HostRefused(f"only http and https addresses can be asked, not {parts.scheme!r}")
+    if parts.username is not None or parts.password is not None:
+        raise HostRefused("an address must not hold a user name or password")
+    if not parts.hostname:
+        raise HostRefused("the address has no host")
+    if parts.query or parts.fragment:
+        raise HostRefused("an address must not hold '?' or '#'")
+    return Origin(
+        parts.scheme, parts.hostname.lower().rstrip("."), port or (443 if parts.scheme == "https" else 80)
+    )
+
+
+def check_origin(origin: Origin, policy: HostPolicy) -> None:
+    """Refuse what needs no look-up to be refused; raises ``HostRefused``."""
+    if policy.names(origin):
+        return
+    if policy.only:
+        raise HostRefused(f"{origin.host} is not among the hosts that the operator allows")
+    if origin.scheme != "https":
+        raise HostRefused(f"{origin.host} may only be asked over https")
+    try:
+        check_address(origin.host)
+    except HostRefused:
+        raise
+    except ValueError:
+        _check_name(origin.host)
+
+
+def _check_name(host: str) -> None:
+    """Names that some resolvers read as numbers (2130706433, 0x7f.1, 127.1) are refused as such."""
+    last = host.rsplit(".", 1)[-1]
+    if last.isdigit() or last.startswith("0x"):
+        raise HostRefused(f"{host} is not a host name")
+
+
+def check_address(address: str) -> None:
+    """Refuse an IP address that is not public; raises ``HostRefused``, or ``ValueError`` if it is no address.
+
+    >>> check_address("169.254.169.254")
+    Traceback (most recent call last):
+    ...
+    evaluation.providers.hosts.HostRefused: 169.254.169.254 is not a public address
+    """
+    ip: ipaddress.IPv4Address | ipaddress.IPv6Address = ipaddress.ip_address(address.partition("%")[0])
+    inner = ip
+    if isinstance(ip, ipaddress.IPv6Address):
+        if ip.ipv4_mapped:
+            inner = ip.ipv4_mapped
+        elif ip.sixtofour:
+            inner = ip.sixtofour
+        elif ip in _NAT64:
+            inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
+    for one in (ip, inner) if inner is not ip and not getattr(ip, "ipv4_mapped", None) else (inner,):
+        if not one.is_global or one.is_multicast or one.is_reserved or one.is_unspecified:
+            raise HostRefused(f"{address} is not a public address")
+
+
+async def resolve(origin: Origin, policy: HostPolicy) -> list[str]:
+    """The addresses of an origin, each checked; raises ``HostRefused`` if any of them is not public.
+
+    A host that the operator names may have any address.
+    """
+    check_origin(origin, policy)
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(origin.host, origin.port, type=socket.SOCK_STREAM)
+    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    if not policy.names(origin):
+        for address in addresses:
+            check_address(address)
+    return addresses

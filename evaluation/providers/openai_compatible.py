@@ -1,0 +1,179 @@
+"""Any endpoint that speaks the OpenAI protocol, through the ``openai`` client."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import httpx2
+import numpy as np
+import numpy.typing as npt
+import openai
+
+from evaluation.providers import transport
+from evaluation.providers.base import ChatReply, ChatRequest, ErrorKind, ProviderError
+from evaluation.providers.hosts import HostPolicy, HostRefused, check_origin, origin_of
+
+#: A key is needed by the client even where the endpoint asks for none.
+NO_KEY = "none"
+_KINDS: Mapping[int, ErrorKind] = {
+    400: "bad_request",
+    401: "unauthorized",
+    402: "no_quota",
+    403: "unauthorized",
+    404: "not_found",
+    408: "timeout",
+    409: "server",
+    413: "bad_request",
+    422: "bad_request",
+    425: "server",
+    429: "rate_limit",
+}
+
+
+class OpenAICompatible:
+    """One endpoint. Raises ``ProviderError`` (refused_host) where the host may not be asked."""
+
+    def __init__(self, *, base_url: str, key: str, policy: HostPolicy, timeout: float) -> None:
+        try:
+            origin = origin_of(base_url)
+            check_origin(origin, policy)
+        except HostRefused as error:
+            raise ProviderError("refused_host", str(error)) from None
+        self.http = transport.client(origin, policy, timeout=timeout)
+        self.client = openai.AsyncOpenAI(
+            api_key=key or NO_KEY,
+            base_url=base_url,
+            max_retries=0,
+            timeout=httpx2.Timeout(timeout, connect=min(timeout, 10.0)),
+            http_client=self.http,
+        )
+
+    async def chat(self, request: ChatRequest) -> ChatReply:
+        started = time.perf_counter()
+        response = await self._post("/chat/completions", request.body())
+        return read_chat(response, seconds=time.perf_counter() - started)
+
+    async def embed(self, model: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
+        body = {"model": model, "input": list(texts), "encoding_format": "float"}
+        raw = _json(await self._post("/embeddings", body))
+        try:
+            rows = sorted(raw["data"], key=lambda row: row["index"])
+            vectors = np.array([row["embedding"] for row in rows], dtype=np.float64)
+        except (KeyError, TypeError, ValueError):
+            raise ProviderError("invalid_reply", "the reply holds no embeddings") from None
+        if vectors.ndim != 2 or len(vectors) != len(texts):
+            raise ProviderError("invalid_reply", f"asked for {len(texts)} embeddings, got {len(vectors)}")
+        return vectors
+
+    async def models(self) -> list[str]:
+        try:
+            response = await self.client.get("/models", cast_to=httpx2.Response)
+        except Exception as error:
+            raise provider_error(error) from error
+        raw = _json(response)
+        return [str(model.get("id")) for model in raw.get("data") or [] if isinstance(model, dict)]
+
+    async def aclose(self) -> None:
+        await self.client.close()
+
+    async def _post(self, path: str, body: dict[str, Any]) -> httpx2.Response:
+        try:
+            return await self.client.post(path, body=body, cast_to=httpx2.Response)
+        except Exception as error:
+            raise provider_error(error) from error
+
+
+def read_chat(response: httpx2.Response, *, seconds: float) -> ChatReply:
+    """A chat completion's JSON as a reply; raises ``ProviderError`` where it holds none."""
+    return read_completion(_json(response), seconds=seconds)
+
+
+def read_completion(raw: dict[str, Any], *, seconds: float = 0.0) -> ChatReply:
+    """The same from the JSON object itself (batches)."""
+    choices = raw.get("choices")
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+        raise ProviderError("invalid_reply", "the reply has no choices")
+    choice = choices[0]
+    message = choice.get("message")
+    if not isinstance(message, dict):
+        raise ProviderError("invalid_reply", "the reply has no message")
+    finish = str(choice.get("finish_reason") or "")
+    text = message.get("content")
+    if finish == "content_filter":
+        raise ProviderError("content_filter", "the endpoint's content filter held the reply back")
+    if message.get("refusal"):
+        raise ProviderError("refusal", str(message["refusal"])[:500])
+    if not isinstance(text, str) or not text.strip():
+        raise ProviderError("invalid_reply", "the reply has no text")
+    usage = raw.get("usage") if isinstance(raw.get("usage"), dict) else {}
+    return ChatReply(
+        text=text,
+        raw=raw,
+        finish=finish,
+        model=str(raw.get("model") or "")[:200],
+        fingerprint=str(raw.get("system_fingerprint") or "")[:200],
+        tokens_in=_count(usage, "prompt_tokens"),
+        tokens_out=_count(usage, "completion_tokens"),
+        seconds=seconds,
+    )
+
+
+def _count(usage: Any, name: str) -> int | None:
+    value = usage.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31 else None
+
+
+def _json(response: httpx2.Response) -> dict[str, Any]:
+    if response.is_redirect:
+        raise ProviderError("refused_host", "the endpoint answered with a redirect, which is not followed")
+    try:
+        raw = response.json()
+    except (ValueError, json.JSONDecodeError):
+        raise ProviderError("invalid_reply", "the reply is not whole JSON") from None
+    if not isinstance(raw, dict):
+        raise ProviderError("invalid_reply", "the reply is not a JSON object")
+    return raw
+
+
+def provider_error(error: Exception) -> ProviderError:
+    """The client's exceptions as ours. Messages hold what the endpoint said, never the request's headers."""
+    for cause in (error, error.__cause__):
+        if isinstance(cause, HostRefused):
+            return ProviderError("refused_host", str(cause))
+    if isinstance(error, openai.APIStatusError):
+        status = error.status_code
+        if 300 <= status < 400:
+            return ProviderError(
+                "refused_host", "the endpoint answered with a redirect, which is not followed"
+            )
+        kind = _KINDS.get(status, "server" if status >= 500 else "bad_request")
+        if kind == "rate_limit" and getattr(error, "code", None) == "insufficient_quota":
+            kind = "no_quota"
+        return ProviderError(
+            kind, f"HTTP {status}: {_said(error)}", retry_after=_retry_after(error.response), status=status
+        )
+    if isinstance(error, openai.APITimeoutError | httpx2.TimeoutException):
+        return ProviderError("timeout", "no reply in time")
+    if isinstance(error, openai.APIConnectionError | httpx2.HTTPError):
+        return ProviderError("connection", f"the connection failed: {error.__cause__ or error}"[:500])
+    raise error
+
+
+def _said(error: openai.APIStatusError) -> str:
+    body = error.body
+    message = body.get("message") if isinstance(body, dict) else None
+    return str(message or error.response.text)[:500]
+
+
+def _retry_after(response: httpx2.Response) -> float | None:
+    try:
+        seconds = float(response.headers.get("retry-after-ms", "")) / 1000
+    except ValueError:
+        try:
+            seconds = float(response.headers.get("retry-after", ""))
+        except ValueError:
+            return None
+    return seconds if 0 <= seconds <= 3600 else None

@@ -1,0 +1,186 @@
+"""How requests travel: to the checked address only, over kept connections, never through a redirect or proxy."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import AsyncIterator, Iterable
+from typing import Any
+
+import httpcore2
+import httpx2
+
+from evaluation.providers.hosts import HostPolicy, HostRefused, Origin, resolve
+
+KEEP_SECONDS = 30.0
+#: A reply larger than this is not a reply.
+MAX_REPLY = 32 * 1024 * 1024
+
+
+class CheckedBackend(httpcore2.AsyncNetworkBackend):
+    """Opens connections to one origin, each to an address that has just been checked."""
+
+    def __init__(self, origin: Origin, policy: HostPolicy) -> None:
+        self.origin = origin
+        self.policy = policy
+        self.inner = httpcore2.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        try:
+            addresses = await resolve(self.origin, self.policy)
+        except OSError as error:
+            raise httpcore2.ConnectError(f"{self.origin.host}: {error}") from error
+        error: Exception = httpcore2.ConnectError(f"{self.origin.host} has no address")
+        for address in addresses:
+            try:
+                return await self.inner.connect_tcp(
+                    address,
+                    self.origin.port,
+                    timeout,
+                    None,
+                    [(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)],
+                )
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as failed:
+                error = failed
+        raise error
+
+    async def connect_unix_socket(self, *args: Any, **kwargs: Any) -> httpcore2.AsyncNetworkStream:
+        raise HostRefused("unix sockets cannot be asked")
+
+    async def sleep(self, seconds: float) -> None:
+        await self.inner.sleep(seconds)
+
+
+class _Body(httpx2.AsyncByteStream):
+    """A reply's body; when it is closed, its connection can be used again."""
+
+    def __init__(
+        self, transport: CheckedTransport, connection: httpcore2.AsyncHTTPConnection, stream: Any
+    ) -> None:
+        self.transport = transport
+        self.connection = connection
+        self.stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        with _mapped():
+            async for part in self.stream:
+                size += len(part)
+                if size > MAX_REPLY:
+                    raise httpx2.RemoteProtocolError("the reply is too large")
+                yield part
+
+    async def aclose(self) -> None:
+        with _mapped():
+            await self.stream.aclose()
+        await self.transport.give_back(self.connection)
+
+
+class CheckedTransport(httpx2.AsyncBaseTransport):
+    """A transport to one origin. A stack of idle connections makes taking one independent of how many there are."""
+
+    def __init__(self, origin: Origin, policy: HostPolicy) -> None:
+        self.origin = origin
+        self.backend = CheckedBackend(origin, policy)
+        self.core_origin = httpcore2.Origin(origin.scheme.encode(), origin.host.encode(), origin.port)
+        self.context = ssl.create_default_context() if origin.scheme == "https" else None
+        self.idle: list[httpcore2.AsyncHTTPConnection] = []
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        url = httpcore2.URL(
+            scheme=request.url.raw_scheme,
+            host=request.url.raw_host,
+            port=request.url.port,
+            target=request.url.raw_path,
+        )
+        if url.origin != self.core_origin:
+            raise HostRefused(f"{request.url.host} is not the endpoint's own host")
+        connection = await self._take()
+        try:
+            with _mapped():
+                response = await connection.handle_async_request(
+                    httpcore2.Request(
+                        method=request.method,
+                        url=url,
+                        headers=request.headers.raw,
+                        content=request.stream,
+                        extensions=request.extensions,
+                    )
+                )
+        except BaseException:
+            await connection.aclose()
+            raise
+        return httpx2.Response(
+            status_code=response.status,
+            headers=response.headers,
+            stream=_Body(self, connection, response.stream),
+            extensions=response.extensions,
+        )
+
+    async def _take(self) -> httpcore2.AsyncHTTPConnection:
+        while self.idle:
+            connection = self.idle.pop()
+            if not connection.has_expired():
+                return connection
+            await connection.aclose()
+        return httpcore2.AsyncHTTPConnection(
+            origin=self.core_origin,
+            ssl_context=self.context,
+            keepalive_expiry=KEEP_SECONDS,
+            network_backend=self.backend,
+        )
+
+    async def give_back(self, connection: httpcore2.AsyncHTTPConnection) -> None:
+        if connection.is_idle() and not connection.is_closed():
+            self.idle.append(connection)
+        else:
+            await connection.aclose()
+
+    async def aclose(self) -> None:
+        while self.idle:
+            await self.idle.pop().aclose()
+
+
+class _mapped:
+    """httpcore's errors as httpx's, which the client above understands."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
+        if error is None or not isinstance(error, tuple(_ERRORS)):
+            return
+        for core, outer in _ERRORS.items():
+            if isinstance(error, core):
+                raise outer(str(error)) from error
+
+
+#: From the most specific to the least.
+_ERRORS: dict[type[Exception], type[httpx2.HTTPError]] = {
+    httpcore2.ConnectTimeout: httpx2.ConnectTimeout,
+    httpcore2.ReadTimeout: httpx2.ReadTimeout,
+    httpcore2.WriteTimeout: httpx2.WriteTimeout,
+    httpcore2.TimeoutException: httpx2.ReadTimeout,
+    httpcore2.ConnectError: httpx2.ConnectError,
+    httpcore2.ReadError: httpx2.ReadError,
+    httpcore2.WriteError: httpx2.WriteError,
+    httpcore2.NetworkError: httpx2.NetworkError,
+    httpcore2.ProtocolError: httpx2.RemoteProtocolError,
+}
+
+
+def client(origin: Origin, policy: HostPolicy, *, timeout: float) -> httpx2.AsyncClient:
+    """An HTTP client that reaches this origin and nothing else."""
+    return httpx2.AsyncClient(
+        transport=CheckedTransport(origin, policy),
+        follow_redirects=False,
+        trust_env=False,
+        timeout=httpx2.Timeout(timeout, connect=min(timeout, 10.0)),
+    )
