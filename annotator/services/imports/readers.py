@@ -1,0 +1,382 @@
+"""Readers of import files: JSON lines, CSV (and TSV), Parquet. Each gives rows with their line numbers.
+
+A reader streams: it never holds more than one row (Parquet: one batch). A byte-order mark is accepted;
+everything else is strict. A fault goes to the log with its line, and reading goes on where that makes sense.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from django.conf import settings
+
+from annotator.services.imports.faults import FaultLog, UnreadableRest
+
+Values = dict[str, Any]
+Line = tuple[int, Values]
+
+MAX_LINE = 1_000_000
+MAX_CELL = 131_072
+MAX_COLUMNS = 500
+FORMATS = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".parquet": "parquet",
+}
+_FOREIGN = (
+    (b"PK\x03\x04", "a zip archive or a spreadsheet"),
+    (b"\x1f\x8b", "a gzip archive"),
+    (b"BZh", "a bzip2 archive"),
+    (b"\xfd7zXZ", "an xz archive"),
+    (b"\x28\xb5\x2f\xfd", "a zstandard archive"),
+    (b"\xff\xfe", "UTF-16 text"),
+    (b"\xfe\xff", "UTF-16 text"),
+    (b"%PDF", "a PDF"),
+)
+_SURROGATE = re.compile("[\ud800-\udfff]")
+BOM = b"\xef\xbb\xbf"
+
+
+def max_bytes() -> int:
+    """The largest file that is taken, in bytes (setting ``IMPORT_MAX_BYTES``)."""
+    return int(getattr(settings, "IMPORT_MAX_BYTES", 512 * 1024 * 1024))
+
+
+def max_rows() -> int:
+    """The most rows that are taken (setting ``IMPORT_MAX_ROWS``)."""
+    return int(getattr(settings, "IMPORT_MAX_ROWS", 2_000_000))
+
+
+@dataclass
+class Table:
+    """An opened file: its columns where the format has a header (JSON lines has none), and its rows, once."""
+
+    columns: tuple[str, ...] | None
+    rows: Iterator[Line]
+
+
+def table_open(file: IO[bytes], *, name: str, log: FaultLog) -> Table:
+    """Open an import file by its name's ending; size and kind are checked before anything is read.
+
+    ``file`` is a binary file that can seek. Raises ``UnreadableRest`` after logging where nothing of it can be
+    read.
+    """
+    ending = Path(name).suffix.lower()
+    if ending not in FORMATS:
+        log.add(
+            f"expected a file ending in {', '.join(sorted(FORMATS))}",
+            field="file name",
+            value=Path(name).name,
+        )
+        raise UnreadableRest
+    _check_size(file, log)
+    kind = FORMATS[ending]
+    if kind == "parquet":
+        return _parquet(file, log)
+    _check_is_text(file, log)
+    if kind == "jsonl":
+        return Table(columns=None, rows=_limited(_json_lines(file, log), log))
+    return _csv(file, log, delimiter="," if kind == "csv" else "\t")
+
+
+def _check_size(file: IO[bytes], log: FaultLog) -> None:
+    file.seek(0, 2)
+    size = file.tell()
+    file.seek(0)
+    if size > max_bytes():
+        log.add(f"is {size / 1e6:,.0f} MB; expected at most {max_bytes() / 1e6:,.0f} MB, in several files")
+        raise UnreadableRest
+    if size == 0:
+        log.add("is empty")
+        raise UnreadableRest
+
+
+def _check_is_text(file: IO[bytes], log: FaultLog) -> None:
+    start = file.read(8)
+    file.seek(len(BOM) if start.startswith(BOM) else 0)
+    for magic, what in _FOREIGN:
+        if start.startswith(magic):
+            log.add(f"is {what}; expected plain UTF-8 text")
+            raise UnreadableRest
+
+
+def _limited(rows: Iterator[Line], log: FaultLog) -> Iterator[Line]:
+    for number, row in enumerate(rows):
+        if number >= max_rows():
+            log.add(f"expected at most {max_rows():,} rows", line=row[0])
+            return
+        yield row
+
+
+# -- text ----------------------------------------------------------------------------------------------
+
+
+def _text_lines(file: IO[bytes], log: FaultLog) -> Iterator[tuple[int, str | None]]:
+    """Lines as text, with their numbers; None for a line that is not text (the fault is logged)."""
+    number = 0
+    while raw := file.readline(MAX_LINE + 1):
+        number += 1
+        if len(raw) > MAX_LINE:
+            log.add(f"expected lines of at most {MAX_LINE:,} bytes", line=number)
+            raise UnreadableRest
+        if b"\x00" in raw:
+            log.add(f"has a NUL byte at byte {raw.index(0) + 1} of the line", line=number)
+            yield number, None
+            continue
+        try:
+            yield number, raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            log.add(
+                f"is not UTF-8 at byte {error.start + 1} of the line",
+                line=number,
+                value=raw[max(error.start - 10, 0) : error.end + 10].decode("utf-8", "backslashreplace"),
+            )
+            yield number, None
+
+
+# -- JSON lines ----------------------------------------------------------------------------------------
+
+
+class _Fault(ValueError):
+    pass
+
+
+def _no_duplicates(pairs: list[tuple[str, Any]]) -> Values:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise _Fault(f"the key {twice!r} stands twice in one object")
+    return found
+
+
+def _no_constant(name: str) -> Any:
+    raise _Fault(f"{name} is not JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if number in (float("inf"), float("-inf")):
+        raise _Fault(f"the number {text[:30]} is too large")
+    return number
+
+
+_decoder = json.JSONDecoder(
+    object_pairs_hook=_no_duplicates, parse_constant=_no_constant, parse_float=_finite, strict=True
+)
+
+
+def _json_lines(file: IO[bytes], log: FaultLog) -> Iterator[Line]:
+    blank: int | None = None
+    for number, text in _text_lines(file, log):
+        if text is None:
+            continue
+        if not text.strip():
+            blank = blank or number
+            continue
+        if blank:
+            log.add("is blank; expected one JSON object a line", line=blank)
+            blank = None
+        try:
+            value = _decoder.decode(text.strip("\r\n"))
+        except _Fault as error:
+            log.add(str(error), line=number)
+        except json.JSONDecodeError as error:
+            log.add(f"is not JSON: {error.msg} at character {error.pos + 1}", line=number, value=text.strip())
+        except (RecursionError, ValueError):
+            log.add("is nested too deeply or holds too large a number", line=number, value=text.strip())
+        else:
+            if not isinstance(value, dict):
+                log.add("expected one JSON object a line", line=number, value=text.strip())
+            elif "\\u" in text and (fault := _strange(value)):
+                log.add(f"holds {fault}", line=number)
+            else:
+                yield number, value
+
+
+# -- CSV -----------------------------------------------------------------------------------------------
+
+
+def _csv(file: IO[bytes], log: FaultLog, *, delimiter: str) -> Table:
+    rows = _csv_rows(file, log, delimiter)
+    try:
+        number, header = next(rows)
+    except StopIteration:
+        log.add("has no header")
+        raise UnreadableRest from None
+    header = [name.strip() for name in header]
+    _check_header(header, number, log, delimiter)
+    return Table(columns=tuple(header), rows=_limited(_csv_records(rows, header, log), log))
+
+
+def _csv_rows(file: IO[bytes], log: FaultLog, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Rows with the line on which each begins. A row that spans lines with a broken one is left out."""
+    last = 0
+    broken = False
+
+    def lines() -> Iterator[str]:
+        nonlocal last, broken
+        for number, text in _text_lines(file, log):
+            last = number
+            if text is None:
+                broken = True
+                yield "\n"
+            else:
+                yield text
+
+    reader = csv.reader(lines(), delimiter=delimiter, strict=True)
+    csv.field_size_limit(MAX_CELL)
+    begin = 1
+    while True:
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            log.add(_csv_fault(str(error)), line=begin)
+            raise UnreadableRest from None
+        if not broken:
+            yield begin, row
+        broken = False
+        begin = last + 1
+
+
+def _csv_fault(message: str) -> str:
+    if "unexpected end of data" in message:
+        return "a quoted cell begins here and never ends"
+    if "field larger than" in message:
+        return f"expected cells of at most {MAX_CELL:,} characters; is a quote left open?"
+    if "expected after" in message:
+        return "a quote stands inside a quoted cell; write it twice"
+    return f"is not CSV: {message}"
+
+
+def _check_header(header: list[str], line: int, log: FaultLog, delimiter: str) -> None:
+    before = log.total
+    if len(header) > MAX_COLUMNS:
+        log.add(f"expected at most {MAX_COLUMNS} columns, got {len(header)}", line=line)
+        raise UnreadableRest
+    if len(header) == 1:
+        for other, called in (";", "semicolons"), ("\t", "tabs"), ("|", "bars"), (",", "commas"):
+            if other != delimiter and other in header[0]:
+                expected = "commas" if delimiter == "," else "tabs"
+                log.add(
+                    f"the columns look divided by {called}; expected {expected}", line=line, value=header[0]
+                )
+                raise UnreadableRest
+    for position, name in enumerate(header, start=1):
+        if not name:
+            log.add(f"column {position} has no name", line=line)
+        elif name in header[: position - 1]:
+            log.add("two columns have this name", line=line, field=name)
+    if log.total > before:
+        raise UnreadableRest
+
+
+def _csv_records(
+    rows: Iterator[tuple[int, list[str]]], header: list[str], log: FaultLog
+) -> Iterator[tuple[int, Values]]:
+    blank: int | None = None
+    for number, row in rows:
+        if not row:
+            blank = blank or number
+            continue
+        if blank:
+            log.add(f"is blank; expected {len(header)} cells", line=blank)
+            blank = None
+        if len(row) != len(header):
+            log.add(f"expected {len(header)} cells, got {len(row)}", line=number)
+            continue
+        yield number, dict(zip(header, row, strict=True))
+
+
+# -- Parquet -------------------------------------------------------------------------------------------
+
+
+def _parquet(file: IO[bytes], log: FaultLog) -> Table:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if file.read(4) != b"PAR1":
+        log.add("is not a Parquet file")
+        raise UnreadableRest
+    file.seek(0)
+    try:
+        parquet = pq.ParquetFile(file)
+        meta = parquet.metadata
+        size = sum(meta.row_group(i).total_byte_size for i in range(meta.num_row_groups))
+        names = list(parquet.schema_arrow.names)
+        # Texts stay coded as in the file, so that a small file cannot unfold into a large one in memory.
+        leaves = [parquet.schema.column(i) for i in range(meta.num_columns)]
+        texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
+        parquet = pq.ParquetFile(file, read_dictionary=texts)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        log.add(f"is not a readable Parquet file: {error}")
+        raise UnreadableRest from None
+    if size > max_bytes() or meta.num_rows > max_rows():
+        log.add(f"unpacks to {size / 1e6:,.0f} MB and {meta.num_rows:,} rows: too large")
+        raise UnreadableRest
+    _check_header(names, 1, log, ",")
+    return Table(columns=tuple(names), rows=_limited(_parquet_rows(parquet, log), log))
+
+
+def _parquet_rows(parquet: Any, log: FaultLog) -> Iterator[Line]:
+    import pyarrow as pa
+
+    number = 0
+    try:
+        for batch in parquet.iter_batches(batch_size=1_000):
+            for name, column in zip(batch.schema.names, batch.columns, strict=True):
+                if _longest(column) > MAX_CELL:
+                    log.add(f"expected cells of at most {MAX_CELL:,} characters", line=number + 1, field=name)
+                    raise UnreadableRest
+            for row in batch.to_pylist():
+                number += 1
+                found = next(((k, w) for k, v in row.items() if (w := _strange(v))), None)
+                if found:
+                    log.add(f"holds {found[1]}", line=number, field=found[0])
+                else:
+                    yield number, row
+    except (pa.ArrowException, OSError, ValueError) as error:
+        log.add(f"is not a readable Parquet file: {error}", line=number + 1)
+
+
+def _longest(column: Any) -> int:
+    """The length of the longest text of an Arrow column, in bytes; texts in lists too."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    while pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
+        column = column.flatten()
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        return pc.max(pc.binary_length(column)).as_py() or 0
+    return 0
+
+
+def _strange(value: Any) -> str:
+    """What a value holds that may not be stored; empty if it is plain."""
+    if isinstance(value, str):
+        if "\x00" in value:
+            return "a NUL character"
+        return "a lone surrogate (half of a character)" if _SURROGATE.search(value) else ""
+    if value is None or isinstance(value, bool | int):
+        return ""
+    if isinstance(value, float):
+        return "" if math.isfinite(value) else "a number that is not finite"
+    if isinstance(value, list):
+        return next((w for v in value if (w := _strange(v))), "")
+    if isinstance(value, dict):
+        return next((w for pair in value.items() for v in pair if (w := _strange(v))), "")
+    return f"a {type(value).__name__}; expected text, a number, true or false, or a list"
