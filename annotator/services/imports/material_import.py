@@ -1,0 +1,202 @@
+"""Import of research material: a file's rows become the items of a study, all or none."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import IO, Any
+
+from django.db import models, transaction
+
+from annotator.hit_types.base import FieldErrors, HitType, ItemDraft
+from annotator.hit_types.registry import hit_type_get
+from annotator.models import Dataset, FollowUp, Instance, Item, Study, System
+from annotator.services.imports.faults import FaultLog, UnreadableRest
+from annotator.services.imports.readers import Line, Table, table_open
+from annotator.services.imports.staging import stage_row, staged_store, staging
+
+PREVIEW = 5
+
+
+@dataclass
+class ImportResult:
+    """What an import wrote; ``unchanged`` items were in the study already, word for word.
+
+    ``ignored`` are columns of the file that the HIT type does not know; nothing of them is kept.
+    """
+
+    rows: int = 0
+    items: int = 0
+    unchanged: int = 0
+    instances: int = 0
+    systems: int = 0
+    explanations: int = 0
+    follow_ups: int = 0
+    outputs: int = 0
+    ignored: tuple[str, ...] = ()
+    warnings: list[str] = field(default_factory=list)
+    preview: list[ItemDraft] = field(default_factory=list)
+    dry_run: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        names = ("rows", "items", "unchanged", "instances", "systems", "explanations", "follow_ups", "outputs")
+        return {name: getattr(self, name) for name in names} | {
+            "ignored": list(self.ignored),
+            "warnings": self.warnings,
+            "dry_run": self.dry_run,
+        }
+
+
+class _DryRun(Exception):
+    pass
+
+
+def material_import(
+    *,
+    study: Study,
+    file: IO[bytes],
+    name: str,
+    mapping: Mapping[str, str] | None = None,
+    constants: Mapping[str, str] | None = None,
+    dry_run: bool = False,
+) -> ImportResult:
+    """Read a file (JSON lines, CSV, TSV or Parquet, told by the ending of ``name``) into a draft study.
+
+    ``mapping`` names the file's column for a column of the HIT type; ``constants`` gives a value for every row.
+    An item that is there already with the same content is left as it is, so the same file can be imported again.
+    ``dry_run`` does everything and takes it back. Raises ``ImportRefused`` with every fault; then nothing is
+    written.
+
+    The rows go through a temporary table: time is linear in the rows, memory flat.
+    """
+    log = FaultLog(name)
+    result = ImportResult(dry_run=dry_run)
+    with suppress(_DryRun), transaction.atomic():
+        study = Study.objects.select_for_update().get(pk=study.pk)
+        if study.state != Study.State.DRAFT:
+            log.add(f"the study is {study.state}; material can be imported into a draft only")
+            log.check()
+        reader = _Reader(hit_type_get(study.hit_type), mapping or {}, constants or {}, log, result)
+        dataset, _ = Dataset.objects.get_or_create(name=study.slug)
+        with suppress(UnreadableRest), staging() as copy:
+            for line, draft in reader.drafts(table_open(file, name=name, log=log)):
+                if not log:
+                    stage_row(copy, line, draft, unnamed=f"{study.slug} (system not named)")
+        log.check()
+        staged = staged_store(
+            study_pk=study.pk, dataset_pk=dataset.pk, log=log, columns=[c.name for c in reader.kind.columns]
+        )
+        if not staged.rows:
+            log.add("has no rows")
+        log.check()
+        result.rows, result.unchanged = staged.rows, staged.unchanged
+        for noun, count in staged.written.items():
+            setattr(result, noun, count)
+        if dry_run:
+            raise _DryRun
+    return result
+
+
+class _Reader:
+    """Turns a table's rows into item drafts, renaming columns on the way; faults go to the log."""
+
+    def __init__(
+        self,
+        kind: HitType,
+        mapping: Mapping[str, str],
+        constants: Mapping[str, str],
+        log: FaultLog,
+        result: ImportResult,
+    ):
+        self.kind = kind
+        self.log = log
+        self.result = result
+        self.constants = constants
+        self.known = {column.name for column in kind.columns}
+        self.source = {name: mapping.get(name, name) for name in self.known if name not in constants}
+        for name in [*mapping, *constants]:
+            if name not in self.known:
+                log.add(f"{kind.name} has no such column; it has: {', '.join(sorted(self.known))}", field=name)
+        for name in set(mapping) & set(constants):
+            log.add("is mapped and set at once", field=name)
+        self.mapped = {source: name for name, source in mapping.items()}
+        self.seen: set[str] = set()
+
+    def drafts(self, table: Table) -> Iterator[tuple[int, ItemDraft]]:
+        if table.columns is not None:
+            self._check_columns(table.columns)
+        if self.log:
+            raise UnreadableRest
+        for line, values in table.rows:
+            if not self.seen.issuperset(values):
+                self.seen.update(values)
+            draft = self._draft((line, values))
+            if draft is not None:
+                if len(self.result.preview) < PREVIEW:
+                    self.result.preview.append(draft)
+                yield line, draft
+        self._tell_ignored()
+
+    def _check_columns(self, columns: tuple[str, ...]) -> None:
+        """A missing column is told once, for the header, not for each row."""
+        for column in self.kind.columns:
+            source = self.source.get(column.name)
+            if source is None or source in columns:
+                continue
+            if column.required or source in self.mapped:
+                close = difflib.get_close_matches(source, columns, n=1)
+                hint = f"; did you mean {close[0]!r}?" if close else f"; the file has: {', '.join(columns)}"
+                self.log.add(f"this column is missing{hint}"[:400], line=1, field=source)
+
+    def _draft(self, row: Line) -> ItemDraft | None:
+        line, values = row
+        renamed = {name: values[source] for name, source in self.source.items() if source in values}
+        try:
+            draft = self.kind.parse_item(renamed | dict(self.constants))
+        except FieldErrors as error:
+            for name, message in error.errors.items():
+                source = self.source.get(name, name)
+                self.log.add(message, line=line, field=source, value=values.get(source) or None)
+            return None
+        for what, limit, text in _too_long(draft):
+            self.log.add(f"{what}: at most {limit} characters, got {len(text)}", line=line, value=text)
+            return None
+        return draft
+
+    def _tell_ignored(self) -> None:
+        strange = self.seen - set(self.source.values())
+        self.result.ignored = tuple(sorted(strange)[:100])
+        unused = sorted(set(self.source.values()) - self.seen)
+        for name in self.result.ignored:
+            close = difflib.get_close_matches(name, unused, n=1)
+            if close:
+                self.result.warnings.append(f"column {name!r} is not used; did you mean {close[0]!r}?")
+
+
+def _limit(model: type[models.Model], name: str) -> int:
+    return int(model._meta.get_field(name).max_length or 0)
+
+
+_LIMITS = (
+    ("the item's key", _limit(Item, "key"), lambda d: d.key),
+    ("the condition", _limit(Item, "condition"), lambda d: d.condition),
+    ("the instance's key", _limit(Instance, "key"), lambda d: d.material.instance_key),
+    ("the gold label", _limit(Instance, "gold_label"), lambda d: d.material.gold_label),
+    ("the system's name", _limit(System, "name"), lambda d: d.material.system),
+    ("the model's name", _limit(System, "model"), lambda d: d.material.model),
+    ("the method", _limit(System, "method"), lambda d: d.material.method),
+    ("the generator", _limit(FollowUp, "generator"), lambda d: d.material.generator),
+    ("the follow-up's kind", _limit(FollowUp, "kind"), lambda d: d.material.kind),
+)
+
+
+def _too_long(draft: ItemDraft) -> Iterator[tuple[str, int, str]]:
+    for what, limit, read in _LIMITS:
+        text = read(draft)
+        if len(text) > limit:
+            yield what, limit, text
+    for _, system, _ in draft.material.parts:
+        if len(system) > _LIMITS[4][1]:
+            yield _LIMITS[4][0], _LIMITS[4][1], system
