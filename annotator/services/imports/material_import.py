@@ -41,7 +41,16 @@ class ImportResult:
     dry_run: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        names = ("rows", "items", "unchanged", "instances", "systems", "explanations", "follow_ups", "outputs")
+        names = (
+            "rows",
+            "items",
+            "unchanged",
+            "instances",
+            "systems",
+            "explanations",
+            "follow_ups",
+            "outputs",
+        )
         return {name: getattr(self, name) for name in names} | {
             "ignored": list(self.ignored),
             "warnings": self.warnings,
@@ -118,7 +127,9 @@ class _Reader:
         self.source = {name: mapping.get(name, name) for name in self.known if name not in constants}
         for name in [*mapping, *constants]:
             if name not in self.known:
-                log.add(f"{kind.name} has no such column; it has: {', '.join(sorted(self.known))}", field=name)
+                log.add(
+                    f"{kind.name} has no such column; it has: {', '.join(sorted(self.known))}", field=name
+                )
         for name in set(mapping) & set(constants):
             log.add("is mapped and set at once", field=name)
         self.mapped = {source: name for name, source in mapping.items()}

@@ -266,6 +266,9 @@ def _check_header(header: list[str], line: int, log: FaultLog, delimiter: str) -
     if len(header) > MAX_COLUMNS:
         log.add(f"expected at most {MAX_COLUMNS} columns, got {len(header)}", line=line)
         raise UnreadableRest
+    if not header:
+        log.add("is blank; expected a header: the columns' names", line=line)
+        raise UnreadableRest
     if len(header) == 1:
         for other, called in (";", "semicolons"), ("\t", "tabs"), ("|", "bars"), (",", "commas"):
             if other != delimiter and other in header[0]:

@@ -1,3 +1,4 @@
+# ruff: noqa: S608 - every statement below is put together from the constants of this file only
 """The way of parsed rows into the database: COPY into a temporary table, then one statement for each noun.
 
 Everything is set-based, so that time is linear and the memory of this process flat. The caller holds the
@@ -111,6 +112,14 @@ _INSERTS = (
     ),
 )
 
+MANY = 1_000
+_TABLES = {
+    "instances": "annotator_instance",
+    "explanations": "annotator_explanation",
+    "follow_ups": "annotator_followup",
+    "outputs": "annotator_output",
+}
+
 #: Each gives (line, value) of rows at fault. The first two look before anything is written, the rest after.
 _BEFORE = (
     (
@@ -206,13 +215,19 @@ def staged_store(*, study_pk: int, dataset_pk: int, log: FaultLog, columns: Iter
         for noun, statement in _INSERTS:
             cursor.execute(statement, values)
             result.written[noun] = result.written.get(noun, 0) + max(cursor.rowcount, 0)
+            if noun in _TABLES and cursor.rowcount >= MANY:
+                cursor.execute(f"ANALYZE {_TABLES[noun]}")  # else the next join takes the table for empty
         _look(cursor, _AFTER, values, log, known)
     result.unchanged = result.rows - result.written["items"]
     return result
 
 
 def _look(
-    cursor: Any, checks: Iterable[tuple[str, str, str]], values: dict[str, int], log: FaultLog, known: set[str]
+    cursor: Any,
+    checks: Iterable[tuple[str, str, str]],
+    values: dict[str, int],
+    log: FaultLog,
+    known: set[str],
 ) -> None:
     for column, expected, query in checks:
         cursor.execute(f"SELECT * FROM ({query}) faults ORDER BY 1 LIMIT {KEPT + 1}", values)

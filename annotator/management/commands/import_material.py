@@ -1,0 +1,99 @@
+"""Import research material into a draft study."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
+
+from annotator.management.arguments import owner_named, pairs
+from annotator.models import Study
+from annotator.services.imports.faults import ImportRefused
+from annotator.services.imports.material_import import ImportResult, material_import
+from annotator.services.study import study_create
+
+
+class Command(BaseCommand):
+    help = (
+        "Import research material (JSON lines, CSV, TSV, Parquet) into a draft study: all rows or none. "
+        "Each fault is told with its file, line, column, value and what was expected."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("study", metavar="STUDY", help="the study's slug")
+        parser.add_argument("file", metavar="FILE", type=Path)
+        parser.add_argument(
+            "--map", nargs="+", action="extend", default=[], metavar="COLUMN=FILE_COLUMN",
+            help="the file's name of a column, e.g. question=Input.question",
+        )  # fmt: skip
+        parser.add_argument(
+            "--set", nargs="+", action="extend", default=[], metavar="COLUMN=VALUE",
+            help="one value of a column for every row, e.g. system=gpt3",
+        )  # fmt: skip
+        parser.add_argument("--dry-run", action="store_true", help="check and count, write nothing")
+        parser.add_argument("--create", action="store_true", help="create the study if there is none")
+        parser.add_argument("--hit-type", default="", help="with --create: the new study's HIT type")
+        parser.add_argument("--title", default="", help="with --create: the new study's title")
+        parser.add_argument("--owner", default="", help="with --create: user name of the study's owner")
+
+    def handle(self, **options: Any) -> None:
+        mapping, constants = pairs(options["map"], "--map"), pairs(options["set"], "--set")
+        try:
+            file = options["file"].open("rb")
+        except OSError as error:
+            raise CommandError(f"{options['file']}: {error.strerror}") from None
+        try:
+            with file, transaction.atomic():
+                study = study_named(**options)
+                result = material_import(
+                    study=study,
+                    file=file,
+                    name=str(options["file"]),
+                    mapping=mapping,
+                    constants=constants,
+                    dry_run=options["dry_run"],
+                )
+                if options["dry_run"]:
+                    transaction.set_rollback(True)
+        except ImportRefused as refused:
+            raise CommandError(f"{refused}\nNothing was imported: {refused.total} faults.") from None
+        self._tell(study, result)
+
+    def _tell(self, study: Study, result: ImportResult) -> None:
+        for warning in result.warnings:
+            self.stderr.write(f"warning: {warning}")
+        if result.ignored:
+            self.stderr.write(f"columns not used: {', '.join(result.ignored)}")
+        verb = "Would import" if result.dry_run else "Imported"
+        known = f" ({result.unchanged} were there already)" if result.unchanged else ""
+        self.stdout.write(
+            f"{verb} {result.items} items{known} into {study.slug}: {result.instances} instances,"
+            f" {result.systems} systems, {result.explanations} explanations, {result.follow_ups} follow-ups,"
+            f" {result.outputs} real outputs."
+        )
+
+
+def study_named(
+    *, study: str, create: bool = False, hit_type: str = "", title: str = "", owner: str = "", **_: Any
+) -> Study:
+    """The study of that slug; with ``create`` a new draft where there is none. Raises ``CommandError``."""
+    found = Study.objects.filter(slug=study).first()
+    if found is not None:
+        if hit_type and found.hit_type != hit_type:
+            raise CommandError(f"{study} is a study of {found.hit_type}, not of {hit_type}")
+        return found
+    if not create:
+        slugs = ", ".join(Study.objects.order_by("slug").values_list("slug", flat=True)[:20])
+        raise CommandError(f"no study {study!r} (there are: {slugs or 'none'}); --create makes one")
+    if not hit_type:
+        raise CommandError("--create needs --hit-type")
+    try:
+        return study_create(
+            by=owner_named(owner), hit_type=hit_type, slug=study, title=title or study.replace("-", " ")
+        )
+    except ValidationError as error:
+        raise CommandError("; ".join(error.messages)) from None

@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+import pytest
+
+from annotator.hit_types import registry
+from annotator.models import Study, User
+from annotator.services.study import study_create
+from tests.annotator.toy import Toy
+
+
+@pytest.fixture(autouse=True)
+def _toy_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The registry as it is, with the toy type in it."""
+    found = {**registry.hit_types(), "toy": Toy()}
+    monkeypatch.setattr(registry, "hit_types", lambda: found)
+
+
+@pytest.fixture
+def researcher(db: None) -> User:
+    return User.objects.create_user("rosa", password="correct horse", is_staff=True)
+
+
+@pytest.fixture
+def study(researcher: User) -> Study:
+    return study_create(by=researcher, hit_type="toy", slug="owls", title="Owls")

@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import zipfile
+from contextlib import suppress
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from annotator.services.imports.faults import FaultLog, ImportRefused, UnreadableRest
+from annotator.services.imports.readers import table_open
+
+
+def read(content: bytes, name: str) -> tuple[list[tuple[int, dict[str, Any]]], list[tuple[int | None, str]]]:
+    log = FaultLog(name)
+    rows = []
+    with suppress(UnreadableRest):
+        rows = list(table_open(io.BytesIO(content), name=name, log=log).rows)
+    return rows, [(fault.line, fault.expected) for fault in log.faults]
+
+
+def test_csv_rows_carry_the_line_on_which_they_begin() -> None:
+    rows, faults = read(b'a,b\r\n1,"two\nlines"\n3,4\n', "x.csv")
+    assert rows == [(2, {"a": "1", "b": "two\nlines"}), (4, {"a": "3", "b": "4"})]
+    assert faults == []
+
+
+def test_a_byte_order_mark_is_accepted() -> None:
+    assert read(b"\xef\xbb\xbfa\n1\n", "x.csv") == ([(2, {"a": "1"})], [])
+    assert read(b'\xef\xbb\xbf{"a": 1}\n', "x.jsonl") == ([(1, {"a": 1})], [])
+
+
+def test_jsonl_blank_lines_at_the_end_are_nothing() -> None:
+    assert read(b'{"a": "\xc3\xa9"}\n\n\n', "x.jsonl") == ([(1, {"a": "é"})], [])
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "line", "expected"),
+    [
+        ("x.csv", b"a,b\n1,2\n3\n4,5\n", 3, "expected 2 cells, got 1"),
+        ("x.csv", b"a,b\n1,2,3\n", 2, "expected 2 cells, got 3"),
+        ("x.csv", b"a,b\n1,2\n\n4,5\n", 3, "is blank"),
+        ("x.csv", b"a,a\n1,2\n", 1, "two columns"),
+        ("x.csv", b"a,,b\n1,2,3\n", 1, "column 2 has no name"),
+        ("x.csv", b"a;b\n1;2\n", 1, "semicolons"),
+        ("x.csv", b'a,b\n1,"open\n2,3\n', 2, "never ends"),
+        ("x.csv", b'a,b\n1,"x"y\n', 2, "write it twice"),
+        ("x.csv", b"a,b\n1,\x00\n", 2, "NUL"),
+        ("x.csv", b"a,b\n1,caf\xe9\n", 2, "not UTF-8"),
+        ("x.csv", b"a\n\xed\xa0\x80\n", 2, "not UTF-8"),
+        ("x.csv", b"a\n" + b"x" * 200_000 + b"\n", 2, "at most 131,072 characters"),
+        ("x.csv", b"a\n" + b"x" * 1_100_000 + b"\n", 2, "lines of at most"),
+        ("x.csv", "a,b\n1,2\n".encode("utf-16"), None, "UTF-16"),
+        ("x.csv", b"", None, "is empty"),
+        ("x.csv", b"\n", 1, "expected a header"),
+        ("x.xlsx", b"PK\x03\x04", None, "expected a file ending in"),
+        ("x.jsonl", b'{"a": 1}\n{"a": \n', 2, "is not JSON"),
+        ("x.jsonl", b'[{"a": 1}]\n', 1, "one JSON object a line"),
+        ("x.jsonl", b'{"a": 1, "a": 2}\n', 1, "stands twice"),
+        ("x.jsonl", b'{"b": {"a": 1, "a": 2}}\n', 1, "stands twice"),
+        ("x.jsonl", b'{"a": NaN}\n', 1, "not JSON"),
+        ("x.jsonl", b'{"a": 1e999}\n', 1, "too large"),
+        ("x.jsonl", b'{"a": ' + b"9" * 5000 + b"}\n", 1, "too large"),
+        ("x.jsonl", b'{"a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}\n", 1, "nested too deeply"),
+        ("x.jsonl", b'{"a": "\\ud800"}\n', 1, "lone surrogate"),
+        ("x.jsonl", b'{"a": ["\\udc00"]}\n', 1, "lone surrogate"),
+        ("x.jsonl", b'{"a": "\\u0000"}\n', 1, "NUL character"),
+        ("x.jsonl", b'{"a": 1}\n\n{"a": 2}\n', 2, "is blank"),
+        ("x.jsonl", b'{"a": "\xff"}\n', 1, "not UTF-8"),
+        ("x.parquet", b"PAR1 not really", None, "Parquet"),
+        ("x.parquet", b"a,b\n1,2\n", None, "Parquet"),
+    ],
+)
+def test_what_is_not_as_it_should_be_is_named_with_its_line(
+    name: str, content: bytes, line: int | None, expected: str
+) -> None:
+    _, faults = read(content, name)
+    assert len(faults) == 1, faults
+    assert faults[0][0] == line
+    assert expected in faults[0][1]
+
+
+def test_a_pair_of_surrogate_escapes_is_one_character() -> None:
+    rows, faults = read(b'{"a": "\\ud83e\\udd89", "b": "\\\\u0000"}\n', "x.jsonl")
+    assert (rows, faults) == ([(1, {"a": "🦉", "b": "\\u0000"})], [])
+
+
+def test_one_broken_line_does_not_hide_the_next() -> None:
+    rows, faults = read(b"a,b\n1\n\x00,2\n3,4\n5,6,7\n", "x.csv")
+    assert [line for line, _ in rows] == [4]
+    assert [line for line, _ in faults] == [2, 3, 5]
+
+
+@pytest.mark.parametrize("archive", ["zip", "gzip"])
+def test_archives_are_refused_unopened(archive: str) -> None:
+    packed = io.BytesIO()
+    if archive == "zip":
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as bomb:
+            bomb.writestr("x.csv", b"0" * 1_000_000)
+    else:
+        packed.write(gzip.compress(b"0" * 1_000_000))
+    rows, faults = read(packed.getvalue(), "x.csv")
+    assert rows == []
+    assert "archive" in faults[0][1]
+
+
+def test_a_file_that_is_too_large_is_not_read(settings: Any) -> None:
+    settings.IMPORT_MAX_BYTES = 512 * 1024 * 1024
+
+    class Huge(io.BytesIO):
+        def tell(self) -> int:
+            return 10**9
+
+        def read(self, size: int | None = -1) -> bytes:
+            raise AssertionError("was read")
+
+        readline = read  # type: ignore[assignment]
+
+    log = FaultLog("x.csv")
+    with pytest.raises(UnreadableRest):
+        table_open(Huge(), name="x.csv", log=log)
+    assert "is 1,000 MB; expected at most 537 MB" in log.faults[0].expected
+
+
+def test_too_many_rows_are_refused(settings: Any) -> None:
+    settings.IMPORT_MAX_ROWS = 2
+    rows, faults = read(b"a\n1\n2\n3\n", "x.csv")
+    assert len(rows) == 2
+    assert faults == [(4, "expected at most 2 rows")]
+
+
+def parquet(table: dict[str, Any]) -> bytes:
+    out = io.BytesIO()
+    pq.write_table(pa.table(table), out)
+    return out.getvalue()
+
+
+def test_parquet_rows_are_like_json() -> None:
+    rows, faults = read(parquet({"a": ["x", None], "n": [1, 2], "l": [["p", "q"], []]}), "x.parquet")
+    assert faults == []
+    assert rows == [(1, {"a": "x", "n": 1, "l": ["p", "q"]}), (2, {"a": None, "n": 2, "l": []})]
+
+
+def test_parquet_that_unfolds_is_refused() -> None:
+    """50,000 rows of one text of 5 MB take a few kilobytes in the file and 250 GB in memory."""
+    once = pa.array(["x" * 5_000_000])
+    column = pa.DictionaryArray.from_arrays(pa.array([0] * 50_000, pa.int32()), once)
+    content = parquet({"a": column})
+    assert len(content) < 1_000_000
+    rows, faults = read(content, "x.parquet")
+    assert rows == []
+    assert faults == [(1, "expected cells of at most 131,072 characters")]
+
+
+def test_parquet_with_strange_values() -> None:
+    import datetime
+
+    _, faults = read(parquet({"a": [float("nan"), 1.0]}), "x.parquet")
+    assert faults == [(1, "holds a number that is not finite")]
+    _, faults = read(parquet({"a": [datetime.date(2024, 1, 1)]}), "x.parquet")
+    assert "holds a date" in faults[0][1]
+
+
+def test_faults_are_bounded_but_counted() -> None:
+    log = FaultLog("x.csv")
+    for line in range(1000):
+        log.add("is wrong", line=line)
+    with pytest.raises(ImportRefused) as refused:
+        log.check()
+    assert len(refused.value.faults) == 100
+    assert refused.value.total == 1000
+    assert str(refused.value).endswith("... and 900 more")
+
+
+def test_values_in_messages_are_short_and_printable() -> None:
+    log = FaultLog("x.csv")
+    log.add("is wrong", value="\x1b[31m" + "y" * 500)
+    assert "\x1b" not in log.faults[0].value
+    assert len(log.faults[0].value) <= 81
+    json.dumps(log.faults[0].as_json())
