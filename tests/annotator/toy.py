@@ -43,6 +43,10 @@ class Toy(HitType):
         Column("model", "its model", required=False),
         Column("key", "your own name of the item", required=False),
         Column("instance", "your own name of the question", required=False),
+        Column("units", "the explanation's atomic units", required=False, kind="list"),
+        Column("follow_up_label", "the right answer to the follow-up", required=False),
+        Column("role", "ordinary, gold or attention", required=False),
+        Column("gold", "the right response", required=False, kind="json"),
         Column("others", "further explanations", required=False, kind="list"),
     )
 
@@ -54,8 +58,12 @@ class Toy(HitType):
         system, model = r.text("system", required=False), r.text("model", required=False)
         others = r.texts("others") if row.get("others") else []
         key, instance = r.text("key", required=False), r.text("instance", required=False)
+        units = r.texts("units") if row.get("units") else []
+        gold = r.json("gold") or None
         r.check()
         return ItemDraft(
+            gold=gold,
+            role=r.text("role", required=False) or "ordinary",
             key=key or text_digest(question, explanation, follow_up)[:16],
             payload={
                 "question": question,
@@ -72,6 +80,8 @@ class Toy(HitType):
                 output=answer,
                 follow_up=follow_up,
                 real_output=real,
+                follow_up_gold=r.text("follow_up_label", required=False),
+                units=tuple(("both", text) for text in units),
                 parts=tuple((str(n), f"other {n}", text) for n, text in enumerate(others, 1)),
             ),
         )

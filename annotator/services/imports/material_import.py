@@ -35,6 +35,7 @@ class ImportResult:
     explanations: int = 0
     follow_ups: int = 0
     outputs: int = 0
+    units: int = 0
     ignored: tuple[str, ...] = ()
     warnings: list[str] = field(default_factory=list)
     preview: list[ItemDraft] = field(default_factory=list)
@@ -199,6 +200,7 @@ _LIMITS = (
     ("the model's name", _limit(System, "model"), lambda d: d.material.model),
     ("the method", _limit(System, "method"), lambda d: d.material.method),
     ("the generator", _limit(FollowUp, "generator"), lambda d: d.material.generator),
+    ("the follow-up's right answer", _limit(FollowUp, "gold_label"), lambda d: d.material.follow_up_gold),
     ("the follow-up's kind", _limit(FollowUp, "kind"), lambda d: d.material.kind),
 )
 

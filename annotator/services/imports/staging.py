@@ -22,9 +22,9 @@ from annotator.services.imports.faults import KEPT, FaultLog
 _COLUMNS = (
     "line", "key", "payload", "gold", "condition", "instance_key", "instance_input", "gold_label",
     "gold_rationale", "system", "model", "method", "explanation", "output", "explanation_digest", "follow_up",
-    "generator", "kind", "follow_up_digest", "real_output", "parts",
+    "generator", "kind", "follow_up_gold", "follow_up_digest", "real_output", "parts", "units", "role",
 )  # fmt: skip
-_TYPES = {"line": "integer", "payload": "jsonb", "gold": "jsonb", "parts": "jsonb"}
+_TYPES = {"line": "integer", "payload": "jsonb", "gold": "jsonb", "parts": "jsonb", "units": "jsonb"}
 
 #: Where the named material of a staged row lies. Rows without an explanation or a follow-up keep NULL there.
 _ROWS = """
@@ -79,11 +79,24 @@ _INSERTS = (
         ORDER BY i.id, y.id, p.digest ON CONFLICT DO NOTHING""",
     ),
     (
+        "units",
+        """INSERT INTO annotator_atomicunit (explanation_id, number, role, text)
+        SELECT e.id, u.number, u.unit->>0, u.unit->>1
+        FROM (SELECT DISTINCT ON (instance_key, system, explanation_digest) * FROM import_row
+            WHERE units IS NOT NULL ORDER BY instance_key, system, explanation_digest, line) r
+        JOIN annotator_instance i ON i.dataset_id = %(dataset)s AND i.key = r.instance_key
+        JOIN annotator_system y ON y.name = r.system
+        JOIN annotator_explanation e
+            ON e.instance_id = i.id AND e.system_id = y.id AND e.digest = r.explanation_digest
+        CROSS JOIN LATERAL jsonb_array_elements(r.units) WITH ORDINALITY AS u(unit, number)
+        ON CONFLICT DO NOTHING""",
+    ),
+    (
         "follow_ups",
         f"""INSERT INTO annotator_followup
             (instance_id, explanation_id, text, generator, kind, gold_label, digest)
         SELECT DISTINCT ON (i.id, e.id, r.follow_up_digest)
-            i.id, e.id, r.follow_up, r.generator, r.kind, '', r.follow_up_digest
+            i.id, e.id, r.follow_up, r.generator, r.kind, r.follow_up_gold, r.follow_up_digest
         FROM {_ROWS} WHERE r.follow_up <> ''
         ORDER BY i.id, e.id, r.follow_up_digest, r.line ON CONFLICT DO NOTHING""",
     ),
@@ -98,8 +111,8 @@ _INSERTS = (
         "items",
         f"""INSERT INTO annotator_item (study_id, key, payload, gold, role, condition,
             instance_id, explanation_id, follow_up_id, parts, created_at)
-        SELECT %(study)s, r.key, r.payload, r.gold, CASE WHEN r.gold IS NULL THEN 'ordinary' ELSE 'gold' END,
-            r.condition, i.id, e.id, f.id, COALESCE(parts.ids, '{{}}'), statement_timestamp()
+        SELECT %(study)s, r.key, r.payload, r.gold, r.role, r.condition,
+            i.id, e.id, f.id, COALESCE(parts.ids, '{{}}'), statement_timestamp()
         FROM {_ROWS} {_FOLLOW_UPS}
         LEFT JOIN (
             SELECT r.line, jsonb_object_agg(p.unit, x.id) AS ids FROM {_PARTS}
@@ -134,7 +147,8 @@ _BEFORE = (
         "this item is in the study already, with other content; give it another key or remove the old one",
         """SELECT r.line, r.key, NULL FROM import_row r
         JOIN annotator_item t ON t.study_id = %(study)s AND t.key = r.key
-        WHERE t.payload <> r.payload OR t.gold IS DISTINCT FROM r.gold OR t.condition <> r.condition""",
+        WHERE t.payload <> r.payload OR t.gold IS DISTINCT FROM r.gold OR t.condition <> r.condition
+            OR t.role <> r.role""",
     ),
 )
 _AFTER = (
@@ -150,6 +164,20 @@ _AFTER = (
         "this name stands for another model or method in an earlier row or study; use another name",
         """SELECT r.line, r.system, NULL FROM import_row r JOIN annotator_system y ON y.name = r.system
         WHERE (r.model <> '' AND y.model <> r.model) OR (r.method <> '' AND y.method <> r.method)""",
+    ),
+    (
+        "units",
+        "this explanation has other units in an earlier row or import",
+        f"""SELECT r.line, r.explanation, NULL FROM {_ROWS} CROSS JOIN LATERAL (
+            SELECT jsonb_agg(jsonb_build_array(u.role, u.text) ORDER BY u.number) AS units
+            FROM annotator_atomicunit u WHERE u.explanation_id = e.id) known
+        WHERE r.units IS NOT NULL AND known.units IS DISTINCT FROM r.units""",
+    ),
+    (
+        "follow_up",
+        "this follow-up has another right answer in an earlier row or import",
+        f"""SELECT r.line, r.follow_up, NULL FROM {_ROWS} {_FOLLOW_UPS}
+        WHERE r.follow_up <> '' AND f.gold_label <> r.follow_up_gold""",
     ),
     (
         "real_output",
@@ -184,7 +212,7 @@ def staging() -> Iterator[Any]:
 def stage_row(copy: Any, line: int, draft: ItemDraft, *, unnamed: str) -> None:
     """Write one item to the staging table; ``unnamed`` is the system's name where the row gives none."""
     m = draft.material
-    explained = bool(m.explanation or m.output or m.real_output)
+    explained = bool(m.explanation or m.output or m.real_output or m.units)
     parts = [
         {"unit": unit, "system": system or unnamed, "text": text, "digest": text_digest(text, "")}
         for unit, system, text in m.parts
@@ -194,9 +222,9 @@ def stage_row(copy: Any, line: int, draft: ItemDraft, *, unnamed: str) -> None:
         draft.condition, m.instance_key, m.instance_input, m.gold_label, m.gold_rationale,
         m.system or unnamed, m.model, m.method, m.explanation, m.output,
         text_digest(m.explanation, m.output) if explained else "",
-        m.follow_up, m.generator, m.kind,
+        m.follow_up, m.generator, m.kind, m.follow_up_gold,
         text_digest(m.follow_up, m.generator, m.kind) if m.follow_up else "",
-        m.real_output, json.dumps(parts) if parts else None,
+        m.real_output, json.dumps(parts) if parts else None, json.dumps(m.units) if m.units else None, draft.role,
     ))  # fmt: skip
 
 

@@ -128,6 +128,31 @@ def test_further_explanations_are_kept_by_their_unit(study: Study) -> None:
     }
 
 
+def test_units_roles_and_right_answers_are_kept(study: Study) -> None:
+    row = ROW | {"units": ["A.", "B."], "follow_up_label": "yes", "role": "gold", "gold": {"guess": "no"}}
+    result = material_import(
+        study=study, file=jsonl(row, row | {"key": "b", "follow_up": "B?"}), name="m.jsonl"
+    )
+    assert result.units == 2
+    item = study.items.select_related("explanation", "follow_up").get(key="owl-1")
+    assert [(u.number, u.role, u.text) for u in item.explanation.units.all()] == [
+        (1, "both", "A."),
+        (2, "both", "B."),
+    ]
+    assert (item.role, item.gold, item.follow_up.gold_label) == ("gold", {"guess": "no"}, "yes")
+    assert material_import(study=study, file=jsonl(row), name="m.jsonl").units == 0
+
+
+def test_one_explanation_with_two_lists_of_units(study: Study) -> None:
+    rows = ROW | {"units": ["A."]}, ROW | {"units": ["B."], "key": "b", "follow_up": "B?"}
+    assert "has other units in an earlier row" in refused(study, jsonl(*rows))[0]
+
+
+def test_one_follow_up_with_two_right_answers(study: Study) -> None:
+    rows = ROW | {"follow_up_label": "yes"}, ROW | {"follow_up_label": "no", "key": "b"}
+    assert "another right answer" in refused(study, jsonl(*rows))[0]
+
+
 def test_systems_that_are_not_named_stay_apart_between_studies(study: Study, researcher: User) -> None:
     other = study_create(by=researcher, hit_type="toy", slug="other", title="Other")
     row = {name: value for name, value in ROW.items() if name != "system"}
