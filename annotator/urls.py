@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.views import LogoutView
-from django.urls import path
+from django.contrib.auth import views as auth
+from django.urls import path, reverse_lazy
 
 from annotator.views import join, me, preview, steps, task
 
@@ -12,8 +12,20 @@ app_name = "annotator"
 urlpatterns = [
     path("join/<str:token>/", join.invitation, name="invitation"),
     path("login/", join.LogIn.as_view(), name="login"),
-    path("logout/", LogoutView.as_view(next_page="/login/"), name="logout"),
+    path("logout/", auth.LogoutView.as_view(next_page="/login/"), name="logout"),
     path("signup/", join.signup, name="signup"),
+    path(
+        "password/",
+        auth.PasswordChangeView.as_view(
+            template_name="annotator/password_change.html", success_url=reverse_lazy("annotator:password_done")
+        ),
+        name="password_change",
+    ),
+    path(
+        "password/done/",
+        auth.PasswordChangeDoneView.as_view(template_name="annotator/password_done.html"),
+        name="password_done",
+    ),
     path("me/", me.me, name="me"),
     path("me/data/", me.data, name="data"),
     path("study/<slug:slug>/", steps.study, name="study"),
