@@ -17,7 +17,8 @@ urlpatterns = [
     path(
         "password/",
         auth.PasswordChangeView.as_view(
-            template_name="annotator/password_change.html", success_url=reverse_lazy("annotator:password_done")
+            template_name="annotator/password_change.html",
+            success_url=reverse_lazy("annotator:password_done"),
         ),
         name="password_change",
     ),
