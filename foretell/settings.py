@@ -68,6 +68,12 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
+#: The bundles first: they join the parts in static/ into one style sheet and one script.
+STATICFILES_FINDERS = [
+    "annotator.bundles.BundleFinder",
+    "django.contrib.staticfiles.finders.FileSystemFinder",
+    "django.contrib.staticfiles.finders.AppDirectoriesFinder",
+]
 STATIC_ROOT = BASE_DIR / "staticfiles"
 
 CELERY_BROKER_URL = env.REDIS_URL or "redis://127.0.0.1:6379/0"

@@ -1,7 +1,11 @@
 from django.contrib import admin
 from django.urls import include, path
 
+from annotator.views import style
+
 urlpatterns = [
     path("admin/", admin.site.urls),
     path("", include("annotator.urls")),
+    path("style/", style.index, name="style"),
+    path("style/screen/<slug:name>/", style.screen, name="style_screen"),
 ]

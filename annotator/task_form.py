@@ -1,0 +1,231 @@
+"""A stage as the task screen shows it: which key chooses which option, what is chosen, what waits for what.
+
+Pure: a ``Stage``, a response and messages in; what the templates loop over out. No rule of any HIT type is here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, Literal
+
+from annotator.hit_types.base import Block, Field, Option, Stage
+
+#: How long labels may be for two or three of them to stand side by side on a phone.
+SHORT = {2: 14, 3: 8}
+KEYS = "123456789"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An option as a row: its key (empty where keys ran out), its id, whether it is chosen.
+
+    ``opens`` are the conditions that it meets, as in ``Asked.needs``.
+    """
+
+    option: Option
+    id: str
+    key: str = ""
+    chosen: bool = False
+    opens: str = ""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A field as it is asked. ``needs`` names its conditions ("3-0 3-1": both of field 3's must hold)."""
+
+    field: Field
+    number: int
+    id: str
+    name: str
+    choices: tuple[Choice, ...] = ()
+    text: str = ""
+    error: str = ""
+    needs: str = ""
+    when: str = ""
+    target_label: str = ""
+
+    @property
+    def answered(self) -> bool:
+        return bool(self.text) or any(choice.chosen for choice in self.choices)
+
+    @property
+    def short(self) -> bool:
+        """Whether the options may stand side by side."""
+        labels = [choice.option.label for choice in self.choices]
+        return max(map(len, labels), default=0) <= SHORT.get(len(labels), -1)
+
+    @property
+    def has_details(self) -> bool:
+        return any(choice.option.detail for choice in self.choices)
+
+    @property
+    def required(self) -> bool:
+        """Whether the browser itself may insist: not for steps that may not be reached."""
+        return self.field.required and not self.field.when
+
+
+@dataclass(frozen=True)
+class Group:
+    """Neighbouring blocks of one group; titled only where two groups use the same labels."""
+
+    title: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A block and what is asked about it."""
+
+    block: Block
+    asked: tuple[Asked, ...]
+
+
+@dataclass(frozen=True)
+class TaskForm:
+    """``keys`` is "task" when every option has its own key and "field" when 1, 2, 3 act on the open question.
+
+    ``pairs`` are blocks with a question of their own and ``loose`` the other questions. ``error`` is a message
+    about the whole, ``missing`` the required fields that are reached and not answered.
+    """
+
+    asked: tuple[Asked, ...]
+    groups: tuple[Group, ...]
+    pairs: tuple[Pair, ...]
+    loose: tuple[Asked, ...]
+    keys: Literal["task", "field"]
+    missing: tuple[str, ...]
+    prefix: str = ""
+    error: str = ""
+
+    @property
+    def paired(self) -> bool:
+        """Whether each question stands beside its own text instead of all of them in one panel."""
+        return bool(self.pairs)
+
+
+def option_keys(fields: Sequence[Field]) -> dict[tuple[str, str], str]:
+    """The key that chooses each option, by (field, option value).
+
+    Up to nine options are numbered through all steps, so that one key answers a second step and, with it, the
+    first step that it needs. More than nine are numbered within their field: the keys act on the open question.
+
+    >>> one = Field("helps", "?", options=(Option("no", "No"), Option("yes", "Yes")))
+    >>> two = Field("guess", "?", options=(Option("a", "A"), Option("b", "B")), when=(("helps", ("yes",)),))
+    >>> option_keys([one, two])
+    {('helps', 'no'): '1', ('helps', 'yes'): '2', ('guess', 'a'): '3', ('guess', 'b'): '4'}
+    """
+    if _numbered_through(fields):
+        pairs = [(asked.name, option.value) for asked in fields for option in asked.options]
+        return dict(zip(pairs, KEYS, strict=False))
+    return {
+        (asked.name, option.value): key
+        for asked in fields
+        for option, key in zip(asked.options, KEYS, strict=False)
+    }
+
+
+def task_form(
+    stage: Stage,
+    response: Mapping[str, Any] | None = None,
+    errors: Mapping[str, str] | None = None,
+    prefix: str = "",
+) -> TaskForm:
+    """Bind a stage to what was answered so far; ``prefix`` ("q3-") goes before names and ids of a page of several.
+
+    >>> stage = Stage("only", "Guess", (), (Field("q", "Sure?", options=(Option("y", "Y"), Option("n", "N"))),))
+    >>> form = task_form(stage, {"q": "n"})
+    >>> [(choice.key, choice.chosen) for choice in form.asked[0].choices], form.missing
+    ([('1', False), ('2', True)], ())
+    """
+    response, errors = response or {}, errors or {}
+    keys = option_keys(stage.fields)
+    labels = {block.name: block.label for block in stage.blocks}
+    asked = tuple(
+        _bind(field, number, stage.fields, keys, response, errors.get(field.name, ""), labels, prefix)
+        for number, field in enumerate(stage.fields, start=1)
+    )
+    targets = {field.target for field in stage.fields if field.target in labels}
+    paired = targets if len(targets) > 1 else set()
+    return TaskForm(
+        asked=asked,
+        groups=_groups([block for block in stage.blocks if block.name not in paired]),
+        pairs=tuple(
+            Pair(block, tuple(one for one in asked if one.field.target == block.name))
+            for block in stage.blocks
+            if block.name in paired
+        ),
+        loose=tuple(one for one in asked if one.field.target not in paired),
+        keys="task" if _numbered_through(stage.fields) else "field",
+        missing=tuple(field.name for field in stage.fields if _is_missing(field, response)),
+        prefix=prefix,
+        error=errors.get("", ""),
+    )
+
+
+def _groups(blocks: Sequence[Block]) -> tuple[Group, ...]:
+    groups = [(name, tuple(those)) for name, those in groupby(blocks, key=lambda block: block.group)]
+    labels = [block.label for block in blocks]
+    unclear = len(set(labels)) < len(labels)
+    return tuple(
+        Group(name.replace("_", "-").capitalize() if unclear else "", those) for name, those in groups
+    )
+
+
+def _numbered_through(fields: Sequence[Field]) -> bool:
+    return sum(len(field.options) for field in fields) <= len(KEYS)
+
+
+def _bind(
+    field: Field,
+    number: int,
+    fields: Sequence[Field],
+    keys: Mapping[tuple[str, str], str],
+    response: Mapping[str, Any],
+    error: str,
+    labels: Mapping[str, str],
+    prefix: str,
+) -> Asked:
+    value = response.get(field.name)
+    chosen = {str(one) for one in value} if isinstance(value, list | tuple) else {str(value)}
+    own = f"a-{prefix}{field.name}"
+    return Asked(
+        field=field,
+        number=number,
+        id=own,
+        name=prefix + field.name,
+        choices=tuple(
+            Choice(
+                option=option,
+                id=f"{own}-{place}",
+                key=keys.get((field.name, option.value), ""),
+                chosen=option.value in chosen,
+                opens=" ".join(_opens(field.name, option.value, fields)),
+            )
+            for place, option in enumerate(field.options, start=1)
+        ),
+        text=value if isinstance(value, str) and field.kind == "text" else "",
+        error=error,
+        needs=" ".join(f"{number}-{place}" for place in range(len(field.when))),
+        when=json.dumps([[prefix + other, list(values)] for other, values in field.when])
+        if field.when
+        else "",
+        target_label=labels.get(field.target, ""),
+    )
+
+
+def _opens(name: str, value: str, fields: Sequence[Field]) -> list[str]:
+    """The conditions of all fields that this option meets."""
+    return [
+        f"{number}-{place}"
+        for number, field in enumerate(fields, start=1)
+        for place, (other, values) in enumerate(field.when)
+        if other == name and value in values
+    ]
+
+
+def _is_missing(field: Field, response: Mapping[str, Any]) -> bool:
+    reached = all(response.get(other) in values for other, values in field.when)
+    return field.required and reached and not response.get(field.name)

@@ -1,0 +1,88 @@
+"""What the templates need beyond Django's own: a bound stage, seconds left, the geometry of small plots."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django import template
+from django.utils import timezone
+from django.utils.safestring import mark_safe
+
+from annotator.hit_types.base import Stage
+from annotator.task_form import TaskForm
+from annotator.task_form import task_form as bind
+
+register = template.Library()
+
+
+@register.simple_tag
+def task_form(
+    stage: Stage,
+    response: Mapping[str, Any] | None = None,
+    errors: Mapping[str, str] | None = None,
+    prefix: str = "",
+) -> TaskForm:
+    """``{% task_form stage response errors as asked %}``: the stage as its form shows it."""
+    return bind(stage, response or None, errors or None, prefix or "")
+
+
+@register.simple_tag
+def place(letter: str, number: int) -> str:
+    """What goes before the ids of one of several on a page: ``{% place "m" 3 as here %}`` gives "m3-"."""
+    return f"{letter}{number}-"
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the instructions under one heading. ``parts`` hold ``html``, or a worked example and its ``place``."""
+
+    title: str
+    parts: tuple[Mapping[str, Any], ...]
+
+
+_HEADING = re.compile(r"<h2>(.*?)</h2>", re.DOTALL)
+
+
+@register.simple_tag
+def instruction_sections(parts: Iterable[Mapping[str, Any]]) -> list[Section]:
+    """Instructions cut at their second-level headings, so that each section folds; examples stay in theirs.
+
+    >>> found = instruction_sections([{"html": "<p>a</p><h2>B &amp; C</h2><p>d</p>"}, {"stage": 1}])
+    >>> [(section.title, len(section.parts)) for section in found]
+    [('', 1), ('B &amp; C', 2)]
+    """
+    sections: list[tuple[str, list[Mapping[str, Any]]]] = [("", [])]
+    for number, part in enumerate(parts, start=1):
+        if "html" not in part:
+            sections[-1][1].append({**part, "place": f"ex{number}-"})
+            continue
+        before, *rest = _HEADING.split(part["html"])
+        if before.strip():
+            sections[-1][1].append({"html": mark_safe(before)})  # noqa: S308 - was cleaned as a whole
+        for title, html in zip(rest[::2], rest[1::2], strict=True):
+            sections.append((mark_safe(title), []))  # noqa: S308
+            if html.strip():
+                sections[-1][1].append({"html": mark_safe(html)})  # noqa: S308
+    return [Section(title, tuple(those)) for title, those in sections if those or title]
+
+
+@register.filter
+def seconds_until(moment: datetime | None) -> int | str:
+    """Whole seconds from now until a moment, never below 0; empty for no moment."""
+    if not moment:
+        return ""
+    return max(0, int((moment - timezone.now()).total_seconds()))
+
+
+@register.filter
+def percent(value: float) -> str:
+    """A place on a scale from 0 to 1 as an SVG percentage, written with a point in every language.
+
+    >>> percent(0.256)
+    '25.6%'
+    """
+    return f"{min(max(float(value), 0.0), 1.0) * 100:.4g}%"

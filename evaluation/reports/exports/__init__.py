@@ -1,1 +1,0 @@
-"""A stored report as a file: CSV, JSON, LaTeX, plain text, one self-contained HTML page."""

@@ -1,0 +1,138 @@
+/* Answers are kept as one goes. Each draft carries the version it was made from; if another tab was quicker, nothing is
+   overwritten: both answers are there, and the person says which one stays. */
+(() => {
+  "use strict";
+  const { foretell } = window;
+  const DELAY = 700;
+
+  const state = (form, text) => {
+    const line = form.querySelector("[data-save-state]");
+    if (line) line.textContent = text;
+  };
+  const words = (form) => form.querySelector("[data-save-state]")?.dataset || {};
+  const key = (form) => `foretell.draft.${form.dataset.task}.${form.dataset.stage}`;
+
+  function body(form) {
+    const data = new FormData(form);
+    data.delete("signals");
+    return data;
+  }
+
+  /* What was answered, without tokens and versions: for this device, should the network be away. */
+  function answers(form) {
+    const kept = {};
+    for (const input of form.querySelectorAll("[data-asked] :is(input, textarea)")) {
+      if (input.type === "radio" || input.type === "checkbox") {
+        kept[input.name] ||= [];
+        if (input.checked) kept[input.name].push(input.value);
+      } else {
+        kept[input.name] = input.value;
+      }
+    }
+    return kept;
+  }
+
+  function fill(form, response) {
+    for (const input of form.querySelectorAll("[data-asked] :is(input, textarea)")) {
+      const value = response[input.name];
+      if (input.type === "radio" || input.type === "checkbox") {
+        input.checked = [].concat(value ?? []).includes(input.value);
+      } else {
+        input.value = value ?? "";
+      }
+    }
+    foretell.refresh(form);
+  }
+
+  function conflict(form, theirs) {
+    const notice = document.querySelector("[data-conflict]");
+    if (!notice) return;
+    form.foretellConflict = theirs;
+    state(form, "");
+    notice.hidden = false;
+    foretell.say(notice.querySelector("[data-conflict-words]").textContent);
+  }
+
+  async function save(form) {
+    if (!form.isConnected || form.hasAttribute("data-sending") || form.foretellConflict) return;
+    if (form.foretellSaving) {
+      form.foretellAgain = true;
+      return;
+    }
+    form.foretellSaving = true;
+    form.foretellDirty = false;
+    foretell.keep.set(key(form), { version: form.elements.draft_version.value, answers: answers(form) });
+    try {
+      const reply = await foretell.post(form.dataset.draftUrl, body(form));
+      if (reply.ok) {
+        const { version } = await reply.json();
+        form.elements.draft_version.value = version;
+        foretell.keep.set(key(form), null);
+        state(form, words(form).kept);
+      } else if (reply.status === 409) {
+        const theirs = await reply.json().catch(() => ({}));
+        if (theirs.closed) location.reload();
+        else conflict(form, theirs);
+      } else {
+        state(form, words(form).failed);
+      }
+    } catch {
+      state(form, words(form).here);
+    } finally {
+      form.foretellSaving = false;
+      if (form.foretellAgain) {
+        form.foretellAgain = false;
+        save(form);
+      }
+    }
+  }
+
+  foretell.fill = fill;
+  foretell.forgetDraft = (form) => foretell.keep.set(key(form), null);
+
+  foretell.on("form[data-draft-url]", (form) => {
+    let waiting = 0;
+    const later = () => {
+      form.foretellDirty = true;
+      clearTimeout(waiting);
+      waiting = setTimeout(() => save(form), DELAY);
+    };
+    form.addEventListener("input", later);
+    form.addEventListener("change", later);
+    form.addEventListener("foretell:sending", () => clearTimeout(waiting));
+
+    /* Kept on this device while the network was away, from the version that the server still has. */
+    const kept = foretell.keep.get(key(form));
+    if (kept && kept.version === form.elements.draft_version.value) {
+      fill(form, kept.answers);
+      save(form);
+    } else if (kept) {
+      foretell.keep.set(key(form), null);
+    }
+  });
+
+  document.addEventListener("click", (event) => {
+    const choice = event.target.closest?.("[data-conflict-keep]");
+    const form = foretell.form();
+    if (!choice || !form?.foretellConflict) return;
+    const { version, response } = form.foretellConflict;
+    form.foretellConflict = null;
+    document.querySelector("[data-conflict]").hidden = true;
+    if (version === undefined) {
+      location.reload();
+      return;
+    }
+    form.elements.draft_version.value = version;
+    if (choice.dataset.conflictKeep === "theirs") fill(form, response || {});
+    else save(form);
+    form.querySelector(":checked, input, textarea")?.focus();
+  });
+
+  /* The last words before the page goes. */
+  addEventListener("pagehide", () => {
+    const form = foretell.form();
+    if (form?.foretellDirty && form.dataset.draftUrl && !form.foretellConflict && !form.hasAttribute("data-sending")) {
+      foretell.post(form.dataset.draftUrl, body(form), { keepalive: true }).catch(() => {});
+    }
+  });
+})();

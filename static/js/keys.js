@@ -1,0 +1,95 @@
+/* Single keys: 1-9 choose, Enter submits, I instructions, . menu, ? the list of keys. They can be switched off there. */
+(() => {
+  "use strict";
+  const { foretell } = window;
+  const OFF = "foretell.keys-off";
+
+  const show = (off) => document.documentElement.toggleAttribute("data-keys-off", off);
+  show(foretell.keep.get(OFF) === true);
+
+  foretell.on("[data-keys-switch]", (box) => {
+    box.checked = foretell.keep.get(OFF) !== true;
+    box.addEventListener("change", () => {
+      foretell.keep.set(OFF, box.checked ? null : true);
+      show(!box.checked);
+    });
+  });
+
+  /* Choose the options that must hold before this field is reached; what already fits stays. */
+  function meet(form, asked, depth = 0) {
+    if (!asked.dataset.when || depth > 8) return;
+    for (const [name, values] of JSON.parse(asked.dataset.when)) {
+      const inputs = [...form.querySelectorAll(`[name="${CSS.escape(name)}"]`)];
+      const first = inputs[0]?.closest("[data-asked]");
+      if (first) meet(form, first, depth + 1);
+      if (inputs.some((input) => input.checked && values.includes(input.value))) continue;
+      const wanted = inputs.find((input) => values.includes(input.value));
+      if (wanted) wanted.checked = true;
+    }
+  }
+
+  function choose(form, input) {
+    const asked = input.closest("[data-asked]");
+    meet(form, asked);
+    foretell.refresh(form);
+    input.checked = input.type === "checkbox" ? !input.checked : true;
+    input.dispatchEvent(new Event("change", { bubbles: true }));
+    input.focus({ preventScroll: true });
+    const next = form.querySelector("[data-open-question]");
+    (next || asked).closest(".paired__row, .quiz, .asked").scrollIntoView({ block: "nearest" });
+  }
+
+  /* On a page of many, keys belong to the question that is open: to all its steps where they are numbered through, else to
+     the step that is open. In a list where several can be marked they stay with the list one is in. */
+  function optionFor(form, key) {
+    const here = document.activeElement?.closest?.("[data-asked]");
+    const many = here && form.contains(here) && here.querySelector('[type="checkbox"]');
+    const asked = (many && here) || form.querySelector("[data-open-question]") || here || form.querySelector("[data-asked]");
+    const whole = asked?.closest("[data-keys]");
+    const among = !whole || whole.dataset.keys === "field" ? asked : whole;
+    return among?.querySelector(`input[data-key="${key}"]`);
+  }
+
+  document.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.isComposing) return;
+    const form = foretell.form();
+    const { target } = event;
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && form && target.closest?.("form") === form) {
+      event.preventDefault();
+      if (!event.repeat) form.requestSubmit();
+      return;
+    }
+    if (event.ctrlKey || event.metaKey || event.altKey || foretell.typing(target)) return;
+    if (document.querySelector("dialog[open]")) return;
+
+    if (event.key === "Enter") {
+      if (!form || event.repeat || target.closest?.("a, button, summary, label")) return;
+      event.preventDefault();
+      form.requestSubmit();
+      return;
+    }
+    if (document.documentElement.hasAttribute("data-keys-off")) return;
+
+    if (/^[1-9]$/.test(event.key) && form && !form.hasAttribute("data-sending")) {
+      const input = optionFor(form, event.key);
+      if (!input) return;
+      event.preventDefault();
+      document.dispatchEvent(new CustomEvent("foretell:key"));
+      choose(form, input);
+    } else if (event.key === "?") {
+      document.getElementById("keys-help")?.showModal();
+    } else if (event.key === ".") {
+      const menu = document.querySelector("[data-menu]");
+      if (!menu) return;
+      event.preventDefault();
+      menu.open = !menu.open;
+      menu.querySelector("summary").focus();
+    } else if (event.key === "i" || event.key === "I") {
+      document.querySelector("[data-drawer-toggle]")?.click();
+    }
+  });
+
+  foretell.on("[data-dialog]", (button) => {
+    button.addEventListener("click", () => document.getElementById(button.dataset.dialog)?.showModal());
+  });
+})();

@@ -1,0 +1,68 @@
+/* The one wide button: it says what is missing, sends once, and says so while it sends. */
+(() => {
+  "use strict";
+  const { foretell } = window;
+
+  function label(form) {
+    const button = form.querySelector("[data-send]");
+    if (!button || "sending" in button.dataset) return;
+    const missing = form.foretellMissing || [];
+    const words = button.querySelector("[data-words]");
+    words.dataset.ready ??= words.textContent;
+    const first = missing[0];
+    const left = form.querySelectorAll("[data-asked][data-required]:not([hidden])").length;
+    let text = words.dataset.ready;
+    if (first) {
+      text = first.querySelector("textarea") ? button.dataset.write : button.dataset.choose;
+      if (left > 2) text = button.dataset.left.replace("%s", missing.length);
+    }
+    words.textContent = text;
+    button.setAttribute("aria-disabled", first ? "true" : "false");
+    const key = button.querySelector(".key");
+    if (key) key.hidden = Boolean(first);
+  }
+
+  function sending(form, on) {
+    const button = form.querySelector("[data-send]");
+    if (!button) return;
+    button.toggleAttribute("data-sending", on);
+    form.toggleAttribute("data-sending", on);
+    if (on) button.querySelector("[data-words]").textContent = button.dataset.sendingWords;
+    else label(form);
+  }
+
+  foretell.sending = sending;
+  document.addEventListener("foretell:state", (event) => label(event.target));
+
+  /* Before htmx and before the browser: nothing incomplete leaves, and nothing leaves twice. */
+  document.addEventListener(
+    "submit",
+    (event) => {
+      const form = event.target;
+      if (!form.matches("form[data-task]")) return;
+      const stop = () => {
+        event.preventDefault();
+        event.stopImmediatePropagation();
+      };
+      if (form.hasAttribute("data-sending")) return stop();
+      foretell.refresh(form);
+      const first = form.foretellMissing[0];
+      if (first) {
+        stop();
+        first.scrollIntoView({ block: "nearest" });
+        first.querySelector("input, textarea")?.focus();
+        foretell.say(form.querySelector("[data-words]").textContent);
+        return;
+      }
+      form.dispatchEvent(new CustomEvent("foretell:sending", { bubbles: true }));
+      sending(form, true);
+    },
+    true,
+  );
+
+  /* Back by the back button: the page comes out of the cache as it was left. */
+  addEventListener("pageshow", (event) => {
+    const form = foretell.form();
+    if (event.persisted && form) location.reload();
+  });
+})();

@@ -1,0 +1,60 @@
+/* How the answer came to be: time on the page, when one left it, what was pasted. Sent with the answer as `signals`, for the
+   researcher to look at; nothing is judged here. What is typed or pasted is not recorded, only how much. */
+(() => {
+  "use strict";
+  const { foretell } = window;
+  let now = null;
+
+  function fresh() {
+    return {
+      start: performance.now(),
+      hiddenAt: document.hidden ? performance.now() : null,
+      signals: {
+        page_ms: 0,
+        hidden_ms: 0,
+        left: 0,
+        first_ms: null,
+        changes: 0,
+        keys: 0,
+        pastes: 0,
+        pasted: 0,
+        drawer: 0,
+      },
+    };
+  }
+
+  foretell.on("form[data-task]", (form) => {
+    now = fresh();
+    form.addEventListener("change", () => {
+      now.signals.changes += 1;
+      now.signals.first_ms ??= Math.round(performance.now() - now.start);
+    });
+    form.addEventListener("paste", (event) => {
+      now.signals.pastes += 1;
+      now.signals.pasted += event.clipboardData?.getData("text").length || 0;
+    });
+    form.addEventListener("foretell:sending", () => {
+      if (!form.elements.signals) return;
+      const { signals } = now;
+      signals.page_ms = Math.round(performance.now() - now.start);
+      form.elements.signals.value = JSON.stringify(signals);
+    });
+  });
+
+  document.addEventListener("visibilitychange", () => {
+    if (!now) return;
+    if (document.hidden) {
+      now.hiddenAt = performance.now();
+      now.signals.left += 1;
+    } else if (now.hiddenAt !== null) {
+      now.signals.hidden_ms += Math.round(performance.now() - now.hiddenAt);
+      now.hiddenAt = null;
+    }
+  });
+  document.addEventListener("foretell:key", () => {
+    if (now) now.signals.keys += 1;
+  });
+  document.addEventListener("click", (event) => {
+    if (now && event.target.closest?.("[data-drawer-toggle]")) now.signals.drawer += 1;
+  });
+})();

@@ -1,0 +1,15 @@
+/* "Saved", with an undo for as long as the study allows; then the line goes. */
+(() => {
+  "use strict";
+  const { foretell } = window;
+
+  foretell.on("[data-undo]", (line) => {
+    const seconds = Number(line.dataset.undo) || 10;
+    setTimeout(() => {
+      if (!line.isConnected) return;
+      const inside = line.contains(document.activeElement);
+      line.remove();
+      if (inside) document.querySelector("[data-heading]")?.focus();
+    }, seconds * 1000);
+  });
+})();
