@@ -1,0 +1,125 @@
+"""Responses into ratings: each distinct response is read once where the HIT type does not look at the item."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from annotator.hit_types.base import HitType, Variable
+
+Ints = npt.NDArray[np.int64]
+
+
+class _ItemRead(BaseException):
+    """A HIT type looked at the item; not an ``Exception``, so that no type swallows it."""
+
+
+class _Unread(dict[str, Any]):
+    """An item's payload that must not be looked at: any way of reading it raises ``_ItemRead``."""
+
+    def __init__(self) -> None:
+        super().__init__(unread=None)  # not empty: nothing may take it for an item without content
+
+    def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise _ItemRead
+
+    __getitem__ = __contains__ = __iter__ = __len__ = __bool__ = __eq__ = _refuse
+    get = items = keys = values = copy = pop = setdefault = __or__ = __ror__ = _refuse
+    __hash__ = None
+
+
+@dataclass
+class Entries:
+    """Ratings in long form, one entry a rating; ``owner`` says which response (or pair) it comes from.
+
+    Entries are in order of their owner, so that one owner's entries are a slice.
+    """
+
+    variables: tuple[Variable, ...]
+    owner: array[int] = field(default_factory=lambda: array("q"))
+    variable: array[int] = field(default_factory=lambda: array("q"))
+    suffix: array[int] = field(default_factory=lambda: array("q"))
+    value: array[int] = field(default_factory=lambda: array("q"))
+    #: Unit suffixes and labels by code; labels are per variable, the declared ones first and in their order.
+    suffixes: dict[str, int] = field(default_factory=dict)
+    labels: list[dict[str, int]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.numbers = {variable.name: n for n, variable in enumerate(self.variables)}
+        self.labels = [{label: n for n, label in enumerate(v.labels)} for v in self.variables]
+
+    def add(self, hit_type: HitType, owner: int, payload: dict[str, Any], response: dict[str, Any]) -> None:
+        """Take in what a response stands for. A label that is not among the declared ones is a ``ValueError``."""
+        for rating in hit_type.to_ratings(payload, response):
+            number = self.numbers[rating.variable]
+            labels = self.labels[number]
+            if rating.value not in labels:
+                if self.variables[number].labels:
+                    raise ValueError(
+                        f"{hit_type.name}: {rating.value!r} is not among the labels of {rating.variable!r}: "
+                        f"{', '.join(labels)}"
+                    )
+                labels[rating.value] = len(labels)
+            self.owner.append(owner)
+            self.variable.append(number)
+            self.suffix.append(self.suffixes.setdefault(rating.unit, len(self.suffixes)))
+            self.value.append(labels[rating.value])
+
+    def rows(self, number: int, owner_of_row: Ints, owners: int) -> tuple[Ints, Ints, Ints]:
+        """One variable's ratings of all rows: which row each is from, its unit suffix and its value."""
+        kept = np.flatnonzero(np.frombuffer(self.variable, dtype=np.int64) == number)
+        owner = np.frombuffer(self.owner, dtype=np.int64)[kept]
+        counts = np.bincount(owner, minlength=owners)
+        first = np.concatenate(([0], np.cumsum(counts)[:-1])) if owners else np.zeros(0, dtype=np.int64)
+        per_row = counts[owner_of_row]
+        row = np.repeat(np.arange(owner_of_row.size, dtype=np.int64), per_row)
+        within = np.arange(row.size, dtype=np.int64) - np.repeat(np.cumsum(per_row) - per_row, per_row)
+        entry = kept[first[owner_of_row[row]] + within]
+        suffix = np.frombuffer(self.suffix, dtype=np.int64)[entry]
+        value = np.frombuffer(self.value, dtype=np.int64)[entry]
+        return row, suffix, value
+
+
+def map_responses(hit_type: HitType, responses: Iterable[str]) -> Entries | None:
+    """The ratings of each distinct response, owner = its number; None where the type looks at the item.
+
+    Whether it looks is not declared but seen: the type is given a payload that cannot be read.
+    """
+    entries = Entries(hit_type.variables)
+    try:
+        for owner, text in enumerate(responses):
+            entries.add(hit_type, owner, _Unread(), json.loads(text))
+    except _ItemRead:
+        return None
+    return entries
+
+
+def map_pairs(
+    hit_type: HitType,
+    pairs: Iterable[tuple[int, int]],
+    responses: tuple[str, ...],
+    payloads: Iterator[tuple[int, dict[str, Any]]],
+) -> Entries:
+    """The ratings of each distinct (item, response) pair, owner = the pair's number.
+
+    ``pairs`` are in order of their item's number and ``payloads`` yields (item's number, payload) in the same
+    order, at least the items in ``pairs``; one payload is held at a time.
+    """
+    entries = Entries(hit_type.variables)
+    parsed: dict[int, dict[str, Any]] = {}
+    item: int = -1
+    payload: dict[str, Any] = {}
+    for owner, (wanted, response) in enumerate(pairs):
+        while item != wanted:
+            item, payload = next(payloads)
+        if response not in parsed:
+            parsed = {} if len(parsed) > 10_000 else parsed
+            parsed[response] = json.loads(responses[response])
+        entries.add(hit_type, owner, payload, parsed[response])
+    return entries

@@ -1,0 +1,194 @@
+"""What a stored report is made of: sections with sentences, tables and figures, as plain JSON.
+
+Every number is a cell that carries its own interval, denominator, what was left out, the aggregation rule and,
+where it is not defined, the reason. What is stored is what the page, the exports and the API show: none of
+them computes anything.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from evaluation.estimate import Estimate, none_if_nan
+
+SCHEMA = 1
+
+#: How a number is shown: 0.504; 77.3 (per cent, of a share); 12; < .001.
+Shape = Literal["number", "percent", "count", "p"]
+JSON = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell: a text, or a number with all that belongs to it.
+
+    >>> Cell.of(Estimate(0.5, n=4), rule="majority").to_json()["rule"]
+    'majority'
+    """
+
+    text: str = ""
+    estimate: Estimate | None = None
+    shape: Shape = "number"
+    rule: str = ""
+    strong: bool = False
+
+    @classmethod
+    def of(cls, estimate: Estimate, *, shape: Shape = "number", rule: str = "", strong: bool = False) -> Cell:
+        return cls(estimate=estimate, shape=shape, rule=rule, strong=strong)
+
+    @classmethod
+    def count(cls, value: int) -> Cell:
+        return cls(estimate=Estimate(float(value), n=int(value)), shape="count")
+
+    @classmethod
+    def number(cls, value: float, *, reason: str = "", shape: Shape = "number", n: int = 0) -> Cell:
+        """A bare number; ``reason`` is needed where it is nan."""
+        return cls(estimate=Estimate(value, n=n, reason=reason if math.isnan(value) else ""), shape=shape)
+
+    def to_json(self) -> JSON:
+        if self.estimate is None:
+            return {"kind": "text", "text": self.text, "strong": self.strong}
+        return {
+            "kind": "number",
+            "shape": self.shape,
+            "rule": self.rule,
+            "strong": self.strong,
+            **self.estimate.to_dict(),
+        }
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: ``label`` stands over it, ``group`` over it and its neighbours of the same group."""
+
+    label: str
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row: its head cells, then one cell a column. Rows of one ``group`` stand under its name."""
+
+    head: Sequence[str]
+    cells: Sequence[Cell]
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table. ``id`` is unique in a report and the same in every report, so that two can be compared."""
+
+    id: str
+    title: str
+    head: Sequence[str]
+    columns: Sequence[Column]
+    rows: Sequence[Row]
+    notes: Sequence[str] = ()
+    number: str = ""
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            if len(row.cells) != len(self.columns) or len(row.head) != len(self.head):
+                raise ValueError(f"{self.id}: row {list(row.head)} does not fit its columns")
+
+    def to_json(self) -> JSON:
+        return {
+            "kind": "table",
+            "id": self.id,
+            "number": self.number,
+            "title": self.title,
+            "head": list(self.head),
+            "columns": [asdict(column) for column in self.columns],
+            "rows": [
+                {"head": list(r.head), "group": r.group, "cells": [c.to_json() for c in r.cells]}
+                for r in self.rows
+            ],
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure: data and the form they are drawn in (see ``plots``); ``alt`` says in words what it shows."""
+
+    id: str
+    title: str
+    alt: str
+    form: Literal["intervals", "matrix", "bars"]
+    data: Mapping[str, Any]
+    notes: Sequence[str] = ()
+    number: str = ""
+
+    def to_json(self) -> JSON:
+        return {
+            "kind": "figure",
+            "id": self.id,
+            "number": self.number,
+            "title": self.title,
+            "alt": self.alt,
+            "form": self.form,
+            "data": _plain(self.data),
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the report: what it says in sentences, then its tables and figures."""
+
+    id: str
+    title: str
+    prose: Sequence[str] = ()
+    blocks: Sequence[Table | Figure] = ()
+    notes: Sequence[str] = ()
+    number: str = ""
+
+    def to_json(self) -> JSON:
+        return {
+            "id": self.id,
+            "number": self.number,
+            "title": self.title,
+            "prose": list(self.prose),
+            "blocks": [block.to_json() for block in self.blocks],
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True)
+class Document:
+    """A whole report. ``facts`` are pairs (what, value) that head it; ``warnings`` must not be overlooked."""
+
+    title: str
+    sections: Sequence[Section]
+    facts: Sequence[tuple[str, str]] = ()
+    warnings: Sequence[str] = ()
+    choices: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> JSON:
+        ids = [block.id for section in self.sections for block in section.blocks]
+        if len(set(ids)) < len(ids):
+            raise ValueError("two tables or figures share an id")
+        return {
+            "schema": SCHEMA,
+            "title": self.title,
+            "facts": [list(fact) for fact in self.facts],
+            "warnings": list(self.warnings),
+            "choices": dict(self.choices),
+            "sections": [section.to_json() for section in self.sections],
+        }
+
+
+def _plain(value: Any) -> Any:
+    """Data as JSON: nan becomes null, arrays and tuples become lists."""
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, Estimate):
+        return value.to_dict()
+    if isinstance(value, float):
+        return none_if_nan(value)
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    return value

@@ -1,0 +1,1 @@
+"""A stored report as a file: CSV, JSON, LaTeX, plain text, one self-contained HTML page."""

@@ -1,0 +1,76 @@
+"""A report as CSV: one line a cell, with everything that the cell carries."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from evaluation.reports import words
+
+COLUMNS = (
+    "section",
+    "number",
+    "table",
+    "title",
+    "row_group",
+    "row",
+    "column_group",
+    "column",
+    "text",
+    "value",
+    "low",
+    "high",
+    "n",
+    "reason",
+    "left_out",
+    "rule",
+    "interval",
+)
+
+#: A spreadsheet takes a cell that begins so for a formula, or strips it to one that does.
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+
+
+def harmless(text: str) -> str:
+    """Text that no spreadsheet runs: a leading apostrophe where it would be taken for a formula.
+
+    >>> harmless('=HYPERLINK("http://x")'), harmless("plain"), harmless("  =1+1")
+    ('\\'=HYPERLINK("http://x")', 'plain', "'  =1+1")
+    """
+    return f"'{text}" if text.lstrip(" ").startswith(FORMULA) else text
+
+
+def render(content: Mapping[str, Any]) -> str:
+    """The whole report as CSV text (RFC 4180). Values are not rounded; what is not defined is empty, with a reason."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(COLUMNS)
+    for line in _lines(content):
+        writer.writerow([harmless(cell) if isinstance(cell, str) else cell for cell in line])
+    return out.getvalue()
+
+
+def _lines(content: Mapping[str, Any]) -> Iterator[list[Any]]:
+    for name, value in content["facts"]:
+        yield ["facts", "", "", "", "", name, "", "", value, *[""] * 8]
+    for name, value in content["choices"].items():
+        yield ["choices", "", "", "", "", name, "", "", str(value), *[""] * 8]
+    for section in content["sections"]:
+        for block in section["blocks"]:
+            if block["kind"] == "table":
+                yield from _table(section["id"], block)
+
+
+def _table(section: str, table: Mapping[str, Any]) -> Iterator[list[Any]]:
+    for row in table["rows"]:
+        for column, cell in zip(table["columns"], row["cells"], strict=True):
+            place = [section, table["number"], table["id"], table["title"], row["group"]]
+            place += [" | ".join(row["head"]), column["group"], column["label"]]
+            if cell["kind"] == "text":
+                yield [*place, cell["text"], *[""] * 8]
+            else:
+                values = ["" if cell[key] is None else cell[key] for key in ("value", "low", "high")]
+                left = words.left_out(cell["left_out"])
+                yield [*place, "", *values, cell["n"], cell["reason"], left, cell["rule"], cell["interval"]]

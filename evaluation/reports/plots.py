@@ -1,0 +1,278 @@
+"""Figures drawn with altair and turned into SVG and PNG by vl-convert, in light and in dark.
+
+Three forms: dots with intervals, a matrix, and bars of shares. Values stand beside their marks, so that no
+legend is needed and nothing is told by colour alone. Drawing happens in the job that makes the report; the web
+process only hands out what is stored, and never imports altair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from evaluation.reports import words
+
+if TYPE_CHECKING:
+    import altair as alt
+
+Theme = Literal["light", "dark"]
+FONT = "Liberation Sans, Helvetica Neue, Arial, sans-serif"
+WIDTH = 420
+ROW = 26
+
+
+@dataclass(frozen=True)
+class Ink:
+    """A theme's colours: those of the style sheet's tokens."""
+
+    paper: str
+    ink: str
+    quiet: str
+    line: str
+    mark: str
+    wash: tuple[str, ...]
+
+
+INKS: dict[Theme, Ink] = {
+    "light": Ink("#fdfcf9", "#1b1d22", "#61636a", "#dad5c9", "#1b1d22", ("#efece4", "#b3ac9b", "#35332e")),
+    "dark": Ink("#1f1e1b", "#e9e4d9", "#a39d90", "#383530", "#e9e4d9", ("#2a2824", "#756f63", "#e3ddd0")),
+}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawn figure: SVG for both themes, PNG of the light one at twice its size."""
+
+    light: str
+    dark: str
+    png: bytes
+
+
+def draw(figure: Mapping[str, Any]) -> Picture:
+    """Draw a stored figure (see ``content.Figure``); the same data give the same bytes."""
+    import vl_convert
+
+    svg = {theme: vl_convert.vegalite_to_svg(chart(figure, theme).to_dict()) for theme in INKS}
+    return Picture(svg["light"], svg["dark"], vl_convert.svg_to_png(svg["light"], scale=2))
+
+
+def chart(figure: Mapping[str, Any], theme: Theme) -> alt.TopLevelMixin:
+    """The altair chart of a stored figure."""
+    import altair as alt
+
+    drawn = {"intervals": _intervals, "matrix": _matrix, "bars": _bars}[figure["form"]](figure["data"], theme)
+    ink = INKS[theme]
+    axis = {
+        "labelColor": ink.ink,
+        "titleColor": ink.quiet,
+        "gridColor": ink.line,
+        "domain": False,
+        "ticks": False,
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "labelLimit": 220,
+    }
+    configured: alt.TopLevelMixin = (
+        drawn.configure(font=FONT, background=ink.paper, padding=8)
+        .configure_axis(**axis)
+        .configure_view(stroke=None)
+        .configure_header(
+            labelColor=ink.quiet,
+            labelFontSize=12,
+            labelFontWeight="bold",
+            labelAnchor="start",
+            labelAngle=0,
+            labelOrient="top",
+            labelPadding=2,
+            title=None,
+        )
+    )
+    alt.data_transformers.disable_max_rows()
+    return configured
+
+
+def _intervals(data: Mapping[str, Any], theme: Theme) -> Any:
+    """Dots with intervals on one scale, one row a point, its value written at the right."""
+    import altair as alt
+
+    ink, shape = INKS[theme], data.get("shape", "number")
+    scale = 100.0 if shape == "percent" else 1.0
+    points = [_point(number, point, scale, shape) for number, point in enumerate(data["points"])]
+    domain = _domain(points, data, scale)
+    x = alt.X(
+        "value:Q",
+        scale=alt.Scale(domain=domain, nice=False, zero=False),
+        title=data["x"],
+        axis=alt.Axis(tickCount=5, grid=True),
+    )
+    y = alt.Y("label:N", sort=None, title=None, axis=alt.Axis(grid=False, labelPadding=8))
+    base = alt.Chart().encode(y=y)
+    defined = base.transform_filter("datum.value !== null")
+    layers = [
+        defined.mark_rule(strokeWidth=2, color=ink.mark).encode(
+            x=alt.X("low:Q", title=data["x"]), x2="high:Q"
+        ),
+        defined.mark_point(filled=True, size=70, opacity=1, color=ink.mark).encode(x=x),
+        base.mark_text(align="left", dx=8, color=ink.ink, fontSize=12).encode(
+            x=alt.value(WIDTH), text="shown:N"
+        ),
+    ]
+    if data.get("reference") is not None:
+        layers.insert(
+            0,
+            alt.Chart()
+            .mark_rule(strokeDash=[4, 3], color=ink.quiet)
+            .encode(x=alt.datum(data["reference"]["value"] * scale)),
+        )
+    whole = alt.layer(*layers, data=alt.Data(values=points)).properties(width=WIDTH, height=alt.Step(ROW))
+    if any(point["group"] for point in points):
+        groups = list(dict.fromkeys(point["group"] for point in points))
+        whole = whole.facet(row=alt.Row("group:N", sort=groups, title=None), spacing=14).resolve_scale(
+            y="independent"
+        )
+    return whole
+
+
+def _point(number: int, point: Mapping[str, Any], scale: float, shape: str) -> dict[str, Any]:
+    def scaled(value: float | None) -> float | None:
+        return None if value is None else value * scale
+
+    value = point["value"]
+    shown = words.number(value, shape) or "not defined"
+    between = words.interval(point.get("low"), point.get("high"), shape)
+    return {
+        "label": point["label"],
+        "group": point.get("group", ""),
+        "value": scaled(value),
+        "low": scaled(point["low"] if point.get("low") is not None else value),
+        "high": scaled(point["high"] if point.get("high") is not None else value),
+        "shown": f"{shown} {between}".strip(),
+        "number": number,
+    }
+
+
+def _domain(points: list[dict[str, Any]], data: Mapping[str, Any], scale: float) -> list[float]:
+    """The given domain, widened to what must be seen; for no defined point, the given one or 0 to 1."""
+    wanted = [end * scale for end in data.get("domain") or ()]
+    seen = [p[key] for p in points for key in ("value", "low", "high") if p[key] is not None]
+    if data.get("reference") is not None:
+        seen.append(data["reference"]["value"] * scale)
+    ends = [*wanted, *seen] or [0.0, scale]
+    low, high = min(ends), max(ends)
+    pad = 0.0 if wanted else 0.04 * (high - low or scale)
+    return [low - pad, high + pad] if high > low else [low - 0.05 * scale, high + 0.05 * scale]
+
+
+def _matrix(data: Mapping[str, Any], theme: Theme) -> Any:
+    """A square of values: the darker, the larger; each value is written in its cell."""
+    import altair as alt
+
+    ink, shape = INKS[theme], data.get("shape", "number")
+    low, high = data.get("domain") or (0.0, 1.0)
+    cells = [
+        {"row": row, "column": column, "shown": words.number(value, shape) or "–"}
+        | _filled(ink, value, low, high)
+        for row, values in zip(data["rows"], data["values"], strict=True)
+        for column, value in zip(data["columns"], values, strict=True)
+        if not (value is None and row == column)
+    ]
+    side = 46 if len(data["columns"]) <= 14 else 36
+    base = alt.Chart(alt.Data(values=cells)).encode(
+        x=alt.X(
+            "column:N",
+            sort=list(data["columns"]),
+            title=None,
+            axis=alt.Axis(orient="top", labelAngle=-40, labelAlign="left", grid=False),
+        ),
+        y=alt.Y("row:N", sort=list(data["rows"]), title=None, axis=alt.Axis(grid=False)),
+    )
+    squares = base.mark_rect(stroke=ink.paper, strokeWidth=2).encode(color=alt.Color("fill:N", scale=None))
+    numbers = base.mark_text(fontSize=11 if side > 40 else 9.5).encode(
+        text="shown:N", color=alt.Color("text:N", scale=None)
+    )
+    return (squares + numbers).properties(width=alt.Step(side), height=alt.Step(min(side, 32)))
+
+
+def _filled(ink: Ink, value: float | None, low: float, high: float) -> dict[str, str]:
+    """A cell's colour, and the colour in which its number can be read on it."""
+    if value is None or high <= low:
+        return {"fill": ink.paper, "text": ink.quiet}
+    fill = _mix(ink.wash, min(max((value - low) / (high - low), 0.0), 1.0))
+    return {"fill": fill, "text": _readable(ink, fill)}
+
+
+def _readable(ink: Ink, fill: str) -> str:
+    """Ink or paper, whichever has the higher contrast (WCAG) with the fill."""
+    return max((ink.ink, ink.paper), key=lambda colour: _contrast(colour, fill))
+
+
+def _contrast(one: str, two: str) -> float:
+    light, dark = sorted((_luminance(one), _luminance(two)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    linear = [
+        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (v / 255 for v in _rgb(colour))
+    ]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def _bars(data: Mapping[str, Any], theme: Theme) -> Any:
+    """Shares of a whole, one bar a row, the share written inside its part where it fits."""
+    import altair as alt
+
+    ink = INKS[theme]
+    parts = list(data["parts"])
+    shades = _shades(ink, len(parts))
+    cells = []
+    for row, values in zip(data["rows"], data["values"], strict=True):
+        start = 0.0
+        for part, value, fill in zip(parts, values, shades, strict=True):
+            share = 100 * (value or 0.0)
+            wide = share > 6 + 1.6 * len(part)
+            cells.append(
+                {
+                    "row": row,
+                    "start": start,
+                    "end": start + share,
+                    "middle": start + share / 2,
+                    "shown": f"{part} {share:.0f}" if wide else f"{share:.0f}" if share >= 5 else "",
+                    "fill": fill,
+                    "text": _readable(ink, fill),
+                }
+            )
+            start += share
+    base = alt.Chart(alt.Data(values=cells)).encode(
+        y=alt.Y("row:N", sort=list(data["rows"]), title=None, axis=alt.Axis(grid=False, labelPadding=8))
+    )
+    bars = base.mark_bar(stroke=ink.paper, strokeWidth=1, height=ROW - 6).encode(
+        x=alt.X("start:Q", title=data["x"], scale=alt.Scale(domain=[0, 100]), axis=alt.Axis(tickCount=5)),
+        x2="end:Q",
+        color=alt.Color("fill:N", scale=None),
+    )
+    texts = base.mark_text(fontSize=11).encode(
+        x="middle:Q", text="shown:N", color=alt.Color("text:N", scale=None)
+    )
+    return (bars + texts).properties(width=WIDTH, height=alt.Step(ROW + 4))
+
+
+def _shades(ink: Ink, size: int) -> list[str]:
+    """Shades from the lightest to the darkest wash, evenly."""
+    if size <= 1:
+        return [ink.wash[1]]
+    return [_mix(ink.wash, step / (size - 1)) for step in range(size)]
+
+
+def _mix(stops: tuple[str, ...], at: float) -> str:
+    place = at * (len(stops) - 1)
+    left = min(int(place), len(stops) - 2)
+    share = place - left
+    pairs = zip(_rgb(stops[left]), _rgb(stops[left + 1]), strict=True)
+    return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in pairs)
+
+
+def _rgb(colour: str) -> tuple[int, int, int]:
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)

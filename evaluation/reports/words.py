@@ -1,0 +1,100 @@
+"""How numbers, intervals and counts are written, the same on the page, in every export and in sentences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evaluation.estimate import Estimate
+
+MINUS = "−"
+
+
+def number(value: float | None, shape: str = "number") -> str:
+    """A number as its shape is written; nothing for nan or None.
+
+    >>> number(0.5042), number(0.7731, "percent"), number(12345.0, "count"), number(0.0004, "p"), number(-0.02)
+    ('0.504', '77.3', '12,345', '< .001', '−0.020')
+    """
+    if value is None or math.isnan(value):
+        return ""
+    if shape == "count":
+        return f"{value:,.0f}".replace("-", MINUS)
+    if shape == "percent":
+        return _minus(f"{100 * value:.1f}")
+    if shape == "p":
+        return "< .001" if value < 0.001 else f"{value:.3f}".lstrip("0") if value < 1 else "1"
+    return _minus(f"{value:.3f}")
+
+
+def _minus(text: str) -> str:
+    if text.startswith("-"):
+        return MINUS + text[1:] if any(ch not in "-0." for ch in text) else text[1:]
+    return text
+
+
+def interval(low: float | None, high: float | None, shape: str = "number") -> str:
+    """The interval in brackets; nothing where there is none.
+
+    >>> interval(0.41, 0.62)
+    '[0.410, 0.620]'
+    """
+    if low is None or high is None or math.isnan(low) or math.isnan(high):
+        return ""
+    return f"[{number(low, shape)}, {number(high, shape)}]"
+
+
+def cell(data: Mapping[str, Any]) -> str:
+    """A stored cell in one line of text.
+
+    >>> cell({"kind": "number", "shape": "number", "value": None, "reason": "one rater"})
+    'not defined: one rater'
+    """
+    if data["kind"] == "text":
+        return str(data["text"])
+    if data["value"] is None:
+        return f"not defined: {data['reason']}"
+    shape = data["shape"]
+    return " ".join(
+        filter(None, [number(data["value"], shape), interval(data.get("low"), data.get("high"), shape)])
+    )
+
+
+def estimate(found: Estimate, shape: str = "number", unit: str = "") -> str:
+    """An estimate inside a sentence: value, unit, interval; or that it is not defined, and why.
+
+    >>> estimate(Estimate(0.5, 0.4, 0.6, n=10))
+    '0.500 [0.400, 0.600]'
+    """
+    if not found.defined:
+        return f"not defined ({found.reason})"
+    text = number(found.value, shape) + (" %" if shape == "percent" else "") + unit
+    return " ".join(filter(None, [text, interval(found.low, found.high, shape)]))
+
+
+def count(n: int, one: str, many: str = "") -> str:
+    """A counted noun.
+
+    >>> count(1, "rater"), count(2_500, "rater"), count(2, "study", "studies")
+    ('1 rater', '2,500 raters', '2 studies')
+    """
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def listed(parts: Sequence[str]) -> str:
+    """Parts of a sentence in a row.
+
+    >>> listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else ""
+
+
+def left_out(counts: Mapping[str, int]) -> str:
+    """What was left out, in one clause; nothing where nothing was.
+
+    >>> left_out({"cannot guess": 3, "not rated": 1})
+    '3 cannot guess, 1 not rated'
+    """
+    return ", ".join(f"{n:,} {reason}" for reason, n in counts.items() if n)
