@@ -24,6 +24,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, ClassVar
 
+from annotator.hit_types.answers import Answers
 from annotator.hit_types.instructions import Example, Text, for_variant, instruction_parts
 from annotator.hit_types.prompting import prompt_part, render_prompt
 from annotator.hit_types.reading import (
@@ -75,6 +76,7 @@ __all__ = [
     "SYSTEM_COLUMNS",
     "YES_NO",
     "YES_NO_LABELS",
+    "Answers",
     "Block",
     "Column",
     "Defaults",
@@ -199,6 +201,10 @@ class HitType:
         """Which of ``variants`` an item is; empty where the type has none."""
         return ""
 
+    def every_stage(self, payload: JSON) -> tuple[Stage, ...]:
+        """All stages that any rater of an item may get, where raters get different ones (arms)."""
+        return self.stages(payload)
+
     def units(self, payload: JSON) -> tuple[str, ...]:
         """Unit suffixes of an item, in order; ``("",)`` where the item itself is the unit."""
         return ("",)
@@ -232,7 +238,7 @@ class HitType:
             raise FieldErrors({"gold": "expected a JSON object {field: right value}"})
         gold: JSON = {}
         errors: dict[str, str] = {}
-        for stage in self.stages(payload):
+        for stage in self.every_stage(payload):
             named = [asked for asked in stage.fields if asked.name in raw]
             try:
                 gold |= parse_fields(named, raw)

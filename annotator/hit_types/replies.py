@@ -198,8 +198,8 @@ def _json_values(text: str, keys: Sequence[str]) -> Iterator[str]:
     for value in _json_objects(text):
         if isinstance(value, dict):
             for key, held in value.items():
-                if key.lower() in wanted and isinstance(held, str | bool):
-                    yield ("yes" if held else "no") if isinstance(held, bool) else held
+                if key.lower() in wanted and isinstance(held, str | bool | int):
+                    yield ("yes" if held else "no") if isinstance(held, bool) else str(held)
 
 
 def _json_pairs(text: str, names: Sequence[str]) -> list[tuple[str, str]]:
