@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentParser
 from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
 
-from annotator.models import User
+from annotator.models import Study, User
+from annotator.services.study import study_create
+
+
+def study_arguments(parser: ArgumentParser) -> None:
+    """STUDY FILE, and what is needed to make the study on the way; read by ``study_named``."""
+    parser.add_argument("study", metavar="STUDY", help="the study's slug")
+    parser.add_argument("file", metavar="FILE", type=Path)
+    parser.add_argument("--create", action="store_true", help="create the study if there is none")
+    parser.add_argument("--hit-type", default="", help="with --create: the new study's HIT type")
+    parser.add_argument("--title", default="", help="with --create: the new study's title")
+    parser.add_argument("--owner", default="", help="with --create: user name of the study's owner")
 
 
 def pairs(arguments: Iterable[str], option: str) -> dict[str, str]:
@@ -34,3 +49,25 @@ def owner_named(username: str) -> User | None:
     if user is None:
         raise CommandError(f"--owner: there is no user {username!r}")
     return user
+
+
+def study_named(
+    *, study: str, create: bool = False, hit_type: str = "", title: str = "", owner: str = "", **_: Any
+) -> Study:
+    """The study of that slug; with ``create`` a new draft where there is none. Raises ``CommandError``."""
+    found = Study.objects.filter(slug=study).first()
+    if found is not None:
+        if hit_type and found.hit_type != hit_type:
+            raise CommandError(f"{study} is a study of {found.hit_type}, not of {hit_type}")
+        return found
+    if not create:
+        slugs = ", ".join(Study.objects.order_by("slug").values_list("slug", flat=True)[:20])
+        raise CommandError(f"no study {study!r} (there are: {slugs or 'none'}); --create makes one")
+    if not hit_type:
+        raise CommandError("--create needs --hit-type")
+    try:
+        return study_create(
+            by=owner_named(owner), hit_type=hit_type, slug=study, title=title or study.replace("-", " ")
+        )
+    except ValidationError as error:
+        raise CommandError("; ".join(error.messages)) from None

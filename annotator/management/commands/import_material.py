@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from pathlib import Path
 from typing import Any
 
-from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
-from annotator.management.arguments import owner_named, pairs
+from annotator.management.arguments import pairs, study_arguments, study_named
 from annotator.models import Study
 from annotator.services.imports.faults import ImportRefused
 from annotator.services.imports.material_import import ImportResult, material_import
-from annotator.services.study import study_create
 
 
 class Command(BaseCommand):
@@ -24,8 +21,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("study", metavar="STUDY", help="the study's slug")
-        parser.add_argument("file", metavar="FILE", type=Path)
+        study_arguments(parser)
         parser.add_argument(
             "--map", nargs="+", action="extend", default=[], metavar="COLUMN=FILE_COLUMN",
             help="the file's name of a column, e.g. question=Input.question",
@@ -35,10 +31,6 @@ class Command(BaseCommand):
             help="one value of a column for every row, e.g. system=gpt3",
         )  # fmt: skip
         parser.add_argument("--dry-run", action="store_true", help="check and count, write nothing")
-        parser.add_argument("--create", action="store_true", help="create the study if there is none")
-        parser.add_argument("--hit-type", default="", help="with --create: the new study's HIT type")
-        parser.add_argument("--title", default="", help="with --create: the new study's title")
-        parser.add_argument("--owner", default="", help="with --create: user name of the study's owner")
 
     def handle(self, **options: Any) -> None:
         mapping, constants = pairs(options["map"], "--map"), pairs(options["set"], "--set")
@@ -75,25 +67,3 @@ class Command(BaseCommand):
             f" {result.systems} systems, {result.explanations} explanations, {result.follow_ups} follow-ups,"
             f" {result.outputs} real outputs."
         )
-
-
-def study_named(
-    *, study: str, create: bool = False, hit_type: str = "", title: str = "", owner: str = "", **_: Any
-) -> Study:
-    """The study of that slug; with ``create`` a new draft where there is none. Raises ``CommandError``."""
-    found = Study.objects.filter(slug=study).first()
-    if found is not None:
-        if hit_type and found.hit_type != hit_type:
-            raise CommandError(f"{study} is a study of {found.hit_type}, not of {hit_type}")
-        return found
-    if not create:
-        slugs = ", ".join(Study.objects.order_by("slug").values_list("slug", flat=True)[:20])
-        raise CommandError(f"no study {study!r} (there are: {slugs or 'none'}); --create makes one")
-    if not hit_type:
-        raise CommandError("--create needs --hit-type")
-    try:
-        return study_create(
-            by=owner_named(owner), hit_type=hit_type, slug=study, title=title or study.replace("-", " ")
-        )
-    except ValidationError as error:
-        raise CommandError("; ".join(error.messages)) from None

@@ -1,0 +1,149 @@
+"""Import judgments that were collected elsewhere."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from collections.abc import Iterable
+from typing import Any, get_args
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
+
+from annotator.hit_types.base import Level
+from annotator.management.arguments import pairs, study_arguments, study_named
+from annotator.services.imports.faults import ImportRefused
+from annotator.services.imports.judgments_import import JudgmentColumns, JudgmentsResult, judgments_import
+from annotator.services.imports.value_columns import ValueColumn
+
+
+class Command(BaseCommand):
+    help = (
+        "Import judgments collected elsewhere, one row each (CSV, TSV, JSON lines, Parquet; MTurk batch files as they"
+        " are). With --create --hit-type external_labels the study and its items are made from the file."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        study_arguments(parser)
+        add = parser.add_argument
+        add("--item", required=True, metavar="COL", help="names the item")
+        add("--value", nargs="+", action="extend", required=True, metavar="[NAME=]COL",
+            help="holds the labels of a variable or field; NAME where the column's own name does not do")  # fmt: skip
+        add("--variable", default="", metavar="V", help="name of the variable of the only --value")
+        add("--rater", default="", metavar="COL", help="names the rater (MTurk: WorkerId)")
+        add("--rater-name", default="", metavar="NAME", help="one rater for all rows")
+        add("--unnamed", action="store_true", help="nobody is named: number the raters of each item")
+        add("--simulators", nargs="+", default=[], metavar="NAME", help="raters that are models")
+        add("--seconds", default="", metavar="COL", help="time taken (MTurk: WorkTimeInSeconds)")
+        add("--level", nargs="+", action="extend", default=[], metavar="[V=]LEVEL",
+            help=f"{', '.join(get_args(Level))}; nominal if not said")  # fmt: skip
+        add("--labels", nargs="+", action="extend", default=[], metavar="[V=]A,B,C",
+            help="the labels in their order (write --labels=-1,0,1 where one begins with a minus)")  # fmt: skip
+        add("--listed", nargs="+", action="extend", default=[], metavar="[V=]1,2,3",
+            help="the cell lists those of these units that are 'yes', divided by --separator; empty: none")  # fmt: skip
+        add("--separator", default="|", help="between values in one cell")
+        add("--aside", nargs="+", action="extend", default=[], metavar="VALUE=NAME",
+            help="a value that is no label (--aside=-9=needs_more_info): a yes/no variable of its own")  # fmt: skip
+        add("--recode", nargs="+", action="extend", default=[], metavar="OLD=NEW", help="spellings of labels")
+        add("--show", nargs="+", default=[], metavar="COL", help="what was judged (MTurk: Input.*)")
+        add(
+            "--skip-blank",
+            action="store_true",
+            help="leave out rows without any value instead of refusing them",
+        )
+        add("--dry-run", action="store_true", help="check and count, write nothing")
+
+    def handle(self, **options: Any) -> None:
+        columns = judgment_columns(**options)
+        try:
+            file = options["file"].open("rb")
+        except OSError as error:
+            raise CommandError(f"{options['file']}: {error.strerror}") from None
+        try:
+            with file, transaction.atomic():
+                study = study_named(**options)
+                result = judgments_import(
+                    study=study,
+                    file=file,
+                    name=str(options["file"]),
+                    columns=columns,
+                    dry_run=options["dry_run"],
+                )
+                if options["dry_run"]:
+                    transaction.set_rollback(True)
+        except ImportRefused as refused:
+            raise CommandError(f"{refused}\nNothing was imported: {refused.total} faults.") from None
+        self._tell(study.slug, result)
+
+    def _tell(self, slug: str, result: JudgmentsResult) -> None:
+        for note in result.notes:
+            self.stderr.write(note)
+        for variable in result.variables:
+            units = f", units {', '.join(variable['units'])}" if variable["units"] else ""
+            labels = ", ".join(variable["labels"]) or "any text"
+            self.stdout.write(f"{variable['name']} ({variable['level']}): {labels}{units}")
+        verb = "Would import" if result.dry_run else "Imported"
+        known = f" ({result.unchanged} were there already)" if result.unchanged else ""
+        self.stdout.write(
+            f"{verb} {result.judgments} judgments{known} into {slug}: {result.raters} new raters, {result.items} new items."
+        )
+
+
+def judgment_columns(**options: Any) -> JudgmentColumns:
+    """The command's options as the import's own; raises ``CommandError``."""
+    named = [split_name(value) for value in options["value"]]
+    if options["variable"]:
+        if len(named) != 1 or named[0][0]:
+            raise CommandError("--variable names the variable of the only --value")
+        named = [(options["variable"], named[0][1])]
+    given = [bool(options["rater"]), bool(options["rater_name"]), bool(options["unnamed"])]
+    if sum(given) > 1:
+        raise CommandError("--rater, --rater-name, --unnamed: only one of them")
+    names = [name or column for name, column in named]
+    levels = of_each(options["level"], "--level", names)
+    labels, listed = (
+        of_each(options["labels"], "--labels", names),
+        of_each(options["listed"], "--listed", names),
+    )
+    for level in levels.values():
+        if level not in get_args(Level):
+            raise CommandError(f"--level: {level!r} is not one of: {', '.join(get_args(Level))}")
+    return JudgmentColumns(
+        item=options["item"],
+        values=tuple(
+            ValueColumn(
+                column,
+                name,
+                level=levels.get(key, "nominal"),
+                labels=tuple(filter(None, labels.get(key, "").split(","))),
+                listed=tuple(filter(None, listed.get(key, "").split(","))),
+            )
+            for (name, column), key in zip(named, names, strict=True)
+        ),
+        rater=options["rater"],
+        rater_name=options["rater_name"],
+        unnamed=options["unnamed"],
+        seconds=options["seconds"],
+        separator=options["separator"],
+        skip_blank=options["skip_blank"],
+        recode=pairs(options["recode"], "--recode"),
+        aside=pairs(options["aside"], "--aside"),
+        simulators=frozenset(options["simulators"]),
+        show=tuple(options["show"]),
+    )
+
+
+def split_name(argument: str) -> tuple[str, str]:
+    """``[NAME=]COL`` as (name, column); the name is empty where none is given."""
+    name, equals, column = argument.partition("=")
+    return (name, column) if equals else ("", argument)
+
+
+def of_each(arguments: Iterable[str], option: str, names: list[str]) -> dict[str, str]:
+    """``[NAME=]VALUE`` for each of the value columns; without a name it is meant for all of them."""
+    found: dict[str, str] = {}
+    for argument in arguments:
+        name, value = split_name(argument)
+        if name and name not in names:
+            raise CommandError(f"{option}: {name!r} is none of: {', '.join(names)}")
+        found |= {name: value} if name else dict.fromkeys(names, value)
+    return found

@@ -1,0 +1,356 @@
+"""Import of judgments that were collected elsewhere: any file with one row a judgment, and MTurk's batch files."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import IO, Any
+
+from django.db import transaction
+
+from annotator.hit_types.base import JSON, FieldErrors, HitType
+from annotator.hit_types.registry import hit_type_get
+from annotator.models import Dataset, Item, Rater, Study
+from annotator.services.imports.faults import FaultLog, UnreadableRest
+from annotator.services.imports.judgments_staging import (
+    StagedJudgment,
+    judgments_stage,
+    judgments_stage_open,
+    judgments_store,
+)
+from annotator.services.imports.readers import Line, Table, table_open
+from annotator.services.imports.staging import stage_row, staged_store, staging
+from annotator.services.imports.value_columns import (
+    MTURK_ANSWER,
+    MTURK_INPUT,
+    MTURK_SECONDS,
+    MTURK_STATUS,
+    MTURK_WORKER,
+    Gathered,
+    JudgmentColumns,
+    Reading,
+    cell_text,
+)
+
+CHUNK = 2_000
+UNNAMED = "unnamed"
+_KEY_LIMIT = int(Item._meta.get_field("key").max_length or 0)
+_RATER_LIMIT = int(Rater._meta.get_field("name").max_length or 0)
+
+
+@dataclass
+class JudgmentsResult:
+    """What an import wrote; ``unchanged`` judgments were there already. ``notes`` say what was left out and why."""
+
+    rows: int = 0
+    judgments: int = 0
+    unchanged: int = 0
+    raters: int = 0
+    items: int = 0
+    variables: list[JSON] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    dry_run: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        return vars(self)
+
+
+class _DryRun(Exception):
+    pass
+
+
+def judgments_import(
+    *, study: Study, file: IO[bytes], name: str, columns: JudgmentColumns, dry_run: bool = False
+) -> JudgmentsResult:
+    """Read judgments from a file into a study: all rows or none.
+
+    In a study of ``external_labels`` the items come from the file too, while it is a draft; in any other study
+    every item must be there, and each response passes the HIT type's own parser. Raters get the study's own
+    namespace, so no log-in is ever confused with a name in a file. A judgment that is there already, word for
+    word, is left as it is. Raises ``ImportRefused`` with every fault; then nothing is written.
+    """
+    log = FaultLog(name)
+    result = JudgmentsResult(dry_run=dry_run)
+    with suppress(_DryRun), transaction.atomic():
+        study = Study.objects.select_for_update().get(pk=study.pk)
+        job = _Job(study, file, name, columns, log, result)
+        with suppress(UnreadableRest):
+            job.prepare()
+            if job.kind.external:
+                job.make_items()
+            job.judge()
+        log.check()
+        rows, result.raters, result.judgments = judgments_store(
+            study_pk=study.pk, source=f"import:{study.slug}", file=name, item_column=columns.item, log=log
+        )
+        if not rows:
+            log.add("has no rows")
+        log.check()
+        result.rows, result.unchanged = rows, rows - result.judgments
+        if dry_run:
+            raise _DryRun
+    return result
+
+
+class _Job:
+    """One import: the file is read once for its labels, once for its items (external types), once for its judgments."""
+
+    def __init__(
+        self,
+        study: Study,
+        file: IO[bytes],
+        name: str,
+        columns: JudgmentColumns,
+        log: FaultLog,
+        result: JudgmentsResult,
+    ):
+        self.study, self.file, self.name, self.log, self.result = study, file, name, log, result
+        self.kind: HitType = hit_type_get(study.hit_type)
+        self.columns = columns
+        self.variables: list[JSON] = []
+
+    def table(self, log: FaultLog) -> Table:
+        """The file from its start."""
+        self.file.seek(0)
+        return table_open(self.file, name=self.name, log=log)
+
+    def prepare(self) -> None:
+        """Settle what the columns leave open by the header (JSON lines: by the first row)."""
+        table = self.table(self.log)
+        header = table.columns
+        if header is None:
+            with suppress(UnreadableRest):
+                _, first = next(self.table(FaultLog(self.name)).rows, (0, {}))
+                header = tuple(first)
+        self._settle(header or (), strict=table.columns is not None)
+
+    def _settle(self, header: tuple[str, ...], *, strict: bool) -> None:
+        columns = self.columns
+        values = tuple(
+            replace(value, name=value.name or (variable_name(value.column) if self.kind.external else ""))
+            for value in columns.values
+        )
+        answers = any(name.startswith(MTURK_ANSWER) for name in header)
+        changes: dict[str, Any] = {"values": values}
+        if not (columns.rater or columns.rater_name or columns.unnamed):
+            if MTURK_WORKER in header:
+                changes["rater"] = MTURK_WORKER
+            elif answers:
+                changes["unnamed"] = True
+            else:
+                self.log.add("say which column names the rater, one name for all, or that they are unnamed")
+        if not columns.seconds and MTURK_SECONDS in header:
+            changes["seconds"] = MTURK_SECONDS
+        if not columns.show and self.kind.external:
+            changes["show"] = tuple(
+                name for name in header if name.startswith(MTURK_INPUT) and name != columns.item
+            )
+        self.columns = columns = replace(columns, **changes)
+        wanted = [columns.item, columns.rater, columns.seconds, *(v.column for v in values), *columns.show]
+        if strict:
+            for column in dict.fromkeys(filter(None, wanted)):
+                if column not in header:
+                    self.log.add(
+                        f"this column is missing; the file has: {', '.join(header)}"[:400],
+                        line=1,
+                        field=column,
+                    )
+        twice = [name for name, count in Counter(v.name for v in values).items() if name and count > 1]
+        for name in twice:
+            self.log.add("two columns have this name", field=name)
+        if columns.unnamed:
+            self.result.notes.append(
+                f"No column names the raters: they are {UNNAMED} 1, 2, ... within each item, and no such name is a person."
+            )
+        if self.log:
+            raise UnreadableRest
+
+    def first_look(self) -> Iterator[Line]:
+        """The rows, before their judgments are read: what is wrong with them is told then, and once."""
+        with suppress(UnreadableRest):
+            for line, values in self.table(FaultLog(self.name)).rows:
+                if values.get(MTURK_STATUS) != "Rejected":
+                    yield line, values
+
+    def rows(self) -> Iterator[Line]:
+        """Rows that count: not those that MTurk says were rejected."""
+        rejected = 0
+        for line, values in self.table(self.log).rows:
+            if values.get(MTURK_STATUS) == "Rejected":
+                rejected += 1
+                continue
+            yield line, values
+        if rejected:
+            self.result.notes.append(f"{rejected} rows left out: their {MTURK_STATUS} is Rejected.")
+
+    # -- items of external labels -----------------------------------------------------------------
+
+    def make_items(self) -> None:
+        """Declare the variables that the file holds, and make an item of each name in the item column."""
+        known = self.study.items.values_list("payload", flat=True).first()
+        if known is not None:
+            self.variables = known["variables"]
+        else:
+            gathered = Gathered(self.columns)
+            reading = Reading(self.columns)
+            for _, values in self.first_look():
+                with suppress(FieldErrors):
+                    for variable, _, label in reading.external(values):
+                        gathered.add(variable, label)
+            self.variables = gathered.variables()
+        self.result.variables = self.variables
+        dataset, _ = Dataset.objects.get_or_create(name=self.study.slug)
+        seen: set[str] = set(self.study.items.values_list("key", flat=True))
+        if self.study.state != Study.State.DRAFT:
+            return
+        with staging() as copy:
+            for line, values in self.first_look():
+                key = cell_text(values.get(self.columns.item))
+                if not key or key in seen or len(key) > _KEY_LIMIT:
+                    continue  # told when its judgment is read
+                seen.add(key)
+                shown = self._shown(values) or key
+                row = {"key": key, "instance": key, "text": shown, "variables": self.variables}
+                try:
+                    stage_row(copy, line, self.kind.parse_item(row), unnamed="")
+                except FieldErrors as error:
+                    for column, message in error.errors.items():
+                        self.log.add(f"{column}: {message}", line=line, field=self.columns.item, value=key)
+                    break
+        staged = staged_store(study_pk=self.study.pk, dataset_pk=dataset.pk, log=self.log, columns=())
+        self.result.items = staged.written.get("items", 0)
+        if self.log:
+            raise UnreadableRest
+
+    def _shown(self, values: dict[str, Any]) -> str:
+        lines = [(name.removeprefix(MTURK_INPUT), cell_text(values.get(name))) for name in self.columns.show]
+        return "\n".join(f"{name}: {text}" for name, text in lines if text)
+
+    # -- judgments --------------------------------------------------------------------------------
+
+    def judge(self) -> None:
+        """Check every row and stage it, a chunk at a time: the items' payloads are fetched with each chunk."""
+        judgments_stage_open()
+        numbers: Counter[str] = Counter()
+        skipped = 0
+        rows = self.rows()
+        while chunk := list(itertools.islice(rows, CHUNK)):
+            keys = {cell_text(values.get(self.columns.item)) for _, values in chunk}
+            items = {
+                key: (pk, payload)
+                for pk, key, payload in self.study.items.filter(key__in=keys).values_list(
+                    "pk", "key", "payload"
+                )
+            }
+            staged = []
+            for line, values in chunk:
+                if self.columns.skip_blank and self._blank(values):
+                    skipped += 1
+                    continue
+                judgment = self._judgment(line, values, items, numbers)
+                if judgment is not None:
+                    staged.append(judgment)
+            if not self.log:
+                judgments_stage(staged)
+        if skipped:
+            self.result.notes.append(f"{skipped} rows left out: nothing in their value columns.")
+
+    def _blank(self, values: dict[str, Any]) -> bool:
+        return not any(cell_text(values.get(v.column)) for v in self.columns.values)
+
+    def _judgment(
+        self, line: int, values: dict[str, Any], items: dict[str, tuple[int, JSON]], numbers: Counter[str]
+    ) -> StagedJudgment | None:
+        before = self.log.total
+        key = cell_text(values.get(self.columns.item))
+        if not key:
+            self.log.add("is blank; expected the item's name", line=line, field=self.columns.item)
+        elif key not in items:
+            expected = (
+                f"at most {_KEY_LIMIT} characters"
+                if len(key) > _KEY_LIMIT
+                else "there is no such item in the study"
+            )
+            self.log.add(expected, line=line, field=self.columns.item, value=key)
+        rater = self._rater(line, values, key, numbers)
+        seconds = self._seconds(line, values)
+        response: JSON = {}
+        if key in items:
+            response = self._response(line, values, items[key][1])
+        if self.log.total > before:
+            return None
+        return StagedJudgment(
+            line, items[key][0], key, rater, rater in self.columns.simulators, response, seconds
+        )
+
+    def _rater(self, line: int, values: dict[str, Any], key: str, numbers: Counter[str]) -> str:
+        if self.columns.rater_name:
+            return self.columns.rater_name
+        if self.columns.unnamed:
+            numbers[key] += 1
+            return f"{UNNAMED} {numbers[key]}"
+        rater = cell_text(values.get(self.columns.rater))
+        if not rater:
+            self.log.add("is blank; expected the rater's name", line=line, field=self.columns.rater)
+        elif len(rater) > _RATER_LIMIT:
+            self.log.add(
+                f"at most {_RATER_LIMIT} characters", line=line, field=self.columns.rater, value=rater
+            )
+        return rater
+
+    def _seconds(self, line: int, values: dict[str, Any]) -> float | None:
+        text = cell_text(values.get(self.columns.seconds)) if self.columns.seconds else ""
+        if not text:
+            return None
+        try:
+            seconds = float(text)
+        except ValueError:
+            seconds = -1.0
+        if not 0 <= seconds <= 1e7:
+            self.log.add(
+                "expected seconds, a number from 0", line=line, field=self.columns.seconds, value=text
+            )
+        return seconds
+
+    def _response(self, line: int, values: dict[str, Any], payload: JSON) -> JSON:
+        reading = Reading(self.columns)
+        try:
+            if self.kind.external:
+                declared = {v["name"] for v in self.variables}
+                raw: JSON = {
+                    f"{variable}.{unit}" if unit else variable: label
+                    for variable, unit, label in reading.external(values)
+                    if variable in declared
+                }
+            else:
+                raw = reading.asked(self.kind, payload, values)
+            return self.kind.parse_whole(payload, raw)
+        except FieldErrors as error:
+            for name, message in error.errors.items():
+                column = self._column(name)
+                self.log.add(message, line=line, field=column, value=values.get(column))
+            return {}
+
+    def _column(self, field_name: str) -> str:
+        """The file's column that a field comes from; faults are told in the file's own words."""
+        names = {v.name: v.column for v in self.columns.values} | {
+            v.column: v.column for v in self.columns.values
+        }
+        only = self.columns.values[0].column if len(self.columns.values) == 1 else field_name
+        return names.get(field_name) or names.get(field_name.partition(".")[0]) or only
+
+
+def variable_name(column: str) -> str:
+    """What a column of labels is called as a variable.
+
+    >>> variable_name("Answer.acceptable")
+    'acceptable'
+    """
+    return re.sub(r"[^\w -]+", "_", column.removeprefix(MTURK_ANSWER)).strip("_ -")[:60] or "label"
+
+
+__all__ = ["JudgmentColumns", "JudgmentsResult", "judgments_import"]

@@ -1,0 +1,175 @@
+"""How the cells of one row become a response: which columns hold labels, and how they spell them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from annotator.hit_types.base import JSON, MARKER, FieldErrors, HitType, Unparsable, is_blank
+
+MTURK_INPUT, MTURK_ANSWER, MTURK_WORKER = "Input.", "Answer.", "WorkerId"
+MTURK_SECONDS, MTURK_STATUS = "WorkTimeInSeconds", "AssignmentStatus"
+#: Variables with more labels than this are free text.
+MOST_LABELS = 200
+
+
+@dataclass(frozen=True)
+class ValueColumn:
+    """One column of labels. ``name`` is the field or variable that they are of, empty where it is the only one.
+
+    ``listed`` are units of the item: the cell lists those for which the variable is "yes". ``labels`` are
+    declared in their order where the level needs it, else gathered from the file.
+    """
+
+    column: str
+    name: str = ""
+    level: str = "nominal"
+    labels: tuple[str, ...] = ()
+    listed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class JudgmentColumns:
+    """What the columns of a file of judgments mean.
+
+    ``rater_name`` is one rater for all rows; ``unnamed`` numbers the raters of each item from 1. ``aside`` maps
+    a value that is no label ("-9": needs more information) to the name of a variable of its own. ``recode``
+    maps spellings of the file to labels. ``show`` are columns that say what was judged.
+    """
+
+    item: str
+    values: tuple[ValueColumn, ...]
+    rater: str = ""
+    rater_name: str = ""
+    unnamed: bool = False
+    seconds: str = ""
+    separator: str = "|"
+    skip_blank: bool = False
+    recode: Mapping[str, str] = field(default_factory=dict)
+    aside: Mapping[str, str] = field(default_factory=dict)
+    simulators: frozenset[str] = frozenset()
+    show: tuple[str, ...] = ()
+
+
+def cell_text(value: Any) -> str:
+    """A cell as text: numbers without a needless fraction, true and false in lower case, nothing as ''.
+
+    >>> cell_text(1.0), cell_text(True), cell_text(None), cell_text(" a ")
+    ('1', 'true', '', 'a')
+    """
+    if is_blank(value):
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value).strip()
+
+
+class Reading:
+    """Reads rows by ``columns`` into raw responses of a HIT type; raises ``FieldErrors`` keyed by column."""
+
+    def __init__(self, columns: JudgmentColumns):
+        self.columns = columns
+
+    def label(self, values: Mapping[str, Any], column: ValueColumn) -> str:
+        text = cell_text(values.get(column.column))
+        return self.columns.recode.get(text, text)
+
+    def listed(self, text: str, column: ValueColumn) -> list[str]:
+        """The units that a cell lists; raises ``FieldErrors`` for one that is not there or stands twice."""
+        found = [part.strip() for part in text.split(self.columns.separator)] if text else []
+        for unit in found:
+            if unit not in column.listed:
+                raise FieldErrors(
+                    {column.column: f"{unit!r} is not among {', '.join(column.listed)}; listed with"
+                     f" {self.columns.separator!r} between them"}
+                )  # fmt: skip
+        if len(set(found)) != len(found):
+            raise FieldErrors({column.column: "lists one twice"})
+        return found
+
+    def external(self, values: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+        """(variable, unit, label) of a row of labels collected elsewhere; blank cells give none."""
+        for column in self.columns.values:
+            text = self.label(values, column)
+            if column.listed:
+                found = self.listed(text, column)
+                for unit in column.listed:
+                    yield column.name, unit, "yes" if unit in found else "no"
+                continue
+            for value, name in self.columns.aside.items():
+                if text:
+                    yield f"{column.name}_{name}", "", "yes" if text == value else "no"
+            if text and text not in self.columns.aside:
+                yield column.name, "", text
+
+    def asked(self, kind: HitType, payload: JSON, values: Mapping[str, Any]) -> JSON:
+        """The raw response of a row for a type that is asked here.
+
+        A column without a name holds the only field, or a whole answer, read as a model's reply is read. A cell
+        that holds an object is a whole response.
+        """
+        fields = {f.name: f for stage in kind.stages(payload) for f in stage.fields}
+        raw: JSON = {}
+        for column in self.columns.values:
+            cell = values.get(column.column)
+            if isinstance(cell, dict):
+                return cell
+            text = self.label(values, column)
+            if column.name in fields:
+                multi = fields[column.name].kind == "multi"
+                raw[column.name] = text.split(self.columns.separator) if multi and text else text
+            elif column.name and column.name not in [v.name for v in kind.variables]:
+                raise FieldErrors({column.column: f"{column.name!r} is none of: {', '.join(fields)}"})
+            elif len(fields) == 1:
+                raw[next(iter(fields))] = text
+            else:
+                raw |= self._answer(kind, payload, column, text)
+        return raw
+
+    def _answer(self, kind: HitType, payload: JSON, column: ValueColumn, text: str) -> JSON:
+        if len(kind.stages(payload)) > 1 or len(self.columns.values) > 1:
+            names = ", ".join(f.name for stage in kind.stages(payload) for f in stage.fields)
+            raise FieldErrors({column.column: f"say which of these it is, as FIELD=COLUMN: {names}"})
+        try:
+            return kind.parse_reply(f"{MARKER}: {text.replace('_', ' ')}", payload)
+        except Unparsable:
+            labels = {label for variable in kind.variables for label in variable.labels}
+            raise FieldErrors({column.column: f"expected one of: {', '.join(sorted(labels))}"}) from None
+
+
+@dataclass
+class Gathered:
+    """What a first look at the file says of its variables: the labels of each, in the order declared or sorted."""
+
+    columns: JudgmentColumns
+    labels: dict[str, set[str]] = field(default_factory=dict)
+
+    def add(self, variable: str, label: str) -> None:
+        found = self.labels.setdefault(variable, set())
+        if len(found) <= MOST_LABELS:
+            found.add(label)
+
+    def variables(self) -> list[JSON]:
+        """The declarations for ``external_labels``; a variable without a label is left out, unless all are."""
+        if not self.labels:
+            return [{"name": column.name} for column in self.columns.values]
+        declared = {column.name: column for column in self.columns.values}
+        asides = {f"{c.name}_{name}" for c in self.columns.values for name in self.columns.aside.values()}
+        variables: list[JSON] = []
+        for name, found in self.labels.items():
+            column = declared.get(name)
+            if name in asides and found == {"no"}:
+                continue
+            labels = list(column.labels) if column and column.labels else sorted(found)
+            if column is None or column.listed:
+                labels = ["no", "yes"]
+            variables.append({
+                "name": name,
+                "level": column.level if column else "nominal",
+                "labels": labels if len(found) <= MOST_LABELS else [],
+                "units": list(column.listed) if column else [],
+            })  # fmt: skip
+        return variables
