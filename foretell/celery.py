@@ -1,8 +1,45 @@
+from __future__ import annotations
+
+import gc
 import os
+from typing import Any
 
 from celery import Celery
+from celery.beat import EmbeddedService
+from celery.signals import setup_logging, worker_init, worker_ready
+
+from foretell import env
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "foretell.settings")
 app = Celery("foretell")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+
+
+@setup_logging.connect
+def keep_our_logging(**_: Any) -> None:
+    """Django's LOGGING has been applied already; without this Celery replaces it, secrets shown."""
+
+
+@worker_init.connect
+def take_over(**_: Any) -> None:
+    """The one worker of `make run` begins with what its killed predecessor held.
+
+    Elsewhere a vanished worker's tasks wait for the visibility timeout, since another worker may hold them.
+    """
+    gc.collect()
+    gc.freeze()
+    if not env.SOLE_WORKER:
+        return
+    with app.connection_for_write() as connection:
+        channel: Any = connection.default_channel
+        channel.visibility_timeout = 0
+        channel.qos.restore_visible(num=None, interval=1)
+
+
+@worker_ready.connect
+def keep_the_clock(**_: Any) -> None:
+    """The one worker of `make run` is its own beat; elsewhere beat is a process of its own."""
+    if env.SOLE_WORKER:
+        beat: Any = EmbeddedService(app, thread=True, scheduler_cls="celery.beat.Scheduler")
+        beat.start()

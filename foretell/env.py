@@ -1,23 +1,125 @@
-"""The one place where the environment is read. Everything else imports from here."""
+"""The one place where the environment is read; ``.env.example`` explains every name (a test compares the two).
+
+A line of the file ``.env`` counts like a variable of the environment, which goes before it. An empty value counts
+as none, as the many tools do that pass on what is not set.
+"""
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
+from typing import Any
 
 import environ
 
 ROOT = Path(__file__).resolve().parent.parent
-env = environ.Env()
 environ.Env.read_env(str(ROOT / ".env"), overwrite=False)
 
 DEVELOPMENT_KEY = "development-only-key-never-use-in-production"
 
-PRODUCTION: bool = env.bool("FORETELL_PRODUCTION", default=False)
-DEBUG: bool = env.bool("DEBUG", default=not PRODUCTION)
-SECRET_KEY: str = env.str("SECRET_KEY", default="" if PRODUCTION else DEVELOPMENT_KEY)
-ALLOWED_HOSTS: list[str] = env.list(
-    "ALLOWED_HOSTS", default=[] if PRODUCTION else ["localhost", "127.0.0.1", "[::1]"]
-)
-CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", default=[])
-DATABASE_URL: str = env.str("DATABASE_URL", default="")
-REDIS_URL: str = env.str("REDIS_URL", default="")
+
+class SettingError(SystemExit):
+    """A setting holds something else than it must. Ends the process with its message alone: no traceback."""
+
+
+def text(name: str, default: str = "") -> str:
+    return os.environ.get(name, "").strip() or default
+
+
+def number(name: str, default: int, *, least: int = 0) -> int:
+    value = text(name, str(default))
+    try:
+        if (result := int(value)) >= least:
+            return result
+    except ValueError:
+        pass
+    raise SettingError(f"{name} must be a whole number of at least {least}, not {value!r}")
+
+
+def flag(name: str, default: bool) -> bool:
+    value = text(name, str(default)).lower()
+    if value in ("1", "true", "yes", "on"):
+        return True
+    if value in ("0", "false", "no", "off"):
+        return False
+    raise SettingError(f"{name} must be 1 or 0, not {value!r}")
+
+
+def words(name: str, default: list[str]) -> list[str]:
+    """Separated by commas."""
+    return [word.strip() for word in text(name).split(",") if word.strip()] or default
+
+
+# Which kind of installation this is
+PRODUCTION = flag("FORETELL_PRODUCTION", False)
+DEBUG = flag("DEBUG", False)
+DATA_DIR = ROOT / text("DATA_DIR", ".data")
+
+
+def embedded(key: str) -> Any:
+    """What `make run` wrote down about its servers, so `manage.py` beside it finds them; never in production."""
+    if PRODUCTION:
+        return ""
+    try:
+        return json.loads((DATA_DIR / "servers.json").read_text()).get(key, "")
+    except (OSError, ValueError):
+        return ""
+
+
+# Secrets and servers. What is not given is what `make run` brings.
+GIVEN_SECRET_KEY = text("SECRET_KEY")
+GIVEN_DATABASE_URL = text("DATABASE_URL")
+GIVEN_REDIS_URL = text("REDIS_URL")
+SECRET_KEY: str = GIVEN_SECRET_KEY or embedded("secret_key") or ("" if PRODUCTION else DEVELOPMENT_KEY)
+DATABASE_URL: str = GIVEN_DATABASE_URL or embedded("database_url")
+REDIS_URL: str = GIVEN_REDIS_URL or embedded("redis_url")
+
+# Who may reach it, and through what
+ALLOWED_HOSTS = words("ALLOWED_HOSTS", [] if PRODUCTION else ["localhost", "127.0.0.1", "[::1]"])
+CSRF_TRUSTED_ORIGINS = words("CSRF_TRUSTED_ORIGINS", [])
+HTTPS = flag("HTTPS", PRODUCTION)
+HSTS_SECONDS = number("HSTS_SECONDS", 31_536_000 if HTTPS else 0)
+PROXIES = number("PROXIES", 0)
+EMAIL_URL = text("EMAIL_URL", "consolemail://")
+DEFAULT_FROM_EMAIL = text("DEFAULT_FROM_EMAIL", "foretell@localhost")
+
+# Processes
+HOST = text("HOST", "127.0.0.1")
+PORT = number("PORT", 8000, least=1)
+WEB_WORKERS = number("WEB_WORKERS", 2, least=1)
+WEB_THREADS = number("WEB_THREADS", 8, least=1)
+WORKER_CONCURRENCY = number("WORKER_CONCURRENCY", 2, least=1)
+TASK_VISIBILITY_SECONDS = number("TASK_VISIBILITY_SECONDS", 3600, least=1)
+#: Set by `make run` for its worker: no other one takes tasks from the same Redis.
+SOLE_WORKER = flag("SOLE_WORKER", False)
+DEMO = flag("DEMO", not PRODUCTION)
+#: The scripted model of `make run` (no key, no cost), under the OpenAI protocol.
+SCRIPTED_PROVIDER_URL: str = text("SCRIPTED_PROVIDER_URL") or embedded("provider_url")
+LOG_LEVEL = text("LOG_LEVEL", "INFO").upper()
+STATIC_ROOT = ROOT / text("STATIC_ROOT", str(DATA_DIR / "static"))
+STATIC_HASHED = flag("STATIC_HASHED", PRODUCTION)
+
+
+def production_problems() -> list[str]:
+    """Why this environment must not serve real people, one plain sentence each; empty when it may."""
+    problems = []
+    if not SECRET_KEY:
+        problems.append("SECRET_KEY is missing.")
+    elif SECRET_KEY == DEVELOPMENT_KEY or SECRET_KEY.startswith(("django-insecure-", "change-me")):
+        problems.append("SECRET_KEY is a published default.")
+    elif len(SECRET_KEY) < 50 or len(set(SECRET_KEY)) < 10:
+        problems.append("SECRET_KEY is too short or too simple: 50 random characters at least.")
+    if DEBUG:
+        problems.append("DEBUG is on, which shows the program's insides to anyone.")
+    if not DATABASE_URL:
+        problems.append("DATABASE_URL is missing (postgres://user:password@host:5432/name).")
+    elif not DATABASE_URL.startswith(("postgres://", "postgresql://")):
+        problems.append("DATABASE_URL must begin with postgres://, nothing else is supported.")
+    if not REDIS_URL:
+        problems.append("REDIS_URL is missing (redis://:password@host:6379/0).")
+    if not ALLOWED_HOSTS:
+        problems.append("ALLOWED_HOSTS is missing (the host names people will use, separated by commas).")
+    elif "*" in ALLOWED_HOSTS:
+        problems.append("ALLOWED_HOSTS is *, which lets anyone forge the host name in links.")
+    return problems

@@ -6,6 +6,9 @@ import environ
 
 from foretell import env
 
+if env.PRODUCTION and (problems := env.production_problems()):
+    raise env.SettingError("Foretell does not start in production like this:\n- " + "\n- ".join(problems))
+
 BASE_DIR = env.ROOT
 SECRET_KEY = env.SECRET_KEY
 DEBUG = env.DEBUG
@@ -29,6 +32,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "foretell.health.HealthMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -37,7 +41,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "csp.middleware.CSPMiddleware",
+    "foretell.policy.ContentPolicyMiddleware",
 ]
 
 ROOT_URLCONF = "foretell.urls"
@@ -57,15 +61,28 @@ TEMPLATES = [
     }
 ]
 
+# --- Where things are kept -------------------------------------------------------------------------------
+# A web thread keeps its connection. It is asked for a sign of life once a request, so a restarted Postgres
+# costs nobody an error page.
 DATABASES = {
-    "default": environ.Env.db_url_config(env.DATABASE_URL or "postgres://foretell@127.0.0.1:5432/foretell")
+    "default": {
+        **environ.Env.db_url_config(env.DATABASE_URL or "postgres://foretell@127.0.0.1:5432/foretell"),
+        "CONN_MAX_AGE": 600,
+        "CONN_HEALTH_CHECKS": True,
+    }
 }
+DATABASES["default"].setdefault("OPTIONS", {}).setdefault("connect_timeout", 5)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-AUTH_USER_MODEL = "annotator.User"
+
+# Redis may be wiped or away at any time: nothing lives in it that Postgres does not know.
+CACHES = {"default": {"BACKEND": "foretell.cache.ForgivingRedisCache", "LOCATION": env.REDIS_URL}}
+if not env.REDIS_URL:
+    CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
+
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 #: The bundles first: they join the parts in static/ into one style sheet and one script.
@@ -74,6 +91,143 @@ STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.FileSystemFinder",
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",
 ]
-STATIC_ROOT = BASE_DIR / "staticfiles"
+STATIC_ROOT = env.STATIC_ROOT
+_STATIC = "whitenoise.storage.CompressedManifestStaticFilesStorage"
+if not env.STATIC_HASHED:
+    _STATIC = "django.contrib.staticfiles.storage.StaticFilesStorage"
+    WHITENOISE_USE_FINDERS = True
+STORAGES = {
+    "default": {
+        "BACKEND": "django.core.files.storage.FileSystemStorage",
+        "OPTIONS": {"location": env.DATA_DIR / "files"},
+    },
+    "staticfiles": {"BACKEND": _STATIC},
+}
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2_500_000
+FILE_UPLOAD_PERMISSIONS = 0o600
 
+# --- Who is asking ---------------------------------------------------------------------------------------
+AUTH_USER_MODEL = "annotator.User"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": 10},
+    },
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+]
+PASSWORD_HASHERS = [
+    "django.contrib.auth.hashers.ScryptPasswordHasher",
+    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+]
+SESSION_ENGINE = "django.contrib.sessions.backends.db"
+SESSION_COOKIE_AGE = 14 * 24 * 3600
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"  # a recruiter's link must find the session of somebody who comes back
+CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_TRUSTED_ORIGINS = env.CSRF_TRUSTED_ORIGINS
+
+# --- The way here ----------------------------------------------------------------------------------------
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = env.HTTPS
+SECURE_HSTS_SECONDS = env.HSTS_SECONDS
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = env.HSTS_SECONDS > 0
+# Believed only when the operator says that a proxy stands in front and sets it.
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.PROXIES else None
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": ["'self'"],
+        "img-src": ["'self'", "data:"],
+        "object-src": ["'none'"],
+        "base-uri": ["'none'"],
+        "form-action": ["'self'"],
+        "frame-ancestors": ["'none'"],
+    }
+}
+EMAIL_CONFIG = environ.Env.email_url_config(env.EMAIL_URL)
+vars().update(EMAIL_CONFIG)
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.DEFAULT_FROM_EMAIL
+
+# --- REST API --------------------------------------------------------------------------------------------
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "rest_framework.authentication.TokenAuthentication",
+        "rest_framework.authentication.SessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": [
+        "rest_framework.parsers.JSONParser",
+        "rest_framework.parsers.FormParser",
+        "rest_framework.parsers.MultiPartParser",
+    ],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_THROTTLE_CLASSES": [
+        "rest_framework.throttling.AnonRateThrottle",
+        "rest_framework.throttling.UserRateThrottle",
+    ],
+    "DEFAULT_THROTTLE_RATES": {"anon": "60/min", "user": "1200/min"},
+    "NUM_PROXIES": env.PROXIES,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Foretell",
+    "DESCRIPTION": "Human studies of language models' explanations: material, judgments, runs, results.",
+    "VERSION": "1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "COMPONENT_SPLIT_REQUEST": True,
+}
+
+# --- Jobs ------------------------------------------------------------------------------------------------
 CELERY_BROKER_URL = env.REDIS_URL or "redis://127.0.0.1:6379/0"
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_TASK_SERIALIZER = CELERY_RESULT_SERIALIZER = "json"
+CELERY_TASK_IGNORE_RESULT = True  # results are rows
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_TASK_TRACK_STARTED = False
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = True
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # a worker waits for Redis as long as it takes
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    # A task whose worker vanished is handed out again after this time; a longer task is handed out twice,
+    # so every task must bear that. Looked at every second: with the defaults only every hundred.
+    "visibility_timeout": env.TASK_VISIBILITY_SECONDS,
+    "unacked_restore_interval": 1,
+    "unacked_restore_throttle": 1,
+    "socket_connect_timeout": 2,
+    "socket_keepalive": True,
+    "health_check_interval": 10,
+}
+# A web request must not wait for a Redis that is away: the sweeper finds what was never sent.
+CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0, "interval_max": 0.2}
+CELERY_TIMEZONE = "UTC"
+#: name -> {"task", "schedule" in seconds}; entries whose task does not exist are a start-up error.
+CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {}
+
+# --- What is said ----------------------------------------------------------------------------------------
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "filters": {"secrets": {"()": "foretell.logs.HideSecrets"}},
+    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
+    "handlers": {
+        "console": {
+            "class": "logging.StreamHandler",
+            "formatter": "line",
+            "filters": ["secrets"],
+        }
+    },
+    "root": {"handlers": ["console"], "level": env.LOG_LEVEL},
+    "loggers": {
+        "django": {"handlers": ["console"], "level": env.LOG_LEVEL, "propagate": False},
+        "django.server": {"handlers": ["console"], "level": env.LOG_LEVEL, "propagate": False},
+        # Every statement at DEBUG would hold people's answers.
+        "django.db.backends": {"level": "INFO"},
+    },
+}

@@ -11,12 +11,12 @@ import os
 import pytest
 
 from tests import network
-from tests.servers import SessionServers, own_redis_database
+from tests.servers import SessionServers, own_share
 
 network.block()
 _servers = SessionServers()
 if "PYTEST_XDIST_WORKER" in os.environ:
-    own_redis_database()
+    own_share()
 else:
     _servers.start()
 os.environ["DJANGO_SETTINGS_MODULE"] = "foretell.settings"
@@ -25,6 +25,11 @@ os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"  # playwright keeps an event lo
 import django  # noqa: E402
 
 django.setup()
+
+from django.conf import settings  # noqa: E402
+
+# Logging in is a step of many tests and a subject of few: those set the real one.
+settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -34,16 +34,15 @@ class SessionServers:
         self.directory: Path | None = None
 
     def start(self) -> None:
-        if "DATABASE_URL" in os.environ and "REDIS_URL" in os.environ:
-            return
         sweep()
         self.directory = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
+        os.environ["DATA_DIR"] = str(self.directory / "data")  # nothing touches the data of `make run`
         self.servers = EmbeddedServers(
-            self.directory, postgres_options=FAST, redis_options={"appendonly": "no"}
+            self.directory / "servers", postgres_options=FAST, redis_options={"appendonly": "no"}
         )
-        if "DATABASE_URL" not in os.environ:
+        if not os.environ.get("DATABASE_URL"):
             os.environ["DATABASE_URL"] = self.servers.start_postgres()
-        if "REDIS_URL" not in os.environ:
+        if not os.environ.get("REDIS_URL"):
             os.environ["REDIS_URL"] = self.servers.start_redis()
 
     def stop(self) -> None:
@@ -61,10 +60,11 @@ def sweep() -> None:
             shutil.rmtree(directory, ignore_errors=True)
 
 
-def own_redis_database() -> None:
-    """Under xdist every worker gets a Redis database of its own; Postgres ones are named by pytest-django."""
+def own_share() -> None:
+    """Under xdist every worker gets its own Redis database and files; pytest-django names Postgres ones."""
     worker = os.environ.get("PYTEST_XDIST_WORKER", "")
     if worker.startswith("gw"):
+        os.environ["DATA_DIR"] += f"-{worker}"
         base, _, _ = os.environ["REDIS_URL"].rpartition("/")
         with contextlib.suppress(ValueError):
             os.environ["REDIS_URL"] = f"{base}/{int(worker[2:]) + 1}"

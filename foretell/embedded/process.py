@@ -61,12 +61,17 @@ def die_with_parent(sig: signal.Signals) -> Callable[[], None]:
     parent = os.getpid()
 
     def prepare() -> None:
-        if _libc is not None:
-            _libc.prctl(PR_SET_PDEATHSIG, int(sig), 0, 0, 0)
-            if os.getppid() != parent:  # the parent died before the line above took effect
-                os._exit(1)
+        ask_for_parent_death_signal(sig)
+        if os.getppid() != parent:  # it died before the line above took effect
+            os._exit(1)
 
     return prepare
+
+
+def ask_for_parent_death_signal(sig: signal.Signals) -> None:
+    """Linux alone can do this; elsewhere the next start ends what is left."""
+    if _libc is not None:
+        _libc.prctl(PR_SET_PDEATHSIG, int(sig), 0, 0, 0)
 
 
 def spawn(

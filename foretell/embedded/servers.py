@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import secrets
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,15 @@ from foretell.embedded.process import free_port
 from foretell.embedded.redis import Redis
 
 LOG_LIMIT = 10_000_000
+MADE_ONCE: dict[str, Callable[[], int | str]] = {
+    "postgres_port": free_port,
+    "postgres_superuser_password": lambda: secrets.token_urlsafe(24),
+    "postgres_password": lambda: secrets.token_urlsafe(24),
+    "redis_port": free_port,
+    "redis_password": lambda: secrets.token_urlsafe(24),
+    "provider_port": free_port,
+    "secret_key": lambda: secrets.token_urlsafe(48),
+}
 
 
 class EmbeddedServers:
@@ -52,15 +63,20 @@ class EmbeddedServers:
             options=redis_options or {},
         )
 
+    @property
+    def secret_key(self) -> str:
+        """A key for signing, made once for this data directory."""
+        return str(self._state()["secret_key"])
+
     def start_postgres(self) -> str:
         """Starts it and gives the address for ``DATABASE_URL``."""
-        self.postgres.port = self._port("postgres_port")
+        self.postgres.port = self.port("postgres_port")
         self.postgres.start()
         return self.postgres.url
 
     def start_redis(self) -> str:
         """Starts it and gives the address for ``REDIS_URL``."""
-        self.redis.port = self._port("redis_port")
+        self.redis.port = self.port("redis_port")
         self.redis.start()
         return self.redis.url
 
@@ -68,7 +84,13 @@ class EmbeddedServers:
         self.redis.stop()
         self.postgres.stop()
 
-    def _port(self, key: str) -> int:
+    def remember(self, **values: str) -> None:
+        """Writes down where things are, for ``manage.py`` beside us (read in ``foretell/env.py``)."""
+        state = self._state()
+        if {**state, **values} != state:
+            self._write({**state, **values})
+
+    def port(self, key: str) -> int:
         """Last time's port, so that addresses stay the same; another one when somebody took it meanwhile."""
         state = self._state()
         port = free_port(state[key])
@@ -77,19 +99,13 @@ class EmbeddedServers:
         return port
 
     def _state(self) -> dict[str, Any]:
-        try:
-            return dict(json.loads(self.state_file.read_text()))
-        except FileNotFoundError:
-            pass
-        state: dict[str, Any] = {
-            "postgres_port": free_port(),
-            "postgres_superuser_password": secrets.token_urlsafe(24),
-            "postgres_password": secrets.token_urlsafe(24),
-            "redis_port": free_port(),
-            "redis_password": secrets.token_urlsafe(24),
-            "secret_key": secrets.token_urlsafe(48),
-        }
-        self._write(state)
+        state: dict[str, Any] = {}
+        with contextlib.suppress(FileNotFoundError):
+            state = dict(json.loads(self.state_file.read_text()))
+        missing = {key: make() for key, make in MADE_ONCE.items() if key not in state}
+        if missing:
+            state |= missing
+            self._write(state)
         return state
 
     def _write(self, state: dict[str, Any]) -> None:

@@ -1,0 +1,46 @@
+# One command each; every one of them sets up what it needs on a fresh machine.
+.PHONY: run test check bench load clean help
+PY := .venv/bin/python
+# What `check --deploy` judges is a production installation; none of these values is ever used.
+PRODUCTION := env FORETELL_PRODUCTION=1 DEBUG=0 ALLOWED_HOSTS=foretell.example REDIS_URL=redis://:unused@localhost:1/0 \
+  DATABASE_URL=postgres://unused:unused@localhost:1/unused \
+  SECRET_KEY=only-for-check-deploy-0123456789-abcdefghijklmnopqrstuvwxyz
+
+help:
+	@echo "make run     Foretell on this machine, with demo studies (PORT=8000, DATA_DIR=.data)"
+	@echo "make test    the whole suite       make check   style, types, import contracts, settings"
+	@echo "make bench   how fast things are   make load    many annotators at once"
+	@echo "make clean   removes what was built; never the data"
+
+run:
+	@foretell/setup.sh requirements.lock
+	@exec $(PY) -m foretell.run
+
+test:
+	@foretell/setup.sh requirements-dev.lock
+	$(PY) -m pytest -n $(or $(JOBS),2) --doctest-modules tests annotator evaluation foretell $(ARGS)
+
+check:
+	@foretell/setup.sh requirements-dev.lock
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy .
+	.venv/bin/lint-imports --no-cache
+	$(PY) -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
+	$(PRODUCTION) $(PY) manage.py check --deploy --fail-level WARNING
+	$(PY) -m foretell.templates
+	$(PY) -m djlint --lint --quiet templates annotator
+
+bench:
+	@foretell/setup.sh requirements-dev.lock
+	$(PY) -m benchmarks $(ARGS)
+
+load:
+	@foretell/setup.sh requirements-dev.lock
+	$(PY) -m benchmarks.load $(ARGS)
+
+clean:
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis test-results .setup.lock
+	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
+	[ -L .venv ] || rm -rf .venv
+	@echo "kept: .data (studies and judgments of make run)"

@@ -1,0 +1,90 @@
+"""A cache on Redis that is merely empty while Redis is away."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Callable
+from typing import Any
+
+from django.core.cache.backends.redis import RedisCache
+from redis.exceptions import RedisError
+
+log = logging.getLogger(__name__)
+
+
+class JSONSerializer:
+    """Values as JSON: unlike pickle, reading them back cannot run anything. Integers stay plain for ``incr``."""
+
+    def dumps(self, value: Any) -> int | bytes:
+        return value if type(value) is int else json.dumps(value).encode()
+
+    def loads(self, data: bytes) -> Any:
+        return json.loads(data)
+
+
+class ForgivingRedisCache(RedisCache):
+    """Django's Redis cache, where a Redis that does not answer is a miss and not an error page.
+
+    After a failure it is left alone for a few seconds, so that requests do not wait for it one by one.
+    """
+
+    REST_SECONDS = 5.0
+    _resting_until = 0.0
+
+    def __init__(self, server: str, params: dict[str, Any]) -> None:
+        params = dict(params)
+        params["OPTIONS"] = {
+            "serializer": JSONSerializer,
+            "socket_connect_timeout": 0.5,
+            "socket_timeout": 0.5,
+            **params.get("OPTIONS", {}),
+        }
+        super().__init__(server, params)
+
+    def _try(self, call: Callable[[], Any], otherwise: Any) -> Any:
+        if time.monotonic() < self._resting_until:
+            return otherwise
+        try:
+            return call()
+        except RedisError as error:
+            type(self)._resting_until = time.monotonic() + self.REST_SECONDS
+            log.warning("cache is away (%s), going on without it", type(error).__name__)
+            return otherwise
+
+    def get(self, key: Any, default: Any = None, version: int | None = None) -> Any:
+        return self._try(lambda: super(ForgivingRedisCache, self).get(key, default, version), default)
+
+    def set(self, key: Any, value: Any, timeout: Any = 300, version: int | None = None) -> None:
+        self._try(lambda: super(ForgivingRedisCache, self).set(key, value, timeout, version), None)
+
+    def add(self, key: Any, value: Any, timeout: Any = 300, version: int | None = None) -> bool:
+        """True when Redis is away: nobody else can be seen to hold the key either."""
+        return self._try(lambda: super(ForgivingRedisCache, self).add(key, value, timeout, version), True)
+
+    def touch(self, key: Any, timeout: Any = 300, version: int | None = None) -> bool:
+        return self._try(lambda: super(ForgivingRedisCache, self).touch(key, timeout, version), False)
+
+    def delete(self, key: Any, version: int | None = None) -> bool:
+        return self._try(lambda: super(ForgivingRedisCache, self).delete(key, version), False)
+
+    def get_many(self, keys: Any, version: int | None = None) -> dict[Any, Any]:
+        return self._try(lambda: super(ForgivingRedisCache, self).get_many(keys, version), {})
+
+    def set_many(self, data: dict[Any, Any], timeout: Any = 300, version: int | None = None) -> list[Any]:
+        return self._try(
+            lambda: super(ForgivingRedisCache, self).set_many(data, timeout, version), list(data)
+        )
+
+    def delete_many(self, keys: Any, version: int | None = None) -> None:
+        self._try(lambda: super(ForgivingRedisCache, self).delete_many(keys, version), None)
+
+    def has_key(self, key: Any, version: int | None = None) -> bool:
+        return self._try(lambda: super(ForgivingRedisCache, self).has_key(key, version), False)
+
+    def incr(self, key: Any, delta: int = 1, version: int | None = None) -> int:
+        return self._try(lambda: super(ForgivingRedisCache, self).incr(key, delta, version), delta)
+
+    def clear(self) -> None:
+        self._try(lambda: super(ForgivingRedisCache, self).clear(), None)

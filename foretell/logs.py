@@ -1,0 +1,45 @@
+"""Logs are read by more people than may know the secrets."""
+
+from __future__ import annotations
+
+import logging
+import re
+
+HIDDEN = "[hidden]"
+#: user:password@ in an address; and what follows a header or field that carries a credential.
+PATTERNS = (
+    (re.compile(r"(\w+://[^\s:/@]*):[^\s@]+@"), rf"\1:{HIDDEN}@"),
+    (
+        re.compile(
+            r"(?i)\b(authorization|api[-_]?key|password|secret|token)(['\"]?\s*[:=]\s*)(['\"]?)"
+            r"(?:(bearer|token|basic)\s+)?[^\s'\",;&]+"
+        ),
+        rf"\1\2\3{HIDDEN}",
+    ),
+    (re.compile(r"\bsk-[A-Za-z0-9_-]{16,}"), HIDDEN),
+)
+
+
+def hide_secrets(text: str) -> str:
+    """The text with credentials replaced.
+
+    >>> hide_secrets("connecting to redis://:hunter2@127.0.0.1:6379/0")
+    'connecting to redis://:[hidden]@127.0.0.1:6379/0'
+    >>> hide_secrets("headers: Authorization: Bearer sk-abc, other: 1")
+    'headers: Authorization: [hidden], other: 1'
+    """
+    for pattern, replacement in PATTERNS:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+class HideSecrets(logging.Filter):
+    """Rewrites the finished message, whatever its arguments were, and the text of an exception."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.msg, record.args = hide_secrets(record.getMessage()), None
+        if record.exc_info and not record.exc_text:
+            record.exc_text = logging.Formatter().formatException(record.exc_info)
+        if record.exc_text:
+            record.exc_text = hide_secrets(record.exc_text)
+        return True

@@ -1,0 +1,94 @@
+"""Everything between an empty database and the first page, in one Django process: tables, static files, demo.
+
+``needed`` says without Django, in some milliseconds, whether there is anything to do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from foretell import env
+
+APPS = ("annotator", "evaluation")
+STATE = env.DATA_DIR / "prepared.json"
+
+
+def fingerprint(provider_url: str) -> dict[str, str]:
+    """What the tables, the static files and the demo are made from."""
+    lock = _digest([env.ROOT / "requirements.lock"], content=True)
+    migrations = [path for app in APPS for path in sorted((env.ROOT / app / "migrations").glob("*.py"))]
+    folders = [env.ROOT / "static", *(env.ROOT / app / "static" for app in APPS)]
+    static = [path for folder in folders if folder.is_dir() for path in sorted(folder.rglob("*"))]
+    return {
+        "tables": lock + _digest(migrations, content=True),
+        "static": lock + _digest(static, content=False) + str(env.STATIC_ROOT),
+        "demo": f"{env.DEMO and _has_demo()} {provider_url}",
+    }
+
+
+def needed(*, database_url: str, provider_url: str) -> list[str]:
+    """Which of ``tables``, ``static``, ``demo`` must be made; the database is asked, not only our own notes."""
+    import psycopg
+
+    try:
+        state: dict[str, Any] = json.loads(STATE.read_text())
+    except (OSError, ValueError):
+        state = {}
+    todo = [part for part, value in fingerprint(provider_url).items() if state.get(part) != value]
+    if "static" not in todo and not (env.STATIC_ROOT / "staticfiles.json").exists():
+        todo.append("static")
+    try:
+        with psycopg.connect(database_url, connect_timeout=10) as connection:
+            rows = connection.execute("SELECT app, name FROM django_migrations").fetchall()
+        if not {tuple(row) for row in state.get("migrations", [])} <= {tuple(row) for row in rows}:
+            todo.append("tables")
+    except psycopg.errors.UndefinedTable:  # another, empty database
+        todo += ["tables", "demo"]
+    return [part for part in ("tables", "static", "demo") if part in todo]
+
+
+def _has_demo() -> bool:
+    return any((env.ROOT / app / "management/commands/load_demo.py").is_file() for app in APPS)
+
+
+def _digest(paths: list[Path], *, content: bool) -> str:
+    digest = hashlib.sha256()
+    for path in paths:
+        if path.is_file():
+            info = path.stat()
+            seen = path.read_bytes() if content else f"{info.st_size} {info.st_mtime_ns}".encode()
+            digest.update(f"{path} ".encode() + seen + b"\n")
+    return digest.hexdigest()[:16]
+
+
+def main(parts: list[str]) -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "foretell.settings")
+    import django
+    from django.core.management import call_command
+    from django.db import connection
+    from django.db.migrations.loader import MigrationLoader
+
+    django.setup()
+    done = fingerprint(env.SCRIPTED_PROVIDER_URL)
+    if "tables" in parts:
+        print("preparing the database", flush=True)
+        call_command("migrate", verbosity=0, interactive=False)
+    if "static" in parts:
+        print("preparing static files", flush=True)
+        call_command("collectstatic", verbosity=0, interactive=False, clear=True)
+    if "demo" in parts and env.DEMO and _has_demo():
+        print("loading the demo studies", flush=True)
+        call_command("load_demo", verbosity=0)
+    state = {**done, "migrations": sorted(MigrationLoader(connection).disk_migrations or [])}
+    new = STATE.with_suffix(".new")
+    new.write_text(json.dumps(state, indent=1))
+    new.replace(STATE)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

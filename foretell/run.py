@@ -1,0 +1,279 @@
+"""``make run``: Postgres, Redis, scripted model, web and worker on this machine, until Ctrl-C.
+
+Every process dies with this one, and the next start ends whatever was left of a killed one. One supervisor at a
+time uses a data directory: it holds a lock on it, which the kernel drops however it ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from types import FrameType
+from typing import IO, Any
+
+import psutil
+
+from foretell import env
+from foretell.embedded import EmbeddedError, EmbeddedServers
+from foretell.embedded.process import ask_for_parent_death_signal, die_with_parent
+from foretell.serve import web_command, worker_command
+from foretell.supervisor import MARK, Service, end_marked, stop_together
+
+FIRST_PAGE_SECONDS = 120
+
+
+class Stopping(BaseException):
+    """Somebody asked us to stop; not an error, so no ``except Exception`` may catch it."""
+
+
+class Fault(RuntimeError):
+    """Why it cannot run, in words for whoever typed the command."""
+
+
+def say(text: str) -> None:
+    print(f"[foretell] {text}", flush=True)
+
+
+class Run:
+    def __init__(self) -> None:
+        env.DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.data_dir = env.DATA_DIR.resolve()
+        self.own_database = not env.GIVEN_DATABASE_URL
+        self.own_redis = not env.GIVEN_REDIS_URL
+        self.servers: EmbeddedServers | None = None
+        self.services: list[Service] = []
+        self.environment: dict[str, str] = {}
+
+    # --- start ---------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        if left := end_marked(self.data_dir):
+            say(f"ended {left} processes that a killed run had left")
+        self.check_port()
+        self.start_servers()
+        self.services = self.make_services()
+        self.prepare()
+        for service in self.services:
+            service.start()
+            if service.name == "web":
+                self.wait_for_web(service)  # before the others compete for the processor
+        self.welcome()
+
+    def check_port(self) -> None:
+        with socket.socket(socket.AF_INET6 if ":" in env.HOST else socket.AF_INET) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((env.HOST, env.PORT))
+            except OSError as error:
+                raise Fault(
+                    f"cannot listen on {env.HOST}:{env.PORT} ({error.strerror}). Choose another port: "
+                    f"PORT={env.PORT + 1} make run"
+                ) from None
+
+    def start_servers(self) -> None:
+        servers = EmbeddedServers(self.data_dir)
+        self.servers = servers
+        addresses = {
+            "database_url": servers.start_postgres() if self.own_database else env.DATABASE_URL,
+            "redis_url": servers.start_redis() if self.own_redis else env.REDIS_URL,
+            "provider_url": f"http://127.0.0.1:{servers.port('provider_port')}/v1",
+        }
+        servers.remember(**addresses)
+        self.environment = {
+            **os.environ,
+            MARK: str(self.data_dir),
+            "DJANGO_SETTINGS_MODULE": "foretell.settings",
+            "DATABASE_URL": addresses["database_url"],
+            "REDIS_URL": addresses["redis_url"],
+            "SECRET_KEY": env.GIVEN_SECRET_KEY or servers.secret_key,
+            "SCRIPTED_PROVIDER_URL": addresses["provider_url"],
+            "STATIC_HASHED": "0" if env.DEBUG else "1",
+            "PYTHONUNBUFFERED": "1",
+        }
+
+    def make_services(self) -> list[Service]:
+        provider = [sys.executable, "-m", "evaluation.providers.scripted.server"]
+        provider += ["--port", env_port(self.environment["SCRIPTED_PROVIDER_URL"])]
+        term, quit_ = signal.SIGTERM, signal.SIGQUIT
+        services = [
+            self.service("web", web_command(), term, ((term, 12),)),
+            # It must not go on against servers that are gone, and its tasks resume. Its children die with it.
+            # Stopped in order it gets a moment; Celery would wait for its tasks as long as they take.
+            self.service(
+                "worker",
+                worker_command(),
+                signal.SIGKILL,
+                ((term, 3), (quit_, 3)),
+                SOLE_WORKER=str(self.own_redis),
+            ),
+        ]
+        if (env.ROOT / "evaluation/providers/scripted/server.py").is_file():
+            services.append(self.service("provider", provider, term, ((term, 3),)))
+        return services
+
+    def service(
+        self, name: str, command: list[str], on_death: signal.Signals, steps: Any, **more: str
+    ) -> Service:
+        return Service(
+            name=name,
+            command=command,
+            log=self.data_dir / "logs" / f"{name}.log",
+            environment={**self.environment, **more},
+            on_parent_death=on_death,
+            stop_steps=steps,
+            cwd=env.ROOT,
+        )
+
+    def prepare(self) -> None:
+        """Migrates, collects static files and loads the demo in one child, and only when something changed."""
+        from foretell import prepare
+
+        wait_for_postgres(self.environment["DATABASE_URL"], seconds=30)
+        parts = prepare.needed(
+            database_url=self.environment["DATABASE_URL"],
+            provider_url=self.environment["SCRIPTED_PROVIDER_URL"],
+        )
+        if env.DEBUG:
+            parts = [part for part in parts if part != "static"]
+        if not parts:
+            return
+        done = subprocess.run(  # noqa: S603
+            [sys.executable, "-m", "foretell.prepare", *parts],
+            cwd=env.ROOT,
+            env=self.environment,
+            check=False,
+            start_new_session=True,
+            preexec_fn=die_with_parent(signal.SIGTERM),
+        )
+        if done.returncode:
+            raise Fault("preparing the database failed; the reason stands above")
+
+    def wait_for_web(self, web: Service) -> None:
+        host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(env.HOST, env.HOST)  # noqa: S104
+        deadline = time.monotonic() + FIRST_PAGE_SECONDS
+        while time.monotonic() < deadline and web.running():
+            with contextlib.suppress(OSError, urllib.error.URLError):
+                urllib.request.urlopen(f"http://{host}:{env.PORT}/healthz", timeout=5).close()
+                return
+            time.sleep(0.02)
+        raise Fault(f"the web server does not answer; see {web.log}")
+
+    def welcome(self) -> None:
+        host = "127.0.0.1" if env.HOST in ("0.0.0.0", "::") else env.HOST  # noqa: S104
+        base = f"http://{host}:{env.PORT}"
+        lines = [f"Foretell runs at {base}/", f"researchers:      {base}/admin/"]
+        with contextlib.suppress(OSError, ValueError):
+            for login in json.loads((self.data_dir / "demo.json").read_text()):
+                words = " / ".join(login[key] for key in ("username", "password") if login.get(key))
+                lines.append(f"{login['label'] + ':':<17} {base}{login.get('url', '/')}  {words}".rstrip())
+        lines.append(f"logs in {self.data_dir / 'logs'}; Ctrl-C stops everything")
+        print("\n  " + "\n  ".join(lines) + "\n", flush=True)
+
+    # --- keep ----------------------------------------------------------------------------------------
+
+    def watch(self) -> None:
+        while True:
+            time.sleep(0.2)
+            if self.servers:
+                self.watch_servers(self.servers)
+            for service in self.services:
+                service.check(say)
+
+    def watch_servers(self, servers: EmbeddedServers) -> None:
+        for name, server in (("Postgres", servers.postgres), ("Redis", servers.redis)):
+            if server.child is not None and server.child.poll() is not None:
+                say(f"{name} ended, starting it again")
+                try:
+                    server.start()
+                except EmbeddedError as error:
+                    say(str(error))
+                    time.sleep(2)
+
+    # --- stop ----------------------------------------------------------------------------------------
+
+    def stop(self) -> None:
+        stop_together(self.services)
+        if self.servers:
+            self.servers.stop()
+
+
+def env_port(url: str) -> str:
+    return url.rpartition(":")[2].partition("/")[0]
+
+
+def wait_for_postgres(url: str, seconds: float) -> None:
+    import psycopg
+
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            psycopg.connect(url, connect_timeout=5).close()
+            return
+        except psycopg.OperationalError as error:
+            if time.monotonic() > deadline:
+                raise Fault(f"Postgres does not answer: {str(error).strip()}") from None
+            time.sleep(0.3)
+
+
+@contextlib.contextmanager
+def only_one() -> Iterator[None]:
+    """Holds the data directory's lock; says who has it when it is taken."""
+    env.DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
+    file: IO[str] = (env.DATA_DIR / "lock").open("a+")
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.seek(0)
+            raise Fault(
+                f"another `make run` (process {file.read().strip() or '?'}) uses {env.DATA_DIR}: stop it first, "
+                "or give this one its own with DATA_DIR=… PORT=…"
+            ) from None
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        yield
+
+
+def on_signal(number: int, frame: FrameType | None) -> None:
+    for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(sig, signal.SIG_IGN)  # stopping is under way and takes its seconds
+    raise Stopping(signal.Signals(number).name)
+
+
+def main() -> int:
+    for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(sig, on_signal)
+    if psutil.Process(os.getppid()).name() in ("make", "gmake"):
+        ask_for_parent_death_signal(signal.SIGTERM)
+    try:
+        with only_one():
+            run = Run()
+            try:
+                run.start()
+                run.watch()
+            finally:
+                for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                    signal.signal(sig, signal.SIG_IGN)
+                run.stop()
+    except Stopping:
+        say("stopped, everything is kept")
+        return 0
+    except (Fault, EmbeddedError) as error:
+        say(str(error))
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

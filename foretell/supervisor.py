@@ -1,0 +1,133 @@
+"""Keeps a handful of processes running: starts them, restarts what falls over, ends them in order."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+from foretell.embedded.postgres import tail
+from foretell.embedded.process import kill_group, spawn
+
+MARK = "FORETELL_SUPERVISED_FROM"
+LONGEST_WAIT = 30.0
+STEADY_AFTER = 30.0
+
+Say = Callable[[str], None]
+
+
+@dataclass
+class Service:
+    """One process to keep running; ``stop_steps`` are signals and the seconds that each is given to work."""
+
+    name: str
+    command: list[str]
+    log: Path
+    environment: dict[str, str]
+    on_parent_death: signal.Signals
+    stop_steps: tuple[tuple[signal.Signals, float], ...]
+    cwd: Path
+    process: subprocess.Popen[bytes] | None = None
+    failures: int = 0
+    started_at: float = 0.0
+    retry_at: float = field(default=0.0)
+
+    def start(self) -> None:
+        with self.log.open("ab") as output:
+            self.process = spawn(
+                self.command,
+                cwd=self.cwd,
+                env=self.environment,
+                output=output,
+                on_parent_death=self.on_parent_death,
+            )
+        self.started_at = time.monotonic()
+        self.retry_at = 0.0
+
+    def running(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    def check(self, say: Say) -> None:
+        """Restarts it when it has ended, at once the first time, then more and more patiently."""
+        now = time.monotonic()
+        if self.running():
+            if self.failures and now - self.started_at > STEADY_AFTER:
+                self.failures = 0
+            return
+        if self.retry_at == 0.0 and self.process is not None:
+            kill_group(self.process.pid)  # its own children, which a kill -9 of it leaves behind
+            wait = 0.0 if self.failures == 0 else min(0.5 * 2**self.failures, LONGEST_WAIT)
+            self.retry_at = now + wait
+            self.failures += 1
+            say(
+                f"{self.name} ended ({how_it_ended(self.process.returncode)}), starting it again"
+                + (f" in {wait:.0f} s. The end of {self.log}:\n{tail(self.log, 5)}" if wait else "")
+            )
+        if now >= self.retry_at:
+            self.start()
+
+
+def how_it_ended(code: int) -> str:
+    """In words.
+
+    >>> how_it_ended(-9), how_it_ended(1)
+    ('killed by SIGKILL', 'exit status 1')
+    """
+    return f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
+
+
+def stop_together(services: Iterable[Service]) -> None:
+    """Sends every service its signals at the same time, so that the slowest one sets the pace."""
+    running = [service for service in services if service.process is not None]
+    steps = {service.name: list(service.stop_steps) for service in running}
+    deadline = {service.name: 0.0 for service in running}
+    while running:
+        now = time.monotonic()
+        for service in list(running):
+            process = service.process
+            assert process is not None  # noqa: S101
+            if process.poll() is not None or (now >= deadline[service.name] and not steps[service.name]):
+                kill_group(process.pid)
+                process.wait()
+                service.process = None
+                running.remove(service)
+            elif now >= deadline[service.name]:
+                sig, seconds = steps[service.name].pop(0)
+                deadline[service.name] = now + seconds
+                process.send_signal(sig)
+        time.sleep(0.02)
+
+
+def end_marked(data_dir: Path, seconds: float = 5.0) -> int:
+    """Ends the processes that an earlier supervisor of this data directory left behind; how many there were.
+
+    They are known by a variable in their environment, which every descendant inherits, so no pid file can
+    point at an innocent process.
+    """
+    left = marked(data_dir)
+    for process in left:
+        # Their servers died with the supervisor, so there is nothing that they could still put in order.
+        with contextlib.suppress(psutil.Error):
+            process.kill()
+    deadline = time.monotonic() + seconds
+    while marked(data_dir) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return len(left)
+
+
+def marked(data_dir: Path) -> list[psutil.Process]:
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.pid != os.getpid() and process.environ().get(MARK) == str(data_dir):
+                found.append(process)
+        except psutil.Error:  # gone meanwhile, or somebody else's
+            continue
+    return found

@@ -1,0 +1,43 @@
+"""Compiles every template of ours, so that a broken tag is found before somebody opens the page."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from foretell import env
+
+FOLDERS = ("templates", "annotator", "evaluation")
+
+
+def template_files() -> list[Path]:
+    return [path for folder in FOLDERS for path in sorted((env.ROOT / folder).rglob("*.html"))]
+
+
+def faults() -> list[str]:
+    """One line for each template that does not compile."""
+    from django.template import TemplateSyntaxError, engines
+
+    engine = engines["django"]
+    found = []
+    for path in template_files():
+        try:
+            engine.from_string(path.read_text())
+        except TemplateSyntaxError as error:
+            found.append(f"{path.relative_to(env.ROOT)}: {error}")
+    return found
+
+
+def main() -> int:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "foretell.settings")
+    import django
+
+    django.setup()
+    found = faults()
+    print("\n".join(found) or f"{len(template_files())} templates compile")
+    return bool(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,61 @@
+"""The cache may be empty at any time, and must never be an error page."""
+
+from __future__ import annotations
+
+import socket
+import time
+
+import pytest
+import redis
+from django.conf import settings
+
+from foretell.cache import ForgivingRedisCache
+
+
+@pytest.fixture
+def cache(monkeypatch: pytest.MonkeyPatch) -> ForgivingRedisCache:
+    monkeypatch.setattr(ForgivingRedisCache, "_resting_until", 0.0)
+    return ForgivingRedisCache(settings.CACHES["default"]["LOCATION"], {"KEY_PREFIX": "test_cache"})
+
+
+def test_values_come_back(cache: ForgivingRedisCache) -> None:
+    cache.set("a", {"b": [1, 2.5, "c", None]})
+    assert cache.get("a") == {"b": [1, 2.5, "c", None]}
+    assert cache.get("absent", "default") == "default"
+    cache.set("n", 1)
+    assert (cache.incr("n"), cache.get("n")) == (2, 2)
+    assert cache.add("a", 1) is False
+    assert cache.delete("a") is True
+    assert cache.get("a") is None
+
+
+def test_a_value_is_never_unpickled(cache: ForgivingRedisCache) -> None:
+    raw = redis.Redis.from_url(settings.CACHES["default"]["LOCATION"])
+    raw.set(cache.make_and_validate_key("planted"), b"cos\nsystem\n(S'true'\ntR.")
+    with pytest.raises(ValueError, match="Expecting value"):
+        cache.get("planted")
+
+
+def test_an_absent_redis_is_an_empty_cache_and_is_then_left_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(ForgivingRedisCache, "_resting_until", 0.0)
+    cache = ForgivingRedisCache("redis://127.0.0.1:1/0", {})
+    cache.set("a", 1)
+    assert cache.get("a", "default") == "default"
+    assert cache.get_many(["a"]) == {}
+    assert cache.has_key("a") is False
+    assert cache.delete("a") is False
+
+
+def test_a_redis_that_hangs_costs_one_request_half_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ForgivingRedisCache, "_resting_until", 0.0)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        cache = ForgivingRedisCache(f"redis://127.0.0.1:{silent.getsockname()[1]}/0", {})
+        started = time.monotonic()
+        assert cache.get("a") is None
+        assert time.monotonic() - started < 3
+        started = time.monotonic()
+        for _ in range(100):
+            cache.get("a")
+        assert time.monotonic() - started < 0.5

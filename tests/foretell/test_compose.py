@@ -1,0 +1,162 @@
+"""docker-compose.yml and Dockerfile, held to what the program reads (there is no Docker engine in a test run)."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+import yaml
+
+from foretell import env
+from foretell.serve import COMMANDS
+from tests.foretell.test_env import names_explained, names_read
+
+REQUIRED = re.compile(r"\$\{([A-Z_]+):\?")
+ANY = re.compile(r"\$\{([A-Z_]+)(?::[-?]([^}]*))?\}")
+OURS = ("migrate", "web", "worker", "beat")
+FILLED = {
+    "SITE": "studies.example.org",
+    "SECRET_KEY": "kq3-9vT_wzR4mYp8LxN2sB6hJd0fGc7aUe5iOq1XtVbMnZrW-S",
+    "POSTGRES_PASSWORD": "0f3a",
+    "REDIS_PASSWORD": "9b1c",
+}
+
+
+def source() -> str:
+    return (env.ROOT / "docker-compose.yml").read_text()
+
+
+@pytest.fixture(scope="module")
+def compose() -> dict[str, Any]:
+    return yaml.safe_load(source())
+
+
+def filled(value: str, values: dict[str, str]) -> str:
+    """As Compose fills ``${NAME}``, ``${NAME:-default}`` and ``${NAME:?message}``."""
+    return ANY.sub(lambda found: values.get(found[1]) or (found[2] or "" if ":-" in found[0] else ""), value)
+
+
+def test_it_has_the_services_of_an_installation(compose: dict[str, Any]) -> None:
+    assert {"db", "redis", *OURS} <= set(compose["services"])
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_every_setting_it_passes_is_read(compose: dict[str, Any], name: str) -> None:
+    passed = set(compose["services"][name]["environment"])
+    assert passed
+    assert passed - names_read() == set()
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_production_starts_with_what_it_passes_when_only_the_required_is_filled(
+    compose: dict[str, Any], name: str
+) -> None:
+    assert set(REQUIRED.findall(source())) == set(FILLED)
+    settings = {
+        key: filled(str(value), FILLED) for key, value in compose["services"][name]["environment"].items()
+    }
+    code = (
+        "from foretell import env; import foretell.settings as s;"
+        "print(env.production_problems(), env.PRODUCTION, s.SESSION_COOKIE_SECURE, s.DATABASES['default']['HOST'])"
+    )
+    clean = {key: value for key, value in os.environ.items() if key not in names_read()}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**clean, **settings},
+        cwd=env.ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout.strip() == "[] True True db", done.stderr
+
+
+def test_what_the_operator_fills_is_explained() -> None:
+    assert {name for name, _ in ANY.findall(source())} <= names_explained()
+
+
+def test_no_secret_has_a_default() -> None:
+    for name, rest in ANY.findall(source()):
+        if "PASSWORD" in name or "KEY" in name:
+            assert not rest or rest.startswith(f"{name} is missing"), name
+
+
+def test_web_and_worker_can_be_scaled(compose: dict[str, Any]) -> None:
+    for name in ("web", "worker"):
+        service = compose["services"][name]
+        assert "container_name" not in service
+        assert "hostname" not in service
+        assert not service.get("ports"), "a host port can be taken once"
+
+
+def test_only_the_proxy_is_reached_from_outside(compose: dict[str, Any]) -> None:
+    assert [name for name, service in compose["services"].items() if service.get("ports")] == ["proxy"]
+
+
+def test_whatever_keeps_running_has_a_health_check_and_comes_back(compose: dict[str, Any]) -> None:
+    for name, service in compose["services"].items():
+        if name == "migrate":
+            assert service["restart"] == "no"
+            continue
+        assert service["healthcheck"]["test"], name
+        assert service["restart"] == "unless-stopped", name
+
+
+def test_ours_start_when_their_servers_are_healthy_and_the_tables_are_made(compose: dict[str, Any]) -> None:
+    for name in ("web", "worker", "beat"):
+        waits = {key: value["condition"] for key, value in compose["services"][name]["depends_on"].items()}
+        assert waits == {
+            "db": "service_healthy",
+            "redis": "service_healthy",
+            "migrate": "service_completed_successfully",
+        }
+
+
+def test_volumes_that_are_used_are_declared_and_hold_the_data(compose: dict[str, Any]) -> None:
+    used = {
+        volume.partition(":")[0] for service in compose["services"].values() for volume in service["volumes"]
+    }
+    assert used == set(compose["volumes"])
+    assert compose["services"]["db"]["volumes"] == ["postgres:/var/lib/postgresql"]
+    assert compose["services"]["redis"]["volumes"] == ["redis:/data"]
+
+
+@pytest.mark.parametrize("name", ["web", "worker", "beat"])
+def test_commands_exist(compose: dict[str, Any], name: str) -> None:
+    command = compose["services"][name]["command"]
+    assert command[:3] == ["python", "-m", "foretell.serve"]
+    assert command[3] in COMMANDS
+    module = COMMANDS[command[3]]()[2]
+    done = subprocess.run([sys.executable, "-m", module, "--help"], capture_output=True, check=False)
+    assert done.returncode == 0
+
+
+def test_ours_have_no_more_rights_than_they_need(compose: dict[str, Any]) -> None:
+    for name in OURS:
+        service = compose["services"][name]
+        assert service["read_only"] is True
+        assert service["cap_drop"] == ["ALL"]
+        assert "no-new-privileges:true" in service["security_opt"]
+
+
+def test_the_image_runs_as_an_ordinary_user_from_the_lock_and_holds_no_secret() -> None:
+    lines = (env.ROOT / "Dockerfile").read_text()
+    users = re.findall(r"^USER (\S+)", lines, re.MULTILINE)
+    assert users == ["foretell"]
+    assert lines.index("USER foretell") < lines.index("\nCMD")
+    assert "--require-hashes -r /tmp/requirements.lock" in lines
+    assert not re.search(r"SECRET_KEY|PASSWORD", lines)
+
+
+def test_everything_the_image_copies_exists_and_is_not_ignored() -> None:
+    copied = re.findall(r"^COPY (?!--)(.+) \S+$", (env.ROOT / "Dockerfile").read_text(), re.MULTILINE)
+    sources = {name for line in copied for name in line.split()}
+    kept = set(re.findall(r"^!(\S+)", (env.ROOT / ".dockerignore").read_text(), re.MULTILINE))
+    assert sources == kept
+    for name in sources:
+        assert (env.ROOT / name).exists(), name

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from foretell import health
+
+
+@pytest.mark.django_db
+def test_both_servers_answer(client: Client) -> None:
+    response = client.get("/healthz", headers={"host": "not-an-allowed-host"})
+    assert response.status_code == 200
+    assert response.json() == {"database": "ok", "redis": "ok"}
+
+
+@pytest.mark.django_db
+def test_without_redis_it_is_still_alive(client: Client, settings) -> None:
+    settings.CELERY_BROKER_URL = "redis://127.0.0.1:1/0"
+    response = client.get("/healthz")
+    assert (response.status_code, response.json()["redis"]) == (200, "down")
+
+
+def test_without_postgres_it_is_not(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    from django.db import OperationalError
+
+    class Away:
+        def cursor(self) -> None:
+            raise OperationalError("connection refused, password is hunter2")
+
+        def close(self) -> None: ...
+
+    monkeypatch.setattr(health, "connection", Away())
+    response = client.get("/healthz")
+    assert (response.status_code, response.json()["database"]) == (503, "down")
+    assert b"hunter2" not in response.content
