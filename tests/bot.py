@@ -6,6 +6,7 @@ Before every step it plays its bad-input twin: what is wrong must be refused, an
 from __future__ import annotations
 
 from collections.abc import Callable
+import re
 from random import Random
 from typing import Any
 
@@ -47,7 +48,7 @@ class Bot:
 
     def form(self, response: Any, *, action: str = "") -> Any:
         page = html.fromstring(response.content)
-        forms = [f for f in page.forms if f.method == "POST" and (not action or action in (f.action or ""))]
+        forms = [f for f in page.forms if f.method == "POST" and re.search(action, f.action or "")]
         assert forms, f"no form in {response.request['PATH_INFO']}:\n{response.content.decode()[:3000]}"
         return forms[0]
 
@@ -66,7 +67,7 @@ class Bot:
     def join(self) -> Any:
         page = self.get(f"/join/{self.study.join_token}/")
         assert page.status_code == 200
-        assert self.study.title in page.content.decode()
+        assert self.study.title in html.fromstring(page.content).text_content()
         return self.post(f"/join/{self.study.join_token}/", {})
 
     def consent(self, page: Any) -> Any:
@@ -126,7 +127,7 @@ class Bot:
         while done < most and b'action="/task/' in page.content:
             if each:
                 each(page)
-            form = self.form(page, action="/task/")
+            form = self.form(page, action=r"^/task/\d+/$")
             pk = int(form.action.split("/")[2])
             assignment = Assignment.objects.select_related("item").get(pk=pk)
             stages = self.kind.stages(assignment.item.payload, assignment.presentation)
@@ -137,7 +138,8 @@ class Bot:
             raw = rehearsal_answer(
                 stage, gold=assignment.item.gold, item_key=assignment.item.key, accuracy=0.9, rng=self.rng
             )
-            page = self.post(form.action, dict(form.fields) | raw, swap=swap)
+            sent = {name: value for name, value in form.fields.items() if value is not None}
+            page = self.post(form.action, sent | raw, swap=swap)
             assert page.status_code in (200, 204), page.content.decode()[:2000]
             if assignment.stage + 1 == len(stages):
                 done += 1
