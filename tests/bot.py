@@ -5,8 +5,8 @@ Before every step it plays its bad-input twin: what is wrong must be refused, an
 
 from __future__ import annotations
 
-from collections.abc import Callable
 import re
+from collections.abc import Callable
 from random import Random
 from typing import Any
 

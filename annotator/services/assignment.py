@@ -18,27 +18,27 @@ from annotator.models import Assignment, Participation, Place, Study
 # LOCKED lets concurrent annotators take neighbouring places without waiting for each other.
 _CLAIM = """
 WITH freed AS (
-    SELECT p.id, p.item_id, p.position, i.instance_id FROM annotator_place p JOIN annotator_item i ON i.id = p.item_id
+    SELECT p.id, p.item_id, p.position FROM annotator_place p
     WHERE p.study_id = %(study)s AND p.assignment_id IS NULL AND p.freed AND {allowed}
-    ORDER BY p.position, p.number LIMIT 1 FOR UPDATE OF p SKIP LOCKED
+    ORDER BY p.position, p.number LIMIT 1 FOR UPDATE SKIP LOCKED
 ), onward AS (
-    SELECT p.id, p.item_id, p.position, i.instance_id FROM annotator_place p JOIN annotator_item i ON i.id = p.item_id
+    SELECT p.id, p.item_id, p.position FROM annotator_place p
     WHERE NOT EXISTS (SELECT 1 FROM freed)
       AND p.study_id = %(study)s AND p.assignment_id IS NULL AND p.position > %(cursor)s AND {allowed}
-    ORDER BY p.position, p.number LIMIT 1 FOR UPDATE OF p SKIP LOCKED
+    ORDER BY p.position, p.number LIMIT 1 FOR UPDATE SKIP LOCKED
 ), behind AS (
-    SELECT p.id, p.item_id, p.position, i.instance_id FROM annotator_place p JOIN annotator_item i ON i.id = p.item_id
+    SELECT p.id, p.item_id, p.position FROM annotator_place p
     WHERE NOT EXISTS (SELECT 1 FROM freed) AND NOT EXISTS (SELECT 1 FROM onward)
       AND p.study_id = %(study)s AND p.assignment_id IS NULL AND p.position <= %(cursor)s AND {allowed}
-    ORDER BY p.position, p.number LIMIT 1 FOR UPDATE OF p SKIP LOCKED
+    ORDER BY p.position, p.number LIMIT 1 FOR UPDATE SKIP LOCKED
 ), pick AS (
     SELECT * FROM freed UNION ALL SELECT * FROM onward UNION ALL SELECT * FROM behind
 ), made AS (
     INSERT INTO annotator_assignment (participation_id, item_id, rater_id, instance_id_of_item, state, stage,
         presentation, draft, draft_version, taken_back, leased_at, lease_until, stage_opened_at, reason)
-    SELECT %(participation)s, item_id, %(rater)s, instance_id, 'leased', 0,
-        '{{}}', '{{}}', 0, 0, %(now)s, %(until)s, %(now)s, '' FROM pick
-    RETURNING id, item_id
+    SELECT %(participation)s, i.id, %(rater)s, i.instance_id, 'leased', 0,
+        '{{}}', '{{}}', 0, 0, %(now)s, %(until)s, %(now)s, '' FROM pick JOIN annotator_item i ON i.id = pick.item_id
+    RETURNING id
 ), held AS (
     UPDATE annotator_place p SET assignment_id = made.id, freed = false FROM pick, made WHERE p.id = pick.id
 ), moved AS (
@@ -47,33 +47,31 @@ WITH freed AS (
 )
 SELECT id FROM made
 """
-_NOT_TWICE = (
-    "NOT EXISTS (SELECT 1 FROM annotator_assignment a WHERE a.item_id = p.item_id AND a.rater_id = %(rater)s)"
-)
+# Scalar subqueries, not NOT EXISTS: the planner turns that into a join over all that the person has ever done,
+# and the look-up per candidate (one, nearly always) must not grow with their work.
+_NOT_TWICE = "(SELECT a.id FROM annotator_assignment a WHERE a.item_id = p.item_id AND a.rater_id = %(rater)s LIMIT 1) IS NULL"
 _ONE_CONDITION = (
-    " AND (i.instance_id IS NULL OR NOT EXISTS (SELECT 1 FROM annotator_assignment b"
-    " WHERE b.rater_id = %(rater)s AND b.instance_id_of_item = i.instance_id))"
+    " AND (SELECT b.id FROM annotator_item i JOIN annotator_assignment b ON b.instance_id_of_item = i.instance_id"
+    " WHERE i.id = p.item_id AND b.rater_id = %(rater)s LIMIT 1) IS NULL"
 )
 
 
 @transaction.atomic
-def assignment_next(*, participation: Participation, fresh: bool = False) -> Assignment | None:
+def assignment_next(*, participation: Participation) -> Assignment | None:
     """What the annotator works on now: the task in hand, else a new one; None when nothing is left for them.
 
-    The caller has checked that the person may work (qualified, consented). ``fresh`` says that nothing can be
-    in hand (it was just submitted), which saves a look. Raises ``Refused`` (paused, closed, removed, full)
-    when nothing new may be given out.
+    The caller has checked that the person may work (qualified, consented). Raises ``Refused`` (paused, closed,
+    removed, full) when nothing new may be given out.
     """
-    participation = (
+    locked = (
         Participation.objects.select_for_update(of=("self",)).select_related("study").get(pk=participation.pk)
-        if not fresh
-        else participation
     )
+    return assignment_in_hand(locked) or assignment_lease(locked)
+
+
+def assignment_lease(participation: Participation) -> Assignment | None:
+    """Give out a new task, inside a transaction that has locked the participation; see ``assignment_next``."""
     study = participation.study
-    if not fresh:
-        held = _in_hand(participation)
-        if held is not None:
-            return held
     if participation.state != Participation.State.ACTIVE:
         raise Refused("removed", "You are no longer part of this study.")
     if study.state == Study.State.PAUSED:
@@ -119,7 +117,7 @@ def _presented(assignment: Assignment, participation: Participation, study: Stud
     return assignment
 
 
-def _in_hand(participation: Participation) -> Assignment | None:
+def assignment_in_hand(participation: Participation) -> Assignment | None:
     """The live lease; or an expired one whose item still has a free place, leased again."""
     open_ones = participation.assignments.select_related("item", "place").filter(
         state__in=["leased", "expired"]

@@ -45,6 +45,13 @@ def stage_submit(
     After the lease's end it counts while the item has a free place, else it is kept as surplus. Raises
     ``Refused`` (not_found, removed, not_now) and ``FieldErrors``; then nothing is written.
     """
+    return stage_take(user_id=user_id, assignment_pk=assignment_pk, stage=stage, raw=raw, signals=signals)
+
+
+def stage_take(
+    *, user_id: int, assignment_pk: int, stage: int, raw: Mapping[str, Any], signals: JSON | None = None
+) -> Submitted:
+    """``stage_submit`` inside the caller's transaction."""
     assignment = assignment_lock(user_id=user_id, pk=assignment_pk)
     item = assignment.item
     kind = hit_type_get(assignment.participation.study.hit_type)

@@ -11,8 +11,8 @@ from django.db import transaction
 from annotator.errors import Refused
 from annotator.hit_types.base import JSON
 from annotator.models import Assignment
-from annotator.services.assignment import assignment_next
-from annotator.services.judgment import Submitted, stage_submit
+from annotator.services.assignment import assignment_in_hand, assignment_lease
+from annotator.services.judgment import Submitted, stage_take
 
 
 @dataclass(frozen=True)
@@ -33,15 +33,17 @@ def turn_take(
     The person's participation stays locked from the submit to the next lease, so that two requests of one
     person never leave them with two tasks in hand. Raises what ``stage_submit`` raises.
     """
-    submitted = stage_submit(
+    submitted = stage_take(
         user_id=user_id, assignment_pk=assignment_pk, stage=stage, raw=raw, signals=signals
     )
     if not submitted.finished:
         return Turn(submitted, submitted.assignment)
     participation = submitted.assignment.participation
+    held = None
     # After an undo another task is already in hand; after a repeated submit it may be.
-    fresh = not submitted.repeated and submitted.assignment.taken_back == 0
+    if submitted.repeated or submitted.assignment.taken_back:
+        held = assignment_in_hand(participation)
     try:
-        return Turn(submitted, assignment_next(participation=participation, fresh=fresh))
+        return Turn(submitted, held or assignment_lease(participation))
     except Refused as refusal:
         return Turn(submitted, None, refusal)
