@@ -6,8 +6,8 @@ variables has several tables.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -16,6 +16,30 @@ import numpy.typing as npt
 from annotator.hit_types.base import Level
 
 Codes = npt.NDArray[np.int32]
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Grouped:
+    """The ratings in order of unit, then rater: those of unit u are the slice ``start[u]:start[u + 1]``.
+
+    ``rater`` and ``value`` are int32 codes of shape (N,), ``start`` is int64 of shape (units + 1,).
+    """
+
+    start: Ints
+    rater: Codes
+    value: Codes
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """Shape (units,): how many ratings each unit has."""
+        return np.diff(self.start)
+
+    @cached_property
+    def unit(self) -> Codes:
+        """Shape (N,): the unit of each rating."""
+        return np.repeat(np.arange(self.sizes.size, dtype=np.int32), self.sizes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,9 +77,14 @@ class Ratings:
                 raise ValueError(f"{name}: codes must lie in [0, {len(names)})")
         if self.clusters is not None and self.clusters.shape != (len(self.units),):
             raise ValueError(f"clusters: expected shape ({len(self.units)},), got {self.clusters.shape}")
-        key = self.rater.astype(np.int64) * max(len(self.units), 1) + self.unit
-        if np.unique(key).size != key.size:
-            raise ValueError("rater, unit: a rater has rated one unit twice")
+        grouped = self.grouped
+        same = (grouped.unit[1:] == grouped.unit[:-1]) & (grouped.rater[1:] == grouped.rater[:-1])
+        if same.any():
+            at = int(np.argmax(same))
+            raise ValueError(
+                f"rater, unit: {self.raters[grouped.rater[at]]!r} has rated "
+                f"{self.units[grouped.unit[at]]!r} twice"
+            )
 
     def __len__(self) -> int:
         return int(self.rater.size)
@@ -64,6 +93,88 @@ class Ratings:
     def is_simulator(self) -> npt.NDArray[np.bool_]:
         """Shape (len(raters),): which raters are models."""
         return np.array([name in self.simulators for name in self.raters], dtype=bool)
+
+    @cached_property
+    def grouped(self) -> Grouped:
+        """The ratings in order of unit, then rater, whatever order they came in."""
+        unit, rater, value = _sorted_together(self.unit, self.rater, self.value)
+        counts = np.bincount(unit, minlength=len(self.units))
+        return Grouped(np.concatenate(([0], np.cumsum(counts))).astype(np.int64), rater, value)
+
+    @cached_property
+    def numbers(self) -> Floats:
+        """Shape (len(labels),): each label as a number: its score, else its rank (ordinal), else its value.
+
+        A nominal label without a score has no number: ``ValueError`` names it.
+
+        >>> Ratings.from_rows([("a", "u", "2.5"), ("b", "u", "10")], level="interval").numbers.tolist()
+        [10.0, 2.5]
+        """
+        if self.labels and all(label in self.scores for label in self.labels):
+            return np.array([self.scores[label] for label in self.labels], dtype=np.float64)
+        if self.level == "ordinal":
+            return np.arange(len(self.labels), dtype=np.float64)
+        try:
+            numbers = np.array([float(label) for label in self.labels], dtype=np.float64)
+        except ValueError as error:
+            raise ValueError(
+                f"labels: a number is needed for each label at {self.level} level: {error}"
+            ) from None
+        if not np.isfinite(numbers).all():
+            raise ValueError("labels: every number must be finite")
+        return numbers
+
+    def where(self, kept: npt.NDArray[np.bool_]) -> Ratings:
+        """The ratings for which ``kept``, of shape (N,), is true; raters, units and labels stay as they are."""
+        if kept.shape != self.rater.shape:
+            raise ValueError(f"kept: expected shape {self.rater.shape}, got {kept.shape}")
+        return replace(self, rater=self.rater[kept], unit=self.unit[kept], value=self.value[kept])
+
+    def only_raters(self, names: Collection[str]) -> Ratings:
+        """The ratings of these raters, and no other rater."""
+        strange = set(names) - set(self.raters)
+        if strange:
+            raise ValueError(f"raters: not in the table: {', '.join(sorted(strange))}")
+        return self._only_raters(np.array([name in names for name in self.raters], dtype=bool))
+
+    def people(self) -> Ratings:
+        """The ratings of people: every rater who is not a simulator."""
+        return self._only_raters(~self.is_simulator)
+
+    def without_labels(self, names: Collection[str]) -> Ratings:
+        """The table as if these labels could not be given: their ratings are missing.
+
+        >>> table = Ratings.from_rows([("a", "u", "yes"), ("b", "u", "cannot guess")])
+        >>> len(table.without_labels(["cannot guess"]))
+        1
+        """
+        kept = np.array([name not in names for name in self.labels], dtype=bool)
+        rows, codes = _kept_codes(self.value, kept)
+        left = tuple(name for name in self.labels if name not in names)
+        return replace(
+            self,
+            labels=left,
+            rater=self.rater[rows],
+            unit=self.unit[rows],
+            value=codes,
+            abstain=self.abstain & set(left),
+        )
+
+    def without_abstain(self) -> Ratings:
+        """The table without the labels that make no statement (``abstain``)."""
+        return self.without_labels(self.abstain)
+
+    def _only_raters(self, kept: npt.NDArray[np.bool_]) -> Ratings:
+        rows, codes = _kept_codes(self.rater, kept)
+        names = tuple(name for name, keep in zip(self.raters, kept, strict=True) if keep)
+        return replace(
+            self,
+            raters=names,
+            rater=codes,
+            unit=self.unit[rows],
+            value=self.value[rows],
+            simulators=self.simulators & set(names),
+        )
 
     @classmethod
     def from_rows(
@@ -111,6 +222,32 @@ class Ratings:
             scores=scores or {},
             clusters=clusters,
         )
+
+
+def _kept_codes(codes: Codes, kept: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.bool_], Codes]:
+    """Which rows hold a code that is kept, and their codes counted among the kept ones."""
+    rows = kept[codes]
+    return rows, (np.cumsum(kept, dtype=np.int32) - 1)[codes[rows]].astype(np.int32)
+
+
+def _sorted_together(first: Codes, second: Codes, third: Codes) -> tuple[Codes, Codes, Codes]:
+    """Three code columns in the order of the first, then the second: one sort of packed integers."""
+    columns = (first, second, third)
+    widths = [int(column.max()).bit_length() if column.size else 0 for column in columns]
+    if sum(widths) > 63:
+        order = np.lexsort((second, first))
+        return first[order], second[order], third[order]
+    key = first.astype(np.int64)
+    for column, width in zip(columns[1:], widths[1:], strict=True):
+        key <<= width
+        key |= column
+    if not (key[1:] >= key[:-1]).all():
+        key.sort()
+    low = (key & ((1 << widths[2]) - 1)).astype(np.int32)
+    key >>= widths[2]
+    middle = (key & ((1 << widths[1]) - 1)).astype(np.int32)
+    key >>= widths[1]
+    return key.astype(np.int32), middle, low
 
 
 def _code(values: Sequence[str]) -> tuple[tuple[str, ...], Codes]:

@@ -156,6 +156,8 @@ class HitType:
     headline: ClassVar[str]
     #: Kinds of items with instructions, practice and exam of their own (four groups of properties, say).
     variants: ClassVar[tuple[str, ...]] = ()
+    #: Judged elsewhere and imported: nobody is asked here, so no instructions, practice, exam or prompt.
+    external: ClassVar[bool] = False
     folder: ClassVar[Path]
 
     # -- what each type must say ------------------------------------------------------------------
@@ -186,6 +188,10 @@ class HitType:
         raise NotImplementedError
 
     # -- what follows from it ---------------------------------------------------------------------
+
+    def bound(self, payload: JSON) -> HitType:
+        """The type as it is in a study that has this item: itself, unless items declare variables of their own."""
+        return self
 
     def present(self, payload: JSON, rng: Random) -> JSON:
         """What is drawn for one rater and stored with the assignment (an order, an arm); ``{}`` for most."""

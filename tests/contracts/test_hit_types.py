@@ -31,6 +31,11 @@ every_type = pytest.mark.parametrize(
     "kind", [pytest.param(kind, id=name) for name, kind in hit_types().items()]
 )
 
+#: The types that people and models are asked with here; the others' labels come from elsewhere.
+every_asked_type = pytest.mark.parametrize(
+    "kind", [pytest.param(kind, id=name) for name, kind in hit_types().items() if not kind.external]
+)
+
 
 def examples(kind: HitType, name: str) -> Any:
     return json.loads((kind.folder / "examples" / f"{name}.json").read_text(encoding="utf-8"))
@@ -138,14 +143,15 @@ def test_gold_examples_get_their_score(kind: HitType) -> None:
 
 @every_type
 def test_ratings_are_of_declared_variables_and_units(kind: HitType) -> None:
-    variables = {variable.name: variable for variable in kind.variables}
-    assert kind.headline in variables
-    for variable in kind.variables:
-        assert set(variable.abstain) <= set(variable.labels or variable.abstain)
-        assert set(variable.scores) <= set(variable.labels)
-        assert variable.level != "ordinal" or variable.labels, "an ordinal variable declares its order"
     for case in examples(kind, "valid"):
         payload = kind.parse_item(case["row"]).payload
+        bound = kind.bound(payload)
+        variables = {variable.name: variable for variable in bound.variables}
+        assert bound.headline in variables
+        for variable in bound.variables:
+            assert set(variable.abstain) <= set(variable.labels or variable.abstain)
+            assert set(variable.scores) <= set(variable.labels)
+            assert variable.level != "ordinal" or variable.labels, "an ordinal variable declares its order"
         for sent in case["responses"]:
             ratings = kind.to_ratings(payload, sent["response"])
             assert ratings
@@ -218,7 +224,7 @@ def test_presentation_is_drawn_from_the_generator_alone(kind: HitType) -> None:
         assert set(shown) <= set(asked) or drawn, "without a drawing nothing changes"
 
 
-@every_type
+@every_asked_type
 def test_exam_and_practice_are_complete_and_right(kind: HitType) -> None:
     assert len(kind.exam) >= max(8, kind.defaults.exam_questions)
     assert len(kind.practice) >= 4
@@ -233,14 +239,14 @@ def test_exam_and_practice_are_complete_and_right(kind: HitType) -> None:
         assert question.pool == kind.variant(question.payload), question.key
 
 
-@every_type
+@every_asked_type
 def test_exam_cannot_be_passed_by_always_choosing_one_option(kind: HitType) -> None:
     golds = [json.dumps(question.gold, sort_keys=True) for question in kind.exam]
     commonest = max(golds.count(gold) for gold in golds)
     assert commonest < kind.defaults.pass_mark * len(golds) / kind.defaults.exam_questions
 
 
-@every_type
+@every_asked_type
 def test_instructions_have_their_sections_and_examples(kind: HitType) -> None:
     for variant in kind.variants or ("",):
         parts = kind.read_instructions(variant=variant)
@@ -257,7 +263,7 @@ def test_instructions_have_their_sections_and_examples(kind: HitType) -> None:
             assert kind.variant(example.payload) == variant
 
 
-@every_type
+@every_asked_type
 def test_prompts_render_with_demonstrations_that_parse(kind: HitType) -> None:
     for payload in payloads(kind):
         response: JSON = {}
@@ -274,7 +280,7 @@ def test_prompts_render_with_demonstrations_that_parse(kind: HitType) -> None:
             response |= kind.parse_response(payload, gold | {"missing": "text"}, number)
 
 
-@every_type
+@every_asked_type
 def test_demonstrations_of_the_prompt_end_as_the_prompt_asks(kind: HitType) -> None:
     for payload in payloads(kind):
         for number, stage in enumerate(kind.stages(payload)):
@@ -285,7 +291,7 @@ def test_demonstrations_of_the_prompt_end_as_the_prompt_asks(kind: HitType) -> N
                     assert "ANSWER: " in message.content.splitlines()[-1]
 
 
-@every_type
+@every_asked_type
 def test_a_prompt_is_not_changed_by_what_an_item_says(kind: HitType) -> None:
     payload = payloads(kind)[0]
     for number in range(len(kind.stages(payload))):
@@ -297,7 +303,7 @@ def test_a_prompt_is_not_changed_by_what_an_item_says(kind: HitType) -> None:
         assert [m.role for m in kind.prompt(nasty | kept, number)] == [m.role for m in plain]
 
 
-@every_type
+@every_asked_type
 def test_a_reply_in_the_prompts_form_comes_back_as_the_response(kind: HitType) -> None:
     cases = [(q.payload, q.gold) for q in questions(kind)]
     for case in examples(kind, "valid"):
@@ -317,7 +323,7 @@ def test_a_reply_in_the_prompts_form_comes_back_as_the_response(kind: HitType) -
                     assert kind.parse_response(payload, raw, number, drawn) == mine
 
 
-@every_type
+@every_asked_type
 def test_replies_that_real_models_give(kind: HitType) -> None:
     items = [kind.parse_item(case["row"]).payload for case in examples(kind, "valid")]
     cases = examples(kind, "replies")

@@ -1,0 +1,84 @@
+"""Labels that people or models gave elsewhere, imported to be looked at beside everything else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import copy
+from functools import cached_property
+from typing import Any, ClassVar
+
+from annotator.hit_types.base import (
+    JSON,
+    Column,
+    Defaults,
+    HitType,
+    ItemDraft,
+    Question,
+    Rating,
+    Stage,
+    Unparsable,
+    Variable,
+)
+from annotator.hit_types.external_labels import schema, scoring
+
+
+class ExternalLabels(HitType):
+    """Each item says what it was judged for; ``bound`` gives the type with those variables."""
+
+    name = "external_labels"
+    title = "Labels collected elsewhere"
+    task_title = "Label"
+    source = "Any file with one row a judgment"
+    external = True
+    variables: ClassVar[tuple[Variable, ...]] = (Variable("label", "Label"),)
+    columns: ClassVar[tuple[Column, ...]] = schema.COLUMNS
+    defaults = Defaults(redundancy=1)
+    headline = "label"
+
+    def bound(self, payload: JSON) -> HitType:
+        """The type with the variables of a study's items; the first one is the headline."""
+        own = copy(self)
+        own.variables = schema.variables_of(payload)  # type: ignore[misc]
+        own.headline = own.variables[0].name  # type: ignore[misc]
+        return own
+
+    def parse_item(self, row: Mapping[str, Any]) -> ItemDraft:
+        """Check one import row: ``text`` and ``variables``; see ``columns``."""
+        return self.draft(*schema.parse_row(row))
+
+    def stages(self, payload: JSON, presentation: JSON | None = None) -> tuple[Stage, ...]:
+        """One stage with a field for each unit of each variable."""
+        return schema.stages_of(payload)
+
+    def units(self, payload: JSON) -> tuple[str, ...]:
+        """The units of all variables, in order."""
+        return tuple(dict.fromkeys(unit for v in payload["variables"] for unit in v["units"] or [""]))
+
+    def parse_response(
+        self, payload: JSON, raw: Mapping[str, Any], stage: int = 0, presentation: JSON | None = None
+    ) -> JSON:
+        """The labels that were given; at least one."""
+        return schema.check_answered(super().parse_response(payload, raw, stage, presentation))
+
+    def to_ratings(self, payload: JSON, response: JSON) -> list[Rating]:
+        """One rating for each label that was given."""
+        return scoring.to_ratings(response)
+
+    def parse_reply(self, text: str, payload: JSON, stage: int = 0, presentation: JSON | None = None) -> JSON:
+        """No model is asked: the labels come from elsewhere."""
+        raise Unparsable("labels collected elsewhere are not asked of a model")
+
+    @cached_property
+    def instructions(self) -> str:
+        """None: nobody is asked here."""
+        return ""
+
+    @cached_property
+    def exam(self) -> tuple[Question, ...]:
+        """None."""
+        return ()
+
+    @cached_property
+    def practice(self) -> tuple[Question, ...]:
+        """None."""
+        return ()

@@ -1,0 +1,54 @@
+"""Turn the public data of Joshi et al. (2023) into a file that `import_material` takes."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from annotator.services.imports.faults import ImportRefused
+from annotator.services.imports.rationale_utility import MODELS, STAND_INS, rationale_utility_rows
+
+
+class Command(BaseCommand):
+    help = (
+        "Join rationale_utility.json with the generated questions of generalisation_final_*.json into rows of a "
+        "`simulation` study. Every oddity of the files is reported."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("rationales", metavar="RATIONALES", type=Path)
+        parser.add_argument("--follow-ups", nargs="+", required=True, type=Path, metavar="FILE")
+        parser.add_argument("--system", default="gpt3", help=f"whose rationales: {', '.join(MODELS)}")
+        parser.add_argument(
+            "--answer", choices=list(STAND_INS), default="label",
+            help="the stand-in for the system's own answer, which the data do not hold",
+        )  # fmt: skip
+        parser.add_argument("--output", required=True, type=Path, metavar="OUT.jsonl")
+
+    def handle(self, **options: Any) -> None:
+        try:
+            result = rationale_utility_rows(
+                rationales=options["rationales"],
+                follow_ups=options["follow_ups"],
+                system=options["system"],
+                answer=options["answer"],
+            )
+            with options["output"].open("w", encoding="utf-8") as out:
+                out.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in result.rows)
+        except ImportRefused as refused:
+            raise CommandError(str(refused)) from None
+        except OSError as error:
+            raise CommandError(f"{error.filename}: {error.strerror}") from None
+        for note in result.notes:
+            self.stderr.write(note)
+        for kind, count in result.counts.items():
+            self.stdout.write(f"{count:6} {kind}")
+        joined = len({row["instance"] for row in result.rows})
+        self.stdout.write(
+            f"{result.questions} starter questions with a rationale of {options['system']}, {joined} of them with"
+            f" generated questions: {len(result.rows)} rows in {options['output']}"
+        )

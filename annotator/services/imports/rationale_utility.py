@@ -1,0 +1,188 @@
+"""The public data of Joshi et al. (2023) as rows of a `simulation` study.
+
+The rationales (one JSON object a line) are joined with the generated questions (JSON: question -> list of
+``[question, answer, kind]``). What is odd in the files is dropped or left empty, and every case is told.
+
+What the data do not hold: the answer that the system gave to the starter question, and its answers to the
+generated ones. ``answer`` is therefore a stand-in, named in the system's method; real outputs stay empty.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from annotator.hit_types.base import stable_key
+from annotator.services.imports.faults import FaultLog, UnreadableRest
+from annotator.services.imports.readers import max_bytes, table_open
+
+Answer = Literal["label", "before", "after"]
+STAND_INS: Mapping[Answer, tuple[str, str]] = {
+    "label": ("ground_truth_label", "answer shown: the data's label"),
+    "before": ("human_predicted_label_before_rationale", "answer shown: people before"),
+    "after": ("human_predicted_label_after_rationale", "answer shown: people after"),
+}
+MODELS = {"gpt3": "davinci-instruct-beta", "t53b": "T5-3B", "t5large": "T5-Large"}
+WRITER = "davinci-instruct-beta"
+KINDS = ("rephrase", "counterfactual", "similar")
+_LABELS = {True: "yes", False: "no"}
+
+
+@dataclass
+class Converted:
+    """The rows, and what was odd: a count and examples for each kind of oddity."""
+
+    rows: list[dict[str, str]] = field(default_factory=list)
+    questions: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
+    notes: list[str] = field(default_factory=list)
+
+    def note(self, kind: str, detail: str = "") -> None:
+        self.counts[kind] += 1
+        if detail:
+            self.notes.append(f"{kind}: {detail}")
+
+
+def normal(question: str) -> str:
+    """The form in which questions are joined: letters and digits only, without case.
+
+    >>> normal("Is the Louvre's pyramid known for being unbreakable? ,")
+    'isthelouvrespyramidknownforbeingunbreakable'
+    """
+    return re.sub(r"[\W_]+", "", question).casefold()
+
+
+def rationale_utility_rows(
+    *, rationales: Path, follow_ups: list[Path], system: str, answer: Answer = "label"
+) -> Converted:
+    """Join the files; raises ``ImportRefused`` with every fault where a file is not of the form."""
+    result = Converted()
+    questions: dict[str, tuple[str, list[Any]]] = {}
+    for path in follow_ups:
+        for question, entries in _generated(path).items():
+            key = normal(question)
+            if key in questions:
+                result.note("starter question in two files, the first kept", question)
+                continue
+            questions[key] = (question, [e for e in entries if _told(e, path, result)])
+    seen: set[str] = set()
+    for row in _rationales(rationales, system):
+        key = normal(row["question"])
+        if key in seen:
+            result.note("rationale of a question that has one already, dropped", row["question"])
+            continue
+        seen.add(key)
+        result.questions += 1
+        if key not in questions:
+            result.note("starter question without generated questions, left out", row["question"])
+            continue
+        spelling, entries = questions[key]
+        if spelling != row["question"]:
+            result.note("joined in spite of another spelling", f"{row['question']!r} = {spelling!r}")
+        result.rows += _rows(row, spelling, entries, system=system, answer=answer, result=result)
+    unused = len(questions) - len(seen & set(questions))
+    if unused:
+        result.counts["starter question without a rationale of this system, not used"] = unused
+    return result
+
+
+def _rows(
+    row: Mapping[str, Any],
+    question: str,
+    entries: list[Any],
+    *,
+    system: str,
+    answer: Answer,
+    result: Converted,
+) -> Iterator[dict[str, str]]:
+    column, method = STAND_INS[answer]
+    instance = stable_key(normal(question))
+    asked: dict[str, Any] = {}
+    for text, label, kind in entries:
+        text = " ".join(text.split())
+        if normal(text) == normal(question):
+            result.note("generated question that is the starter question itself, dropped")
+            continue
+        if text in asked:
+            differs = asked[text] != (label, kind)
+            result.note("generated question repeated, dropped")
+            if differs:
+                result.note("... of these with another answer or kind than the first")
+            continue
+        asked[text] = (label, kind)
+        yield {
+            "key": f"{system}-{instance}-{len(asked)}",
+            "instance": instance,
+            "question": question,
+            "explanation": " ".join(row["rationale"].split()),
+            "answer": _LABELS[row[column]],
+            "follow_up": text,
+            "system": f"{system} ({method})",
+            "model": MODELS.get(system, ""),
+            "method": method,
+            "generator": WRITER,
+            "kind": kind,
+            "gold_label": _LABELS[row["ground_truth_label"]],
+        }
+
+
+def _told(entry: Any, path: Path, result: Converted) -> bool:
+    """Keep an entry of the right form; an answer that is no yes or no is told (answers are not used)."""
+    if entry[1] not in ("True", "False"):
+        result.note("answer neither True nor False", f"{path.name}: {entry[0]!r}: {entry[1]!r}")
+    return True
+
+
+def _rationales(path: Path, system: str) -> Iterator[dict[str, Any]]:
+    log = FaultLog(str(path))
+    sources: set[str] = set()
+    found: list[dict[str, Any]] = []
+    with suppress(UnreadableRest), path.open("rb") as file:
+        for line, row in table_open(file, name=path.name, log=log).rows:
+            for name in ("question", "rationale", "rationale_source"):
+                if not isinstance(row.get(name), str) or not row[name].strip():
+                    log.add("expected a text", line=line, field=name, value=row.get(name))
+            for name, _ in STAND_INS.values():
+                if not isinstance(row.get(name), bool):
+                    log.add("expected true or false", line=line, field=name, value=row.get(name))
+            sources.add(str(row.get("rationale_source")))
+            if row.get("rationale_source") == system:
+                found.append(row)
+    if not found and not log:
+        log.add(f"expected one of: {', '.join(sorted(sources))}", field="--system", value=system)
+    log.check()
+    yield from found
+
+
+def _generated(path: Path) -> dict[str, list[Any]]:
+    log = FaultLog(str(path))
+    if path.stat().st_size > max_bytes():
+        log.add(f"expected at most {max_bytes() / 1e6:,.0f} MB")
+        log.check()
+    try:
+        content = json.loads(path.read_text(encoding="utf-8-sig"))
+    except ValueError as error:
+        log.add(f"is not JSON: {error}")
+        log.check()
+    if not isinstance(content, dict):
+        log.add("expected one JSON object: question -> [[question, answer, kind], ...]")
+        log.check()
+    for question, entries in content.items():
+        whole = isinstance(entries, list) and all(
+            isinstance(e, list) and len(e) == 3 and all(isinstance(part, str) for part in e) and e[0].strip()
+            for e in entries
+        )
+        if not whole:
+            log.add("expected a list of [question, answer, kind]", field=question, value=entries)
+            continue
+        for entry in entries:
+            if entry[2] not in KINDS:
+                log.add(f"expected one of: {', '.join(KINDS)}", field=question, value=entry[2])
+    log.check()
+    return content
