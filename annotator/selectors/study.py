@@ -8,6 +8,8 @@ from typing import Any
 from django.db.models import QuerySet
 from django.http import Http404
 
+from annotator.hit_types.base import HitType
+from annotator.hit_types.registry import hit_type_get
 from annotator.models import Membership, Study
 
 log = logging.getLogger(__name__)
@@ -34,3 +36,10 @@ def study_get_for(*, user: Any, pk: int | str, role: str = Membership.Role.VIEWE
         log.warning("study %s refused to user %s as %s", pk, user.pk, role)
         raise Http404("no such study")
     return study
+
+
+def study_hit_type(study: Study) -> HitType:
+    """The study's HIT type, with the variables that its own items declare where the type leaves them open."""
+    kind = hit_type_get(study.hit_type)
+    payload = study.items.values_list("payload", flat=True).first() if kind.external else None
+    return kind.bound(payload) if payload else kind

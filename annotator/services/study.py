@@ -88,6 +88,8 @@ def launch_faults(study: Study) -> list[str]:
     """Everything that stands in the way of a launch, in words that say what to do."""
     kind = hit_type_get(study.hit_type)
     faults = []
+    if kind.external:
+        faults.append("Its labels are collected elsewhere: import judgments; there is nothing to launch.")
     if not study.items.exists():
         faults.append("There are no items yet: import material first.")
     if study.exam_required and len(kind.exam) < study.exam_questions:

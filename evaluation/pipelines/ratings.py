@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from annotator.hit_types.base import HitType, Variable
-from annotator.hit_types.registry import hit_type_get
 from annotator.models import Item, Study
+from annotator.selectors.study import study_hit_type
 from evaluation.pipelines.columns import Coded, Codes, distinct
 from evaluation.pipelines.judgments import Judgments, judgments_load
 from evaluation.pipelines.mapping import Entries, map_pairs, map_responses
@@ -176,7 +176,7 @@ def study_ratings(*, study: Study, exclusions: bool = True) -> StudyRatings:
     distinct pair of item and response. Raises ``KeyError`` for a HIT type that there is not, and
     ``ValueError`` where a stored response holds a label that the type does not declare.
     """
-    hit_type = hit_type_get(study.hit_type)
+    hit_type = study_hit_type(study)
     judgments = judgments_load(study=study, exclusions=exclusions)
     entries = map_responses(hit_type, judgments.responses)
     if entries is not None:
