@@ -10,6 +10,7 @@ from annotator.views import join, me, preview, steps, task
 app_name = "annotator"
 
 urlpatterns = [
+    path("", me.home, name="home"),
     path("join/<str:token>/", join.invitation, name="invitation"),
     path("login/", join.LogIn.as_view(), name="login"),
     path("logout/", auth.LogoutView.as_view(next_page="/login/"), name="logout"),

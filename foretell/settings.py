@@ -208,7 +208,9 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0, "interval_max": 0.2}
 CELERY_TIMEZONE = "UTC"
 #: name -> {"task", "schedule" in seconds}; entries whose task does not exist are a start-up error.
-CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {}
+CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
+    "leases": {"task": "annotator.leases_expire", "schedule": 15.0},
+}
 
 # --- What is said ----------------------------------------------------------------------------------------
 LOGGING = {

@@ -22,6 +22,15 @@ from annotator.views.common import participant, says_refusals
 
 @require_GET
 @never_cache
+def home(request: HttpRequest) -> HttpResponse:
+    """The front door: people who are logged in go to their own page, everybody else is told which way to take."""
+    if request.user.is_authenticated:
+        return redirect("admin:index" if request.user.is_staff else "annotator:me")
+    return render(request, "annotator/home.html")
+
+
+@require_GET
+@never_cache
 @login_required
 def me(request: HttpRequest) -> HttpResponse:
     """Studies with work and pay, and the messages to and from the researchers."""
