@@ -29,6 +29,12 @@ from evaluation.metrics.generators import (
     growth,
     mix_generators,
 )
+from evaluation.metrics.ppi import (
+    PredictionPowered,
+    prediction_powered_precision,
+    prediction_powered_ratio,
+    prediction_powered_simulatable,
+)
 from evaluation.metrics.resample import ratio_estimate
 from evaluation.metrics.similarity import Bleu, Cosine, Jaccard, Similarity
 from evaluation.metrics.simulatability import (
@@ -86,6 +92,7 @@ __all__ = [
     "ParsingQuality",
     "PerCounterfactual",
     "PerExplanation",
+    "PredictionPowered",
     "SanityCheck",
     "SentenceTransformerEncoder",
     "Similarity",
@@ -117,6 +124,9 @@ __all__ = [
     "per_counterfactual",
     "per_explanation",
     "per_rater_simulatability",
+    "prediction_powered_precision",
+    "prediction_powered_ratio",
+    "prediction_powered_simulatable",
     "ratio_estimate",
     "sanity_check",
     "simulatability",

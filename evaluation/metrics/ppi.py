@@ -1,0 +1,255 @@
+"""Prediction-powered estimates: a few people's labels, many simulator's labels, an interval that stays valid."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evaluation.estimate import NAN, Estimate, none_if_nan, undefined
+from evaluation.metrics.followups import NOT_RATED, FollowUps
+from evaluation.metrics.resample import Floats, Ints, codes_of
+from evaluation.metrics.simulatability import PerExplanation, per_explanation
+
+
+@dataclass(frozen=True, eq=False)
+class PredictionPowered:
+    """``estimate`` uses people and simulator, ``people`` only people; both with intervals made the same way.
+
+    ``simulator`` is the simulator's own figure on everything (biased: never report it alone). ``tuning`` is the
+    weight lambda in [0, 1] given to the simulator. ``gain`` = variance of people alone / variance of the estimate,
+    ``effective_n`` = labelled * gain: as many labelled rows from people alone would give the same precision.
+    """
+
+    estimate: Estimate
+    people: Estimate
+    simulator: float
+    tuning: float
+    gain: float
+    effective_n: float
+    labelled: int
+    unlabelled: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "estimate": self.estimate.to_dict(),
+            "people": self.people.to_dict(),
+            "simulator": none_if_nan(self.simulator),
+            "tuning": none_if_nan(self.tuning),
+            "gain": none_if_nan(self.gain),
+            "effective_n": none_if_nan(self.effective_n),
+            "labelled": self.labelled,
+            "unlabelled": self.unlabelled,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """Arrays of one length, and which rows people labelled."""
+
+    top: Floats
+    bottom: Floats
+    predicted_top: Floats
+    predicted_bottom: Floats
+    labelled: npt.NDArray[np.bool_]
+    clusters: Ints
+
+    def solve(self, tuning: float) -> float:
+        """theta with A = theta B, A and B rectified means of the numerators and denominators."""
+        a = _rectified(self.top, self.predicted_top, self.labelled, tuning)
+        b = _rectified(self.bottom, self.predicted_bottom, self.labelled, tuning)
+        return a / b if b > 0 else NAN
+
+    def influence(self, theta: float) -> tuple[Floats, Floats]:
+        """Each cluster's share in the error of the people's mean, and in that of the correction, at ``theta``."""
+        yes, no = self.labelled, ~self.labelled
+        own = np.where(yes, self.top - theta * self.bottom, 0.0)
+        guess = self.predicted_top - theta * self.predicted_bottom
+        size = int(self.clusters.max()) + 1
+        first = np.zeros(len(own))
+        second = np.zeros(len(own))
+        first[yes] = (own[yes] - own[yes].mean()) / yes.sum()
+        second[yes] = (guess[yes] - guess[yes].mean()) / yes.sum()
+        if no.any():
+            second[no] = -(guess[no] - guess[no].mean()) / no.sum()
+        return _sums(self.clusters, first, size), _sums(self.clusters, second, size)
+
+
+def _sums(clusters: Ints, values: Floats, size: int) -> Floats:
+    return np.asarray(np.bincount(clusters, weights=values, minlength=size), dtype=np.float64)
+
+
+def _rectified(values: Floats, predicted: Floats, labelled: npt.NDArray[np.bool_], tuning: float) -> float:
+    mean = float(values[labelled].mean())
+    if tuning:
+        mean += tuning * float(predicted[~labelled].mean() - predicted[labelled].mean())
+    return mean
+
+
+def prediction_powered_ratio(
+    top: npt.ArrayLike,
+    bottom: npt.ArrayLike,
+    predicted_top: npt.ArrayLike,
+    predicted_bottom: npt.ArrayLike,
+    clusters: Sequence[str],
+    *,
+    tuning: float | None = None,
+) -> PredictionPowered:
+    """A ratio of means, E[top] / E[bottom], from few labelled rows and predictions of them all (PPI++).
+
+    theta solves m_n(y) + lambda (m_N(f) - m_n(f)) = 0 with y = top - theta bottom and f = predicted_top - theta
+    predicted_bottom, m_n the mean over the n rows that people labelled and m_N that over the N others. All arrays
+    have shape (n + N,); ``top`` and ``bottom`` are nan where nobody labelled the row; predictions are given for
+    every row and may be arbitrarily wrong. With bottoms of 1 it is PPI++ for a mean. lambda is the value in [0, 1]
+    that makes the variance least, unless ``tuning`` gives it; 1 is the original method, 0 is people alone.
+
+    The variance is the sandwich over ``clusters`` (instances), the interval a t interval with (labelled clusters -
+    1) degrees of freedom: it may reach beyond [0, 1]. It holds where the labelled rows are a random sample of all.
+    Undefined where the labelled bottoms add up to 0. Sources: Angelopoulos et al. 2023 (both papers).
+
+    >>> import numpy as np
+    >>> y = [1, 0, 1, 1, np.nan, np.nan]
+    >>> f = [1, 0, 1, 1, 1, 0]
+    >>> found = prediction_powered_ratio(y, np.where(np.isnan(y), np.nan, 1), f, np.ones(6), list("abcdef"))
+    >>> found.people.value, found.labelled, found.unlabelled
+    (0.75, 4, 2)
+    """
+    arrays = [np.asarray(v, dtype=np.float64) for v in (top, bottom, predicted_top, predicted_bottom)]
+    if any(a.shape != (len(clusters),) for a in arrays):
+        raise ValueError("top, bottom, predicted_top, predicted_bottom, clusters: expected one length")
+    if np.isnan(arrays[2]).any() or np.isnan(arrays[3]).any():
+        raise ValueError("predicted_top, predicted_bottom: expected a number for every row")
+    if tuning is not None and not 0 <= tuning <= 1:
+        raise ValueError(f"tuning: expected a value in [0, 1], got {tuning}")
+    labelled = ~np.isnan(arrays[0])
+    if (labelled != ~np.isnan(arrays[1])).any():
+        raise ValueError("top, bottom: expected nan in the same rows")
+    n, others = int(labelled.sum()), int((~labelled).sum())
+    total = float(arrays[3].sum())
+    simulator = float(arrays[2].sum()) / total if total > 0 else NAN
+    if not n or np.nansum(arrays[1]) <= 0:
+        nothing = undefined("people's labels hold nothing to average", n=n)
+        return PredictionPowered(nothing, nothing, simulator, NAN, NAN, NAN, n, others)
+    parts = _Parts(arrays[0], arrays[1], arrays[2], arrays[3], labelled, codes_of(clusters)[0])
+    return _estimate(parts, simulator, tuning if others else 0.0)
+
+
+def _estimate(parts: _Parts, simulator: float, tuning: float | None) -> PredictionPowered:
+    n, others = int(parts.labelled.sum()), int((~parts.labelled).sum())
+    alone = parts.solve(0.0)
+    own, correction = parts.influence(alone)
+    if tuning is None:
+        spread = float(correction @ correction)
+        tuning = float(np.clip(own @ correction / spread, 0.0, 1.0)) if spread > 0 else 0.0
+    theta = parts.solve(tuning)
+    if math.isnan(theta):  # the correction took the denominator away: fall back on people
+        tuning, theta = 0.0, alone
+    scale = _rectified(parts.bottom, parts.predicted_bottom, parts.labelled, tuning)
+    clusters = len(np.unique(parts.clusters[parts.labelled]))
+    variance = _variance(*parts.influence(theta), tuning, scale, clusters)
+    base = float(parts.bottom[parts.labelled].mean())
+    touched = np.bincount(parts.clusters[parts.labelled], minlength=len(own)) > 0
+    people_variance = _variance(own[touched], correction[touched], 0.0, base, clusters)
+    gain = people_variance / variance if variance > 0 and people_variance > 0 else NAN
+    return PredictionPowered(
+        estimate=_t_interval(theta, variance, n, clusters),
+        people=_t_interval(alone, people_variance, n, clusters),
+        simulator=simulator,
+        tuning=tuning,
+        gain=gain,
+        effective_n=n * gain,
+        labelled=n,
+        unlabelled=others,
+    )
+
+
+def _variance(own: Floats, correction: Floats, tuning: float, scale: float, clusters: int) -> float:
+    """Sandwich over clusters, with the small-sample factor C / (C - 1), C the labelled ones."""
+    if clusters < 2:
+        return NAN
+    return float(((own - tuning * correction) ** 2).sum()) / scale**2 * clusters / (clusters - 1)
+
+
+def _t_interval(value: float, variance: float, n: int, clusters: int) -> Estimate:
+    if clusters < 2:
+        return Estimate(value, n=n, interval="none: fewer than two labelled instances")
+    if variance <= 0:
+        return Estimate(value, n=n, interval="none: all labelled values are the same")
+    from scipy import stats
+
+    half = float(stats.t.ppf(0.975, clusters - 1)) * math.sqrt(variance)
+    how = f"t interval, sandwich variance over instances, {clusters} labelled"
+    return Estimate(value, value - half, value + half, n=n, interval=how)
+
+
+def prediction_powered_precision(
+    people: FollowUps, simulator: FollowUps, *, micro: bool = False, tuning: float | None = None
+) -> PredictionPowered:
+    """Simulation precision by people where they rated, helped by a simulator that rated everything.
+
+    Both tables hold the same units in the same order. Rows are explanations (macro, the headline), labelled where
+    people rated at least one follow-up of it; or follow-ups with a known real output (``micro``). A follow-up whose
+    raters tied counts as rated and in nothing, as in ``simulatability``. A simulator without a label on a row
+    predicts nothing there: that costs precision, not validity. Rate whole explanations, drawn at random.
+    """
+    _check_same(people, simulator)
+    if micro:
+        known = people.known
+        rated = _rated(people)[known]
+        return prediction_powered_ratio(
+            _where(rated, people.right[known]),
+            _where(rated, people.simulatable[known]),
+            simulator.right[known],
+            (simulator.simulatable & simulator.known)[known],
+            list(people.instance[known]),  # type: ignore[call-overload]
+            tuning=tuning,
+        )
+    own, guess = per_explanation(people), per_explanation(simulator)
+    codes = people.explanation_codes
+    rated = np.bincount(codes[_rated(people)], minlength=len(own)) > 0
+    return prediction_powered_ratio(
+        _where(rated, _precision(own)),
+        _where(rated, own.known > 0),
+        _precision(guess),
+        guess.known > 0,
+        list(own.instance),
+        tuning=tuning,
+    )
+
+
+def prediction_powered_simulatable(
+    people: FollowUps, simulator: FollowUps, *, tuning: float | None = None
+) -> PredictionPowered:
+    """Pooled simulatable share |C*| / |C| by people, helped by a simulator; see ``prediction_powered_precision``."""
+    _check_same(people, simulator)
+    rated = _rated(people)
+    return prediction_powered_ratio(
+        _where(rated, people.simulatable),
+        _where(rated, people.labelled),
+        simulator.simulatable,
+        simulator.labelled,
+        list(people.instance),
+        tuning=tuning,
+    )
+
+
+def _check_same(people: FollowUps, simulator: FollowUps) -> None:
+    if list(people.unit) != list(simulator.unit):
+        raise ValueError("people, simulator: expected the same units in the same order")
+
+
+def _rated(table: FollowUps) -> npt.NDArray[np.bool_]:
+    return table.labelled | np.array([why != NOT_RATED for why in table.missing], dtype=bool)
+
+
+def _where(rated: npt.NDArray[np.bool_], values: npt.ArrayLike) -> Floats:
+    return np.where(rated, np.asarray(values, dtype=np.float64), np.nan)
+
+
+def _precision(counts: PerExplanation) -> Floats:
+    return np.nan_to_num(counts.precision)
