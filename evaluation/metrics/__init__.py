@@ -5,9 +5,11 @@ Usable in a notebook without a server: ``from evaluation.metrics import FollowUp
 
 from evaluation.metrics.accuracy import Accuracy, mean_over_systems, task_accuracy
 from evaluation.metrics.association import correlation_ratio, theils_u
+from evaluation.metrics.bertscore import BertScores, bertscore
 from evaluation.metrics.correlation import Correlation, annotator_ceiling, within_instance_correlation
 from evaluation.metrics.encoders import CachedEncoder, Encoder, SentenceTransformerEncoder, TfidfEncoder
 from evaluation.metrics.followups import NOT_RATED, FollowUps
+from evaluation.metrics.from_ratings import followups_of, simulatability_from_ratings
 from evaluation.metrics.generality import (
     Generality,
     all_similarities,
@@ -29,12 +31,14 @@ from evaluation.metrics.generators import (
     growth,
     mix_generators,
 )
+from evaluation.metrics.mixed import PROPERTIES, MixedModel, property_model
 from evaluation.metrics.ppi import (
     PredictionPowered,
     prediction_powered_precision,
     prediction_powered_ratio,
     prediction_powered_simulatable,
 )
+from evaluation.metrics.properties import PropertyRow, property_table
 from evaluation.metrics.resample import ratio_estimate
 from evaluation.metrics.similarity import Bleu, Cosine, Jaccard, Similarity
 from evaluation.metrics.simulatability import (
@@ -74,8 +78,10 @@ from evaluation.metrics.utility import (
 
 __all__ = [
     "NOT_RATED",
+    "PROPERTIES",
     "Accuracy",
     "AnnotatorUtility",
+    "BertScores",
     "Bleu",
     "Buckets",
     "CachedEncoder",
@@ -89,10 +95,12 @@ __all__ = [
     "GeneralizationCell",
     "Growth",
     "Jaccard",
+    "MixedModel",
     "ParsingQuality",
     "PerCounterfactual",
     "PerExplanation",
     "PredictionPowered",
+    "PropertyRow",
     "SanityCheck",
     "SentenceTransformerEncoder",
     "Similarity",
@@ -104,12 +112,14 @@ __all__ = [
     "Utility",
     "all_similarities",
     "annotator_ceiling",
+    "bertscore",
     "buckets_of",
     "by",
     "common_instances",
     "compare_systems",
     "correlation_ratio",
     "diversity_by_generator",
+    "followups_of",
     "gen_u",
     "gen_u_score",
     "generality",
@@ -127,9 +137,12 @@ __all__ = [
     "prediction_powered_precision",
     "prediction_powered_ratio",
     "prediction_powered_simulatable",
+    "property_model",
+    "property_table",
     "ratio_estimate",
     "sanity_check",
     "simulatability",
+    "simulatability_from_ratings",
     "task_accuracy",
     "theils_u",
     "unit_simulatability",

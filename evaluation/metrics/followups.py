@@ -135,12 +135,17 @@ class FollowUps:
     def with_labels(self, labels: Mapping[str, str], missing: Mapping[str, str] | None = None) -> FollowUps:
         """The same follow-ups with other aggregated labels, by unit; ``missing`` says why a unit has none."""
         why = missing or {}
-        return replace(
-            self,
+        return self.with_columns(
             simulated=[labels.get(unit) for unit in self.unit],
             missing=[why.get(unit, NOT_RATED) for unit in self.unit],
-            _checked=True,
         )
+
+    def with_columns(self, **columns: Sequence[str | None]) -> FollowUps:
+        """The same follow-ups with some of simulated, missing, real, generator, kind or text replaced."""
+        fixed = set(columns) & {"unit", "explanation", "instance", "system"}
+        if fixed:
+            raise ValueError(f"columns: {', '.join(sorted(fixed))} cannot be replaced")
+        return replace(self, **columns, _checked=True)  # type: ignore[arg-type]
 
     def why_unlabelled(self) -> dict[str, int]:
         """How many follow-ups have no aggregated label, by reason."""

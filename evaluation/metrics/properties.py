@@ -1,0 +1,99 @@
+"""How often rationales have each property, and how far the annotators agree on it (Joshi et al. 2023, A.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evaluation.agreement import krippendorff_alpha
+from evaluation.estimate import Estimate
+from evaluation.metrics.resample import codes_of, ratio_estimate
+from evaluation.ratings import Ratings
+
+
+@dataclass(frozen=True)
+class PropertyRow:
+    """One property of one system's rationales (``system`` "all": of all together).
+
+    ``prevalence`` is the mean over rationales of the share of annotators who see the property (Figure 7),
+    ``alpha`` Krippendorff's nominal alpha (Table 13).
+    """
+
+    property: str
+    system: str
+    prevalence: Estimate
+    alpha: Estimate
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "property": self.property,
+            "system": self.system,
+            "prevalence": self.prevalence.to_dict(),
+            "alpha": self.alpha.to_dict(),
+        }
+
+
+def property_table(
+    tables: Mapping[str, Ratings],
+    system_of: Mapping[str, str],
+    instance_of: Mapping[str, str],
+    *,
+    present: str = "yes",
+    rng: np.random.Generator | None = None,
+    replicates: int = 1_000,
+) -> list[PropertyRow]:
+    """Prevalence and nominal alpha of every property, for each system and all together.
+
+    ``tables`` maps a property to its ratings, whose units are rationales; ``system_of`` and ``instance_of`` map a
+    unit to its system and instance. ``present`` is the label that says that the property holds. A rationale that
+    nobody rated is left out. Intervals of the prevalence draw instances. Raises ``ValueError`` naming a unit
+    without a system or instance.
+
+    >>> rows = [("a", "u", "yes"), ("b", "u", "no"), ("a", "v", "yes"), ("b", "v", "yes")]
+    >>> found = property_table({"leakage": Ratings.from_rows(rows)}, dict(u="s", v="s"), dict(u="x", v="y"))
+    >>> found[0].system, found[0].prevalence.value
+    ('s', 0.75)
+    """
+    results = []
+    for name, ratings in tables.items():
+        lacking = [unit for unit in ratings.units if unit not in system_of or unit not in instance_of]
+        if lacking:
+            raise ValueError(f"system_of, instance_of: no entry for unit {lacking[0]!r} of {name}")
+        systems = np.array([system_of[unit] for unit in ratings.units], dtype=object)
+        for system in [*sorted(set(systems)), "all"]:
+            chosen = np.array([system in (found, "all") for found in systems], dtype=bool)
+            part = ratings.where(chosen[ratings.unit])
+            results.append(
+                PropertyRow(
+                    property=name,
+                    system=system,
+                    prevalence=_prevalence(part, instance_of, present, rng, replicates),
+                    alpha=krippendorff_alpha(part, level="nominal"),
+                )
+            )
+    return results
+
+
+def _prevalence(
+    ratings: Ratings,
+    instance_of: Mapping[str, str],
+    present: str,
+    rng: np.random.Generator | None,
+    replicates: int,
+) -> Estimate:
+    code = ratings.labels.index(present) if present in ratings.labels else -1
+    size = len(ratings.units)
+    given = np.bincount(ratings.unit, minlength=size)
+    seen = np.bincount(ratings.unit[ratings.value == code], minlength=size)
+    return ratio_estimate(
+        seen / np.maximum(given, 1),
+        given > 0,
+        codes_of([instance_of[unit] for unit in ratings.units])[0],
+        rng=rng,
+        replicates=replicates,
+        reason="no rationale was rated",
+    )
