@@ -69,7 +69,7 @@ def parse_row(raw: Mapping[str, Any]) -> tuple[Row, JSON, Material]:
     """Read an import row; its faults are in the returned ``Row``."""
     row = Row(raw)
     system, model, method = system_name(row)
-    payload = {
+    payload: JSON = {
         "question": row.text("question"),
         "explanation": row.text("explanation"),
         "answer": row.label("answer", YES_NO),

@@ -83,7 +83,7 @@ def parse_row(raw: Mapping[str, Any]) -> tuple[Row, JSON, Material]:
     """Read an import row; its faults are in the returned ``Row``."""
     row = Row(raw)
     system, model, method = system_name(row)
-    payload = {
+    payload: JSON = {
         "context": row.text("context"),
         "response_1": row.text("response_1"),
         "response_2": row.text("response_2"),

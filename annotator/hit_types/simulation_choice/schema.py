@@ -1,0 +1,120 @@
+"""What an item of `simulation_choice` holds and what is asked about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from annotator.hit_types.base import (
+    ITEM_COLUMNS,
+    JSON,
+    SYSTEM_COLUMNS,
+    Answers,
+    Block,
+    Column,
+    Field,
+    Material,
+    Option,
+    Row,
+    Stage,
+    stable_key,
+    system_name,
+)
+
+COLUMNS = (
+    Column("question", "The starter question", example="Where does a polar bear live?"),
+    Column("options", "Its possible answers, as a list", kind="list", example=["Arctic", "Sahara"]),
+    Column("explanation", "The system's explanation of its answer", example="White animals live in snow."),
+    Column("answer", "The system's answer: an option's letter or its words", kind="label", example="A"),
+    Column("follow_up", "The follow-up question", example="Where does a white rabbit live?"),
+    Column(
+        "follow_up_options", "Its possible answers; missing: those of the starter question", False, "list"
+    ),
+    Column("real_output", "What the system really answered; never shown", False, "label", "A"),
+    *SYSTEM_COLUMNS,
+    Column("generator", "Who or what wrote the follow-up question", False, example="writer-x"),
+    Column("kind", "The kind of follow-up question", False, example="counterfactual"),
+    Column("gold_label", "The right answer to the starter question", False, "label", "A"),
+    Column("gold_rationale", "A right explanation of it", False),
+    *ITEM_COLUMNS,
+)
+
+HELPFUL = Field(
+    "helpful",
+    "Do the robot's explanation and answer directly help you to guess?",
+    options=(
+        Option(
+            "no",
+            "Not helpful",
+            "Nothing in the robot's explanation and answer directly helps to tell which option it will choose next.",
+        ),
+        Option(
+            "yes",
+            "Helpful",
+            "Something in the robot's explanation or answer directly helps, even if more facts are needed.",
+        ),
+    ),
+    help="Ask only whether they help, not whether they are true.",
+)
+
+
+def parse_row(raw: Mapping[str, Any]) -> tuple[Row, JSON, Material]:
+    """Read an import row; its faults are in the returned ``Row``."""
+    row = Row(raw)
+    system, model, method = system_name(row)
+    starter = Answers(tuple(row.texts("options", least=2, most=10)))
+    follow_up = Answers.read_options(row, "follow_up_options")
+    if not follow_up.options:
+        follow_up = starter
+    payload: JSON = {
+        "question": row.text("question"),
+        "options": list(starter.options),
+        "explanation": row.text("explanation"),
+        "answer": starter.read(row, "answer") if "options" not in row.errors else row.text("answer"),
+        "follow_up": row.text("follow_up"),
+        "follow_up_options": list(follow_up.options),
+    }
+    readable = not {"options", "follow_up_options"} & set(row.errors)
+    material = Material(
+        instance_key=row.text("instance", required=False, limit=200)
+        or stable_key(payload["question"], *starter.options),
+        instance_input=_as_text(payload["question"], starter),
+        gold_label=starter.read(row, "gold_label", required=False) if readable else "",
+        gold_rationale=row.text("gold_rationale", required=False),
+        system=system,
+        model=model,
+        method=method,
+        explanation=payload["explanation"],
+        output=payload["answer"],
+        follow_up=_as_text(payload["follow_up"], follow_up),
+        generator=row.text("generator", required=False, limit=200),
+        kind=row.text("kind", required=False, limit=60),
+        real_output=follow_up.read(row, "real_output", required=False) if readable else "",
+    )
+    return row, payload, material
+
+
+def _as_text(question: str, answers: Answers) -> str:
+    return "\n".join([question, *answers.lines])
+
+
+def stages_of(payload: JSON) -> tuple[Stage, ...]:
+    """One stage: the starter question with explanation and answer, the follow-up question, the two steps."""
+    starter, follow_up = Answers.of(payload["options"]), Answers.of(payload["follow_up_options"])
+    blocks = (
+        Block("question", "Starter question", payload["question"], group="starter"),
+        Block("options", "Its options", items=starter.lines, kind="list", group="starter"),
+        Block("explanation", "The robot's explanation", payload["explanation"], group="starter"),
+        Block("answer", "The robot answered", starter.say(payload["answer"]), kind="answer", group="starter"),
+        Block("follow_up", "Follow-up question", payload["follow_up"], group="follow_up"),
+        Block("follow_up_options", "Its options", items=follow_up.lines, kind="list", group="follow_up"),
+    )
+    answer = Field(
+        "answer",
+        "Which option will the robot choose for the follow-up question?",
+        options=follow_up.choices,
+        help="Keep to what the robot claims, right or wrong. For facts that it leaves out, suppose that it knows"
+        " them.",
+        when=(("helpful", ("yes",)),),
+    )
+    return (Stage("simulation", "Which option will the robot choose?", blocks, (HELPFUL, answer)),)
