@@ -29,9 +29,10 @@ _MARKED = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _IS = r"(?:(?:so|thus|hence|therefore)[,:]?\s+)?(?:the|my)\s+(?:final\s+|right\s+|correct\s+)?answer\s+(?:is|would\s+be)\s*:?\s*"
+_VERBS = "help|assist|comply|answer|provide|do|continue|fulfil|fulfill|discuss|engage|rate|judge|evaluate|assess|take part"
 _REFUSAL = re.compile(
-    r"\b(?:i\s*(?:am|'m)\s+(?:sorry|unable|not\s+able)|i\s+(?:can(?:not|'t)|won't|will\s+not|must\s+decline|decline)"
-    r"\s*(?:to\s+)?(?:help|assist|comply|answer|provide|do|continue|fulfil|discuss|engage)?|as\s+an\s+ai\b)",
+    r"\b(?:i\s*(?:am|'m)\s+(?:sorry|unable\s+to|not\s+able\s+to)|as\s+an\s+ai\b"
+    rf"|i\s+(?:can(?:not|'t)|can not|won't|will\s+not|must\s+decline\s+to|decline\s+to)\s+(?:{_VERBS})\b)",
     re.IGNORECASE,
 )
 _WHOLE = re.compile(r"[.!?:…][\"')\]}*_`\s]*$|```\s*$|[}\])]\s*$")
@@ -279,7 +280,7 @@ def _why_none(text: str, spellings: Sequence[str]) -> Unparsable:
     last = text.splitlines()[-1]
     mark = _MARKED.match(last)
     tail = _flat(mark.group(1).strip(_DECORATION).lower()) if mark else ""
-    if tail and any(_flat(spelling).startswith(tail) for spelling in spellings):
+    if tail and any(_flat(spelling) != tail and _flat(spelling).startswith(tail) for spelling in spellings):
         return Unparsable("the reply ends within its answer", kind="cut_off")
     if not mark and len(text) > 40 and not _WHOLE.search(text):
         return Unparsable("the reply ends in mid-sentence, before its answer", kind="cut_off")

@@ -1,0 +1,99 @@
+"""Plausibility: does each explanation justify the correct answer? (P1, Figure 5)"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from random import Random
+from typing import Any, ClassVar
+
+from annotator.hit_types.base import (
+    JSON,
+    Column,
+    Defaults,
+    Grade,
+    HitType,
+    ItemDraft,
+    Labels,
+    Rating,
+    Stage,
+    Variable,
+    read_answers,
+    write_answers,
+)
+from annotator.hit_types.plausibility import schema, scoring
+
+REPLIES: Labels = {"yes": ("yes",), "moderate": ("moderate",), "no": ("no",)}
+
+
+class Plausibility(HitType):
+    """Several explanations of one correct answer on a page, in an order drawn for each rater."""
+
+    name = "plausibility"
+    title = "Plausibility of explanations"
+    task_title = "Does the explanation justify the answer?"
+    source = "Chen et al. 2024, Figure 5"
+    variables: ClassVar[tuple[Variable, ...]] = (
+        Variable(
+            "plausibility",
+            "Justifies the correct answer",
+            level="ordinal",
+            labels=tuple(scoring.SCORES),
+            scores=scoring.SCORES,
+        ),
+    )
+    columns: ClassVar[tuple[Column, ...]] = schema.COLUMNS
+    defaults = Defaults(redundancy=3, exam_questions=8, pass_mark=6, minutes_per_item=2.0, min_seconds=5.0)
+    headline = "plausibility"
+
+    def parse_item(self, row: Mapping[str, Any]) -> ItemDraft:
+        """Check one import row: ``question``, ``answer`` and ``explanations``; see ``columns``."""
+        return self.draft(*schema.parse_row(row))
+
+    def present(self, payload: JSON, rng: Random) -> JSON:
+        """``{"order": [...]}``: the explanations' keys in the order for one rater."""
+        return schema.draw_order(payload, rng)
+
+    def stages(self, payload: JSON, presentation: JSON | None = None) -> tuple[Stage, ...]:
+        """One stage with one field for each explanation, in the order drawn."""
+        return schema.stages_of(payload, presentation)
+
+    def units(self, payload: JSON) -> tuple[str, ...]:
+        """The explanations' keys."""
+        return tuple(one["key"] for one in payload["explanations"])
+
+    def grade(self, response: JSON, gold: JSON) -> Grade:
+        """Each explanation held against gold."""
+        return scoring.grade(response, gold)
+
+    def to_ratings(self, payload: JSON, response: JSON) -> list[Rating]:
+        """One rating of ``plausibility`` for each explanation, in the item's own order."""
+        fields = [schema.field_name(key) for key in self.units(payload)]
+        return scoring.to_ratings({name: response[name] for name in fields})
+
+    def prompt_values(
+        self, payload: JSON, stage: int, before: JSON, presentation: JSON | None = None
+    ) -> dict[str, str]:
+        """The question, its answer and the numbered explanations, in the order drawn."""
+        shown = schema.in_order(payload, presentation)
+        texts = [f"Explanation {number}: {one['text']}" for number, one in enumerate(shown, 1)]
+        return {
+            "question": payload["question"],
+            "answer": schema.say(payload["answer"]),
+            "explanations": "\n".join(texts),
+        }
+
+    def parse_reply(self, text: str, payload: JSON, stage: int = 0, presentation: JSON | None = None) -> JSON:
+        """``ANSWER: 1=YES; 2=MODERATE`` as a response; the numbers are those of the order shown."""
+        shown = schema.in_order(payload, presentation)
+        numbers = [str(number) for number in range(1, len(shown) + 1)]
+        answers = read_answers(text, numbers, REPLIES)
+        return {schema.field_name(one["key"]): answers[n] for n, one in zip(numbers, shown, strict=True)}
+
+    def write_reply(
+        self, payload: JSON, response: JSON, stage: int = 0, presentation: JSON | None = None
+    ) -> str:
+        """The last line of a reply that means this response."""
+        shown = schema.in_order(payload, presentation)
+        return write_answers(
+            {str(n): response[schema.field_name(one["key"])] for n, one in enumerate(shown, 1)}
+        )

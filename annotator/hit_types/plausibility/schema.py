@@ -1,0 +1,163 @@
+"""What an item of `plausibility` holds and what is asked about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from random import Random
+from typing import Any
+
+from annotator.hit_types.base import (
+    ITEM_COLUMNS,
+    JSON,
+    YES_NO,
+    Block,
+    Column,
+    Field,
+    FieldErrors,
+    Material,
+    Option,
+    Row,
+    Stage,
+    clean_text,
+    is_blank,
+    stable_key,
+)
+
+MOST = 12
+OPTIONS = (
+    Option("yes", "Yes", "It is factually right and justifies the correct answer well."),
+    Option(
+        "moderate",
+        "Moderate",
+        "It has factual errors, or errors or gaps in its reasoning, but part of it is right and helps to justify the"
+        " answer.",
+    ),
+    Option("no", "No", "It does not justify the correct answer, or it is factually wrong."),
+)
+RATINGS = {option.value: option.value for option in OPTIONS}
+
+COLUMNS = (
+    Column("question", "The question, answered with yes or no", example="Would a pebble sink in water?"),
+    Column("answer", "Its correct answer", kind="label", example="yes"),
+    Column(
+        "explanations",
+        "A list of {system, explanation}; each may also have its gold: yes, moderate or no",
+        kind="json",
+        example=[
+            {"system": "robot-a · post-hoc", "explanation": "Stone is denser than water.", "gold": "yes"}
+        ],
+    ),
+    Column("gold_rationale", "A right explanation of the answer; not shown", False),
+    *ITEM_COLUMNS,
+)
+
+
+def parse_row(raw: Mapping[str, Any]) -> tuple[Row, JSON, Material]:
+    """Read an import row; its faults are in the returned ``Row``.
+
+    Each explanation gets a key made from its system and its text: it says nothing of the system, and neither
+    the order in the file nor the order on the page changes it.
+    """
+    row = Row(raw)
+    question = row.text("question")
+    answer = row.text("answer", limit=200)
+    answer = YES_NO.get(answer.lower(), answer)
+    explanations, parts, gold = _explanations(row, question)
+    if gold and is_blank(raw.get("gold")):
+        row.raw = {**raw, "gold": gold}
+    payload: JSON = {"question": question, "answer": answer, "explanations": explanations}
+    material = Material(
+        instance_key=row.text("instance", required=False, limit=200) or stable_key(question),
+        instance_input=question,
+        gold_label=answer,
+        gold_rationale=row.text("gold_rationale", required=False),
+        parts=parts,
+    )
+    return row, payload, material
+
+
+def _explanations(row: Row, question: str) -> tuple[list[JSON], tuple[tuple[str, str, str], ...], JSON]:
+    """The explanations without their systems, the parts for the material, and the gold of those that have it."""
+    given = row.json("explanations")
+    shown: list[JSON] = []
+    parts: list[tuple[str, str, str]] = []
+    gold: JSON = {}
+    if is_blank(given) or given == []:
+        row.errors.setdefault("explanations", "is missing; expected a list of {system, explanation}")
+        return [], (), {}
+    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+        row.errors.setdefault("explanations", "expected a list of {system, explanation}")
+        return [], (), {}
+    if len(given) > MOST:
+        row.errors["explanations"] = f"at most {MOST} on one page, got {len(given)}"
+    for number, one in enumerate(given, 1):
+        inner = Row(one)
+        system = inner.text("system", limit=200)
+        text = inner.text("explanation")
+        rating = inner.label("gold", RATINGS, required=False)
+        for name, message in inner.errors.items():
+            row.errors.setdefault("explanations", f"entry {number}: {name} {message}")
+        key = stable_key(question, system, text)[:8]
+        if key in [known["key"] for known in shown]:
+            row.errors.setdefault("explanations", f"entry {number}: is there twice")
+        shown.append({"key": key, "text": text})
+        parts.append((key, system, text))
+        if rating:
+            gold[field_name(key)] = rating
+    return shown, tuple(parts), gold
+
+
+def field_name(key: str) -> str:
+    """The form field about one explanation."""
+    return f"justifies_{key}"
+
+
+def draw_order(payload: JSON, rng: Random) -> JSON:
+    """An order of the explanations for one rater."""
+    order = [one["key"] for one in payload["explanations"]]
+    rng.shuffle(order)
+    return {"order": order}
+
+
+def in_order(payload: JSON, presentation: JSON | None) -> list[JSON]:
+    """The explanations in the order drawn; in the item's own where none is."""
+    explanations = {one["key"]: one for one in payload["explanations"]}
+    order = (presentation or {}).get("order") or list(explanations)
+    if sorted(order) != sorted(explanations):
+        raise FieldErrors({"order": "is not an order of this item's explanations"})
+    return [explanations[key] for key in order]
+
+
+def stages_of(payload: JSON, presentation: JSON | None) -> tuple[Stage, ...]:
+    """One stage: the question, its correct answer, and every explanation with its question."""
+    blocks = [
+        Block("question", "Question", payload["question"], group="question"),
+        Block("answer", "Correct answer", say(payload["answer"]), kind="answer", group="question"),
+    ]
+    fields = []
+    for number, one in enumerate(in_order(payload, presentation), 1):
+        block = Block(
+            f"explanation_{one['key']}",
+            f"Explanation {number}",
+            clean_text(one["text"]),
+            group="explanations",
+        )
+        blocks.append(block)
+        fields.append(
+            Field(
+                field_name(one["key"]),
+                "Does it justify the correct answer?",
+                options=OPTIONS,
+                target=block.name,
+            )
+        )
+    return (
+        Stage(
+            "plausibility", "Does each explanation justify the correct answer?", tuple(blocks), tuple(fields)
+        ),
+    )
+
+
+def say(answer: str) -> str:
+    """The correct answer as it is shown."""
+    return answer.capitalize() if answer in ("yes", "no") else answer
