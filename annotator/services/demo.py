@@ -67,6 +67,17 @@ def demo_load() -> Iterator[str]:
             yield from _study(name, path, researcher)
 
 
+def demo_ways_in() -> list[dict[str, str]]:
+    """Who can try what: ``label`` and ``url``, and a log-in where one is needed."""
+    ways = [
+        {"label": "researcher", "url": "/admin/", "username": RESEARCHER, "password": PASSWORD},
+        {"label": "annotator", "url": "/login/", "username": ANNOTATOR, "password": PASSWORD},
+    ]
+    for study in Study.objects.filter(slug__startswith="demo-", state=Study.State.LIVE).order_by("slug"):
+        ways.append({"label": "invitation", "url": f"/join/{study.join_token}/"})
+    return ways
+
+
 def _person(username: str, *, staff: bool) -> User:
     user, made = User.objects.get_or_create(
         username=username, defaults={"is_staff": staff, "is_superuser": staff}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from annotator.services.demo import ANNOTATOR, PASSWORD, RESEARCHER, demo_load
+from annotator.services.demo import ANNOTATOR, PASSWORD, RESEARCHER, demo_load, demo_ways_in
+from foretell import env
 
 
 class Command(BaseCommand):
@@ -18,4 +20,6 @@ class Command(BaseCommand):
             raise CommandError("the demo has public log-ins; it is not loaded in production")
         for line in demo_load():
             self.stdout.write(line)
+        # For `make run`, which prints the ways in at every start.
+        (env.DATA_DIR / "demo.json").write_text(json.dumps(demo_ways_in(), indent=1))
         self.stdout.write(f"log-ins: {RESEARCHER} / {PASSWORD} (admin), {ANNOTATOR} / {PASSWORD} (annotator)")
