@@ -18,7 +18,7 @@ run:
 
 test:
 	@foretell/setup.sh requirements-dev.lock
-	$(PY) -m pytest -n $(or $(JOBS),2) --doctest-modules tests annotator evaluation foretell $(ARGS)
+	$(PY) -m pytest -n $(or $(JOBS),2) --dist loadgroup --doctest-modules tests annotator evaluation foretell $(ARGS)
 
 check:
 	@foretell/setup.sh requirements-dev.lock

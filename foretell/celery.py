@@ -22,13 +22,18 @@ def keep_our_logging(**_: Any) -> None:
 
 
 @worker_init.connect
+def share_memory(**_: Any) -> None:
+    """What is loaded by now stays shared with the children: the collector would copy it by touching it."""
+    gc.collect()
+    gc.freeze()
+
+
+@worker_init.connect
 def take_over(**_: Any) -> None:
     """The one worker of `make run` begins with what its killed predecessor held.
 
     Elsewhere a vanished worker's tasks wait for the visibility timeout, since another worker may hold them.
     """
-    gc.collect()
-    gc.freeze()
     if not env.SOLE_WORKER:
         return
     with app.connection_for_write() as connection:

@@ -93,7 +93,8 @@ WORKER_CONCURRENCY = number("WORKER_CONCURRENCY", 2, least=1)
 TASK_VISIBILITY_SECONDS = number("TASK_VISIBILITY_SECONDS", 3600, least=1)
 #: Set by `make run` for its worker: no other one takes tasks from the same Redis.
 SOLE_WORKER = flag("SOLE_WORKER", False)
-DEMO = flag("DEMO", not PRODUCTION)
+#: Its log-ins are public, so it comes by itself only where nobody else can reach it.
+DEMO = flag("DEMO", not PRODUCTION and HOST in ("127.0.0.1", "localhost", "::1"))
 #: The scripted model of `make run` (no key, no cost), under the OpenAI protocol.
 SCRIPTED_PROVIDER_URL: str = text("SCRIPTED_PROVIDER_URL") or embedded("provider_url")
 LOG_LEVEL = text("LOG_LEVEL", "INFO").upper()

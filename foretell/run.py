@@ -171,11 +171,14 @@ class Run:
     def welcome(self) -> None:
         host = "127.0.0.1" if env.HOST in ("0.0.0.0", "::") else env.HOST  # noqa: S104
         base = f"http://{host}:{env.PORT}"
-        lines = [f"Foretell runs at {base}/", f"researchers:      {base}/admin/"]
-        with contextlib.suppress(OSError, ValueError):
-            for login in json.loads((self.data_dir / "demo.json").read_text()):
-                words = " / ".join(login[key] for key in ("username", "password") if login.get(key))
-                lines.append(f"{login['label'] + ':':<17} {base}{login.get('url', '/')}  {words}".rstrip())
+        ways = [{"label": "researchers", "url": "/admin/"}]
+        if env.DEMO:
+            with contextlib.suppress(OSError, ValueError):
+                ways = json.loads((self.data_dir / "demo.json").read_text())
+        lines = [f"Foretell runs at {base}/"]
+        for way in ways:
+            login = " / ".join(way[key] for key in ("username", "password") if way.get(key))
+            lines.append(f"{way['label']:<12} {base}{way['url']}  {login}".rstrip())
         lines.append(f"logs in {self.data_dir / 'logs'}; Ctrl-C stops everything")
         print("\n  " + "\n  ".join(lines) + "\n", flush=True)
 

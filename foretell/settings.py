@@ -12,6 +12,7 @@ if env.PRODUCTION and (problems := env.production_problems()):
 BASE_DIR = env.ROOT
 SECRET_KEY = env.SECRET_KEY
 DEBUG = env.DEBUG
+PRODUCTION = env.PRODUCTION
 ALLOWED_HOSTS = env.ALLOWED_HOSTS
 
 INSTALLED_APPS = [

@@ -7,6 +7,8 @@ They are started here, while pytest reads this file, because Django's settings a
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -26,7 +28,10 @@ import django  # noqa: E402
 
 django.setup()
 
+import redis  # noqa: E402
 from django.conf import settings  # noqa: E402
+
+from tests.processes import WebProcess, WorkerProcess  # noqa: E402
 
 # Logging in is a step of many tests and a subject of few: those set the real one.
 settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
@@ -34,3 +39,22 @@ settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     _servers.stop()
+
+
+@pytest.fixture
+def web_process(transactional_db: None, tmp_path: Path) -> Iterator[WebProcess]:
+    """A real web server on the test's database; ``kill()`` and ``start()`` it as the test likes."""
+    process = WebProcess(tmp_path)
+    process.start()
+    yield process
+    process.stop()
+
+
+@pytest.fixture
+def worker_process(transactional_db: None, tmp_path: Path) -> Iterator[WorkerProcess]:
+    """A real Celery worker on the test's database and Redis, with its queues empty at the start."""
+    redis.Redis.from_url(settings.CELERY_BROKER_URL).flushdb()
+    process = WorkerProcess(tmp_path, SOLE_WORKER="1")
+    process.start()
+    yield process
+    process.stop()

@@ -18,7 +18,15 @@ from typing import Any
 
 from foretell.embedded.binaries import postgres_install, reachable
 from foretell.embedded.errors import EmbeddedError
-from foretell.embedded.process import Account, check_owner, end_leftovers, spawn, stop, wait_until
+from foretell.embedded.process import (
+    Account,
+    check_owner,
+    die_with_parent,
+    end_leftovers,
+    spawn,
+    stop,
+    wait_until,
+)
 
 SUPERUSER = "postgres"
 ROLE = DATABASE = "foretell"
@@ -115,6 +123,7 @@ class Postgres:
         """Makes the cluster beside its place and moves it there when whole: a kill leaves nothing half made."""
         install = self._install(None)
         making = self.directory.with_name(self.directory.name + ".making")
+        end_leftovers(making, "", signal.SIGKILL)
         shutil.rmtree(making, ignore_errors=True)
         making.mkdir(mode=0o700, parents=True)
         os.chown(making, self.account.uid, self.account.gid)
@@ -142,6 +151,7 @@ class Postgres:
                 capture_output=True,
                 check=False,
                 timeout=120,
+                preexec_fn=die_with_parent(signal.SIGKILL),
                 **self.account.popen_args(),
             )
         if done.returncode:

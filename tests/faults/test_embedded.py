@@ -1,0 +1,157 @@
+"""The embedded servers where things are not as they should be."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from foretell import env
+from foretell.embedded import EmbeddedError, EmbeddedServers, binaries
+from foretell.embedded.process import Account, check_owner, processes_in
+from foretell.supervisor import Service
+from tests.processes import wait_until
+
+pytestmark = pytest.mark.fault
+FAST = {"fsync": "off"}
+START = """
+import sys, time
+from pathlib import Path
+from foretell.embedded import EmbeddedServers
+EmbeddedServers(Path(sys.argv[1]), postgres_options={"fsync": "off"}).start_postgres()
+print("up", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("after", [0.05, 0.25, 0.5, 0.8])
+def test_a_first_start_that_is_killed_midway_leaves_nothing_half_made(tmp_path: Path, after: float) -> None:
+    child = subprocess.Popen([sys.executable, "-c", START, str(tmp_path)], cwd=env.ROOT)
+    wait_until((tmp_path / "servers.json").exists, 20, "it has begun")
+    time.sleep(after)  # the moment of the kill, not a wait for something
+    child.kill()
+    child.wait()
+    servers = EmbeddedServers(tmp_path, postgres_options=FAST)
+    url = servers.start_postgres()
+    try:
+        with psycopg.connect(url) as connection:
+            assert connection.execute("SELECT current_user::text").fetchone() == ("foretell",)
+            connection.execute("CREATE TABLE works (x int)")
+    finally:
+        servers.stop()
+    assert processes_in(tmp_path / "postgres/data", "postgres") == []
+
+
+def test_the_applications_role_is_no_superuser(tmp_path: Path) -> None:
+    servers = EmbeddedServers(tmp_path, postgres_options=FAST)
+    try:
+        with psycopg.connect(servers.start_postgres()) as connection:
+            row = connection.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user").fetchone()
+            assert row == (False,)
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                connection.execute("COPY (SELECT 1) TO PROGRAM 'true'")
+        wrong = servers.postgres.url.replace(servers.postgres.password, "guess")
+        with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
+            psycopg.connect(wrong)
+    finally:
+        servers.stop()
+
+
+@pytest.fixture
+def closed_home() -> Iterator[Path]:
+    """A folder with programs below one that only its owner can enter, and a place that everyone can."""
+    base = Path(tempfile.mkdtemp(prefix="foretell-closed-", dir="/var/tmp"))
+    base.chmod(0o755)
+    home = base / "home"
+    home.mkdir(mode=0o700)
+    (home / "lib").mkdir()
+    (home / "lib" / "part").write_text("part")
+    (home / "program").write_text("#!/bin/sh\necho ran\n")
+    (home / "program").chmod(0o700)
+    yield base
+    shutil.rmtree(base)
+
+
+def test_programs_that_nobody_can_reach_are_copied_to_where_everyone_can(
+    closed_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (closed_home / "open").mkdir(mode=0o755)
+    monkeypatch.setattr(binaries, "REACHABLE", (Path("/nonexistent"), closed_home / "open"))
+    account = Account(uid=65534, gid=65534, dropped=True)
+    parts = [closed_home / "home" / "program", closed_home / "home" / "lib"]
+    assert not any(binaries.others_can_read(part) for part in parts)
+    program, library = binaries.reachable(parts, account)
+    assert program.is_relative_to(closed_home / "open")
+    assert binaries.others_can_read(program)
+    assert binaries.others_can_read(library)
+    assert program.stat().st_mode & stat.S_IXOTH
+    assert subprocess.run([program], capture_output=True, check=True).stdout == b"ran\n"
+
+    first = program.stat().st_mtime_ns, program.stat().st_ino
+    assert binaries.reachable(parts, account) == [program, library]
+    assert (program.stat().st_mtime_ns, program.stat().st_ino) == first, "a whole copy is used again"
+
+    (library / "part").unlink()
+    binaries.reachable(parts, account)
+    assert (library / "part").read_text() == "part", "an incomplete copy is made anew"
+    parts[0].write_text("#!/bin/sh\necho upgraded\n")
+    binaries.reachable(parts, account)
+    assert subprocess.run([program], capture_output=True, check=True).stdout == b"upgraded\n"
+
+
+def test_programs_within_reach_are_run_where_they_are(closed_home: Path) -> None:
+    parts = [closed_home / "home" / "program"]
+    assert binaries.reachable(parts, Account(os.geteuid(), os.getegid(), dropped=False)) == parts
+
+
+def test_a_machine_without_redis_is_told_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(binaries, "package_dir", lambda name: None)
+    monkeypatch.setenv("PATH", "/nonexistent")
+    with pytest.raises(EmbeddedError, match="Install redis-server or valkey-server"):
+        binaries.redis_program()
+
+
+def test_data_of_another_postgres_version_is_not_touched(tmp_path: Path) -> None:
+    servers = EmbeddedServers(tmp_path)
+    servers.postgres.directory.mkdir(mode=0o700)
+    os.chown(servers.postgres.directory, servers.postgres.account.uid, -1)
+    (servers.postgres.directory / "PG_VERSION").write_text("12\n")
+    with pytest.raises(EmbeddedError, match="is of Postgres 12"):
+        servers.start_postgres()
+
+
+def test_data_of_another_user_is_not_touched(tmp_path: Path) -> None:
+    with pytest.raises(EmbeddedError, match="run as the user who made it"):
+        check_owner(tmp_path, Account(uid=os.geteuid() + 1, gid=1, dropped=True))
+
+
+def test_what_falls_over_at_once_is_restarted_more_and_more_patiently(tmp_path: Path) -> None:
+    said: list[str] = []
+    service = Service(
+        name="web",
+        command=["/bin/sh", "-c", "echo out of paper; exit 3"],
+        log=tmp_path / "web.log",
+        environment={},
+        on_parent_death=signal.SIGKILL,
+        stop_steps=((signal.SIGTERM, 1.0),),
+        cwd=tmp_path,
+    )
+    service.start()
+    deadline = time.monotonic() + 2.5
+    while time.monotonic() < deadline:
+        service.check(said.append)
+        time.sleep(0.02)
+    starts = (tmp_path / "web.log").read_text().count("out of paper")
+    assert 2 <= starts <= 4, "at once, after 1 s, after 2 s"
+    assert "exit status 3" in said[0]
+    assert "out of paper" in said[1], "the reason is shown"

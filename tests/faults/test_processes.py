@@ -1,0 +1,51 @@
+"""Web and worker processes that are killed, on the test's own servers."""
+
+from __future__ import annotations
+
+import urllib.request
+
+import pytest
+import redis
+from django.conf import settings
+
+from foretell.celery import app, take_over
+from tests.processes import WebProcess, WorkerProcess, wait_until
+
+pytestmark = pytest.mark.fault
+
+
+def test_a_killed_web_process_leaves_nothing_and_starts_again(web_process: WebProcess) -> None:
+    assert urllib.request.urlopen(f"{web_process.url}/healthz").status == 200
+    web_process.kill()
+    with pytest.raises(OSError, match="refused"):
+        urllib.request.urlopen(f"{web_process.url}/healthz")
+    web_process.start()
+    assert urllib.request.urlopen(f"{web_process.url}/healthz").status == 200
+
+
+def test_a_worker_takes_what_was_sent_while_it_was_dead(worker_process: WorkerProcess) -> None:
+    worker_process.kill()
+    app.send_task("celery.backend_cleanup")
+    broker = redis.Redis.from_url(settings.CELERY_BROKER_URL)
+    assert broker.llen("celery") == 1
+    worker_process.start()
+    wait_until(lambda: broker.llen("celery") == 0, 20, "the worker takes the task")
+
+
+@pytest.mark.parametrize("sole", [True, False])
+def test_only_the_sole_worker_takes_over_what_a_dead_one_held(
+    sole: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker = redis.Redis.from_url(settings.CELERY_BROKER_URL)
+    broker.flushdb()
+    with app.connection_for_write() as connection:
+        app.send_task("celery.backend_cleanup", connection=connection)
+        channel = connection.channel()
+        assert channel.basic_get("celery") is not None  # held, and never acknowledged
+        channel.qos._dirty.clear()
+        channel.qos._delivered.clear()  # a killed process gives nothing back
+        assert (broker.llen("celery"), broker.hlen("unacked")) == (0, 1)
+        monkeypatch.setattr("foretell.env.SOLE_WORKER", sole)
+        take_over()
+        assert (broker.llen("celery"), broker.hlen("unacked")) == ((1, 0) if sole else (0, 1))
+    broker.flushdb()

@@ -1,0 +1,133 @@
+"""Real web and worker processes against the test database, to be killed at will.
+
+A test that uses them needs committed rows: ``@pytest.mark.django_db(transaction=True)``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from django.db import connection
+
+from foretell import env
+from foretell.embedded.process import free_port, kill_group, spawn
+
+
+def wait_until(condition: Callable[[], Any], seconds: float = 20.0, what: str = "") -> Any:
+    """What ``condition`` gives once it is true; fails loudly after ``seconds``."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if result := condition():
+            return result
+        time.sleep(0.02)
+    raise AssertionError(f"not within {seconds} s: {what or condition}")
+
+
+def shared_environment(**more: str) -> dict[str, str]:
+    """The environment of a process that shares this test's database, Redis and files."""
+    database = connection.settings_dict
+    user, password = quote(database["USER"]), quote(database["PASSWORD"])
+    address = f"{database['HOST']}:{database['PORT']}/{database['NAME']}"
+    return {
+        **{key: value for key, value in os.environ.items() if key != "DJANGO_ALLOW_ASYNC_UNSAFE"},
+        "DATABASE_URL": f"postgres://{user}:{password}@{address}",
+        "PYTHONUNBUFFERED": "1",
+        **more,
+    }
+
+
+class Process:
+    def __init__(self, command: list[str], log: Path, environment: dict[str, str]) -> None:
+        self.command, self.log, self.environment = command, log, environment
+        self.child: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        with self.log.open("ab") as output:
+            self.child = spawn(
+                self.command,
+                cwd=env.ROOT,
+                env=self.environment,
+                output=output,
+                on_parent_death=signal.SIGKILL,
+            )
+
+    def kill(self) -> None:
+        """As if the power went: it and its children, at once."""
+        assert self.child is not None
+        kill_group(self.child.pid)
+        self.child.wait()
+
+    def stop(self) -> None:
+        assert self.child is not None
+        if self.child.poll() is None:
+            self.child.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.child.wait(5)
+        self.kill()
+
+    def text(self) -> str:
+        return self.log.read_text(errors="replace") if self.log.exists() else ""
+
+
+class WebProcess(Process):
+    """granian, as `make run` starts it, on a port of its own: ``url``."""
+
+    def __init__(self, directory: Path, **settings: str) -> None:
+        from foretell.serve import web_command
+
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        command = web_command()
+        command[command.index("--port") + 1] = str(self.port)
+        super().__init__(command, directory / f"web-{self.port}.log", shared_environment(**settings))
+
+    def start(self) -> None:
+        super().start()
+        wait_until(self.answers, 30, f"the web process answers\n{self.text()}")
+
+    def answers(self) -> bool:
+        assert self.child is not None
+        assert self.child.poll() is None, self.text()
+        try:
+            urllib.request.urlopen(f"{self.url}/healthz", timeout=5).close()
+        except (OSError, urllib.error.URLError):
+            return False
+        return True
+
+
+class WorkerProcess(Process):
+    """A Celery worker, as `make run` starts it, on this test's Redis database."""
+
+    def __init__(self, directory: Path, **settings: str) -> None:
+        from foretell.serve import worker_command
+
+        super().__init__(worker_command(), directory / "worker.log", shared_environment(**settings))
+
+    def start(self) -> None:
+        before = self.text().count("ready.")
+        super().start()
+        wait_until(lambda: self.text().count("ready.") > before, 30, "the worker is ready")
+
+
+def python(*arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    """Runs ``python …`` to its end in the test's environment, e.g. ``python("manage.py", "check")``."""
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=env.ROOT,
+        env=shared_environment(**settings),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
