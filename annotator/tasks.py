@@ -5,9 +5,22 @@ from __future__ import annotations
 from celery import shared_task
 
 from annotator.services.assignment import leases_expire
+from annotator.services.exports import export_build, exports_sweep
 
 
 @shared_task(name="annotator.leases_expire", ignore_result=True)
 def leases_expire_task() -> int:
     """Free the places of leases that are over."""
     return leases_expire()
+
+
+@shared_task(name="annotator.export_build", ignore_result=True, acks_late=True, reject_on_worker_lost=True)
+def export_build_task(export_pk: int) -> bool:
+    """Build an export that somebody waits for."""
+    return export_build(export_pk=export_pk)
+
+
+@shared_task(name="annotator.exports_sweep", ignore_result=True)
+def exports_sweep_task() -> int:
+    """Wake exports that were asked for and never built, and remove old files."""
+    return exports_sweep(wake=export_build_task.delay)

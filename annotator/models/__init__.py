@@ -3,6 +3,7 @@
 from annotator.models.account import Rater, User
 from annotator.models.assignment import Assignment, StageCommit
 from annotator.models.exam import Exam, ExamAnswer, ExamAttempt, ExamQuestion, Qualification
+from annotator.models.export import Export
 from annotator.models.item import Item, Place
 from annotator.models.judgment import Exclusion, Judgment
 from annotator.models.material import AtomicUnit, Dataset, Explanation, FollowUp, Instance, Output, System
@@ -22,6 +23,7 @@ __all__ = [
     "ExamQuestion",
     "Exclusion",
     "Explanation",
+    "Export",
     "FollowUp",
     "Instance",
     "Item",

@@ -1,0 +1,114 @@
+"""Judgments as researchers list and filter them. Only what is named here can be filtered by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from annotator.models import Exclusion, Item, Judgment, Rater, Study
+
+Condition = Callable[[str], Q]
+
+
+class UnknownFilter(ValueError):
+    """A filter, or a value of one, that is not offered; ``errors`` is keyed by the filter's name."""
+
+    def __init__(self, errors: Mapping[str, str]):
+        self.errors = dict(errors)
+        super().__init__("; ".join(f"{name}: {message}" for name, message in errors.items()))
+
+
+def _one_of(field: str, choices: Any) -> Condition:
+    allowed = [str(value) for value in choices.values]
+
+    def condition(value: str) -> Q:
+        if value not in allowed:
+            raise ValueError(f"expected one of: {', '.join(allowed)}")
+        return Q(**{field: value})
+
+    return condition
+
+
+def _text(field: str) -> Condition:
+    def condition(value: str) -> Q:
+        if "\x00" in value:
+            raise ValueError("holds a NUL character")
+        return Q(**{field: value})
+
+    return condition
+
+
+def _yes_no(condition: Q) -> Condition:
+    def either(value: str) -> Q:
+        if value not in ("yes", "no"):
+            raise ValueError("expected one of: yes, no")
+        return condition if value == "yes" else ~condition
+
+    return either
+
+
+def _excluded() -> Q:
+    lifted = Exclusion.objects.filter(study=OuterRef("study"), lifted_at__isnull=True)
+    return (
+        Q(Exists(lifted.filter(judgment=OuterRef("pk"))))
+        | Q(Exists(lifted.filter(item=OuterRef("item"))))
+        | Q(Exists(lifted.filter(rater=OuterRef("rater"))))
+    )
+
+
+#: Every filter there is, by the name that it has in pages, the API and exports.
+FILTERS: dict[str, Condition] = {
+    "rater": _text("rater__name"),
+    "rater_kind": _one_of("rater__kind", Rater.Kind),
+    "item": _text("item__key"),
+    "instance": _text("item__instance__key"),
+    "system": _text("item__explanation__system__name"),
+    "condition": _text("item__condition"),
+    "role": _one_of("item__role", Item.Role),
+    "source": _one_of("source", Judgment.Source),
+    "standing": _one_of("standing", Judgment.Standing),
+    "rehearsal": _yes_no(Q(rater__rehearsal=True)),
+    "excluded": _yes_no(_excluded()),
+}
+
+
+def judgments_filter(*, study: Study, filters: Mapping[str, str]) -> QuerySet[Judgment]:
+    """A study's judgments that meet all filters; raises ``UnknownFilter`` for any that is not offered."""
+    found = study.judgments.all()
+    errors = {}
+    for name, value in filters.items():
+        if name not in FILTERS:
+            errors[name] = f"no such filter; there are: {', '.join(FILTERS)}"
+            continue
+        try:
+            found = found.filter(FILTERS[name](value))
+        except ValueError as error:
+            errors[name] = str(error)
+    if errors:
+        raise UnknownFilter(errors)
+    return found
+
+
+class ExclusionReasons:
+    """Why each judgment of a study is left out, if it is: the exclusions in force, looked up without a query."""
+
+    def __init__(self, study: Study):
+        rows = study.exclusions.filter(lifted_at__isnull=True).values_list(
+            "judgment_id", "item_id", "rater_id", "reason"
+        )
+        self.judgments: dict[int, str] = {}
+        self.items: dict[int, str] = {}
+        self.raters: dict[int, str] = {}
+        for judgment, item, rater, reason in rows:
+            if judgment is not None:
+                self.judgments[judgment] = reason
+            elif item is not None:
+                self.items[item] = reason
+            else:
+                self.raters[rater] = reason
+
+    def of(self, judgment_pk: int, item_pk: int, rater_pk: int) -> str:
+        """The reason, empty where the judgment counts; the narrowest exclusion speaks first."""
+        return self.judgments.get(judgment_pk) or self.items.get(item_pk) or self.raters.get(rater_pk) or ""

@@ -1,0 +1,272 @@
+"""Exports of judgments: streamed from a server-side cursor, so memory stays flat whatever the size.
+
+Two forms. ``judgments``: one row a judgment, the response's fields as columns (CSV) or as one object (JSON
+lines). ``ratings``: the long table that every statistic works on, one row a rating.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import secrets
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from datetime import timedelta
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.files import File
+from django.core.files.storage import default_storage
+from django.db import connection, transaction
+from django.utils import timezone
+
+from annotator.hit_types.base import JSON
+from annotator.models import Export, Judgment, Study, User
+from annotator.selectors.judgment import ExclusionReasons, judgments_filter
+from annotator.selectors.study import study_hit_type
+
+CHUNK = 2_000
+#: Studies with more judgments are exported by a job.
+STREAMED = 100_000
+KEPT_DAYS = 14
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+_FIELDS = {
+    "judgment": "id",
+    "item": "item__key",
+    "instance": "item__instance__key",
+    "system": "item__explanation__system__name",
+    "condition": "item__condition",
+    "role": "item__role",
+    "rater": "rater__name",
+    "rater_kind": "rater__kind",
+    "rehearsal": "rater__rehearsal",
+    "source": "source",
+    "standing": "standing",
+    "seconds": "seconds",
+    "created_at": "created_at",
+}
+_INNER = ("item_id", "rater_id", "response")
+Row = dict[str, Any]
+
+
+def cell_neutral(value: Any) -> Any:
+    """A CSV cell that no spreadsheet takes for a formula: an apostrophe before ``= + - @``, tab and CR.
+
+    >>> cell_neutral("=1+1"), cell_neutral("yes"), cell_neutral(-1.5)
+    ("'=1+1", 'yes', -1.5)
+    """
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_STARTS) else value
+
+
+def judgments_export(
+    *, study: Study, format: str = "csv", form: str = "judgments", filters: Mapping[str, str] | None = None
+) -> Iterator[bytes]:
+    """A study's judgments as the bytes of a file, some thousand rows at a time.
+
+    Nothing is read before the first chunk is asked for, except the filters: an ``UnknownFilter`` or a
+    ``ValidationError`` for another form or format comes at once. CSV cells are made neutral (``cell_neutral``);
+    JSON lines are exact.
+    """
+    if format not in Export.Format.values:
+        raise ValidationError({"format": f"expected one of: {', '.join(Export.Format.values)}"})
+    if form not in Export.Form.values:
+        raise ValidationError({"form": f"expected one of: {', '.join(Export.Form.values)}"})
+    rows = _rows(study, form, filters or {})
+    return _encoded(study, rows, format, form)
+
+
+def _rows(study: Study, form: str, filters: Mapping[str, str]) -> Iterator[Row]:
+    found = judgments_filter(study=study, filters=filters).order_by("id")
+    return _judgments(study, found) if form == Export.Form.JUDGMENTS else _ratings(study, found)
+
+
+def _encoded(study: Study, rows: Iterator[Row], format: str, form: str) -> Iterator[bytes]:
+    if format == Export.Format.JSONL:
+        return _json_lines(rows)
+    return _csv(rows, _header(study, form), flat=form == Export.Form.JUDGMENTS)
+
+
+def _judgments(study: Study, found: Any) -> Iterator[Row]:
+    reasons = ExclusionReasons(study)
+    names = tuple(_FIELDS)
+    for values in found.values_list(*_FIELDS.values(), *_INNER).iterator(chunk_size=CHUNK):
+        *known, item, rater, response = values
+        row: Row = dict(zip(names, known, strict=True))
+        row["created_at"] = row["created_at"].isoformat()
+        row["excluded"] = reasons.of(row["judgment"], item, rater)
+        row["response"] = response
+        yield row
+
+
+def _ratings(study: Study, found: Any) -> Iterator[Row]:
+    reasons, kind = ExclusionReasons(study), study_hit_type(study)
+    keep = (
+        "judgment",
+        "item",
+        "instance",
+        "system",
+        "condition",
+        "rater",
+        "rater_kind",
+        "source",
+        "standing",
+    )
+    fields = [_FIELDS[name] for name in keep]
+    rows = found.values_list(*fields, *_INNER, "item__payload").iterator(chunk_size=CHUNK)
+    for *known, item, rater, response, payload in rows:
+        row: Row = dict(zip(keep, known, strict=True))
+        row["excluded"] = reasons.of(row["judgment"], item, rater)
+        for rating in kind.to_ratings(payload, response):
+            unit = f"{row['item']}.{rating.unit}" if rating.unit else row["item"]
+            yield row | {"unit": unit, "variable": rating.variable, "value": rating.value}
+
+
+def _header(study: Study, form: str) -> list[str]:
+    if form == Export.Form.RATINGS:
+        return [
+            "judgment", "item", "instance", "system", "condition", "rater", "rater_kind", "source", "standing",
+            "excluded", "unit", "variable", "value",
+        ]  # fmt: skip
+    return [*_FIELDS, "excluded", *(f"response.{name}" for name in response_fields(study))]
+
+
+def response_fields(study: Study) -> list[str]:
+    """The fields that some response of the study has, sorted."""
+    table = connection.ops.quote_name(Judgment._meta.db_table)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT DISTINCT jsonb_object_keys(response) FROM {table} WHERE study_id = %s ORDER BY 1",  # noqa: S608
+            [study.pk],
+        )
+        return [name for (name,) in cursor.fetchall()]
+
+
+def _json_lines(rows: Iterator[Row]) -> Iterator[bytes]:
+    write = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+    lines: list[str] = []
+    for row in rows:
+        lines.append(write(row))
+        if len(lines) >= CHUNK:
+            yield ("\n".join(lines) + "\n").encode()
+            lines.clear()
+    if lines:
+        yield ("\n".join(lines) + "\n").encode()
+
+
+def _csv(rows: Iterator[Row], names: list[str], *, flat: bool) -> Iterator[bytes]:
+    out = io.StringIO(newline="")
+    writer = csv.writer(out)
+    writer.writerow([cell_neutral(name) for name in names])
+    fields = (
+        [name.removeprefix("response.") for name in names if name.startswith("response.")] if flat else []
+    )
+    fixed = [name for name in names if not (flat and name.startswith("response."))]
+    for number, row in enumerate(rows, 1):
+        cells = [row[name] for name in fixed]
+        if fields:
+            response: JSON = row["response"]
+            cells += [_cell(response.get(name)) for name in fields]
+        writer.writerow([cell_neutral(cell) for cell in cells])
+        if number % CHUNK == 0:
+            yield out.getvalue().encode()
+            out.seek(0)
+            out.truncate()
+    yield out.getvalue().encode()
+
+
+def _cell(value: Any) -> Any:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
+
+
+# -- by a job -----------------------------------------------------------------------------------------
+
+
+def export_request(
+    *,
+    study: Study,
+    by: User,
+    format: str = "csv",
+    form: str = "judgments",
+    filters: Mapping[str, str] | None = None,
+    wake: Callable[[int], Any],
+) -> Export:
+    """Ask for an export built by a job; ``wake`` is called with its id once it is stored.
+
+    Raises ``UnknownFilter`` and ``ValidationError`` as ``judgments_export`` does.
+    """
+    judgments_export(study=study, format=format, form=form, filters=filters)
+    export = Export(study=study, created_by=by, format=format, form=form, filters=dict(filters or {}))
+    export.full_clean(exclude=["filters"])
+    export.save()
+    transaction.on_commit(lambda: wake(export.pk))
+    return export
+
+
+@transaction.atomic
+def export_build(*, export_pk: int) -> bool:
+    """Build a queued export; says whether this call did it.
+
+    Another worker at it holds the row's lock, and a killed one has changed nothing: so it may be called at any
+    time, any number of times.
+    """
+    export = (
+        Export.objects.select_for_update(skip_locked=True, of=("self",))
+        .select_related("study")
+        .filter(pk=export_pk, state=Export.State.QUEUED)
+        .first()
+    )
+    if export is None:
+        return False
+    try:
+        with transaction.atomic():
+            _write(export)
+        export.state = Export.State.DONE
+    except Exception as error:  # whatever it is, the person who waits must be told
+        export.state, export.file = Export.State.FAILED, ""
+        export.error = f"{type(error).__name__}: {error}"[:500]
+    export.finished_at = timezone.now()
+    export.save()
+    return True
+
+
+def _write(export: Export) -> None:
+    rows = _Counted(_rows(export.study, export.form, export.filters))
+    with tempfile.TemporaryFile() as whole:
+        with gzip.GzipFile(fileobj=whole, mode="wb", compresslevel=4, mtime=0) as packed:
+            for chunk in _encoded(export.study, iter(rows), export.format, export.form):
+                packed.write(chunk)
+        export.rows, export.bytes = rows.count, whole.tell()
+        whole.seek(0)
+        name = f"exports/{export.pk}-{secrets.token_urlsafe(12)}.{export.format}.gz"
+        export.file = default_storage.save(name, File(whole))
+
+
+class _Counted:
+    """Rows on their way, counted."""
+
+    def __init__(self, rows: Iterator[Row]):
+        self.rows = rows
+        self.count = 0
+
+    def __iter__(self) -> Iterator[Row]:
+        for row in self.rows:
+            self.count += 1
+            yield row
+
+
+def exports_sweep(*, wake: Callable[[int], Any]) -> int:
+    """Wake what was never built and remove files that are past their time; says how many were woken."""
+    now = timezone.now()
+    waiting = Export.objects.filter(state=Export.State.QUEUED, created_at__lt=now - timedelta(minutes=1))
+    pks = list(waiting.values_list("pk", flat=True)[:100])
+    for pk in pks:
+        wake(pk)
+    old = Export.objects.filter(created_at__lt=now - timedelta(days=KEPT_DAYS))
+    for export in old.exclude(state=Export.State.QUEUED)[:100]:
+        if export.file:
+            default_storage.delete(export.file)
+        export.delete()
+    return len(pks)
