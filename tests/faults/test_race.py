@@ -1,0 +1,175 @@
+"""A hundred annotators at once, over HTTP, against real web processes: the rules hold, whatever happens."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx2
+import pytest
+from django.db.models import Count
+
+from annotator.models import Assignment, Judgment, Place
+from annotator.services.rehearsal_http import hidden_fields
+from tests.factories import make_study
+from tests.processes import WebProcess
+
+pytestmark = [pytest.mark.fault, pytest.mark.django_db(transaction=True)]
+FORM = re.compile(r'<form\b[^>]*\baction="(/task/(\d+)/)"[^>]*>(.*?)</form>', re.S)
+
+
+class Annotator:
+    """Joins by the link and answers until nothing is left; sends again what got no reply, as offline.js does."""
+
+    def __init__(self, url: str, token: str, slug: str):
+        self.client = httpx2.Client(base_url=url, follow_redirects=True, timeout=20)
+        self.token, self.slug = token, slug
+        self.acknowledged: list[int] = []
+        self.statuses: Counter[int] = Counter()
+        self.resent = 0
+
+    def send(
+        self, method: str, path: str, data: dict[str, str] | None = None, *, swap: bool = False
+    ) -> httpx2.Response:
+        deadline = time.monotonic() + 40
+        while True:
+            headers = {
+                "X-CSRFToken": self.client.cookies.get("csrftoken", ""),
+                "Referer": str(self.client.base_url),
+            }
+            if swap:
+                headers["HX-Request"] = "true"
+            try:
+                reply = self.client.request(method, path, data=data, headers=headers)
+            except httpx2.TransportError:
+                if time.monotonic() > deadline:
+                    raise
+                self.resent += 1
+                time.sleep(0.1)
+                continue
+            self.statuses[reply.status_code] += 1
+            return reply
+
+    def work(self, most: int = 10_000) -> None:
+        join = f"/join/{self.token}/"
+        self.send("GET", join)
+        self.send("POST", join, {})
+        page = self.send("POST", f"/study/{self.slug}/instructions/", {})
+        while len(self.acknowledged) < most and (task := FORM.search(page.text)):
+            path, pk = task.group(1), int(task.group(2))
+            data = hidden_fields(task.group(3)) | {"helpful": "yes", "answer": "no" if pk % 2 else "yes"}
+            page = self.send("POST", path, data, swap=True)
+            if page.status_code in (200, 204):
+                self.acknowledged.append(pk)
+            if page.headers.get("HX-Redirect"):
+                page = self.send("GET", page.headers["HX-Redirect"])
+
+
+def play(web: WebProcess, study, count: int) -> list[Annotator]:  # type: ignore[no-untyped-def]
+    people = [Annotator(web.url, study.join_token, study.slug) for _ in range(count)]
+    with ThreadPoolExecutor(max_workers=count) as pool:
+        list(pool.map(Annotator.work, people))
+    return people
+
+
+def balances(study, people: list[Annotator]) -> None:  # type: ignore[no-untyped-def]
+    """The clients' ledger against the database: nothing lost, nothing double, nothing over k."""
+    acknowledged = [pk for person in people for pk in person.acknowledged]
+    judgments = Judgment.objects.filter(study=study)
+    assert len(acknowledged) == len(set(acknowledged))
+    assert set(acknowledged) <= set(judgments.values_list("assignment_id", flat=True)), "lost"
+    over = (
+        judgments.filter(standing="counted")
+        .values("item")
+        .annotate(n=Count("id"))
+        .filter(n__gt=study.redundancy)
+    )
+    assert not over.exists()
+    twice = judgments.values("item", "rater").annotate(n=Count("id")).filter(n__gt=1)
+    assert not twice.exists()
+    hands = Assignment.objects.filter(state="leased").values("rater").annotate(n=Count("id")).filter(n__gt=1)
+    assert not hands.exists(), "somebody has two tasks in hand"
+
+
+@pytest.fixture
+def web(tmp_path):
+    process = WebProcess(tmp_path)
+    process.start()
+    yield process
+    process.stop()
+
+
+def test_a_hundred_annotators_at_once_at_k_3(web):
+    study = make_study(items=60, redundancy=3, launched=True)
+    people = play(web, study, 100)
+    statuses = sum((person.statuses for person in people), Counter())
+    assert not [code for code in statuses if code >= 500], statuses
+    balances(study, people)
+    assert Judgment.objects.filter(study=study, standing="counted").count() == 180
+    assert sum(len(person.acknowledged) for person in people) == 180
+    assert statuses[409] == statuses[422] == 0
+
+
+def test_a_race_for_the_last_place_has_one_winner_and_no_error(web):
+    study = make_study(items=1, redundancy=1, launched=True)
+    people = play(web, study, 40)
+    assert sum(len(person.acknowledged) for person in people) == 1
+    assert not [code for person in people for code in person.statuses if code >= 500]
+    assert Judgment.objects.filter(study=study).count() == 1
+
+
+def test_the_ledger_balances_when_web_processes_are_killed(web):
+    study = make_study(items=60, redundancy=3, launched=True)
+    done = threading.Event()
+
+    def killer() -> None:
+        while not done.wait(1.2):
+            web.kill()
+            web.start()
+
+    thread = threading.Thread(target=killer)
+    thread.start()
+    try:
+        people = play(web, study, 30)
+    finally:
+        done.set()
+        thread.join()
+    balances(study, people)
+    assert sum(person.resent for person in people) > 0, "the kills met no request"
+    free = Place.objects.filter(study=study, assignment__isnull=True).count()
+    held = Assignment.objects.filter(state="leased").count()
+    counted = Judgment.objects.filter(study=study, standing="counted").count()
+    assert counted + free + held == 180
+    # A joiner whose reply was lost joins again as somebody new; what the first one held waits for its lease.
+    assert free == 0
+
+
+def test_fifty_identical_submits_in_parallel_are_one_judgment(web):
+    study = make_study(items=2, launched=True)
+    person = Annotator(web.url, study.join_token, study.slug)
+    person.work(most=0)
+    page = person.send("GET", f"/study/{study.slug}/task/")
+    task = FORM.search(page.text)
+    assert task
+    data = hidden_fields(task.group(3)) | {"helpful": "no"}
+    cookies = dict(person.client.cookies)
+    headers = {"X-CSRFToken": cookies["csrftoken"], "Referer": web.url, "HX-Request": "true"}
+
+    def once(_: int) -> tuple[int, str]:
+        with httpx2.Client(base_url=web.url, cookies=cookies, timeout=30) as client:
+            reply = client.post(task.group(1), data=data, headers=headers)
+            following = FORM.search(reply.text)
+            return reply.status_code, following.group(2) if following else ""
+
+    with ThreadPoolExecutor(max_workers=50) as pool:
+        replies = set(pool.map(once, range(50)))
+    assert len(replies) == 1, replies
+    assert next(iter(replies))[0] == 200
+    assert Judgment.objects.count() == 1
+    other = data | {"helpful": "yes", "answer": "yes"}
+    with httpx2.Client(base_url=web.url, cookies=cookies) as client:
+        assert client.post(task.group(1), data=other, headers=headers).status_code == 409
+    assert Judgment.objects.get().response == {"helpful": "no"}
