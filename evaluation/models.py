@@ -170,10 +170,36 @@ class Report(models.Model):
     content = models.JSONField(null=True, blank=True)
     created_by = models.ForeignKey("annotator.User", models.PROTECT, null=True, blank=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering = ["-id"]
+        constraints = [
+            models.CheckConstraint(
+                name="report_done_has_content",
+                condition=~Q(state="done") | Q(content__isnull=False, finished_at__isnull=False),
+            ),
+            models.CheckConstraint(
+                name="report_failed_says_why", condition=~Q(state="failed") | ~Q(error="")
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"Report {self.pk} on {self.study}"
+
+
+class ReportFile(models.Model):
+    """Something that a report shows or hands out and that was made with it: a drawn figure, a long table."""
+
+    report = models.ForeignKey(Report, models.CASCADE, related_name="files")
+    name = models.CharField(max_length=150, help_text="File name, e.g. p1-table-4-precision.dark.svg.")
+    media_type = models.CharField(max_length=60)
+    body = models.BinaryField()
+
+    class Meta:
+        ordering = ["report", "name"]
+        constraints = [models.UniqueConstraint(fields=["report", "name"], name="report_file_once")]
+
+    def __str__(self) -> str:
+        return f"{self.name} of report {self.report_id}"

@@ -42,7 +42,8 @@ class Judgments:
     ``rater``, ``item`` and ``response`` are int32 codes of shape (N,), in order of item, then rater: numbers in
     ``raters``, in ``items`` and in ``responses``, the distinct responses as JSON text. ``left_out`` maps a
     reason to how many judgments were set aside for it; each is counted once, for the first reason that
-    applies. ``unparsable`` maps a simulator to its calls without a response, by kind. ``rehearsal`` says that
+    applies. ``in_play`` of shape (items,) is true for the items that count at all: no attention check, no gold
+    item, not excluded. ``unparsable`` maps a simulator to its calls without a response, by kind. ``rehearsal`` says that
     no person is among the raters, only rehearsal raters.
     """
 
@@ -53,6 +54,7 @@ class Judgments:
     item: Codes
     response: Codes
     responses: tuple[str, ...]
+    in_play: npt.NDArray[np.bool_]
     left_out: dict[str, int]
     unparsable: dict[str, dict[str, int]]
     rehearsal: bool
@@ -98,6 +100,7 @@ def judgments_load(*, study: Study, exclusions: bool = True) -> Judgments:
         item=item[order].astype(np.int32),
         response=code[order],
         responses=response.names,
+        in_play=_in_play(study, items, exclusions=exclusions),
         left_out={reason: number for reason, number in left_out.items() if number},
         unparsable=_unparsable(study, raters),
         rehearsal=bool(raters.is_rehearsal.any()),
@@ -114,6 +117,16 @@ def _by_role(items: Items, item: Codes) -> Masks:
         for code, role in enumerate(items.role.names)
         if role in reasons
     ]
+
+
+def _in_play(study: Study, items: Items, *, exclusions: bool) -> npt.NDArray[np.bool_]:
+    """Shape (items,): neither an attention check nor gold, nor excluded."""
+    checks = [n for n, role in enumerate(items.role.names) if role != Item.Role.ORDINARY.value]
+    found = ~np.isin(items.role.codes, checks)
+    if exclusions:
+        out = Exclusion.objects.filter(study=study, lifted_at__isnull=True, item__isnull=False)
+        found &= ~np.isin(items.ids, list(out.values_list("item_id", flat=True)))
+    return found
 
 
 def _by_rehearsal(listed: list[Rater], rater: npt.NDArray[Any]) -> Masks:

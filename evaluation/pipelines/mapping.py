@@ -57,6 +57,10 @@ class Entries:
     def add(self, hit_type: HitType, owner: int, payload: dict[str, Any], response: dict[str, Any]) -> None:
         """Take in what a response stands for. A label that is not among the declared ones is a ``ValueError``."""
         for rating in hit_type.to_ratings(payload, response):
+            if rating.variable not in self.numbers:
+                raise ValueError(
+                    f"{hit_type.name}: {rating.variable!r} is not among the variables: {', '.join(self.numbers)}"
+                )
             number = self.numbers[rating.variable]
             labels = self.labels[number]
             if rating.value not in labels:

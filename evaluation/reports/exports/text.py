@@ -12,10 +12,10 @@ def render(content: Mapping[str, Any]) -> str:
     """The report as aligned columns of text; control characters of a terminal are taken out."""
     lines = [content["title"], "=" * len(content["title"]), ""]
     lines += [f"{name}: {value}" for name, value in content["facts"]]
-    lines += ["", *(f"! {warning}" for warning in content["warnings"])]
+    lines += ["", *(f"! {warning}" for warning in content["warnings"])] if content["warnings"] else []
     for section in content["sections"]:
         title = f"{section['title']} ({section['number']})" if section["number"] else section["title"]
-        lines += ["", title, "-" * len(title), *section["prose"]]
+        lines += ["", "", title, "-" * len(title), *section["prose"]]
         for block in section["blocks"]:
             if block["kind"] == "table":
                 lines += ["", *_table(block)]
@@ -24,18 +24,32 @@ def render(content: Mapping[str, Any]) -> str:
 
 
 def _table(table: Mapping[str, Any]) -> list[str]:
-    heads = [*table["head"], *(" ".join(filter(None, [c["group"], c["label"]])) for c in table["columns"])]
-    rows = [[*row["head"], *(words.cell(cell) for cell in row["cells"])] for row in table["rows"]]
-    widths = [max(len(row[n]) for row in [heads, *rows]) for n in range(len(heads))]
-    title = f"{table['number']}. {table['title']}" if table["number"] else table["title"]
+    """Title, two lines of head where columns have groups, rows under their groups, reasons and notes."""
+    reasons: dict[str, int] = {}
+    left = len(table["head"])
+    above = [""] * left + [column["group"] for column in table["columns"]]
+    above = [name if n == left or name != above[n - 1] else "" for n, name in enumerate(above)]
+    heads = [[*table["head"], *(column["label"] for column in table["columns"])]]
+    heads = [above, *heads] if any(above) else heads
+    rows = [[*row["head"], *(_cell(cell, reasons) for cell in row["cells"])] for row in table["rows"]]
+    widths = [max(len(row[n]) for row in [*heads, *rows]) for n in range(len(heads[0]))]
 
     def line(cells: list[str]) -> str:
-        left = len(table["head"])
-        parts = [
-            cell.ljust(w) if n < left else cell.rjust(w)
-            for n, (cell, w) in enumerate(zip(cells, widths, strict=True))
-        ]
-        return "  ".join(parts).rstrip()
+        padded = zip(cells, widths, strict=True)
+        return "  ".join(c.ljust(w) if n < left else c.rjust(w) for n, (c, w) in enumerate(padded)).rstrip()
 
-    rule = "  ".join("-" * width for width in widths)
-    return [title, line(heads), rule, *(line(row) for row in rows), *(f"  {note}" for note in table["notes"])]
+    lines = [f"{table['number']}. {table['title']}" if table["number"] else table["title"]]
+    lines += [*map(line, heads), "  ".join("-" * width for width in widths)]
+    group = ""
+    for row, cells in zip(table["rows"], rows, strict=True):
+        lines += [f"[{row['group']}]"] if row["group"] != group else []
+        group = row["group"]
+        lines.append(line(cells))
+    lines += [f"  ({number}) not defined: {reason}" for reason, number in reasons.items()]
+    return [*lines, *(f"  {note}" for note in table["notes"])]
+
+
+def _cell(cell: Mapping[str, Any], reasons: dict[str, int]) -> str:
+    if cell["kind"] == "number" and cell["value"] is None:
+        return f"n.d. ({reasons.setdefault(cell['reason'], len(reasons) + 1)})"
+    return words.cell(cell)

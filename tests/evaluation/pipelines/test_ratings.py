@@ -268,7 +268,7 @@ def shown_study(monkeypatch) -> Study:
             response = dict.fromkeys("abc", value) | {"note": note}
             judgment = make_judgment(item, make_rater(rater))
             Judgment.objects.filter(pk=judgment.pk).update(response=response)
-    monkeypatch.setattr(pipeline, "hit_type_get", lambda name: Shown())
+    monkeypatch.setattr(pipeline, "study_hit_type", lambda study: Shown())
     return study
 
 

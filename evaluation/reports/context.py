@@ -1,0 +1,116 @@
+"""What every section of a report works from: the study's ratings, the choices, and what sections share."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from annotator.hit_types.base import HitType, Variable
+from annotator.models import Study
+from evaluation.agreement import Aggregated, PerRater, Ratings, Rule, Single, parse_rule
+from evaluation.metrics import FollowUps
+from evaluation.pipelines.followups import FollowUpTable
+from evaluation.pipelines.ratings import StudyRatings
+from evaluation.reports.choices import Choices
+
+if TYPE_CHECKING:
+    from evaluation.reports.agreeing import Agreement
+
+
+@dataclass
+class Context:
+    """One report being computed. Everything that is costly and shared is computed once and kept here."""
+
+    study: Study
+    choices: Choices
+    data: StudyRatings
+    progress: Callable[[str], None] = lambda text: None
+    _labels: dict[tuple[str, str], tuple[Aggregated, ...]] = field(default_factory=dict)
+    _tables: dict[tuple[str, str], tuple[FollowUps, ...]] = field(default_factory=dict)
+    _agreements: dict[tuple[str, str], Agreement] = field(default_factory=dict)
+    _bases: dict[str, FollowUpTable] = field(default_factory=dict)
+
+    @property
+    def hit_type(self) -> HitType:
+        return self.data.hit_type
+
+    @property
+    def headline(self) -> Variable:
+        return self.data.variables[0]
+
+    @property
+    def simulators(self) -> list[str]:
+        """The simulators that left judgments, sorted."""
+        return sorted(self.data.judgments.raters.simulators)
+
+    @property
+    def people(self) -> str:
+        """What the human side is called: a study of rehearsal raters never claims people."""
+        return "rehearsal raters" if self.data.judgments.rehearsal else "people"
+
+    @cached_property
+    def dataset(self) -> str:
+        """What the papers' tables call the row: the dataset, or the study where there are several or none."""
+        found = self.data.judgments.items.datasets
+        return found[0] if len(found) == 1 else self.study.title
+
+    def rng(self, name: str) -> np.random.Generator | None:
+        """A generator of its own for each section: what one draws does not move the others. None: no intervals."""
+        if not self.choices.replicates:
+            return None
+        return np.random.default_rng([self.choices.seed, zlib.crc32(name.encode())])
+
+    def ratings(self, variable: str) -> Ratings:
+        return self.data.table(variable).ratings
+
+    def agreement(self, variable: str, labels: str = "all") -> Agreement:
+        """All agreement statistics of a variable under a label set, computed once."""
+        from evaluation.reports.agreeing import agreement_of
+
+        key = (variable, labels)
+        if key not in self._agreements:
+            self._agreements[key] = agreement_of(self, variable, labels)
+        return self._agreements[key]
+
+    # -- one label a unit -------------------------------------------------------------------------
+
+    @property
+    def rule(self) -> Rule:
+        return parse_rule(self.choices.rule)
+
+    def labels(self, variable: str, rule: str = "") -> tuple[Aggregated, ...]:
+        """The label tables of a rule (the chosen one by default): one, or one a rater for ``per_rater``.
+
+        Rules that weigh several raters weigh people only; ``single:<rater>`` may name a simulator.
+        """
+        key = (variable, rule or self.choices.rule)
+        if key not in self._labels:
+            self._labels[key] = parse_rule(key[1]).tables(self._pool(*key))
+        return self._labels[key]
+
+    def _pool(self, variable: str, rule: str) -> Ratings:
+        """The ratings that a rule is applied to."""
+        ratings = self.ratings(variable)
+        return ratings if isinstance(parse_rule(rule), Single) else ratings.people()
+
+    def follow_ups(self, variable: str, rule: str = "") -> tuple[FollowUps, ...]:
+        """The study's follow-ups with a rule's labels: one table, or one a rater for ``per_rater``."""
+        key = (variable, rule or self.choices.rule)
+        if key not in self._tables:
+            base, pool = self.base(variable), self._pool(*key)
+            self._tables[key] = tuple(base.with_labels(labels, pool) for labels in self.labels(*key))
+        return self._tables[key]
+
+    def base(self, variable: str) -> FollowUpTable:
+        if variable not in self._bases:
+            self._bases[variable] = FollowUpTable.of(self.data, variable)
+        return self._bases[variable]
+
+    @property
+    def per_rater(self) -> bool:
+        return isinstance(self.rule, PerRater)

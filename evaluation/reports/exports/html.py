@@ -1,0 +1,32 @@
+"""A report as one HTML file that needs nothing beside it: style sheet inside, figures as data."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from django.template.loader import render_to_string
+from django.utils.safestring import mark_safe
+
+from evaluation.reports.pages import page_of
+
+STYLE = Path(__file__).with_name("report_file.css")
+
+
+def render(content: Mapping[str, Any], files: Mapping[str, tuple[str, bytes]]) -> str:
+    """The report as a page; ``files`` are its drawn figures (name -> media type and bytes).
+
+    All texts go through the template engine, which escapes them; figures are images, in which nothing runs.
+    """
+
+    def source(name: str) -> str:
+        if name not in files:
+            return ""
+        media_type, body = files[name]
+        return f"data:{media_type};base64,{b64encode(body).decode()}"
+
+    page = page_of(content, source)
+    style = mark_safe(STYLE.read_text(encoding="utf-8"))  # noqa: S308 - our own file
+    return render_to_string("evaluation/report_file.html", {"page": page, "style": style})

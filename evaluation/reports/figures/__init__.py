@@ -1,0 +1,1 @@
+"""The papers' figures, one file each, named after paper and number."""

@@ -1,0 +1,169 @@
+"""A stored report as a page shows it: cells in words, notes in their place, figures with their addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from evaluation.reports import words
+
+
+@dataclass(frozen=True)
+class ShownCell:
+    """One cell in words. ``detail`` is everything else that belongs to it, for a title and for screen readers."""
+
+    text: str
+    interval: str = ""
+    reason: str = ""
+    detail: str = ""
+    numeric: bool = True
+    strong: bool = False
+
+    @property
+    def undefined(self) -> bool:
+        return bool(self.reason)
+
+
+@dataclass(frozen=True)
+class ShownRow:
+    head: Sequence[str]
+    cells: Sequence[ShownCell]
+    #: Set where the row begins a new group.
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class ShownTable:
+    id: str
+    number: str
+    title: str
+    head: Sequence[str]
+    columns: Sequence[Mapping[str, str]]
+    #: The line above the columns, (name, how many columns), or nothing.
+    groups: Sequence[tuple[str, int]]
+    rows: Sequence[ShownRow]
+    notes: Sequence[str]
+    kind: str = "table"
+
+    @property
+    def width(self) -> int:
+        return len(self.head) + len(self.columns)
+
+
+@dataclass(frozen=True)
+class ShownFigure:
+    id: str
+    number: str
+    title: str
+    alt: str
+    light: str
+    dark: str
+    png: str
+    notes: Sequence[str]
+    kind: str = "figure"
+
+
+@dataclass(frozen=True)
+class ShownSection:
+    id: str
+    number: str
+    title: str
+    prose: Sequence[str]
+    blocks: Sequence[ShownTable | ShownFigure]
+    notes: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Page:
+    title: str
+    facts: Sequence[Sequence[str]]
+    warnings: Sequence[str]
+    sections: Sequence[ShownSection]
+
+
+def page_of(content: Mapping[str, Any], source: Callable[[str], str]) -> Page:
+    """A stored report as a page; ``source`` gives the address of a figure's file, empty where there is none."""
+    return Page(
+        title=content["title"],
+        facts=content["facts"],
+        warnings=content["warnings"],
+        sections=[_section(section, source) for section in content["sections"]],
+    )
+
+
+def _section(section: Mapping[str, Any], source: Callable[[str], str]) -> ShownSection:
+    blocks: list[ShownTable | ShownFigure] = [
+        shown_table(block) if block["kind"] == "table" else _figure(block, source)
+        for block in section["blocks"]
+    ]
+    return ShownSection(
+        id=section["id"],
+        number=section["number"],
+        title=section["title"],
+        prose=section["prose"],
+        blocks=blocks,
+        notes=section["notes"],
+    )
+
+
+def shown_table(table: Mapping[str, Any]) -> ShownTable:
+    """A stored table with its cells in words."""
+    columns = table["columns"]
+    groups = [(name, len(list(run))) for name, run in groupby(columns, key=lambda column: column["group"])]
+    rows, group = [], ""
+    for row in table["rows"]:
+        rows.append(
+            ShownRow(
+                row["head"],
+                [shown_cell(cell) for cell in row["cells"]],
+                row["group"] if row["group"] != group else "",
+            )
+        )
+        group = row["group"]
+    return ShownTable(
+        id=table["id"],
+        number=table["number"],
+        title=table["title"],
+        head=table["head"],
+        columns=columns,
+        groups=groups if any(name for name, _ in groups) else [],
+        rows=rows,
+        notes=table["notes"],
+    )
+
+
+def shown_cell(cell: Mapping[str, Any]) -> ShownCell:
+    """A stored cell in words."""
+    if cell["kind"] == "text":
+        return ShownCell(cell["text"], numeric=False, strong=cell["strong"])
+    parts = [
+        f"n = {cell['n']:,}" if cell["shape"] != "count" else "",
+        f"rule: {cell['rule']}" if cell["rule"] else "",
+        f"left out: {words.left_out(cell['left_out'])}" if cell["left_out"] else "",
+        f"interval: {cell['interval']}" if cell["interval"] else "",
+    ]
+    detail = "; ".join(part for part in parts if part)
+    if cell["value"] is None:
+        return ShownCell("not defined", reason=cell["reason"], detail=detail)
+    return ShownCell(
+        words.number(cell["value"], cell["shape"]),
+        interval=words.interval(cell["low"], cell["high"], cell["shape"]),
+        detail=detail,
+        strong=cell["strong"],
+    )
+
+
+def _figure(figure: Mapping[str, Any], source: Callable[[str], str]) -> ShownFigure:
+    name = figure["id"]
+    return ShownFigure(
+        id=name,
+        number=figure["number"],
+        title=figure["title"],
+        alt=figure["alt"],
+        light=source(f"{name}.light.svg"),
+        dark=source(f"{name}.dark.svg"),
+        png=source(f"{name}.png"),
+        notes=figure["notes"],
+    )

@@ -1,0 +1,67 @@
+"""Finds the sections of a report: every module in ``sections``, ``tables`` and ``figures`` beside this file.
+
+Each table and figure of a paper is one function in one file, named after its number (``tables/p1_table3.py``)
+and marked with ``@section``: adding one touches no list.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from evaluation.reports.content import Section
+
+if TYPE_CHECKING:
+    from evaluation.reports.context import Context
+
+PACKAGES = ("sections", "tables", "figures")
+Build = Callable[["Context"], Section | None]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A registered section. ``hit_types`` empty: for every type. Sections stand in order of ``order``."""
+
+    name: str
+    order: int
+    title: str
+    hit_types: tuple[str, ...]
+    build: Build
+
+    def serves(self, hit_type: str) -> bool:
+        return not self.hit_types or hit_type in self.hit_types
+
+
+_parts: dict[str, Part] = {}
+
+
+def section(*, order: int, title: str, hit_types: tuple[str, ...] = ()) -> Callable[[Build], Build]:
+    """Register a function that builds a section, or None where the study has nothing for it.
+
+    ``title`` is what the progress line says while it is computed.
+    """
+
+    def register(build: Build) -> Build:
+        name = build.__module__.rpartition(".")[2]
+        if name in _parts and _parts[name].build.__module__ != build.__module__:
+            raise ValueError(f"two report sections are named {name}")
+        _parts[name] = Part(name, order, title, hit_types, build)
+        return build
+
+    return register
+
+
+@cache
+def parts() -> tuple[Part, ...]:
+    """All sections, in order."""
+    import evaluation.reports as root
+
+    for package in PACKAGES:
+        base = importlib.import_module(f"{root.__name__}.{package}")
+        for module in pkgutil.iter_modules(base.__path__):
+            importlib.import_module(f"{base.__name__}.{module.name}")
+    return tuple(sorted(_parts.values(), key=lambda part: (part.order, part.name)))

@@ -1,0 +1,215 @@
+"""Agreement among people, and of people with each simulator, for every variable that the HIT type declares."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from annotator.hit_types.base import Variable
+from evaluation.agreement import agreement_with_rest
+from evaluation.estimate import Estimate, none_if_nan
+from evaluation.reports.agreeing import Agreement
+from evaluation.reports.choices import LABEL_SETS
+from evaluation.reports.content import Cell, Column, Figure, Row, Section, Shape, Table
+from evaluation.reports.context import Context
+from evaluation.reports.registry import section
+from evaluation.reports.words import count, estimate, left_out, listed
+
+#: Up to this many raters, every pair is shown; above, each rater against the rest.
+MATRIX = 24
+#: At most this many raters are listed, those who agree least first.
+LISTED = 200
+
+
+@section(order=20, title="Computing agreement")
+def agreement(ctx: Context) -> Section:
+    """One table and one plot a variable, then every pair of raters (or each rater against the rest)."""
+    prose: list[str] = []
+    blocks: list[Table | Figure] = []
+    for variable in ctx.data.variables:
+        sets = ["all", "statements"] if variable.abstain else ["all"]
+        found = {name: ctx.agreement(variable.name, name) for name in sets}
+        shown = found.get(ctx.choices.labels, found["all"])
+        prose.append(_sentence(ctx, variable, shown))
+        blocks.append(_table(ctx, variable, found))
+        blocks += _figures(ctx, variable, shown, found["all"])
+        blocks.append(
+            _pairs(variable, shown) if len(shown.ratings.raters) <= MATRIX else _rest(variable, shown)
+        )
+    return Section(
+        id="agreement",
+        title="Agreement",
+        prose=prose,
+        blocks=blocks,
+        notes=[
+            "Cohen’s κ is computed for every pair of raters over the items that both judged, then averaged over "
+            f"the pairs that share at least {ctx.choices.min_overlap}. Krippendorff’s α, Fleiss’ κ, Gwet’s AC1 and "
+            "percent agreement leave simulators out."
+        ],
+    )
+
+
+def _sentence(ctx: Context, variable: Variable, found: Agreement) -> str:
+    parts = [f"Cohen’s κ is {estimate(found.human_human)}"]
+    if found.human_human.defined:
+        parts[0] += f" (mean over {count(found.human_human.n, 'pair')})"
+    parts.append(f"Krippendorff’s α {estimate(found.alpha)}")
+    text = f"{variable.title}: among {ctx.people}, {listed(parts)}."
+    if found.human_simulator:
+        each = [f"{name} {estimate(value)}" for name, value in found.human_simulator.items()]
+        text += f" Between {ctx.people} and simulators, κ is: {listed(each)}."
+    return text
+
+
+def _statistics(found: Agreement, who: str) -> list[tuple[str, Estimate, Shape]]:
+    rows: list[tuple[str, Estimate, Shape]] = [
+        (f"Cohen’s κ, {who} with each other", found.human_human, "number"),
+        ("– weighted by shared items", found.human_human_weighted, "number"),
+    ]
+    if found.quadratic is not None:
+        rows.append(("– with quadratic weights", found.quadratic, "number"))
+    for name in found.human_simulator:
+        rows += [
+            (f"Cohen’s κ, {who} with {name}", found.human_simulator[name], "number"),
+            ("– weighted by shared items", found.human_simulator_weighted[name], "number"),
+        ]
+    return [
+        *rows,
+        (f"Krippendorff’s α, {who}", found.alpha, "number"),
+        (f"Fleiss’ κ, {who}", found.fleiss, "number"),
+        (f"Gwet’s AC1, {who}", found.ac1, "number"),
+        (f"Percent agreement, {who}", found.percent, "percent"),
+    ]
+
+
+def _table(ctx: Context, variable: Variable, found: dict[str, Agreement]) -> Table:
+    sides = [_statistics(each, ctx.people) for each in found.values()]
+    rows = [
+        Row(
+            [line[0][0]],
+            [cell for _, value, shape in line for cell in (Cell.of(value, shape=shape), Cell.count(value.n))],
+        )
+        for line in zip(*sides, strict=True)
+    ]
+    return Table(
+        id=f"agreement-{variable.name}",
+        title=f"Agreement on {variable.title.lower()} ({variable.level})",
+        head=["Statistic"],
+        columns=[Column(kind, LABEL_SETS[name]) for name in found for kind in ("Value", "n")],
+        rows=rows,
+        notes=[_denominators(found["all"], ctx.people)],
+    )
+
+
+def _denominators(found: Agreement, who: str) -> str:
+    text = "n counts pairs of raters for a mean of κ, the items that they share for a weighted mean, pairable ratings for α, items for the rest."
+    aside = left_out(found.human_human.left_out)
+    return f"{text} Not averaged among {who}: {aside}." if aside else text
+
+
+def _figures(ctx: Context, variable: Variable, shown: Agreement, whole: Agreement) -> list[Figure]:
+    figures = [_kappas(ctx, variable, shown), *_shares(ctx, variable, whole)]
+    if 2 <= len(shown.ratings.raters) <= MATRIX:
+        figures.append(_matrix(variable, shown))
+    return figures
+
+
+def _kappas(ctx: Context, variable: Variable, found: Agreement) -> Figure:
+    points = [(f"{ctx.people} with each other", found.human_human)]
+    points += [(f"{ctx.people} with {name}", value) for name, value in found.human_simulator.items()]
+    reference = found.human_human.value if found.human_simulator and found.human_human.defined else None
+    return Figure(
+        id=f"agreement-{variable.name}-kappa",
+        title=f"Mean Cohen’s κ on {variable.title.lower()}, {LABEL_SETS[found.labels].lower()}",
+        alt="; ".join(f"{label}: {estimate(value)}" for label, value in points),
+        form="intervals",
+        data={
+            "x": "Cohen’s κ",
+            "domain": [0.0, 1.0],
+            "reference": None if reference is None else {"value": reference, "label": points[0][0]},
+            "points": [{"label": label, **value.to_dict()} for label, value in points],
+        },
+    )
+
+
+def _shares(ctx: Context, variable: Variable, found: Agreement) -> list[Figure]:
+    """How often each label was given: what kappa must be read beside."""
+    rows = {ctx.people: found.prevalence} | found.by_simulator
+    rows = {
+        name: shares for name, shares in rows.items() if shares and not np.isnan(list(shares.values())).any()
+    }
+    labels = list(found.ratings.labels)
+    if not rows or len(labels) > 8:
+        return []
+    spoken = {label: label.replace("_", " ") for label in labels}
+    return [
+        Figure(
+            id=f"agreement-{variable.name}-labels",
+            title=f"Labels given, {variable.title.lower()}",
+            alt="; ".join(
+                f"{name}: " + ", ".join(f"{spoken[k]} {100 * v:.0f} %" for k, v in shares.items())
+                for name, shares in rows.items()
+            ),
+            form="bars",
+            data={
+                "x": "% of ratings",
+                "rows": list(rows),
+                "parts": [spoken[label] for label in labels],
+                "values": [[shares[label] for label in labels] for shares in rows.values()],
+            },
+        )
+    ]
+
+
+def _matrix(variable: Variable, found: Agreement) -> Figure:
+    names = list(found.ratings.raters)
+    values = [[none_if_nan(float(v)) for v in row] for row in found.kappas.matrix()]
+    return Figure(
+        id=f"agreement-{variable.name}-matrix",
+        title=f"Cohen’s κ of every two raters on {variable.title.lower()}",
+        alt="The same values as in the table of pairs.",
+        form="matrix",
+        data={"rows": names, "columns": names, "values": values},
+    )
+
+
+def _pairs(variable: Variable, found: Agreement) -> Table:
+    rows = []
+    for pair in found.kappas.rows():
+        value = Estimate(
+            float("nan") if pair["value"] is None else pair["value"], n=pair["n"], reason=pair["reason"]
+        )
+        averaged = "yes" if pair["averaged"] else "no"
+        rows.append(Row([pair["a"], pair["b"]], [Cell.of(value), Cell.count(pair["n"]), Cell(text=averaged)]))
+    size = len(found.ratings.raters)
+    apart = size * (size - 1) // 2 - len(rows)
+    return Table(
+        id=f"agreement-{variable.name}-pairs",
+        title=f"Pairs of raters, {variable.title.lower()}, {LABEL_SETS[found.labels].lower()}",
+        head=["Rater", "Rater"],
+        columns=[Column("Cohen’s κ"), Column("Shared items"), Column("Averaged")],
+        rows=rows,
+        notes=[f"{count(apart, 'more pair')} without a shared item: κ is not defined."] if apart else [],
+    )
+
+
+def _rest(variable: Variable, found: Agreement) -> Table:
+    rest = agreement_with_rest(found.ratings)
+    order = np.argsort(np.where(np.isnan(rest.kappa), np.inf, rest.kappa), kind="stable")[:LISTED]
+    rows = []
+    for index in order:
+        agreed, kappa = rest.of(rest.raters[index])
+        cells = [Cell.of(kappa), Cell.of(agreed, shape="percent"), Cell.count(int(rest.n[index]))]
+        rows.append(Row([rest.raters[index]], cells))
+    total = len(rest.raters)
+    return Table(
+        id=f"agreement-{variable.name}-rest",
+        title=f"Each rater against the others of the same items, {variable.title.lower()}",
+        head=["Rater"],
+        columns=[Column("κ with the rest"), Column("% agreement"), Column("Items shared")],
+        rows=rows,
+        notes=[
+            f"The {LISTED} of {total:,} raters who agree least."
+            if total > LISTED
+            else "Lowest agreement first."
+        ],
+    )

@@ -1,0 +1,110 @@
+"""What was judged, by whom, and what was left out: the denominators of everything after it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evaluation.estimate import Estimate, undefined
+from evaluation.reports.content import Cell, Column, Row, Section, Table
+from evaluation.reports.context import Context
+from evaluation.reports.registry import section
+from evaluation.reports.words import count, listed
+
+
+@section(order=10, title="Counting what was judged")
+def data(ctx: Context) -> Section:
+    """Raters, judgments and items; judgments set aside, by reason; replies that could not be parsed."""
+    blocks = [_raters(ctx)]
+    blocks += [_left_out(ctx)] if ctx.data.judgments.left_out else []
+    blocks += [_unparsable(ctx)] if ctx.data.judgments.unparsable else []
+    return Section(id="data", title="What was judged", prose=_prose(ctx), blocks=blocks)
+
+
+def _prose(ctx: Context) -> list[str]:
+    judgments = ctx.data.judgments
+    items, raters = judgments.items, judgments.raters
+    if not len(judgments):
+        return ["No judgment counts in this study yet: every figure below is not defined."]
+    people = int((~raters.is_simulator).sum())
+    word = "rehearsal rater" if judgments.rehearsal else "person"
+    who = [count(people, word, "people" if word == "person" else "")] if people else []
+    who += [count(len(ctx.simulators), "simulator")] if ctx.simulators else []
+    about = [count(int(judgments.in_play.sum()), "item")]
+    for column, one in ((items.instance_names, "instance"), (items.explanation_names, "explanation")):
+        number = np.unique(column.codes[judgments.in_play & (column.codes >= 0)]).size
+        about += [count(number, one)] if number else []
+    systems = np.unique(items.system.codes[judgments.in_play & (items.system.codes >= 0)]).size
+    about += [count(systems, "system")] if systems else []
+    left = sum(judgments.left_out.values())
+    aside = f" {count(left, 'more judgment')} left out; the table below says why." if left else ""
+    return [
+        f"{listed(who)} left {count(len(judgments), 'judgment')} that {'count' if len(judgments) > 1 else 'counts'}, "
+        f"on {listed(about)}.{aside}",
+        _redundancy(ctx),
+    ]
+
+
+def _redundancy(ctx: Context) -> str:
+    """How many people judged an item: the range, and how many items fall short of the study's k."""
+    judgments = ctx.data.judgments
+    human = ~judgments.raters.is_simulator[judgments.rater]
+    per_item = np.bincount(judgments.item[human], minlength=len(judgments.items))[judgments.in_play]
+    if not per_item.size or not per_item.any():
+        return "No person has judged an item."
+    low, high, k = int(per_item.min()), int(per_item.max()), ctx.study.redundancy
+    short = int((per_item < k).sum())
+    each = f"{low}" if low == high else f"{low} to {high}"
+    text = f"Each item was judged by {each} {'person' if low == high == 1 else 'people'}; the study asks for {k}."
+    return f"{text} {count(short, 'item has', 'items have')} fewer." if short else text
+
+
+def _raters(ctx: Context) -> Table:
+    judgments = ctx.data.judgments
+    simulator = judgments.raters.is_simulator
+    rows = [_row("Rehearsal raters" if judgments.rehearsal else "People", ctx, np.flatnonzero(~simulator))]
+    rows += [_row(judgments.raters.names[n], ctx, np.array([n])) for n in np.flatnonzero(simulator)]
+    return Table(
+        id="data-raters",
+        title="Judgments that count",
+        head=["Raters"],
+        columns=[Column("Raters"), Column("Judgments"), Column("Items judged"), Column("Per item")],
+        rows=rows,
+    )
+
+
+def _row(name: str, ctx: Context, raters: np.ndarray) -> Row:
+    judgments = ctx.data.judgments
+    mine = np.isin(judgments.rater, raters)
+    items = int((np.bincount(judgments.item[mine], minlength=len(judgments.items)) > 0).sum())
+    number = int(mine.sum())
+    mean = Estimate(number / items, n=items) if items else undefined("no item was judged")
+    return Row([name], [Cell.count(raters.size), Cell.count(number), Cell.count(items), Cell.of(mean)])
+
+
+def _left_out(ctx: Context) -> Table:
+    found = ctx.data.judgments.left_out
+    return Table(
+        id="data-left-out",
+        title="Judgments left out, each under the first reason that applies",
+        head=["Reason"],
+        columns=[Column("Judgments")],
+        rows=[Row([reason], [Cell.count(number)]) for reason, number in found.items()],
+        notes=[]
+        if ctx.choices.exclusions
+        else ["What researchers have excluded is counted in this report, as chosen."],
+    )
+
+
+def _unparsable(ctx: Context) -> Table:
+    found = ctx.data.judgments.unparsable
+    return Table(
+        id="data-unparsable",
+        title="Simulators' calls that gave no response; they are missing, not wrong",
+        head=["Simulator", "What happened"],
+        columns=[Column("Calls")],
+        rows=[
+            Row([name, kind], [Cell.count(number)])
+            for name, kinds in found.items()
+            for kind, number in kinds.items()
+        ],
+    )

@@ -1,0 +1,84 @@
+"""Simulatability of one study, under the chosen rule and under each simulator: what P1's tables are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evaluation.metrics import (
+    FollowUps,
+    Simulatability,
+    common_instances,
+    per_rater_simulatability,
+    simulatability,
+)
+from evaluation.reports.content import Column
+from evaluation.reports.context import Context
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Whose labels a row of a table rests on: people under the chosen rule, or one simulator."""
+
+    name: str
+    rule: str
+    tables: tuple[FollowUps, ...]
+
+    def only(self, keep: Callable[[FollowUps], FollowUps]) -> Judge:
+        return Judge(self.name, self.rule, tuple(keep(table) for table in self.tables))
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        return tuple(sorted(set(self.tables[0].system) - {""})) if self.tables else ()
+
+
+def judges(ctx: Context) -> list[Judge]:
+    """People first, then each simulator; with ``single:<rater>`` that rater stands in the people's place."""
+    variable, rule = ctx.headline.name, ctx.choices.rule
+    chosen = rule.partition(":")[2] if rule.startswith("single:") else ctx.people.capitalize()
+    found = [Judge(chosen, rule, ctx.follow_ups(variable))]
+    for name in ctx.simulators:
+        if name != chosen:
+            found.append(Judge(name, f"single:{name}", ctx.follow_ups(variable, f"single:{name}")))
+    return [judge for judge in found if judge.tables]
+
+
+def measure(ctx: Context, judge: Judge, name: str) -> Simulatability:
+    """Precision and simulatable share under a judge: of one table, or the mean over raters."""
+    rng, replicates = ctx.rng(name), max(ctx.choices.replicates, 1)
+    if len(judge.tables) == 1:
+        return simulatability(judge.tables[0], rng=rng, replicates=replicates)
+    named = {str(number): table for number, table in enumerate(judge.tables)}
+    return per_rater_simulatability(named, rng=rng, replicates=replicates)
+
+
+def of_system(system: str) -> Callable[[FollowUps], FollowUps]:
+    return lambda table: table.where("system", system)
+
+
+def of_instances(instances: frozenset[str]) -> Callable[[FollowUps], FollowUps]:
+    return lambda table: table.take(np.array([i in instances for i in table.instance], dtype=bool))
+
+
+def shared_instances(judge: Judge) -> frozenset[str]:
+    """Instances where precision is defined in all systems, for every one of the judge's tables that has any."""
+    found = [common_instances(table, judge.systems) for table in judge.tables]
+    return frozenset(set.intersection(*map(set, found))) if found else frozenset()
+
+
+def system_columns(ctx: Context, systems: Sequence[str]) -> list[Column]:
+    """A column a system: its method under its model where both are known (P1's layout), else its name."""
+    known = ctx.data.judgments.items.systems
+    columns = []
+    for system in systems:
+        model, method = known.get(system, ("", ""))
+        columns.append(Column(method, model) if model and method else Column(system))
+    return columns if len(set(columns)) == len(columns) else [Column(system) for system in systems]
+
+
+def in_layout(ctx: Context, systems: Sequence[str]) -> list[str]:
+    """Systems in the order of the tables: by model, then method, so that a model's columns are neighbours."""
+    known = ctx.data.judgments.items.systems
+    return sorted(systems, key=lambda system: (known.get(system, ("", "")), system))

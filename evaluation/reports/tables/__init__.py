@@ -1,0 +1,1 @@
+"""The papers' tables, one file each, named after paper and number."""

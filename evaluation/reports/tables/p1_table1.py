@@ -1,0 +1,88 @@
+"""P1 Table 1: how diverse are the follow-ups that each generator makes, and how many can be simulated?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from evaluation.metrics import Cosine, FollowUps, Generality, all_similarities, diversity_by_generator
+from evaluation.reports.content import Cell, Column, Row, Section, Table
+from evaluation.reports.context import Context
+from evaluation.reports.encoders import encoder_of
+from evaluation.reports.registry import section
+from evaluation.reports.simulating import judges
+from evaluation.reports.words import left_out
+
+COLUMNS = {"bleu": "BLEU", "cosine": "Cosine", "jaccard": "Jaccard"}
+
+
+@section(order=60, title="P1 Table 1: diversity of follow-ups", hit_types=("simulation",))
+def p1_table1(ctx: Context) -> Section | None:
+    """Generality by three similarities and the simulatable share, for each generator and for all mixed."""
+    found = judges(ctx)
+    if not found or not len(found[0].tables[0]):
+        return None
+    judge = found[0]
+    table = judge.tables[0]
+    if len(judge.tables) > 1:
+        note = (
+            "Which follow-ups can be simulated is told by the majority, since each rater alone sees too few."
+        )
+        table = ctx.follow_ups(ctx.headline.name, "majority")[0]
+    else:
+        note = f"Which follow-ups can be simulated is told by: {judge.name.lower()}."
+    generators = sorted(set(table.generator) - {""})
+    rows = diversity_by_generator(
+        table,
+        all_similarities(Cosine(encoder_of(ctx.choices.encoder))),
+        mixes=[generators] if len(generators) > 1 else [],
+        rng=ctx.rng("p1-table-1"),
+        replicates=max(ctx.choices.replicates, 1),
+    )
+    first = rows[0]
+    return Section(
+        id="p1-table-1",
+        number="P1 Table 1",
+        title="Diversity of follow-ups",
+        prose=[_prose(table, len(generators))],
+        blocks=[
+            Table(
+                id="p1-table-1",
+                number="P1 Table 1",
+                title="Generality of simulatable follow-ups and simulatable share, %",
+                head=["Dataset", "Generator"],
+                columns=[*(Column(title, "Generality") for title in COLUMNS.values()), Column("Simulatable")],
+                rows=[
+                    Row(
+                        [ctx.dataset, row.generator or "not known"],
+                        [
+                            *(
+                                Cell.of(row.generality[key].generality, shape="percent", rule=judge.rule)
+                                for key in COLUMNS
+                            ),
+                            Cell.of(row.simulatable, shape="percent", rule=judge.rule),
+                        ],
+                    )
+                    for row in rows
+                ],
+                notes=[note, *_versions(first.generality)],
+            )
+        ],
+        notes=[
+            f"{row.generator or 'All'}, left out of generality: {left_out(row.generality['bleu'].generality.left_out)}."
+            for row in rows
+            if row.generality["bleu"].generality.left_out
+        ],
+    )
+
+
+def _prose(table: FollowUps, generators: int) -> str:
+    explanations = len(table.explanations)
+    by = f" by {generators} generators" if generators > 1 else ""
+    return (
+        f"{len(table):,} follow-ups of {explanations:,} explanations were made{by}. Generality is one minus the mean "
+        "similarity of the follow-ups of one explanation that could be simulated: the higher, the more they differ."
+    )
+
+
+def _versions(found: Mapping[str, Generality]) -> list[str]:
+    return [f"{COLUMNS[key]}: {value.similarity}, {value.version}." for key, value in found.items()]

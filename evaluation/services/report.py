@@ -1,0 +1,143 @@
+"""Reports are asked for, computed by a job, and found again by the sweeper if the job was lost."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+from django.db import connection, transaction
+from django.utils import timezone
+
+from annotator.models import Study, User
+from evaluation.models import Report, ReportFile
+
+log = logging.getLogger(__name__)
+
+#: First half of the advisory lock's key: "this lock is about a report".
+LOCK = 0x52504F52
+#: How long a report may stay queued before the sweeper sends its task again.
+LOST_AFTER = timedelta(minutes=2)
+
+
+@transaction.atomic
+def report_create(
+    *, study: Study, choices: Mapping[str, Any] | None = None, user: User | None = None
+) -> Report:
+    """Ask for a report on a study; the job starts once the caller's transaction is committed.
+
+    Raises ``ChoicesError`` where a choice makes no sense; then nothing is stored.
+    """
+    from evaluation.reports.choices import Choices
+
+    checked = Choices.parse(choices or {})
+    report = Report(study=study, choices=checked.to_json(), created_by=user, progress="Waiting for a worker")
+    report.full_clean()
+    report.save()
+    transaction.on_commit(lambda: _send(report.pk))
+    return report
+
+
+def _send(report_id: int) -> None:
+    """Put the task in the queue; without Redis the report stays queued and the sweeper sends it later."""
+    from evaluation.tasks import report_build
+
+    try:
+        report_build.delay(report_id=report_id)
+    except Exception:
+        log.warning("report %s could not be sent to the queue; the sweeper will", report_id, exc_info=True)
+
+
+def report_compute(*, report_id: int) -> bool:
+    """Compute a report and store it; True if this call did.
+
+    Called twice, or for a report that is done, failed or being computed elsewhere, it changes nothing. A report
+    whose worker was killed is still ``running`` with nobody holding its lock, and is computed anew.
+    """
+    from evaluation.reports.choices import Choices
+    from evaluation.reports.compute import compute
+    from evaluation.version import software
+
+    with _alone(report_id) as mine:
+        report = Report.objects.select_related("study").filter(pk=report_id).first() if mine else None
+        if report is None or report.state in (Report.State.DONE, Report.State.FAILED):
+            return False
+        rows = Report.objects.filter(pk=report_id)
+
+        def tell(text: str) -> None:
+            rows.update(progress=text[:200])
+
+        rows.update(state=Report.State.RUNNING, started_at=timezone.now(), progress="Starting")
+        try:
+            choices = Choices.parse(report.choices)
+            found = compute(study=report.study, choices=choices, progress=tell)
+        except Exception as error:
+            log.exception("report %s failed", report_id)
+            rows.update(
+                state=Report.State.FAILED,
+                error=str(error) or type(error).__name__,
+                progress="",
+                finished_at=timezone.now(),
+            )
+            return True
+        with transaction.atomic():
+            ReportFile.objects.filter(report_id=report_id).delete()
+            ReportFile.objects.bulk_create(
+                ReportFile(report_id=report_id, name=name, media_type=media_type, body=body)
+                for name, (media_type, body) in found.files.items()
+            )
+            rows.update(
+                state=Report.State.DONE,
+                content=found.content,
+                inputs_hash=found.inputs_hash,
+                software=software(),
+                progress="",
+                error="",
+                finished_at=timezone.now(),
+            )
+    return True
+
+
+@contextmanager
+def _alone(report_id: int) -> Iterator[bool]:
+    """Whether nobody else computes this report. The lock goes with the connection, so a killed worker frees it."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", [LOCK, report_id % 2**31])
+        mine = bool(cursor.fetchone()[0])
+    try:
+        yield mine
+    finally:
+        if mine:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_unlock(%s, %s)", [LOCK, report_id % 2**31])
+
+
+def report_retry(*, report: Report) -> Report:
+    """Compute a failed report once more. A report in any other state is left as it is."""
+    waiting = Report.objects.filter(pk=report.pk, state=Report.State.FAILED)
+    if waiting.update(state=Report.State.QUEUED, error="", finished_at=None, progress="Waiting for a worker"):
+        transaction.on_commit(lambda: _send(report.pk))
+        report.refresh_from_db()
+    return report
+
+
+def report_delete(*, report: Report) -> None:
+    """Delete a report with its files. What it was computed from stays."""
+    report.delete()
+
+
+def reports_sweep() -> int:
+    """Send again the tasks of reports that nobody computes: never sent, or their worker is gone."""
+    before = timezone.now() - LOST_AFTER
+    lost = Report.objects.filter(state=Report.State.QUEUED, created_at__lt=before)
+    lost |= Report.objects.filter(state=Report.State.RUNNING, started_at__lt=before)
+    sent = 0
+    for pk in lost.values_list("pk", flat=True):
+        with _alone(pk) as free:
+            pass
+        if free:
+            _send(pk)
+            sent += 1
+    return sent
