@@ -1,0 +1,92 @@
+"""What an item of `utility` holds and what is asked about it, before and after the explanation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from annotator.hit_types.base import (
+    ITEM_COLUMNS,
+    JSON,
+    SYSTEM_COLUMNS,
+    Answers,
+    Block,
+    Column,
+    Field,
+    Material,
+    Row,
+    Stage,
+    stable_key,
+    system_name,
+)
+
+COLUMNS = (
+    Column("question", "The question", example="Can one see helium?"),
+    Column("options", "Its possible answers, as a list; missing: yes and no", False, "list"),
+    Column(
+        "rationale", "The system's rationale, shown after the first answer", example="Helium has no colour."
+    ),
+    Column("gold_label", "The right answer; never shown", False, "label", "no"),
+    Column("answer", "The system's own answer; never shown", False, "label", "no"),
+    *SYSTEM_COLUMNS,
+    Column("gold_rationale", "A right rationale; never shown", False),
+    *ITEM_COLUMNS,
+)
+
+
+def parse_row(raw: Mapping[str, Any]) -> tuple[Row, JSON, Material]:
+    """Read an import row; its faults are in the returned ``Row``."""
+    row = Row(raw)
+    system, model, method = system_name(row)
+    answers = Answers.read_options(row, "options")
+    readable = "options" not in row.errors
+    payload: JSON = {
+        "question": row.text("question"),
+        "options": list(answers.options),
+        "rationale": row.text("rationale"),
+    }
+    material = Material(
+        instance_key=row.text("instance", required=False, limit=200)
+        or stable_key(payload["question"], *answers.options),
+        instance_input="\n".join([payload["question"], *answers.lines]),
+        gold_label=answers.read(row, "gold_label", required=False) if readable else "",
+        gold_rationale=row.text("gold_rationale", required=False),
+        system=system,
+        model=model,
+        method=method,
+        explanation=payload["rationale"],
+        output=answers.read(row, "answer", required=False) if readable else "",
+    )
+    return row, payload, material
+
+
+def stages_of(payload: JSON) -> tuple[Stage, ...]:
+    """Two stages: the question alone; then the explanation, and the question once more."""
+    answers = Answers.of(payload["options"])
+    question: tuple[Block, ...] = (Block("question", "Question", payload["question"], group="question"),)
+    if answers.options:
+        question += (Block("options", "Options", items=answers.lines, kind="list", group="question"),)
+    before = Field("before", "What is the answer to the question?", options=answers.choices)
+    after = Field(
+        "after",
+        "What is the answer to the question, going by the explanation alone?",
+        options=answers.choices,
+        help="Suppose that the explanation is right, even if you disagree. Use nothing else that you know.",
+    )
+    explanation = Block("explanation", "Explanation", payload["rationale"], group="explanation")
+    return (
+        Stage(
+            "before",
+            "Before the explanation",
+            question,
+            (before,),
+            "Answer as well as you can. If you do not know, choose what seems most likely; do not look it up.",
+        ),
+        Stage(
+            "after",
+            "After the explanation",
+            (*question, explanation),
+            (after,),
+            "Now read the explanation and answer the question again from it alone.",
+        ),
+    )
