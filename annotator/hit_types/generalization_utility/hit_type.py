@@ -1,0 +1,98 @@
+"""Generalization: does a rationale help with a further question? (P3, Figure 11 and section 3)"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from random import Random
+from typing import Any, ClassVar
+
+from annotator.hit_types.base import (
+    JSON,
+    Answers,
+    Column,
+    Defaults,
+    Grade,
+    HitType,
+    ItemDraft,
+    Rating,
+    Stage,
+    Variable,
+    read_answer,
+    write_answer,
+)
+from annotator.hit_types.generalization_utility import schema, scoring
+
+
+class GeneralizationUtility(HitType):
+    """A question and a follow-up question, without and with the first one's rationale, in the order of an arm."""
+
+    name = "generalization_utility"
+    title = "Utility of rationales for generalization questions"
+    task_title = "Two questions and an explanation"
+    source = "Joshi et al. 2023, Figure 11 and section 3"
+    #: Labels are yes and no or letters of each item's own options, so none are declared.
+    variables: ClassVar[tuple[Variable, ...]] = (
+        Variable("before", "Answer before the rationale"),
+        Variable("after", "Answer after the rationale"),
+        Variable("follow_up_before", "Answer to the follow-up without the rationale"),
+        Variable("follow_up_after", "Answer to the follow-up with the rationale"),
+    )
+    columns: ClassVar[tuple[Column, ...]] = schema.COLUMNS
+    #: 35.93 seconds an item on average (P3, Table 17); five annotators, five questions a kind.
+    defaults = Defaults(
+        redundancy=5, exam_questions=8, pass_mark=6, minutes_per_item=0.6, min_seconds=5.0, follow_ups=15
+    )
+    headline = "follow_up_after"
+
+    def parse_item(self, row: Mapping[str, Any]) -> ItemDraft:
+        """Check one import row: ``question``, ``rationale``, ``follow_up``, ``arms``; see ``columns``."""
+        return self.draft(*schema.parse_row(row))
+
+    def present(self, payload: JSON, rng: Random) -> JSON:
+        """``{"arm": number}`` where the item has several arms."""
+        return schema.draw_arm(payload, rng)
+
+    def stages(self, payload: JSON, presentation: JSON | None = None) -> tuple[Stage, ...]:
+        """One stage for each step of the rater's arm."""
+        return schema.stages_of(payload, presentation)
+
+    def every_stage(self, payload: JSON) -> tuple[Stage, ...]:
+        """The stages of all arms."""
+        return schema.every_stage_of(payload)
+
+    def grade(self, response: JSON, gold: JSON) -> Grade:
+        """The answers that were asked for and that gold names."""
+        return scoring.grade(response, gold)
+
+    def to_ratings(self, payload: JSON, response: JSON) -> list[Rating]:
+        """One rating for each step of the rater's arm."""
+        return scoring.to_ratings(response)
+
+    def prompt_values(
+        self, payload: JSON, stage: int, before: JSON, presentation: JSON | None = None
+    ) -> dict[str, str]:
+        """What the step shows: the explanation only where the step has it."""
+        step = schema.arm_of(payload, presentation)[stage]
+        first, second = Answers.of(payload["options"]), Answers.of(payload["follow_up_options"])
+        about = first if step.startswith("question") else second
+        shown = self.stages(payload, presentation)[stage].blocks
+        lines = []
+        for block in shown:
+            text = f"{block.label}: {block.text}" if block.text else "\n".join(block.items)
+            lines.append(text)
+        return {"material": "\n".join(lines), "answers": about.form}
+
+    def parse_reply(self, text: str, payload: JSON, stage: int = 0, presentation: JSON | None = None) -> JSON:
+        """``ANSWER:`` with yes, no or a letter, as a response of that stage."""
+        step = schema.arm_of(payload, presentation)[stage]
+        field = schema.VARIABLE_OF[step]
+        options = payload["options" if step.startswith("question") else "follow_up_options"]
+        labels = Answers.of(options).labels
+        return {field: read_answer(text, labels, keys=("answer", field, "option", "choice"))}
+
+    def write_reply(
+        self, payload: JSON, response: JSON, stage: int = 0, presentation: JSON | None = None
+    ) -> str:
+        """The last line of a reply that means this response."""
+        step = schema.arm_of(payload, presentation)[stage]
+        return write_answer(response[schema.VARIABLE_OF[step]])

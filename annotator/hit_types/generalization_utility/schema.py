@@ -1,0 +1,225 @@
+"""What an item of `generalization_utility` holds, and the steps in which it is asked.
+
+Four steps are known: ``question`` and ``follow_up`` are answered without the rationale, ``question_again`` and
+``follow_up_again`` with it. An *arm* is the list of the steps that one rater takes, in order. An item names its
+arms; where it names several, one is drawn for each rater.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import Any
+
+from annotator.hit_types.base import (
+    ITEM_COLUMNS,
+    JSON,
+    SYSTEM_COLUMNS,
+    Answers,
+    Block,
+    Column,
+    Field,
+    Material,
+    Row,
+    Stage,
+    is_blank,
+    stable_key,
+    system_name,
+)
+
+STEPS = ("question", "follow_up", "question_again", "follow_up_again")
+#: Step -> the variable, and the field, that it fills.
+VARIABLE_OF = {
+    "question": "before",
+    "question_again": "after",
+    "follow_up": "follow_up_before",
+    "follow_up_again": "follow_up_after",
+}
+ARMS: Mapping[str, tuple[str, ...]] = {
+    #: Everything without the rationale first, so that "without" is untouched by it.
+    "all": STEPS,
+    #: P3, Figure 11: the question, the question again, and the follow-up with the rationale at hand.
+    "figure_11": ("question", "question_again", "follow_up_again"),
+    #: P3, section 3: only the follow-up question, without and with the rationale.
+    "follow_up_only": ("follow_up", "follow_up_again"),
+    #: The first question with its rationale, then the follow-up out of the rationale's sight, then with it.
+    "in_turn": ("question", "question_again", "follow_up", "follow_up_again"),
+    #: No rationale at all: a control group.
+    "without": ("question", "follow_up"),
+}
+
+COLUMNS = (
+    Column("question", "The original question", example="Can oranges harm one's teeth?"),
+    Column("options", "Its possible answers, as a list; missing: yes and no", False, "list"),
+    Column("rationale", "The system's rationale for the original question", example="Oranges are acidic."),
+    Column("follow_up", "The generalization question", example="Can lemons harm one's teeth?"),
+    Column("follow_up_options", "Its possible answers, as a list; missing: yes and no", False, "list"),
+    Column("kind", "Its kind: rephrase, counterfactual or similar_reasoning; never shown", False, "label"),
+    Column("gold_label", "The right answer to the original question; never shown", False, "label", "yes"),
+    Column("follow_up_gold", "The right answer to the follow-up; never shown", False, "label", "yes"),
+    Column("answer", "The system's own answer to the original question; never shown", False, "label"),
+    Column(
+        "arms",
+        f"The arms, as a list of names ({', '.join(ARMS)}) or of lists of steps ({', '.join(STEPS)}); missing: all",
+        False,
+        "json",
+        example=["all"],
+    ),
+    *SYSTEM_COLUMNS,
+    Column("generator", "Who or what wrote the follow-up question", False, example="writer-x"),
+    Column("gold_rationale", "A right rationale; never shown", False),
+    *ITEM_COLUMNS,
+)
+KINDS = {
+    "rephrase": "rephrase",
+    "counterfactual": "counterfactual",
+    "similar_reasoning": "similar_reasoning",
+    "similar reasoning": "similar_reasoning",
+}
+
+
+def parse_row(raw: Mapping[str, Any]) -> tuple[Row, JSON, Material]:
+    """Read an import row; its faults are in the returned ``Row``."""
+    row = Row(raw)
+    system, model, method = system_name(row)
+    first = Answers.read_options(row, "options")
+    second = Answers.read_options(row, "follow_up_options")
+    readable = not {"options", "follow_up_options"} & set(row.errors)
+    payload: JSON = {
+        "question": row.text("question"),
+        "options": list(first.options),
+        "rationale": row.text("rationale"),
+        "follow_up": row.text("follow_up"),
+        "follow_up_options": list(second.options),
+        "arms": read_arms(row),
+    }
+    material = Material(
+        instance_key=row.text("instance", required=False, limit=200)
+        or stable_key(payload["question"], *first.options),
+        instance_input="\n".join([payload["question"], *first.lines]),
+        gold_label=first.read(row, "gold_label", required=False) if readable else "",
+        gold_rationale=row.text("gold_rationale", required=False),
+        system=system,
+        model=model,
+        method=method,
+        explanation=payload["rationale"],
+        output=first.read(row, "answer", required=False) if readable else "",
+        follow_up="\n".join([payload["follow_up"], *second.lines]),
+        follow_up_gold=second.read(row, "follow_up_gold", required=False) if readable else "",
+        generator=row.text("generator", required=False, limit=200),
+        kind=row.label("kind", KINDS, required=False),
+    )
+    return row, payload, material
+
+
+def read_arms(row: Row) -> list[list[str]]:
+    """The item's arms as lists of steps; a single name or a single list of steps is one arm."""
+    given = row.json("arms")
+    if is_blank(given):
+        return [list(ARMS["all"])]
+    if isinstance(given, str):
+        given = [given]
+    if isinstance(given, list) and given and all(isinstance(step, str) and step in STEPS for step in given):
+        given = [given]
+    arms: list[list[str]] = []
+    for arm in given or [[]] if isinstance(given, list) else [given]:
+        steps = list(ARMS.get(arm, ())) if isinstance(arm, str) else arm
+        fault = arm_fault(steps)
+        if fault:
+            row.errors["arms"] = f"{arm!r}: {fault}"
+            return [list(ARMS["all"])]
+        arms.append(list(steps))
+    return arms
+
+
+def arm_fault(steps: Any) -> str:
+    """What is wrong with an arm, empty where nothing is.
+
+    >>> arm_fault(["question_again", "question"])
+    "'question' after 'question_again': an answer without the explanation comes first"
+    """
+    if not isinstance(steps, Sequence) or not steps or not all(step in STEPS for step in steps):
+        return f"expected one of {', '.join(ARMS)}, or a list of steps from {', '.join(STEPS)}"
+    if len(set(steps)) < len(steps):
+        return "a step is there twice"
+    for step in ("question", "follow_up"):
+        if step in steps and f"{step}_again" in steps and steps.index(step) > steps.index(f"{step}_again"):
+            return f"{step!r} after '{step}_again': an answer without the explanation comes first"
+    return ""
+
+
+def draw_arm(payload: JSON, rng: Random) -> JSON:
+    """One arm for one rater; nothing is drawn where the item has one only."""
+    arms = payload["arms"]
+    return {"arm": rng.randrange(len(arms))} if len(arms) > 1 else {}
+
+
+def arm_of(payload: JSON, presentation: JSON | None) -> list[str]:
+    """The steps of the arm drawn; of the first one where none is."""
+    steps: list[str] = payload["arms"][(presentation or {}).get("arm", 0)]
+    return steps
+
+
+def stages_of(payload: JSON, presentation: JSON | None) -> tuple[Stage, ...]:
+    """One stage for each step of the arm."""
+    return tuple(
+        stage_of(payload, step, seen=steps[:n])
+        for steps in [arm_of(payload, presentation)]
+        for n, step in enumerate(steps)
+    )
+
+
+def every_stage_of(payload: JSON) -> tuple[Stage, ...]:
+    """The stages of all steps that any arm has."""
+    used = {step for arm in payload["arms"] for step in arm}
+    return tuple(stage_of(payload, step, seen=[]) for step in STEPS if step in used)
+
+
+def stage_of(payload: JSON, step: str, *, seen: Sequence[str]) -> Stage:
+    """The stage of one step. ``seen`` are the steps taken before, whose questions stay in view."""
+    first, second = Answers.of(payload["options"]), Answers.of(payload["follow_up_options"])
+    about = step.removesuffix("_again")
+    explained = step.endswith("_again")
+    blocks = []
+    if about == "question" or explained or any(s.startswith("question") for s in seen):
+        blocks += _question("question", "Question", payload["question"], first)
+    if explained:
+        blocks.append(Block("explanation", "Explanation", payload["rationale"], group="explanation"))
+    if about == "follow_up" or any(s.startswith("follow_up") for s in seen):
+        blocks += _question("follow_up", "Follow-up question", payload["follow_up"], second)
+    titles = {
+        "question": ("The question", "Answer as well as you can. Do not look it up."),
+        "follow_up": (
+            "The follow-up question",
+            "Answer as well as you can, from what you know yourself. Do not look it up.",
+        ),
+        "question_again": (
+            "The question, with the explanation",
+            "Now read the explanation and answer the question again from it alone.",
+        ),
+        "follow_up_again": (
+            "The follow-up question, with the explanation",
+            "Answer the follow-up question; you may use the explanation of the first question.",
+        ),
+    }
+    labels = {
+        "question": "What is the answer to the question?",
+        "question_again": "What is the answer to the question, going by the explanation alone?",
+        "follow_up": "What is the answer to the follow-up question?",
+        "follow_up_again": "What is the answer to the follow-up question, now that you have the explanation?",
+    }
+    title, lead = titles[step]
+    field = Field(
+        VARIABLE_OF[step],
+        labels[step],
+        options=(first if about == "question" else second).choices,
+        help="Suppose that the explanation is right, even if you disagree." if explained else "",
+    )
+    return Stage(step, title, tuple(blocks), (field,), lead)
+
+
+def _question(name: str, label: str, text: str, answers: Answers) -> list[Block]:
+    blocks = [Block(name, label, text, group=name)]
+    if answers.options:
+        blocks.append(Block(f"{name}_options", "Options", items=answers.lines, kind="list", group=name))
+    return blocks
