@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models import F, Q
+
+from evaluation.providers.hosts import HostRefused, origin_of
 
 
 class Endpoint(models.Model):
@@ -14,7 +17,7 @@ class Endpoint(models.Model):
     """
 
     name = models.CharField(max_length=100, unique=True)
-    base_url = models.URLField(max_length=500)
+    base_url = models.CharField(max_length=500, help_text="Up to and with /v1.")
     model = models.CharField(max_length=200, help_text="Default model.")
     key_variable = models.CharField(
         max_length=100, blank=True, help_text="Environment variable that holds the key."
@@ -24,7 +27,13 @@ class Endpoint(models.Model):
         default=dict, blank=True, help_text="Sent with every call, e.g. temperature."
     )
     concurrency = models.PositiveSmallIntegerField(default=8, validators=[MinValueValidator(1)])
-    requests_per_minute = models.PositiveIntegerField(null=True, blank=True)
+    requests_per_minute = models.PositiveIntegerField(
+        null=True, blank=True, validators=[MinValueValidator(1)]
+    )
+    tokens_per_minute = models.PositiveIntegerField(null=True, blank=True, validators=[MinValueValidator(1)])
+    structured = models.BooleanField(
+        default=False, help_text="Replies can be held to a JSON schema (response_format)."
+    )
     price_in = models.DecimalField(
         max_digits=12, decimal_places=6, default=0, help_text="Per million tokens in."
     )
@@ -32,17 +41,31 @@ class Endpoint(models.Model):
         max_digits=12, decimal_places=6, default=0, help_text="Per million tokens out."
     )
     timeout_seconds = models.FloatField(default=60.0, validators=[MinValueValidator(0.1)])
+    #: The provider said "not before": nobody asks until then, in any run.
+    hold_until = models.DateTimeField(null=True, blank=True, editable=False)
+    #: When the next request, and the next token, would be due at an even rate (a leaky bucket's level).
+    requests_due = models.DateTimeField(null=True, blank=True, editable=False)
+    tokens_due = models.DateTimeField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         constraints = [
             models.CheckConstraint(
                 name="endpoint_prices_not_negative", condition=Q(price_in__gte=0, price_out__gte=0)
-            )
+            ),
+            models.CheckConstraint(name="endpoint_concurrency_positive", condition=Q(concurrency__gte=1)),
         ]
 
     def __str__(self) -> str:
         return self.name
+
+    def clean(self) -> None:
+        try:
+            origin_of(self.base_url)
+        except HostRefused as error:
+            raise ValidationError({"base_url": str(error)}) from None
+        if not isinstance(self.parameters, dict):
+            raise ValidationError({"parameters": "expected a JSON object"})
 
 
 class Run(models.Model):
@@ -56,14 +79,35 @@ class Run(models.Model):
         DONE = "done", "done"
         FAILED = "failed", "failed"
 
+    class Mode(models.TextChoices):
+        LIVE = "live", "one request a call"
+        BATCH = "batch", "the endpoint's batch API"
+
     kind = models.CharField(max_length=40, help_text="The step, e.g. 'simulate'.")
     study = models.ForeignKey("annotator.Study", models.CASCADE, null=True, blank=True, related_name="runs")
+    dataset = models.ForeignKey("annotator.Dataset", models.CASCADE, null=True, blank=True, related_name="+")
+    pipeline = models.ForeignKey("Pipeline", models.SET_NULL, null=True, blank=True, related_name="runs")
     endpoint = models.ForeignKey(Endpoint, models.PROTECT, related_name="runs")
     model = models.CharField(max_length=200)
-    parameters = models.JSONField(default=dict, blank=True)
-    prompt = models.TextField(help_text="The prompt file as it was when the run was made.")
+    parameters = models.JSONField(default=dict, blank=True, help_text="Sent with every call.")
+    options = models.JSONField(default=dict, blank=True, help_text="The step's own choices.")
+    prompt = models.TextField(help_text="The prompt as it was when the run was made.")
     prompt_digest = models.CharField(max_length=64)
     samples = models.PositiveSmallIntegerField(default=1, validators=[MinValueValidator(1)])
+    together = models.PositiveSmallIntegerField(
+        default=1, validators=[MinValueValidator(1)], help_text="Items asked about in one request."
+    )
+    mode = models.CharField(max_length=5, choices=Mode, default=Mode.LIVE)
+    workers = models.PositiveSmallIntegerField(
+        default=1, validators=[MinValueValidator(1)], help_text="Worker processes that may share the run."
+    )
+    use_cache = models.BooleanField(default=True, help_text="Take replies that some run already paid for.")
+    max_attempts = models.PositiveSmallIntegerField(default=6, validators=[MinValueValidator(1)])
+    max_unparsable = models.PositiveSmallIntegerField(
+        default=3,
+        validators=[MinValueValidator(1)],
+        help_text="Unreadable replies to a call before it is given up.",
+    )
     rater = models.ForeignKey("annotator.Rater", models.PROTECT, null=True, blank=True, related_name="runs")
     state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
     reason = models.TextField(blank=True, help_text="Why it is paused or failed.")
@@ -72,12 +116,20 @@ class Run(models.Model):
     #: Reserved by calls in flight, and spent by calls that are over; both move in the call's own transaction.
     reserved_cost = models.DecimalField(max_digits=14, decimal_places=8, default=0)
     spent_cost = models.DecimalField(max_digits=14, decimal_places=8, default=0)
-    sent_calls = models.PositiveIntegerField(default=0)
+    #: The most that requests without a reply can have cost: timed out, cut off, or lost with their worker.
+    lost_cost = models.DecimalField(max_digits=14, decimal_places=8, default=0)
+    #: What the endpoint charged beyond what was reserved; the run pauses at the first of it.
+    overrun_cost = models.DecimalField(max_digits=14, decimal_places=8, default=0)
+    sent_calls = models.PositiveIntegerField(default=0, help_text="Requests sent, repeats included.")
+    lost_calls = models.PositiveIntegerField(
+        default=0, help_text="Calls whose worker died on them; each was asked again."
+    )
     created_by = models.ForeignKey("annotator.User", models.PROTECT, null=True, blank=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
     heartbeat_at = models.DateTimeField(null=True, blank=True)
+    woken_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     class Meta:
         ordering = ["-id"]
@@ -85,11 +137,15 @@ class Run(models.Model):
             models.CheckConstraint(
                 name="run_spends_within_budget",
                 condition=Q(budget_cost__isnull=True)
-                | Q(budget_cost__gte=F("spent_cost") + F("reserved_cost")),
+                | Q(budget_cost__gte=F("spent_cost") + F("reserved_cost") + F("lost_cost")),
             ),
             models.CheckConstraint(
                 name="run_calls_within_budget",
                 condition=Q(budget_calls__isnull=True) | Q(budget_calls__gte=F("sent_calls")),
+            ),
+            models.CheckConstraint(
+                name="run_amounts_not_negative",
+                condition=Q(reserved_cost__gte=0, spent_cost__gte=0, lost_cost__gte=0, overrun_cost__gte=0),
             ),
         ]
 
@@ -111,18 +167,29 @@ class Call(models.Model):
     item = models.ForeignKey("annotator.Item", models.PROTECT, null=True, blank=True, related_name="calls")
     #: What the call is about, unique in its run with the sample: an item's key, an explanation's id.
     key = models.CharField(max_length=250)
+    subject = models.BigIntegerField(
+        null=True, blank=True, help_text="Primary key of what the step asks about."
+    )
     sample = models.PositiveSmallIntegerField(default=0)
     stage = models.PositiveSmallIntegerField(default=0)
+    context = models.JSONField(default=dict, blank=True, help_text="What earlier stages gave.")
     state = models.CharField(max_length=10, choices=State, default=State.PENDING)
     attempts = models.PositiveSmallIntegerField(default=0)
+    unparsable = models.PositiveSmallIntegerField(default=0, help_text="Unreadable replies so far.")
+    lost = models.PositiveSmallIntegerField(default=0, help_text="Times that its worker died on it.")
+    errors = models.JSONField(default=list, blank=True, help_text="Kinds of its failed attempts, in order.")
     not_before = models.DateTimeField(null=True, blank=True, help_text="When it may be tried again.")
     claimed_by = models.CharField(max_length=100, blank=True)
     claimed_at = models.DateTimeField(null=True, blank=True)
     reserved_cost = models.DecimalField(max_digits=14, decimal_places=8, default=0)
-    request = models.JSONField(null=True, blank=True)
+    cache_key = models.CharField(max_length=64, blank=True)
+    from_cache = models.BooleanField(default=False)
+    request = models.JSONField(null=True, blank=True, help_text="As sent, without the key.")
     reply = models.JSONField(null=True, blank=True, help_text="The raw reply as received.")
     text = models.TextField(blank=True, help_text="The reply's text.")
     parsed = models.JSONField(null=True, blank=True)
+    flags = models.JSONField(default=list, blank=True, help_text="E.g. 'injection': the item gives orders.")
+    applied = models.BooleanField(default=False, help_text="Its result is where it belongs.")
     error_kind = models.CharField(max_length=40, blank=True)
     error = models.TextField(blank=True)
     model_returned = models.CharField(max_length=200, blank=True)
@@ -137,14 +204,103 @@ class Call(models.Model):
         ordering = ["run", "id"]
         constraints = [
             models.UniqueConstraint(fields=["run", "key", "sample", "stage"], name="call_once"),
+            models.CheckConstraint(
+                name="call_settled_reserves_nothing",
+                condition=Q(state="in_flight") | Q(reserved_cost=0),
+            ),
         ]
         indexes = [
             models.Index(fields=["run", "id"], name="call_pending", condition=Q(state="pending")),
+            models.Index(fields=["run", "claimed_by"], name="call_in_flight", condition=Q(state="in_flight")),
             models.Index(fields=["run", "state"], name="call_by_state"),
+            models.Index(fields=["cache_key"], name="call_cache", condition=Q(state="done")),
+            models.Index(
+                fields=["run", "id"], name="call_to_apply", condition=Q(state="done", applied=False)
+            ),
         ]
 
     def __str__(self) -> str:
         return f"{self.run}: {self.key}"
+
+
+class Batch(models.Model):
+    """One file of requests at an endpoint's batch API."""
+
+    class State(models.TextChoices):
+        SENDING = "sending", "being sent"
+        WAITING = "waiting", "at the endpoint"
+        DONE = "done", "read"
+        FAILED = "failed", "failed"
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="batches")
+    #: In-flight calls whose ``claimed_by`` is this are in the file.
+    token = models.CharField(max_length=100, unique=True)
+    remote_id = models.CharField(max_length=200, blank=True)
+    state = models.CharField(max_length=10, choices=State, default=State.SENDING)
+    error = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    looked_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        verbose_name_plural = "batches"
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return self.remote_id or self.token
+
+
+class Recipe(models.Model):
+    """A saved pipeline, one row a version; never changed once made."""
+
+    name = models.CharField(max_length=100)
+    version = models.PositiveIntegerField()
+    digest = models.CharField(max_length=64)
+    content = models.JSONField(help_text="The steps with their choices.")
+    created_by = models.ForeignKey("annotator.User", models.PROTECT, null=True, blank=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name", "-version"]
+        constraints = [
+            models.UniqueConstraint(fields=["name", "version"], name="recipe_version_unique"),
+            models.UniqueConstraint(fields=["name", "digest"], name="recipe_once_per_content"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} v{self.version}"
+
+
+class Pipeline(models.Model):
+    """A recipe carried out on a dataset: which step it is at, and why it stands where it stands."""
+
+    class State(models.TextChoices):
+        RUNNING = "running", "running"
+        PAUSED = "paused", "paused"
+        CANCELLED = "cancelled", "cancelled"
+        DONE = "done", "done"
+
+    recipe = models.ForeignKey(Recipe, models.PROTECT, related_name="pipelines")
+    dataset = models.ForeignKey("annotator.Dataset", models.CASCADE, related_name="pipelines")
+    endpoint = models.ForeignKey(Endpoint, models.PROTECT, related_name="pipelines")
+    study = models.ForeignKey(
+        "annotator.Study", models.SET_NULL, null=True, blank=True, related_name="pipelines"
+    )
+    step = models.PositiveSmallIntegerField(
+        default=0, help_text="Index of the step that is next or under way."
+    )
+    state = models.CharField(max_length=10, choices=State, default=State.RUNNING)
+    reason = models.TextField(blank=True)
+    overrides = models.JSONField(default=dict, blank=True, help_text="Step name -> choices that win.")
+    results = models.JSONField(default=dict, blank=True, help_text="Step name -> what it left, in numbers.")
+    created_by = models.ForeignKey("annotator.User", models.PROTECT, null=True, blank=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return f"{self.recipe} on {self.dataset}"
 
 
 class Report(models.Model):

@@ -1,0 +1,95 @@
+"""The contract of a step: what a run asks, how a reply is read, and where the result belongs.
+
+The run engine knows nothing of any step; a step knows nothing of claims, retries, budgets and workers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from annotator.hit_types.base import JSON, Message, Unparsable
+
+if TYPE_CHECKING:
+    from evaluation.models import Call, Run
+
+
+@dataclass(frozen=True)
+class Job:
+    """One call to make. ``key`` names it in its run; ``context`` is what earlier stages gave."""
+
+    key: str
+    item_id: int | None = None
+    subject: int | None = None
+    sample: int = 0
+    stage: int = 0
+    context: JSON = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A call while it is asked: the row's own facts and what the step loaded for it."""
+
+    id: int
+    key: str
+    item_id: int | None
+    subject: int | None
+    sample: int
+    stage: int
+    context: JSON
+    attempts: int
+    unparsable: int
+    lost: int
+    thing: Any = None
+
+
+class Step:
+    """Base of all steps; ``evaluation.pipelines.registry`` finds them by name."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    #: Of the reply, where neither the run nor the endpoint says otherwise.
+    max_tokens: ClassVar[int] = 512
+
+    def jobs(self, run: Run) -> Iterator[Job]:
+        """All first-stage calls of the run, in a fixed order; made again, they are the same."""
+        raise NotImplementedError
+
+    def load(self, run: Run, calls: Sequence[Asked]) -> Mapping[int, Any]:
+        """What the calls are about, by call id, in a fixed number of queries."""
+        raise NotImplementedError
+
+    def messages(self, run: Run, call: Asked) -> list[Message]:
+        """The chat, from the run's own prompt text."""
+        raise NotImplementedError
+
+    def schema(self, run: Run, call: Asked) -> JSON | None:
+        """A JSON schema for endpoints that can hold a reply to one; None: plain text."""
+        return None
+
+    def parse(self, run: Run, call: Asked, text: str) -> JSON:
+        """The reply as a JSON object; raises ``Unparsable``, never guesses."""
+        raise NotImplementedError
+
+    def after(self, run: Run, call: Asked, parsed: JSON) -> Job | None:
+        """The next stage's call, if this was not the last stage."""
+        return None
+
+    def texts(self, call: Asked) -> Iterator[str]:
+        """The texts that outsiders wrote, to be looked through for orders to the model."""
+        return iter(())
+
+    def apply(self, run: Run, groups: Sequence[Sequence[Call]]) -> None:
+        """Put results where they belong, inside a transaction; done again, it changes nothing.
+
+        Each group holds the finished last-stage calls of one key: one of them, or all samples once all calls
+        of the run are settled.
+        """
+        raise NotImplementedError
+
+
+def cut_off(finish: str) -> None:
+    """A reply that hit its length limit is not whole, whatever it seems to say; raises ``Unparsable``."""
+    if finish == "length":
+        raise Unparsable("the reply was cut off at its length limit", kind="cut_off")

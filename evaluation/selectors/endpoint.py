@@ -1,0 +1,42 @@
+"""Endpoints: which hosts may be asked, with which key."""
+
+from __future__ import annotations
+
+from django.conf import settings
+
+from evaluation.models import Endpoint
+from evaluation.providers.hosts import HostPolicy, HostRefused, Origin, origin_of
+from evaluation.providers.keys import KeyRefused, key_from_variable, key_open
+from evaluation.providers.openai_compatible import OpenAICompatible
+
+
+def host_policy() -> HostPolicy:
+    """The operator's rules, from ``LLM_ALLOWED_HOSTS`` and ``LLM_ONLY_ALLOWED_HOSTS``."""
+    return HostPolicy.from_entries(settings.LLM_ALLOWED_HOSTS, only=settings.LLM_ONLY_ALLOWED_HOSTS)
+
+
+def key_secrets() -> list[str]:
+    return [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
+
+
+def endpoint_key(endpoint: Endpoint) -> str:
+    """The key to send to the endpoint, empty where it has none; raises ``KeyRefused``."""
+    try:
+        origin: Origin = origin_of(endpoint.base_url)
+    except HostRefused as error:
+        raise KeyRefused(str(error)) from None
+    if endpoint.key_variable:
+        return key_from_variable(variable=endpoint.key_variable, origin=origin, known=settings.LLM_KEYS)
+    if endpoint.key_encrypted:
+        return key_open(sealed=bytes(endpoint.key_encrypted), origin=origin, secrets=key_secrets())
+    return ""
+
+
+def endpoint_provider(endpoint: Endpoint) -> OpenAICompatible:
+    """A client for the endpoint; raises ``ProviderError`` (refused_host) and ``KeyRefused``."""
+    return OpenAICompatible(
+        base_url=endpoint.base_url,
+        key=endpoint_key(endpoint),
+        policy=host_policy(),
+        timeout=endpoint.timeout_seconds,
+    )

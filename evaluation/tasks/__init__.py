@@ -1,0 +1,5 @@
+"""Celery's way in. Tasks take ids, call one service and keep no state: Postgres holds it."""
+
+from evaluation.tasks import runs
+
+__all__ = ["runs"]
