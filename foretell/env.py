@@ -10,6 +10,7 @@ import json
 import os
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import environ
 
@@ -97,6 +98,25 @@ SOLE_WORKER = flag("SOLE_WORKER", False)
 DEMO = flag("DEMO", not PRODUCTION and HOST in ("127.0.0.1", "localhost", "::1"))
 #: The scripted model of `make run` (no key, no cost), under the OpenAI protocol.
 SCRIPTED_PROVIDER_URL: str = text("SCRIPTED_PROVIDER_URL") or embedded("provider_url")
+
+# Language models
+#: Hosts that may be asked although they are private or without TLS: host or host:port.
+LLM_ALLOWED_HOSTS = words(
+    "LLM_ALLOWED_HOSTS", [urlsplit(SCRIPTED_PROVIDER_URL).netloc] if SCRIPTED_PROVIDER_URL else []
+)
+LLM_ONLY_ALLOWED_HOSTS = flag("LLM_ONLY_ALLOWED_HOSTS", False)
+#: Variable -> the one host that its value may be sent to, and the value.
+LLM_KEYS = {
+    variable: (host, text(variable))
+    for variable, _, host in (
+        entry.partition("@") for entry in words("LLM_KEYS", ["OPENAI_API_KEY@api.openai.com"])
+    )
+}
+#: A worker's turn at a run, when a run that nobody works at is woken again, and how often that is looked for.
+RUN_SLICE_SECONDS = number("RUN_SLICE_SECONDS", 45, least=1)
+RUN_WAKE_SECONDS = number("RUN_WAKE_SECONDS", 30)
+RUN_SWEEP_SECONDS = number("RUN_SWEEP_SECONDS", 5, least=1)
+
 LOG_LEVEL = text("LOG_LEVEL", "INFO").upper()
 STATIC_ROOT = ROOT / text("STATIC_ROOT", str(DATA_DIR / "static"))
 STATIC_HASHED = flag("STATIC_HASHED", PRODUCTION)

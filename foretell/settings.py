@@ -211,6 +211,7 @@ CELERY_TIMEZONE = "UTC"
 #: name -> {"task", "schedule" in seconds}; entries whose task does not exist are a start-up error.
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "leases": {"task": "annotator.leases_expire", "schedule": 15.0},
+    "runs": {"task": "evaluation.runs_sweep", "schedule": float(env.RUN_SWEEP_SECONDS)},
 }
 
 # --- What is said ----------------------------------------------------------------------------------------
@@ -234,3 +235,10 @@ LOGGING = {
         "django.db.backends": {"level": "INFO"},
     },
 }
+
+# --- Language models -------------------------------------------------------------------------------------
+LLM_ALLOWED_HOSTS = env.LLM_ALLOWED_HOSTS
+LLM_ONLY_ALLOWED_HOSTS = env.LLM_ONLY_ALLOWED_HOSTS
+LLM_KEYS = env.LLM_KEYS
+RUN_SLICE_SECONDS = env.RUN_SLICE_SECONDS
+RUN_WAKE_SECONDS = env.RUN_WAKE_SECONDS

@@ -28,16 +28,28 @@ ErrorKind = Literal[
 #: Trying again cannot help; the run pauses and says why.
 FATAL: frozenset[str] = frozenset({"bad_request", "unauthorized", "not_found", "refused_host", "no_quota"})
 #: The request may have been worked on, and may have to be paid for, although nothing came back.
-PERHAPS_PAID: frozenset[str] = frozenset({"timeout", "connection", "invalid_reply", "server"})
+PERHAPS_PAID: frozenset[str] = frozenset({"timeout", "connection", "invalid_reply"})
 
 
 class ProviderError(Exception):
-    """A request failed. ``retry_after`` is in seconds, where the provider said so."""
+    """A request failed. ``retry_after`` is in seconds, where the provider said so.
 
-    def __init__(self, kind: ErrorKind, message: str, *, retry_after: float | None = None, status: int = 0):
+    ``reply`` is what came all the same (a refusal, a filtered reply, one without choices): it has its price.
+    """
+
+    def __init__(
+        self,
+        kind: ErrorKind,
+        message: str,
+        *,
+        retry_after: float | None = None,
+        status: int = 0,
+        reply: ChatReply | None = None,
+    ):
         self.kind: ErrorKind = kind
         self.retry_after = retry_after
         self.status = status
+        self.reply = reply
         super().__init__(message)
 
     @property

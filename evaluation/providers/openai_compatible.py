@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import httpx2
@@ -93,32 +94,30 @@ def read_chat(response: httpx2.Response, *, seconds: float) -> ChatReply:
 
 def read_completion(raw: dict[str, Any], *, seconds: float = 0.0) -> ChatReply:
     """The same from the JSON object itself (batches)."""
-    choices = raw.get("choices")
-    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-        raise ProviderError("invalid_reply", "the reply has no choices")
-    choice = choices[0]
-    message = choice.get("message")
-    if not isinstance(message, dict):
-        raise ProviderError("invalid_reply", "the reply has no message")
-    finish = str(choice.get("finish_reason") or "")
-    text = message.get("content")
-    if finish == "content_filter":
-        raise ProviderError("content_filter", "the endpoint's content filter held the reply back")
-    if message.get("refusal"):
-        raise ProviderError("refusal", str(message["refusal"])[:500])
-    if not isinstance(text, str) or not text.strip():
-        raise ProviderError("invalid_reply", "the reply has no text")
     usage = raw.get("usage") if isinstance(raw.get("usage"), dict) else {}
-    return ChatReply(
-        text=text,
+    reply = ChatReply(
+        text="",
         raw=raw,
-        finish=finish,
         model=str(raw.get("model") or "")[:200],
         fingerprint=str(raw.get("system_fingerprint") or "")[:200],
         tokens_in=_count(usage, "prompt_tokens"),
         tokens_out=_count(usage, "completion_tokens"),
         seconds=seconds,
     )
+    choices = raw.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = choice.get("message") if isinstance(choice, dict) else None
+    if not isinstance(choice, dict) or not isinstance(message, dict):
+        raise ProviderError("invalid_reply", "the reply has no choices", reply=reply)
+    finish, text = str(choice.get("finish_reason") or ""), message.get("content")
+    if finish == "content_filter":
+        said = "the endpoint's content filter held the reply back"
+        raise ProviderError("content_filter", said, reply=reply)
+    if message.get("refusal"):
+        raise ProviderError("refusal", str(message["refusal"])[:500], reply=reply)
+    if not isinstance(text, str) or not text.strip():
+        raise ProviderError("invalid_reply", "the reply has no text", reply=reply)
+    return replace(reply, text=text, finish=finish)
 
 
 def _count(usage: Any, name: str) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 import ssl
 from collections.abc import AsyncIterator, Iterable
@@ -11,6 +12,9 @@ import httpcore2
 import httpx2
 
 from evaluation.providers.hosts import HostPolicy, HostRefused, Origin, resolve
+
+#: A line for each of a hundred thousand requests helps nobody.
+logging.getLogger("httpx2").setLevel(logging.WARNING)
 
 KEEP_SECONDS = 30.0
 #: A reply larger than this is not a reply.

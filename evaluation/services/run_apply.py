@@ -50,7 +50,9 @@ def _apply_alone(run: Run, step: Step, group: list[Call]) -> None:
 def _groups(run: Run) -> list[list[Call]]:
     waiting = Call.objects.filter(run=run, state=Call.State.DONE, applied=False)
     if run.samples == 1:
-        return [[call] for call in _light(waiting).order_by("id").select_for_update(skip_locked=True)[:AT_ONCE]]
+        return [
+            [call] for call in _light(waiting).order_by("id").select_for_update(skip_locked=True)[:AT_ONCE]
+        ]
     if unsettled(run):
         return []
     keys = list(waiting.order_by("key").values_list("key", flat=True).distinct()[:AT_ONCE])

@@ -185,4 +185,3 @@ def run_finish(*, run: Run) -> bool:
 
 def _locked(run: Run) -> Run:
     return Run.objects.select_for_update(no_key=True).get(pk=run.pk)
-

@@ -26,8 +26,8 @@ from evaluation.providers.base import Provider, ProviderError
 from evaluation.providers.keys import KeyRefused
 from evaluation.selectors.endpoint import endpoint_provider
 from evaluation.services.run_apply import apply_some
-from evaluation.services.run_claim import Claim, Ready, ahead, claim
 from evaluation.services.run_change import run_pause
+from evaluation.services.run_claim import Claim, Ready, ahead, claim
 from evaluation.services.run_lock import slice_lock, slice_unlock
 from evaluation.services.run_outcome import answered, from_cache, unsent
 from evaluation.services.run_settle import Outcome, give_back_lost, hold, settle
@@ -101,7 +101,7 @@ class SliceWorker:
             return Worked(self.why, self.finished, self.wait)
         finally:
             await self._in_thread(self.rows, self._end)
-            await self._in_thread(self.results, connection.close)
+            await self._in_thread(self.results, lambda: connection.close())
             self.rows.shutdown()
             self.results.shutdown()
 

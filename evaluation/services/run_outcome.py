@@ -28,12 +28,13 @@ async def answered(
 ) -> list[Outcome]:
     """Send one request and read its reply; never raises for anything that an endpoint can do."""
     started = time.perf_counter()
+    prices = Prices(endpoint.price_in, endpoint.price_out)
     try:
         reply = await provider.chat(ready.request)
     except ProviderError as error:
         seconds = time.perf_counter() - started
-        return _each(ready, [failed(run, ready, call, error, seconds, rng) for call in ready.calls])
-    prices = Prices(endpoint.price_in, endpoint.price_out)
+        cost = _cost(prices, ready, error.reply) / len(ready.calls) if error.reply else Decimal(0)
+        return _each(ready, [failed(run, ready, call, error, cost, seconds, rng) for call in ready.calls])
     if len(ready.calls) == 1:
         return [_read(run, step, ready.calls[0], ready, reply, reply.text, _cost(prices, ready, reply), rng)]
     return _each(ready, _read_together(run, step, ready, reply, prices, rng))
@@ -121,9 +122,7 @@ def parsed(run: Run, step: Step, call: Asked, outcome: Outcome) -> Outcome:
     return outcome
 
 
-def _unreadable(
-    run: Run, call: Asked, outcome: Outcome, error: Unparsable, rng: random.Random
-) -> Outcome:
+def _unreadable(run: Run, call: Asked, outcome: Outcome, error: Unparsable, rng: random.Random) -> Outcome:
     """Asked again a bounded number of times, then recorded as unparsable."""
     outcome.parsed, outcome.next = None, None
     outcome.unreadable = True
@@ -137,18 +136,27 @@ def _unreadable(
 
 
 def failed(
-    run: Run, ready: Ready, call: Asked, error: ProviderError, seconds: float, rng: random.Random
+    run: Run,
+    ready: Ready,
+    call: Asked,
+    error: ProviderError,
+    cost: Decimal,
+    seconds: float,
+    rng: random.Random,
 ) -> Outcome:
     """A request without a reply: tried again, recorded, or reason for the run to pause."""
     outcome = Outcome(
         id=call.id,
         state=Call.State.FAILED,
         reserved=ready.reserved[call.id],
-        charge=error.kind in PERHAPS_PAID,
+        charge=error.kind in PERHAPS_PAID and error.reply is None,
         error_kind=error.kind,
         error=str(error),
         seconds=seconds,
     )
+    if error.reply is not None:
+        outcome.cost, outcome.reply, outcome.model_returned = cost, error.reply.raw, error.reply.model
+        outcome.tokens_in, outcome.tokens_out = error.reply.tokens_in, error.reply.tokens_out
     tries = call.attempts + 1 - call.lost
     if error.kind in _PAUSE_AND_KEEP:
         outcome.state, outcome.pause = Call.State.PENDING, str(error)

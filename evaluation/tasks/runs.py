@@ -25,7 +25,9 @@ def run_work(*, run_pk: int, number: int = 0) -> str:
     else:
         worked = SliceWorker(run_pk=run_pk, number=number, seconds=settings.RUN_SLICE_SECONDS).work()
     if worked.why == "idle" and not run_finish(run=run) and number == 0:
-        run_wake(run=run, numbers=[number], countdown=1.0)  # another slice's calls may come back to be tried again
+        run_wake(
+            run=run, numbers=[number], countdown=1.0
+        )  # another slice's calls may come back to be tried again
     elif worked.why == "time":
         run_wake(run=run, numbers=[number], countdown=min(worked.wait or 0.0, 60.0))
     return worked.why
@@ -37,7 +39,9 @@ def runs_sweep_task() -> int:
     return runs_sweep()
 
 
-@shared_task(name="evaluation.pipeline_advance", acks_late=True, reject_on_worker_lost=True, ignore_result=True)
+@shared_task(
+    name="evaluation.pipeline_advance", acks_late=True, reject_on_worker_lost=True, ignore_result=True
+)
 def pipeline_advance_task(*, pipeline_pk: int) -> str:
     """Go on with a pipeline as far as it can go without waiting for calls."""
     from evaluation.services.pipeline import pipeline_advance

@@ -12,10 +12,11 @@ from evaluation.providers.scripted.world import chance
 
 @dataclass(frozen=True)
 class Ask:
-    """One question to the scripted model: the last user message, everything before it, and how to be."""
+    """One question to the scripted model: the last user message, the instructions, and how to be."""
 
     text: str
-    before: str
+    #: The first message, if it is not the last: the instructions.
+    system: str
     options: Options
     #: Differs between samples of one question, and is 0 where the temperature is 0.
     sample: int = 0
@@ -48,7 +49,7 @@ def reply_to(
     from evaluation.providers.scripted.skills import SKILLS
 
     texts = [str(message.get("content") or "") for message in messages]
-    ask = Ask(texts[-1] if texts else "", "\n".join(texts[:-1]), options, sample, schema)
+    ask = Ask(texts[-1] if texts else "", texts[0] if len(texts) > 1 else "", options, sample, schema)
     for skill in SKILLS:
         answer = skill(ask)
         if answer is not None:

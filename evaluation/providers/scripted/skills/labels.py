@@ -1,0 +1,27 @@
+"""The labelled pieces of a question: lines that open with "Follow-up question:" and the like."""
+
+from __future__ import annotations
+
+import re
+
+_LABEL = re.compile(r"^([A-Z][\w'’ -]{1,60}?(?: \d+)?):[ \t]*(.*)$", re.MULTILINE)
+
+
+def sections(text: str) -> dict[str, str]:
+    """Label in lower case -> its text, which goes on to the next label. The last of two alike wins.
+
+    >>> sections("Question: Can owls swim?\\nThe robot's explanation: Owls float.\\nThey paddle.")
+    {'question': 'Can owls swim?', "the robot's explanation": 'Owls float.\\nThey paddle.'}
+    """
+    found = list(_LABEL.finditer(text))
+    ends = [match.start() for match in found[1:]] + [len(text)]
+    return {
+        match.group(1).strip().lower().replace("’", "'"): (match.group(2) + text[match.end() : end]).strip()
+        for match, end in zip(found, ends, strict=True)
+    }
+
+
+def named(parts: dict[str, str], *words: str) -> str:
+    """The text of the last label that holds all these words; empty where none does."""
+    hits = [text for label, text in parts.items() if all(word in label for word in words)]
+    return hits[-1] if hits else ""

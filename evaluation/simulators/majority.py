@@ -1,0 +1,51 @@
+"""One response out of several samples, field by field; a tie is never broken."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from annotator.canonical import canonical_json
+from annotator.hit_types.base import JSON, Field
+
+
+class Tied(ValueError):
+    """Two values of a field were given equally often."""
+
+
+def majority(fields: Sequence[Field], responses: Sequence[JSON]) -> JSON:
+    """The response that most samples gave, decided field by field in the order asked; raises ``Tied``.
+
+    A field that counts only beside another's value is decided among the samples that gave that value. A text
+    is the first sample's among those that agree with everything decided.
+
+    >>> from annotator.hit_types.base import Option
+    >>> sure = Field("answer", "?", options=(Option("yes", "Yes"), Option("no", "No")))
+    >>> majority([sure], [{"answer": "yes"}, {"answer": "no"}, {"answer": "yes"}])
+    {'answer': 'yes'}
+    """
+    if not responses:
+        raise ValueError("responses: at least one is needed")
+    decided: JSON = {}
+    for asked in fields:
+        if asked.kind == "text" or not all(decided.get(other) in values for other, values in asked.when):
+            continue
+        voters = [
+            response
+            for response in responses
+            if asked.name in response
+            and all(response.get(other) == decided[other] for other, _ in asked.when)
+        ]
+        if not voters:
+            continue
+        votes = Counter(canonical_json(response[asked.name]) for response in voters)
+        (value, most), *rest = votes.most_common(2)
+        if rest and rest[0][1] == most:
+            raise Tied(f"{asked.name}: {most} samples each")
+        decided[asked.name] = next(r[asked.name] for r in voters if canonical_json(r[asked.name]) == value)
+    agreeing = [r for r in responses if all(r.get(name) == value for name, value in decided.items())]
+    source = (agreeing or responses)[0]
+    for asked in fields:
+        if asked.kind == "text" and asked.name in source:
+            decided[asked.name] = source[asked.name]
+    return decided
