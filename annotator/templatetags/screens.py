@@ -37,6 +37,30 @@ def place(letter: str, number: int) -> str:
 
 
 @dataclass(frozen=True)
+class Compared:
+    """A question with what was answered and what is right; empty where the question was not reached."""
+
+    label: str
+    given: str
+    correct: str
+
+    @property
+    def right(self) -> bool:
+        return self.given == self.correct
+
+
+@register.simple_tag
+def compare(given: Iterable[tuple[str, str]], correct: Iterable[tuple[str, str]]) -> list[Compared]:
+    """Answers beside the right ones, question by question, in the order asked.
+
+    >>> [(one.label, one.right) for one in compare([("A", "yes"), ("B", "no")], [("A", "yes"), ("C", "x")])]
+    [('A', True), ('B', False), ('C', False)]
+    """
+    ours, theirs = dict(given), dict(correct)
+    return [Compared(label, ours.get(label, ""), theirs.get(label, "")) for label in {**ours, **theirs}]
+
+
+@dataclass(frozen=True)
 class Section:
     """A part of the instructions under one heading. ``parts`` hold ``html``, or a worked example and its ``place``."""
 

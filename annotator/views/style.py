@@ -11,7 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 
-from annotator.views.style_samples import screens
+from annotator.views.style_samples import LONG, screens
 
 View = Callable[..., HttpResponse]
 
@@ -31,7 +31,8 @@ def development_only(view: View) -> View:
 @development_only
 def index(request: HttpRequest) -> HttpResponse:
     """All components, and the list of screens."""
-    return render(request, "style/index.html", {"screens": screens()})
+    sample = {"sample": LONG, "sample_response": {"faults": ["false"]}, "sample_errors": {"note": "write an answer"}}
+    return render(request, "style/index.html", {"screens": screens()} | sample)
 
 
 @development_only
