@@ -45,6 +45,7 @@ MIDDLEWARE = [
     "foretell.policy.ContentPolicyMiddleware",
 ]
 
+CSRF_FAILURE_VIEW = "annotator.views.errors.csrf_failure"
 ROOT_URLCONF = "foretell.urls"
 WSGI_APPLICATION = "foretell.wsgi.application"
 TEMPLATES = [

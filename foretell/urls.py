@@ -9,3 +9,8 @@ urlpatterns = [
     path("style/", style.index, name="style"),
     path("style/screen/<slug:name>/", style.screen, name="style_screen"),
 ]
+
+handler400 = "annotator.views.errors.bad_request"
+handler403 = "annotator.views.errors.forbidden"
+handler404 = "annotator.views.errors.not_found"
+handler500 = "annotator.views.errors.broken"

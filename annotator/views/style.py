@@ -31,7 +31,11 @@ def development_only(view: View) -> View:
 @development_only
 def index(request: HttpRequest) -> HttpResponse:
     """All components, and the list of screens."""
-    sample = {"sample": LONG, "sample_response": {"faults": ["false"]}, "sample_errors": {"note": "write an answer"}}
+    sample = {
+        "sample": LONG,
+        "sample_response": {"faults": ["false"]},
+        "sample_errors": {"note": "write an answer"},
+    }
     return render(request, "style/index.html", {"screens": screens()} | sample)
 
 

@@ -1,0 +1,160 @@
+"""Every screen in every state: nothing that axe finds, nothing the strictest policy refuses, nothing off the page."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.test import Client, override_settings
+from playwright.sync_api import Page, Response
+
+from annotator.views.style_samples import screens
+from tests.e2e.style_server import served
+
+pytestmark = pytest.mark.browser
+
+NAMES = ["", *(f"screen/{one.name}/" for one in screens() if one.name != "drawer")]
+TASKS = ["screen/task-chosen/", "screen/task-pairs/", "screen/task-multi/", "screen/task-after/", "screen/exam/"]
+PICTURES = Path(__file__).parents[2] / "test-results" / "style"
+TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+
+
+@pytest.fixture(scope="module")
+def style() -> Iterator[str]:
+    with served() as address:
+        yield f"{address}/style/"
+
+
+def violations(page: Page, *rules: str, within: str = "html") -> list[str]:
+    only = {"type": "rule", "values": list(rules)} if rules else {"type": "tag", "values": TAGS}
+    found = Axe().run(page, context=within, options={"runOnly": only}).response["violations"]
+    return [f"{one['id']}: {node['target']} {node['failureSummary']}" for one in found for node in one["nodes"]]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_screen_reads_well_in_light_in_dark_and_narrow(style: str, page: Page, name: str) -> None:
+    page.emulate_media(color_scheme="light", reduced_motion="reduce")
+    page.goto(style + name)
+    page.evaluate("document.fonts.ready")
+    photograph(page, name, "light")
+    assert violations(page) == []
+    page.emulate_media(color_scheme="dark")
+    photograph(page, name, "dark")
+    assert violations(page, "color-contrast") == []
+    page.set_viewport_size({"width": 320, "height": 640})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320, "scrolls sideways"
+
+
+def photograph(page: Page, name: str, theme: str) -> None:
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    file = PICTURES / f"{name.replace('screen/', '').strip('/') or 'index'}-{theme}.png"
+    assert len(page.screenshot(path=file)) > 5_000, "an empty page"
+
+
+def test_material_has_the_strongest_contrast(style: str, page: Page) -> None:
+    page.goto(style + "screen/task-long/")
+    for theme in ("light", "dark"):
+        page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+        assert violations(page, "color-contrast-enhanced", within=".block__text") == []
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_axe_finds_nothing_on_a_phone(style: str, phone: Page, name: str) -> None:
+    phone.goto(style + name)
+    assert violations(phone) == []
+
+
+def test_options_stay_in_view_on_a_phone_however_long_the_text(style: str, phone: Page) -> None:
+    phone.goto(style + "screen/task-long/")
+    height = phone.viewport_size["height"]  # type: ignore[index]
+    assert phone.evaluate("document.documentElement.scrollHeight") > height
+    for place in (0, 400, 100_000):
+        phone.evaluate(f"window.scrollTo(0, {place})")
+        for option in phone.locator(".option").all():
+            box = option.bounding_box()
+            assert box
+            assert box["y"] >= 0
+            assert box["y"] + box["height"] <= height
+            assert box["height"] >= 44
+
+
+def test_material_is_left_and_the_question_stays_right_on_a_laptop(style: str, page: Page) -> None:
+    page.goto(style + "screen/task-long/")
+    page.evaluate("window.scrollTo(0, 300)")
+    material, panel = page.locator(".task__material").bounding_box(), page.locator(".panel").bounding_box()
+    assert material
+    assert panel
+    assert material["x"] + material["width"] <= panel["x"]
+    assert 0 < panel["y"] < 150
+    assert page.locator(".block__text").first.evaluate("e => getComputedStyle(e).fontSize") == "19px"
+
+
+def test_everything_is_above_the_fold_on_a_laptop(style: str, page: Page) -> None:
+    page.goto(style + "screen/task/")
+    assert page.evaluate("document.documentElement.scrollHeight") <= 768
+
+
+def test_first_view_is_eight_responses_and_sixty_kilobytes_at_most(style: str, page: Page) -> None:
+    bodies: list[Response] = []
+    page.on("response", lambda response: bodies.append(response))
+    page.goto(style + "screen/task/", wait_until="networkidle")
+    sizes = {one.url: len(gzip.compress(one.body())) for one in bodies}
+    assert len(bodies) <= 8, sizes
+    assert sum(sizes.values()) <= 60_000, sizes
+    assert page.locator("script:not([defer])").count() == 0
+
+
+def test_a_theme_that_was_chosen_overrules_the_device(style: str, page: Page) -> None:
+    page.emulate_media(color_scheme="light")
+    page.goto(style)
+    page.get_by_label("Dark", exact=True).check()
+    dark = "getComputedStyle(document.documentElement).backgroundColor"
+    assert page.evaluate(dark) == "rgb(22, 21, 19)"
+    page.goto(style + "screen/task/")
+    assert page.evaluate(dark) == "rgb(22, 21, 19)"
+
+
+def test_steps_unfold_without_script(style: str, no_script_page: Page) -> None:
+    page = no_script_page
+    page.goto(style + "screen/task/")
+    second = page.get_by_text("What will the robot answer to the follow-up question?")
+    assert not second.is_visible()
+    page.locator(".option", has_text="Not helpful").click()
+    assert not second.is_visible()
+    page.locator(".option").nth(1).click()
+    assert second.is_visible()
+    assert page.get_by_role("button", name="Submit").is_enabled()
+
+
+def test_markup_in_material_is_shown_as_text(style: str, page: Page) -> None:
+    page.goto(style + "screen/task-bidi/")
+    assert "<script>alert(1)</script>" in page.locator(".block__text").nth(2).inner_text()
+    assert page.locator(".block__text script, .block__text img").count() == 0
+
+
+def test_system_colours_keep_the_chosen_option_apart(style: str, page: Page) -> None:
+    page.emulate_media(forced_colors="active")
+    page.goto(style + "screen/task-chosen/")
+    chosen = page.locator(".option:has(:checked)").first
+    other = page.locator(".option:not(:has(:checked))").first
+    outline = "e => getComputedStyle(e).outlineStyle"
+    assert chosen.evaluate(outline) == "solid"
+    assert other.evaluate(outline) == "none"
+
+
+def test_instructions_print_unfolded_and_without_controls(style: str, page: Page) -> None:
+    page.goto(style + "screen/instructions/")
+    page.locator("summary").first.click()
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    assert page.get_by_text("You are not asked for the right answer.").is_visible()
+    assert not page.get_by_role("button", name="I have read them").is_visible()
+
+
+def test_the_style_page_is_not_there_in_production() -> None:
+    with override_settings(DEBUG=False):
+        assert Client(HTTP_HOST="127.0.0.1").get("/style/").status_code == 404
+        assert Client(HTTP_HOST="127.0.0.1").get("/style/screen/task/").status_code == 404
