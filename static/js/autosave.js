@@ -15,7 +15,7 @@
   function body(form) {
     const data = new FormData(form);
     data.delete("signals");
-    return data;
+    return new URLSearchParams(data);
   }
 
   /* What was answered, without tokens and versions: for this device, should the network be away. */

@@ -23,7 +23,7 @@
         said = Infinity;
         return;
       }
-      words.textContent = left ? line.dataset.words.replace("%s", clock(left)) : line.dataset.over;
+      words.textContent = left ? line.dataset.left.replace("%s", clock(left)) : line.dataset.over;
       line.classList.toggle("line--bad", left === 0);
       for (const mark of [0, 30, warn]) {
         if (left <= mark && said > mark) {
@@ -41,7 +41,7 @@
       event.preventDefault();
       button.disabled = true;
       try {
-        const reply = await foretell.post(event.target.action, new FormData(event.target));
+        const reply = await foretell.post(event.target.action, new URLSearchParams(new FormData(event.target)));
         const { lease_until: until, message } = await reply.json();
         if (reply.ok && until) {
           /* By the server's clock, not by this device's. */

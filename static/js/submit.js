@@ -27,6 +27,8 @@
     if (!button) return;
     button.toggleAttribute("data-sending", on);
     form.toggleAttribute("data-sending", on);
+    const key = button.querySelector(".key");
+    if (key) key.hidden = on;
     if (on) button.querySelector("[data-words]").textContent = button.dataset.sendingWords;
     else label(form);
   }

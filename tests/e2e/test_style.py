@@ -17,7 +17,13 @@ from tests.e2e.style_server import served
 pytestmark = pytest.mark.browser
 
 NAMES = ["", *(f"screen/{one.name}/" for one in screens() if one.name != "drawer")]
-TASKS = ["screen/task-chosen/", "screen/task-pairs/", "screen/task-multi/", "screen/task-after/", "screen/exam/"]
+TASKS = [
+    "screen/task-chosen/",
+    "screen/task-pairs/",
+    "screen/task-multi/",
+    "screen/task-after/",
+    "screen/exam/",
+]
 PICTURES = Path(__file__).parents[2] / "test-results" / "style"
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
@@ -31,7 +37,9 @@ def style() -> Iterator[str]:
 def violations(page: Page, *rules: str, within: str = "html") -> list[str]:
     only = {"type": "rule", "values": list(rules)} if rules else {"type": "tag", "values": TAGS}
     found = Axe().run(page, context=within, options={"runOnly": only}).response["violations"]
-    return [f"{one['id']}: {node['target']} {node['failureSummary']}" for one in found for node in one["nodes"]]
+    return [
+        f"{one['id']}: {node['target']} {node['failureSummary']}" for one in found for node in one["nodes"]
+    ]
 
 
 @pytest.mark.parametrize("name", NAMES)
