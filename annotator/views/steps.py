@@ -131,7 +131,10 @@ def practice(request: HttpRequest, participation: Participation) -> HttpResponse
                 "reason": question.reason,
             }
     page = question_page("practice", participation, question, raw=raw, errors=errors, url=request.path)
-    return render(request, "annotator/practice.html", page.context() | context, status=422 if errors else 200)
+    name = "annotator/practice.html"
+    if request.headers.get("HX-Request"):
+        name = "annotator/_feedback.html" if "answered" in context else "annotator/_task.html"
+    return render(request, name, page.context() | context, status=422 if errors else 200)
 
 
 def question_page(

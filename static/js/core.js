@@ -35,7 +35,7 @@
       setTimeout(() => (live.textContent = text), 50);
     },
 
-    form: () => document.querySelector("form[data-task]"),
+    form: () => document.querySelector("form[data-task], form[data-next]"),
 
     csrf: () => document.querySelector('meta[name="csrf-token"]')?.content || "",
 

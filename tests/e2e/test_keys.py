@@ -1,0 +1,102 @@
+"""Every HIT type from the invitation to the completion page in a real browser, with keys only."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotator.hit_types.base import Question
+from annotator.hit_types.registry import hit_type_get
+from annotator.models import Assignment, Judgment, Study
+from annotator.rehearsal import rehearsal_answer
+from annotator.services.rehearsal import right_answers
+from tests.annotator.test_way import TYPES, demo_study
+from tests.e2e import keyboard
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+ITEMS = 3
+
+
+def press_through(page: Page, study: Study) -> None:
+    """Invitation, consent and instructions: Tab to the button, Enter."""
+    page.keyboard.press("Tab")
+    for _ in range(6):
+        text = page.evaluate("document.activeElement.innerText || ''")
+        if text.strip() in ("Start", "I want to take part", "I have read them, go on"):
+            break
+        page.keyboard.press("Tab")
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+
+
+def practise(page: Page, study: Study) -> None:
+    kind = hit_type_get(study.hit_type)
+    for question in kind.practice:
+        keyboard.wait_ready(page)
+        keyboard.answer(page, right(study, question))
+        keyboard.submit(page)
+        expect(page.locator("h1")).to_have_text("That is right")
+        with page.expect_navigation():
+            page.keyboard.press("Enter")
+
+
+def right(study: Study, question: Question) -> dict:
+    stage = hit_type_get(study.hit_type).question_stage(question.payload, question.gold)
+    return rehearsal_answer(stage, gold=question.gold, item_key=question.key, accuracy=1.0, rng=Random(1))
+
+
+def sit_exam(page: Page, study: Study) -> None:
+    attempt = study.participations.get().exam_attempts.latest("number")
+    answers = right_answers(study.participations.select_related("study").get(), attempt.drawn)
+    wanted = {f"q{n}-{name}": v for n, key in enumerate(attempt.drawn, 1) for name, v in answers[key].items()}
+    keyboard.wait_ready(page)
+    keyboard.answer(page, wanted, most=400)
+    with page.expect_navigation():
+        keyboard.submit(page)
+    expect(page.locator("h1")).to_have_text("You passed")
+
+
+def work(page: Page, study: Study) -> None:
+    kind = hit_type_get(study.hit_type)
+    rng = Random(2)
+    while "/task/" in page.url:
+        keyboard.wait_ready(page)
+        assignment = Assignment.objects.select_related("item").get(state="leased")
+        stage = kind.stages(assignment.item.payload, assignment.presentation)[assignment.stage]
+        expect(page.locator("form[data-task]")).to_have_attribute("data-task", str(assignment.pk))
+        wanted = rehearsal_answer(
+            stage, gold=assignment.item.gold, item_key=assignment.item.key, accuracy=1, rng=rng
+        )
+        keyboard.answer(page, wanted)
+        marker = f"{assignment.pk}:{assignment.stage}"
+        keyboard.submit(page)
+        page.wait_for_function(
+            """marker => { const form = document.querySelector('form[data-task]');
+            return !form || `${form.dataset.task}:${form.dataset.stage}` !== marker; }""",
+            arg=marker,
+        )
+        page.wait_for_load_state()
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_the_whole_way_with_keys_only(page: Page, live_server, name: str):
+    study = demo_study(name)
+    extra = study.items.count() - ITEMS
+    if extra > 0:
+        study.max_items_per_rater = ITEMS
+        study.save()
+    page.goto(f"{live_server.url}/join/{study.join_token}/")
+    for step in ("consent", "instructions", "practice"):
+        press_through(page, study)
+        assert f"/{step}/" in page.url
+    practise(page, study)
+    assert "/exam/" in page.url
+    sit_exam(page, study)
+    page.keyboard.press("Tab")
+    page.goto(f"{live_server.url}/study/{study.slug}/")
+    work(page, study)
+    expect(page.locator("h1")).to_have_text("Thank you. That was all.")
+    expect(page.locator(".code")).to_have_text("C0DE-77")
+    assert Judgment.objects.filter(study=study, standing="counted").count() == ITEMS
