@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('annotator', '0001_initial'),
-        ('evaluation', '0001_initial'),
+        ('evaluation', '0002_runs'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
