@@ -36,21 +36,26 @@ def needed(*, database_url: str, provider_url: str) -> list[str]:
     """Which of ``tables``, ``static``, ``demo`` must be made; the database is asked, not only our own notes."""
     import psycopg
 
-    try:
-        state: dict[str, Any] = json.loads(STATE.read_text())
-    except (OSError, ValueError):
-        state = {}
-    todo = [part for part, value in fingerprint(provider_url).items() if state.get(part) != value]
+    done = state()
+    todo = [part for part, value in fingerprint(provider_url).items() if done.get(part) != value]
     if "static" not in todo and not (env.STATIC_ROOT / "staticfiles.json").exists():
         todo.append("static")
     try:
         with psycopg.connect(database_url, connect_timeout=10) as connection:
             rows = connection.execute("SELECT app, name FROM django_migrations").fetchall()
-        if not {tuple(row) for row in state.get("migrations", [])} <= {tuple(row) for row in rows}:
+        if not {tuple(row) for row in done.get("migrations", [])} <= {tuple(row) for row in rows}:
             todo.append("tables")
     except psycopg.errors.UndefinedTable:  # another, empty database
         todo += ["tables", "demo"]
     return [part for part in ("tables", "static", "demo") if part in todo]
+
+
+def state() -> dict[str, Any]:
+    """What was made last time, by our own notes."""
+    try:
+        return dict(json.loads(STATE.read_text()))
+    except (OSError, ValueError):
+        return {}
 
 
 def _has_demo() -> bool:
@@ -75,19 +80,30 @@ def main(parts: list[str]) -> None:
     from django.db.migrations.loader import MigrationLoader
 
     django.setup()
-    done = fingerprint(env.SCRIPTED_PROVIDER_URL)
+    made = fingerprint(env.SCRIPTED_PROVIDER_URL)
     if "tables" in parts:
         print("preparing the database", flush=True)
         call_command("migrate", verbosity=0, interactive=False)
+        remember(tables=made["tables"], migrations=sorted(MigrationLoader(connection).disk_migrations or []))
     if "static" in parts:
         print("preparing static files", flush=True)
         call_command("collectstatic", verbosity=0, interactive=False, clear=True)
+        remember(static=made["static"])
     if "demo" in parts and env.DEMO and _has_demo():
         print("loading the demo studies", flush=True)
-        call_command("load_demo", verbosity=0)
-    state = {**done, "migrations": sorted(MigrationLoader(connection).disk_migrations or [])}
+        try:
+            call_command("load_demo", verbosity=0)
+        except Exception as error:  # no reason not to serve what is there; the next start tries again
+            print(
+                f"the demo could not be loaded whole: {type(error).__name__}: {str(error)[:1000]}", flush=True
+            )
+            return
+    remember(demo=made["demo"])
+
+
+def remember(**values: Any) -> None:
     new = STATE.with_suffix(".new")
-    new.write_text(json.dumps(state, indent=1))
+    new.write_text(json.dumps({**state(), **values}, indent=1))
     new.replace(STATE)
 
 
