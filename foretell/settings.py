@@ -213,6 +213,7 @@ CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "leases": {"task": "annotator.leases_expire", "schedule": 15.0},
     "runs": {"task": "evaluation.runs_sweep", "schedule": float(env.RUN_SWEEP_SECONDS)},
+    "reports": {"task": "evaluation.reports_sweep", "schedule": 60.0},
 }
 
 # --- What is said ----------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from annotator.views import style
 urlpatterns = [
     path("admin/", admin.site.urls),
     path("", include("annotator.urls")),
+    path("", include("evaluation.urls")),
     path("style/", style.index, name="style"),
     path("style/screen/<slug:name>/", style.screen, name="style_screen"),
 ]

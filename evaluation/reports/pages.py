@@ -45,6 +45,8 @@ class ShownTable:
     groups: Sequence[tuple[str, int]]
     rows: Sequence[ShownRow]
     notes: Sequence[str]
+    #: What belongs to each value, (row and column, its denominator, rule and what was left out).
+    details: Sequence[tuple[str, str]] = ()
     kind: str = "table"
 
     @property
@@ -108,6 +110,10 @@ def _section(section: Mapping[str, Any], source: Callable[[str], str]) -> ShownS
     )
 
 
+#: Tables with more cells than this say n in a column of their own, not value by value.
+DETAILED = 120
+
+
 def shown_table(table: Mapping[str, Any]) -> ShownTable:
     """A stored table with its cells in words."""
     columns = table["columns"]
@@ -131,7 +137,18 @@ def shown_table(table: Mapping[str, Any]) -> ShownTable:
         groups=groups if any(name for name, _ in groups) else [],
         rows=rows,
         notes=table["notes"],
+        details=_details(table, rows) if len(columns) * len(rows) <= DETAILED else (),
     )
+
+
+def _details(table: Mapping[str, Any], rows: Sequence[ShownRow]) -> list[tuple[str, str]]:
+    found = []
+    for row, shown in zip(table["rows"], rows, strict=True):
+        for column, cell in zip(table["columns"], shown.cells, strict=True):
+            if cell.detail:
+                names = [row["group"], *row["head"], column["group"], column["label"]]
+                found.append((", ".join(filter(None, names)), cell.detail))
+    return found
 
 
 def shown_cell(cell: Mapping[str, Any]) -> ShownCell:

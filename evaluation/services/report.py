@@ -42,7 +42,7 @@ def report_create(
 
 def _send(report_id: int) -> None:
     """Put the task in the queue; without Redis the report stays queued and the sweeper sends it later."""
-    from evaluation.tasks import report_build
+    from evaluation.tasks.reports import report_build
 
     try:
         report_build.delay(report_id=report_id)

@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.template.loader import render_to_string
 from django.utils.safestring import mark_safe
 
 from evaluation.reports.pages import page_of
 
-STYLE = Path(__file__).with_name("report_file.css")
+#: The page's own tokens and components, and what a page without the product around it needs.
+STYLES = ("css/tokens.css", "css/notice.css", "css/report.css", "css/print.css", "css/report_file.css")
 
 
 def render(content: Mapping[str, Any], files: Mapping[str, tuple[str, bytes]]) -> str:
@@ -28,5 +30,7 @@ def render(content: Mapping[str, Any], files: Mapping[str, tuple[str, bytes]]) -
         return f"data:{media_type};base64,{b64encode(body).decode()}"
 
     page = page_of(content, source)
-    style = mark_safe(STYLE.read_text(encoding="utf-8"))  # noqa: S308 - our own file
+    folder = Path(settings.BASE_DIR) / "static"
+    parts = [(folder / name).read_text(encoding="utf-8") for name in STYLES]
+    style = mark_safe("\n".join(parts))  # noqa: S308 - our own files
     return render_to_string("evaluation/report_file.html", {"page": page, "style": style})

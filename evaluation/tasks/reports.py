@@ -1,4 +1,4 @@
-"""Work that is done by Celery. Every task takes ids, reads the state anew, and returns at once if nothing is left to do."""
+"""Reports: computed by a worker, and found again when lost."""
 
 from __future__ import annotations
 

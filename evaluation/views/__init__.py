@@ -1,0 +1,1 @@
+"""What researchers see of results: reports of a study, and their parts."""

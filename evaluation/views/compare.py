@@ -1,0 +1,32 @@
+"""Two reports of one study side by side."""
+
+from __future__ import annotations
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
+
+from annotator.selectors.study import study_get_for
+from evaluation.models import Report
+from evaluation.reports.comparison import compare
+from evaluation.selectors.report import report_get_for
+
+
+@login_required
+@never_cache
+@require_GET
+def report_compare(request: HttpRequest, study_pk: int) -> HttpResponse:
+    """``?a=`` and ``?b=``: two finished reports of this study; what was chosen differently comes first."""
+    study = study_get_for(user=request.user, pk=study_pk)
+    found = []
+    for name in ("a", "b"):
+        given = request.GET.get(name, "")
+        report = report_get_for(user=request.user, pk=int(given)) if given.isdecimal() else None
+        if report is None or report.study_id != study.pk or report.state != Report.State.DONE:
+            raise Http404("no such report")
+        found.append(report)
+    a, b = found
+    context = {"study": study, "a": a, "b": b, "compared": compare(a, b)}
+    return render(request, "evaluation/compare.html", context)

@@ -1,0 +1,148 @@
+"""Pages of a study's reports. They read what is stored; whatever is computed, a job computes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from annotator.models import Membership, Study
+from annotator.selectors.study import study_get_for
+from evaluation.models import Report
+from evaluation.reports.choices import Choices, ChoicesError
+from evaluation.reports.exports import FORMATS, export
+from evaluation.reports.forms import choices_form
+from evaluation.reports.pages import page_of
+from evaluation.selectors.report import report_file_get, report_get_for, reports_of
+from evaluation.services.report import report_create, report_delete, report_retry
+
+#: An SVG may carry style of its own and nothing else: nothing in it can load or run.
+FIGURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+WAITING = (Report.State.QUEUED, Report.State.RUNNING)
+
+
+@login_required
+@never_cache
+@require_http_methods(["GET", "POST"])
+def reports(request: HttpRequest, study_pk: int) -> HttpResponse:
+    """A study's reports, newest first; a POST asks for a new one."""
+    role = Membership.Role.VIEWER if request.method == "GET" else Membership.Role.REVIEWER
+    study = study_get_for(user=request.user, pk=study_pk, role=role)
+    if request.method == "GET":
+        return _list(request, study, Choices())
+    raw = _raw_choices(request)
+    try:
+        report = report_create(study=study, choices=raw, user=request.user)  # type: ignore[arg-type]
+    except ChoicesError as error:
+        return _list(request, study, raw, error.errors, status=422)
+    return redirect("evaluation:report", pk=report.pk)
+
+
+def _raw_choices(request: HttpRequest) -> dict[str, Any]:
+    """The form's values; an empty field is the default, an unticked box is false."""
+    names = Choices().to_json()
+    raw: dict[str, Any] = {name: request.POST[name] for name in names if request.POST.get(name)}
+    raw["exclusions"] = request.POST.get("exclusions", "") == "true"
+    return raw
+
+
+def _list(
+    request: HttpRequest, study: Study, choices: Any, errors: dict[str, str] | None = None, status: int = 200
+) -> HttpResponse:
+    context = {
+        "study": study,
+        "reports": reports_of(study=study)[:200],
+        "form": choices_form(study, choices, errors or {}),
+        "errors": errors,
+    }
+    return render(request, "evaluation/reports.html", context, status=status)
+
+
+@login_required
+@never_cache
+@require_GET
+def report(request: HttpRequest, pk: int) -> HttpResponse:
+    """One report: the page itself once it is done, until then how far it has come."""
+    found = report_get_for(user=request.user, pk=pk)
+    context: dict[str, Any] = {"report": found, "study": found.study, "formats": FORMATS.values()}
+    if found.state != Report.State.DONE:
+        return render(request, "evaluation/report_waiting.html", context)
+    context["page"] = page_of(
+        found.content or {}, lambda name: reverse("evaluation:report_file", args=[found.pk, name])
+    )
+    context["form"] = choices_form(found.study, Choices.parse(found.choices), {})
+    context["others"] = reports_of(study=found.study).filter(state=Report.State.DONE).exclude(pk=pk)[:50]
+    return render(request, "evaluation/report.html", context)
+
+
+@login_required
+@never_cache
+@require_GET
+def report_status(request: HttpRequest, pk: int) -> HttpResponse:
+    """How far a report has come, for the page that waits; tells it to load anew once it is over."""
+    found = report_get_for(user=request.user, pk=pk)
+    response = render(request, "evaluation/_status.html", {"report": found})
+    if found.state not in WAITING:
+        response["HX-Refresh"] = "true"
+    return response
+
+
+@login_required
+@require_POST
+def retry(request: HttpRequest, pk: int) -> HttpResponse:
+    """Compute a failed report once more."""
+    found = report_get_for(user=request.user, pk=pk)
+    study_get_for(user=request.user, pk=found.study_id, role=Membership.Role.REVIEWER)
+    report_retry(report=found)
+    return redirect("evaluation:report", pk=pk)
+
+
+@login_required
+@require_POST
+def delete(request: HttpRequest, pk: int) -> HttpResponse:
+    """Delete a report."""
+    found = report_get_for(user=request.user, pk=pk)
+    study_get_for(user=request.user, pk=found.study_id, role=Membership.Role.EDITOR)
+    report_delete(report=found)
+    return redirect("evaluation:reports", study_pk=found.study_id)
+
+
+@login_required
+@require_GET
+def report_file(request: HttpRequest, pk: int, name: str) -> HttpResponse:
+    """A figure of a report. It never changes, so the browser may keep it."""
+    found = report_file_get(report=report_get_for(user=request.user, pk=pk), name=name)
+    response = HttpResponse(bytes(found.body), content_type=found.media_type)
+    response["Cache-Control"] = "private, max-age=31536000, immutable"
+    response["Content-Security-Policy"] = FIGURE_POLICY
+    if request.GET.get("save"):
+        response["Content-Disposition"] = f'attachment; filename="report-{pk}-{name}"'
+    return response
+
+
+@login_required
+@never_cache
+@require_GET
+def report_export(request: HttpRequest, pk: int, format: str) -> HttpResponseBase:
+    """A finished report in one of its formats, as a download."""
+    found = report_get_for(user=request.user, pk=pk)
+    return export_response(found, format)
+
+
+def export_response(found: Report, format: str) -> HttpResponseBase:
+    """The download itself; 409 while the report is not done."""
+    if found.state != Report.State.DONE or found.content is None:
+        return HttpResponse("The report is not done.", status=409, content_type="text/plain")
+    how = FORMATS[format]
+    files = {f.name: (f.media_type, bytes(f.body)) for f in found.files.all()} if format == "html" else {}
+    text = export(found.content, files, format)
+    pieces = (text[at : at + 65_536] for at in range(0, len(text), 65_536))
+    response = StreamingHttpResponse(pieces, content_type=how.media_type)
+    name = f"{found.study.slug}-report-{found.pk}.{how.extension}"
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
