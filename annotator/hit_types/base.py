@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from copy import copy
 from functools import cached_property
 from pathlib import Path
 from random import Random
@@ -190,8 +191,19 @@ class HitType:
     # -- what follows from it ---------------------------------------------------------------------
 
     def bound(self, payload: JSON) -> HitType:
-        """The type as it is in a study that has this item: itself, unless items declare variables of their own."""
-        return self
+        """The type as it is in a study that has this item.
+
+        Of a type with variants: with the instructions, practice and exam of the item's variant. A type whose
+        items declare variables of their own gives them here too.
+        """
+        variant = self.variant(payload)
+        if not variant:
+            return self
+        own = copy(self)
+        own.__dict__["instructions"] = for_variant(self.instructions, variant)
+        own.__dict__["exam"] = tuple(question for question in self.exam if question.pool in ("", variant))
+        own.__dict__["practice"] = tuple(q for q in self.practice if q.pool in ("", variant))
+        return own
 
     def present(self, payload: JSON, rng: Random) -> JSON:
         """What is drawn for one rater and stored with the assignment (an order, an arm); ``{}`` for most."""

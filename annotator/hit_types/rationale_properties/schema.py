@@ -1,0 +1,173 @@
+"""What an item of `rationale_properties` holds and what is asked about it: two properties of one group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from annotator.hit_types.base import (
+    ITEM_COLUMNS,
+    JSON,
+    SYSTEM_COLUMNS,
+    YES_NO,
+    Answers,
+    Block,
+    Column,
+    Field,
+    Material,
+    Option,
+    Row,
+    Stage,
+    stable_key,
+    system_name,
+)
+
+
+def _asked(name: str, label: str, yes: str, no: str) -> Field:
+    return Field(name, label, options=(Option("yes", "Yes", yes), Option("no", "No", no)))
+
+
+#: Group -> its two properties, in the order asked.
+GROUPS: Mapping[str, tuple[Field, Field]] = {
+    "surface_form": (
+        _asked(
+            "grammaticality",
+            "Grammar: is the explanation written in correct, understandable sentences?",
+            "Its sentences are grammatical. Missing capitals do not count.",
+            "Sentences are broken, cut off, or do not make sense as sentences.",
+        ),
+        _asked(
+            "validity",
+            "Facts: is everything that the explanation says factually right?",
+            "Every statement in it is true.",
+            "At least one statement in it is false.",
+        ),
+    ),
+    "support": (
+        _asked(
+            "association",
+            "Support: does the explanation support the answer?",
+            "It speaks for the answer that is given.",
+            "It does not speak for the answer, or it speaks against it.",
+        ),
+        _asked(
+            "contrast",
+            "Non-ambiguity: does the explanation lead to this answer only?",
+            "From it one can only come to the answer that is given.",
+            "From it one could come to another answer as well, or instead.",
+        ),
+    ),
+    "informativeness": (
+        _asked(
+            "novelty",
+            "New information: does the explanation add anything to the question and the answer?",
+            "It says something that is in neither.",
+            "It only says again what the question and the answer say.",
+        ),
+        _asked(
+            "leakage",
+            "Giveaway: does the explanation say the answer outright?",
+            "The answer stands in it, in its own or other words; no thinking is needed.",
+            "The reader has to draw the conclusion.",
+        ),
+    ),
+    "style": (
+        _asked(
+            "coherence",
+            "To the point: has everything in the explanation something to do with the question?",
+            "Every sentence bears on the question.",
+            "At least one sentence has nothing to do with the question.",
+        ),
+        _asked(
+            "conciseness",
+            "No repetition: does the explanation say each thing only once?",
+            "Nothing in it is said twice or is needless beside the rest.",
+            "Something is repeated, or could be left out without a loss although it is on the subject.",
+        ),
+    ),
+}
+TITLES = {
+    "surface_form": "How is the explanation written, and is it true?",
+    "support": "Does the explanation support the answer?",
+    "informativeness": "What does the explanation tell?",
+    "style": "Is the explanation to the point?",
+}
+PROPERTIES = tuple(asked.name for pair in GROUPS.values() for asked in pair)
+
+COLUMNS = (
+    Column("question", "The question", example="Can one see helium?"),
+    Column(
+        "options", "Its possible answers, as a list; missing: yes and no, or an open question", False, "list"
+    ),
+    Column("answer", "The answer that the rationale goes with, right or wrong", example="no"),
+    Column("rationale", "The system's rationale", example="Helium has no colour."),
+    Column("group", f"The group of properties: {', '.join(GROUPS)}", kind="label", example="support"),
+    Column("gold_label", "The right answer to the question; never shown", False),
+    *SYSTEM_COLUMNS,
+    Column("gold_rationale", "A right rationale; never shown", False),
+    *ITEM_COLUMNS,
+)
+
+
+def parse_row(raw: Mapping[str, Any]) -> tuple[Row, JSON, Material]:
+    """Read an import row; its faults are in the returned ``Row``."""
+    row = Row(raw)
+    system, model, method = system_name(row)
+    answers = Answers.read_options(row, "options")
+    payload: JSON = {
+        "group": row.label("group", {group: group for group in GROUPS}),
+        "question": row.text("question"),
+        "options": list(answers.options),
+        "answer": _answer(row, "answer", answers, required=True),
+        "rationale": row.text("rationale"),
+    }
+    material = Material(
+        instance_key=row.text("instance", required=False, limit=200)
+        or stable_key(payload["question"], *answers.options),
+        instance_input="\n".join([payload["question"], *answers.lines]),
+        gold_label=_answer(row, "gold_label", answers, required=False),
+        gold_rationale=row.text("gold_rationale", required=False),
+        system=system,
+        model=model,
+        method=method,
+        explanation=payload["rationale"],
+        output=payload["answer"],
+        kind="",
+    )
+    return row, payload, material
+
+
+def _answer(row: Row, name: str, answers: Answers, *, required: bool) -> str:
+    """A letter where the question has options; else yes, no or the answer in words."""
+    if answers.options:
+        return answers.read(row, name, required=required)
+    if isinstance(row.raw.get(name), bool):
+        return row.label(name, YES_NO)
+    text = row.text(name, required=required, limit=200)
+    return YES_NO.get(text.lower(), text)
+
+
+def stages_of(payload: JSON) -> tuple[Stage, ...]:
+    """One stage with two steps: the second property is asked after the first."""
+    first, second = GROUPS[payload["group"]]
+    answers = Answers.of(payload["options"])
+    blocks: tuple[Block, ...] = (Block("question", "Question", payload["question"]),)
+    if answers.options:
+        blocks += (Block("options", "Options", items=answers.lines, kind="list"),)
+    blocks += (
+        Block("answer", "Answer", say(payload), kind="answer"),
+        Block("explanation", "Explanation", payload["rationale"]),
+    )
+    after = Field(second.name, second.label, options=second.options, when=((first.name, ("yes", "no")),))
+    lead = "Suppose for this task that the answer is right, even if you disagree."
+    if payload["group"] == "surface_form":
+        lead = "Judge the explanation itself. You may look facts up."
+    return (Stage(payload["group"], TITLES[payload["group"]], blocks, (first, after), lead),)
+
+
+def say(payload: JSON) -> str:
+    """The answer as it is shown."""
+    answer = str(payload["answer"])
+    if payload["options"]:
+        return Answers.of(payload["options"]).say(answer)
+    return answer.capitalize() if answer in ("yes", "no") else answer
