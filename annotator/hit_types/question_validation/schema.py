@@ -1,0 +1,135 @@
+"""What an item of `question_validation` holds and what is asked about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from annotator.hit_types.base import (
+    ITEM_COLUMNS,
+    JSON,
+    YES_NO,
+    Block,
+    Column,
+    Field,
+    Material,
+    Option,
+    Row,
+    Stage,
+    stable_key,
+)
+
+YES_NO_OPTIONS = (Option("yes", "Yes"), Option("no", "No"))
+#: Kind -> (what is asked about the relation, what yes means, what no means).
+RELATIONS: Mapping[str, tuple[str, str, str]] = {
+    "rephrase": (
+        "Does the accompanying question ask the same as the original question, in other words?",
+        "It asks the same, is put differently, and has the same answer.",
+        "It asks something else, is the very same question, or cannot be answered with yes or no.",
+    ),
+    "counterfactual": (
+        "Does the accompanying question turn the original question round, so that its answer is the opposite?",
+        "The same reasoning answers it, and its answer is the opposite.",
+        "Its answer is the same, it needs other reasoning, or it cannot be answered with yes or no.",
+    ),
+    "similar_reasoning": (
+        "Does the accompanying question follow the same reasoning as the original question?",
+        "It uses the same reasoning, or one step of it, on the same or on another thing.",
+        "It needs other reasoning, is the very same question, or cannot be answered with yes or no.",
+    ),
+}
+KINDS = {kind: kind for kind in RELATIONS} | {"similar reasoning": "similar_reasoning"}
+_FLIP = {"yes": "no", "no": "yes"}
+
+COLUMNS = (
+    Column(
+        "context", "The facts or the gold rationale of the original question", example="Lemons are acidic."
+    ),
+    Column("question", "The original question", example="Does lemon make milk clump?"),
+    Column("follow_up", "The accompanying question", example="Is lemon acidic?"),
+    Column(
+        "answer",
+        "Its answer: yes or no; may be missing for rephrase (the same) and counterfactual (the opposite of gold_label)",
+        False,
+        "label",
+        "yes",
+    ),
+    Column(
+        "kind",
+        "What it is meant to be: rephrase, counterfactual or similar_reasoning",
+        kind="label",
+        example="rephrase",
+    ),
+    Column("gold_label", "The right answer to the original question; never shown", False, "label", "yes"),
+    Column("generator", "Who or what wrote the accompanying question", False, example="writer-x"),
+    *ITEM_COLUMNS,
+)
+
+
+def parse_row(raw: Mapping[str, Any]) -> tuple[Row, JSON, Material]:
+    """Read an import row; its faults are in the returned ``Row``.
+
+    A rephrase has the original's answer and a counterfactual the opposite one, so that these two may leave
+    ``answer`` out where ``gold_label`` is given.
+    """
+    row = Row(raw)
+    kind = row.label("kind", KINDS)
+    gold_label = row.label("gold_label", YES_NO, required=False)
+    answer = row.label("answer", YES_NO, required=False)
+    if not answer and kind and "answer" not in row.errors:
+        answer = {"rephrase": gold_label, "counterfactual": _FLIP.get(gold_label, "")}.get(kind, "")
+        if not answer:
+            hint = "" if kind == "similar_reasoning" else ", or gold_label to take it from"
+            row.errors["answer"] = f"is missing; expected yes or no{hint}"
+    payload: JSON = {
+        "kind": kind,
+        "context": row.text("context"),
+        "question": row.text("question"),
+        "follow_up": row.text("follow_up"),
+        "answer": answer,
+    }
+    material = Material(
+        instance_key=row.text("instance", required=False, limit=200) or stable_key(payload["question"]),
+        instance_input=payload["question"],
+        gold_label=gold_label,
+        gold_rationale=payload["context"],
+        follow_up=payload["follow_up"],
+        follow_up_gold=answer,
+        generator=row.text("generator", required=False, limit=200),
+        kind=kind,
+    )
+    return row, payload, material
+
+
+def stages_of(payload: JSON) -> tuple[Stage, ...]:
+    """One stage: the relation, then whether the context answers the question, then whether its answer is right."""
+    label, yes, no = RELATIONS[payload["kind"]]
+    blocks = (
+        Block("context", "Context", payload["context"]),
+        Block("question", "Original question", payload["question"], group="original"),
+        Block("follow_up", "Accompanying question", payload["follow_up"], group="accompanying"),
+        Block(
+            "answer",
+            "Answer to the accompanying question",
+            payload["answer"].capitalize(),
+            kind="answer",
+            group="accompanying",
+        ),
+    )
+    fields = (
+        Field("relation", label, options=(Option("yes", "Yes", yes), Option("no", "No", no))),
+        Field(
+            "answerable",
+            "Can the accompanying question be answered from the context?",
+            options=YES_NO_OPTIONS,
+            help="Everyday knowledge may be added, facts to be looked up may not.",
+            when=(("relation", ("yes", "no")),),
+        ),
+        Field(
+            "answer_right",
+            "Is its answer right, going by the context?",
+            options=YES_NO_OPTIONS,
+            when=(("answerable", ("yes",)),),
+        ),
+    )
+    return (Stage(payload["kind"], "Do the two questions belong together?", blocks, fields),)
