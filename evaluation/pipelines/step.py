@@ -76,6 +76,10 @@ class Step:
         """The next stage's call, if this was not the last stage."""
         return None
 
+    def stages(self, run: Run, call: Asked, thing: Any) -> int:
+        """Of how many stages the calls about this thing consist."""
+        return 1
+
     def texts(self, call: Asked) -> Iterator[str]:
         """The texts that outsiders wrote, to be looked through for orders to the model."""
         return iter(())

@@ -39,8 +39,8 @@ class CheckedBackend(httpcore2.AsyncNetworkBackend):
     ) -> httpcore2.AsyncNetworkStream:
         try:
             addresses = await resolve(self.origin, self.policy)
-        except OSError as error:
-            raise httpcore2.ConnectError(f"{self.origin.host}: {error}") from error
+        except OSError as unknown:
+            raise httpcore2.ConnectError(f"{self.origin.host}: {unknown}") from unknown
         error: Exception = httpcore2.ConnectError(f"{self.origin.host} has no address")
         for address in addresses:
             try:

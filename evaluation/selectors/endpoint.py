@@ -16,7 +16,7 @@ def host_policy() -> HostPolicy:
 
 
 def key_secrets() -> list[str]:
-    return [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
+    return [settings.SECRET_KEY, *map(str, settings.SECRET_KEY_FALLBACKS)]
 
 
 def endpoint_key(endpoint: Endpoint) -> str:

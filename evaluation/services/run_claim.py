@@ -134,7 +134,8 @@ def ahead(concurrency: int) -> int:
 def _pick(run: Run, now: datetime, limit: int) -> list[Asked]:
     with connection.cursor() as cursor:
         cursor.execute(_PICK, [run.pk, now, limit])
-        return [Asked(*row[:6], json.loads(row[6]), *row[7:]) for row in cursor.fetchall()]
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+    return [Asked(*row[:6], json.loads(row[6]), *row[7:10]) for row in rows]
 
 
 def _seconds_to_next(run: Run, now: datetime) -> float | None:

@@ -138,7 +138,7 @@ def _row(outcome: Outcome) -> JSON:
     row["applied"] = outcome.next is not None  # an earlier stage's result is the next one's context
     row["cost"] = str(outcome.cost)
     row["error"] = outcome.error[:2000]
-    return clean(row)  # type: ignore[no-any-return]
+    return clean(row)
 
 
 def follow(run: Run, jobs: Sequence[Job]) -> None:

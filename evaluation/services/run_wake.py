@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 from django.utils import timezone
 from kombu.exceptions import OperationalError
@@ -28,7 +29,7 @@ def pipeline_wake(*, pipeline_pk: int) -> None:
     _send(pipeline_advance_task, {"pipeline_pk": pipeline_pk}, 0.0)
 
 
-def _send(task, arguments: dict[str, int], countdown: float) -> None:  # type: ignore[no-untyped-def]
+def _send(task: Any, arguments: dict[str, int], countdown: float) -> None:
     try:
         task.apply_async(kwargs=arguments, countdown=countdown or None, retry=False)
     except (OperationalError, OSError):

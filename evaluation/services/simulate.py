@@ -41,7 +41,8 @@ def simulation_create(
     budget_cost: Decimal | None = None,
     pipeline: Pipeline | None = None,
     created_by: User | None = None,
-    **limits: int,
+    max_attempts: int = 6,
+    max_unparsable: int = 3,
 ) -> Run:
     """A run that puts every item of a study to a model, not yet started.
 
@@ -80,5 +81,6 @@ def simulation_create(
             budget_cost=budget_cost,
             pipeline=pipeline,
             created_by=created_by,
-            **limits,
+            max_attempts=max_attempts,
+            max_unparsable=max_unparsable,
         )

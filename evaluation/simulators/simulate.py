@@ -25,9 +25,8 @@ class Simulate(Step):
     def jobs(self, run: Run) -> Iterator[Job]:
         """Items that this rater has not judged yet, in the order in which they came."""
         kind = _kind(run)
-        items = Item.objects.filter(study_id=run.study_id).exclude(
-            pk__in=Judgment.objects.filter(study_id=run.study_id, rater_id=run.rater_id).values("item")
-        )
+        judged = Judgment.objects.filter(study=run.study, rater=run.rater).values("item")
+        items = Item.objects.filter(study=run.study).exclude(pk__in=judged)
         for pk, key, payload in items.order_by("pk").values_list("pk", "key", "payload").iterator(2000):
             presentation = kind.present(payload, Random(f"{run.rater_id}:{key}"))
             yield Job(key=key, item_id=pk, context={"presentation": presentation} if presentation else {})
@@ -60,6 +59,9 @@ class Simulate(Step):
             return None
         context = call.context | {"before": call.context.get("before", {}) | parsed}
         return Job(call.key, call.item_id, None, call.sample, call.stage + 1, context)
+
+    def stages(self, run: Run, call: Asked, thing: Any) -> int:
+        return len(_kind(run).stages(thing, call.context.get("presentation")))
 
     def texts(self, call: Asked) -> Iterator[str]:
         return _strings(call.thing)

@@ -1,0 +1,112 @@
+"""``manage.py simulate STUDY --endpoint NAME``: put every item of a study to a model."""
+
+from __future__ import annotations
+
+import time
+from argparse import ArgumentParser
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
+
+from annotator.models import Study
+from evaluation.models import Endpoint, Run
+from evaluation.selectors.run import run_progress
+from evaluation.services.run_change import OVER, run_start
+from evaluation.services.run_estimate import run_estimate
+from evaluation.services.run_inline import run_inline
+from evaluation.services.simulate import simulation_create
+
+
+def money(text: str) -> Decimal:
+    try:
+        amount = Decimal(text)
+    except InvalidOperation:
+        raise ValueError(text) from None
+    if not amount.is_finite() or amount < 0:
+        raise ValueError(text)
+    return amount
+
+
+class Command(BaseCommand):
+    help = "Put every item of a study to a model as a simulated rater; items that it has judged are left out."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("study", help="The study's slug.")
+        parser.add_argument("--endpoint", required=True, help="The endpoint's name.")
+        parser.add_argument("--model", default="", help="Instead of the endpoint's own.")
+        parser.add_argument("--samples", type=int, default=1, help="Answers an item; the majority counts.")
+        parser.add_argument("--together", type=int, default=1, help="Items asked about in one request.")
+        parser.add_argument("--temperature", type=float)
+        parser.add_argument("--budget", type=money, help="The most that it may cost.")
+        parser.add_argument("--budget-calls", type=int, help="The most requests that it may send.")
+        parser.add_argument("--workers", type=int, default=1, help="Worker processes that may share it.")
+        parser.add_argument("--batch", action="store_true", help="Through the endpoint's batch API.")
+        parser.add_argument("--no-cache", action="store_true", help="Ask again what some run has paid for.")
+        parser.add_argument("--dry-run", action="store_true", help="Count and price the calls; send nothing.")
+        parser.add_argument("--inline", action="store_true", help="Work here instead of in Celery's workers.")
+        parser.add_argument("--detach", action="store_true", help="Start it and do not wait.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study = Study.objects.filter(slug=options["study"]).first()
+        endpoint = Endpoint.objects.filter(name=options["endpoint"]).first()
+        if study is None:
+            raise CommandError(f"no study {options['study']!r}")
+        if endpoint is None:
+            names = ", ".join(Endpoint.objects.values_list("name", flat=True)) or "none"
+            raise CommandError(f"no endpoint {options['endpoint']!r}; there are: {names}")
+        try:
+            with transaction.atomic():
+                run = self._create(study, endpoint, options)
+                if options["dry_run"]:
+                    self._estimate(run)
+                    transaction.set_rollback(True)
+                    return
+        except ValidationError as error:
+            raise CommandError("; ".join(error.messages)) from None
+        run = run_start(run=run)
+        self.stdout.write(f"run {run.pk}: {run.rater}")
+        if options["inline"]:
+            run_inline(run=run)
+        elif not options["detach"]:
+            self._wait(run)
+        self._report(run)
+
+    def _create(self, study: Study, endpoint: Endpoint, options: dict[str, Any]) -> Run:
+        temperature = options["temperature"]
+        return simulation_create(
+            study=study,
+            endpoint=endpoint,
+            model=options["model"],
+            parameters={} if temperature is None else {"temperature": temperature},
+            samples=options["samples"],
+            together=options["together"],
+            mode=Run.Mode.BATCH if options["batch"] else Run.Mode.LIVE,
+            workers=options["workers"],
+            use_cache=not options["no_cache"],
+            budget_cost=options["budget"],
+            budget_calls=options["budget_calls"],
+        )
+
+    def _estimate(self, run: Run) -> None:
+        e = run_estimate(run=run)
+        self.stdout.write(
+            f"{e.calls} calls of {e.stages} stage(s), about {e.tokens_in} tokens in and {e.tokens_out} out: "
+            f"about {e.likely:.4f}, at most {e.most:.4f}. Nothing was sent."
+        )
+
+    def _wait(self, run: Run) -> None:
+        while run.state not in OVER and run.state != Run.State.PAUSED:
+            time.sleep(1)
+            run.refresh_from_db()
+
+    def _report(self, run: Run) -> None:
+        run.refresh_from_db()
+        p = run_progress(run)
+        self.stdout.write(
+            f"{run.get_state_display()}{': ' + run.reason if run.reason else ''}. {p.done} of {p.total} done, "
+            f"{p.failed} failed, {p.unparsable} not readable, {p.tied} tied; spent {p.spent:.4f}"
+            + (f", perhaps {p.perhaps_spent:.4f} more" if p.perhaps_spent else "")
+        )

@@ -1,0 +1,113 @@
+"""How far a run has come: what an admin page and a command show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from django.db.models import Count, Max, Min, Q, QuerySet, Sum
+from django.utils import timezone
+
+from annotator.models import Membership, User
+from evaluation.models import Call, Run
+
+#: What throughput is measured over.
+WINDOW_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Counts of one run. ``failures``: kind -> calls, unreadable ones among them; the denominators are ``total``.
+
+    ``per_second`` is over the last minute, ``seconds_left`` None where nothing moves.
+    """
+
+    total: int
+    done: int
+    pending: int
+    in_flight: int
+    failed: int
+    unparsable: int
+    from_cache: int
+    tied: int
+    flagged: int
+    repeats: int
+    spent: Decimal
+    perhaps_spent: Decimal
+    sent: int
+    per_second: float
+    seconds_left: float | None
+    failures: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def settled(self) -> int:
+        return self.done + self.failed + self.unparsable
+
+    @property
+    def share(self) -> float:
+        """Of the calls, in [0, 1]; a run without calls is done."""
+        return self.settled / self.total if self.total else 1.0
+
+
+def run_progress(run: Run) -> Progress:
+    """The state of a run, in two queries."""
+    calls = Call.objects.filter(run=run)
+    now = timezone.now()
+    state = Call.State
+    counts = calls.aggregate(
+        total=Count("id"),
+        done=Count("id", filter=Q(state=state.DONE)),
+        pending=Count("id", filter=Q(state=state.PENDING)),
+        in_flight=Count("id", filter=Q(state=state.IN_FLIGHT)),
+        failed=Count("id", filter=Q(state=state.FAILED)),
+        unparsable=Count("id", filter=Q(state=state.UNPARSABLE)),
+        from_cache=Count("id", filter=Q(from_cache=True)),
+        tied=Count("id", filter=Q(flags__contains=["tie"])),
+        flagged=Count("id", filter=Q(flags__contains=["injection"])),
+        attempts=Sum("attempts"),
+        tried=Count("id", filter=Q(attempts__gt=0)),
+        lately=Count("id", filter=Q(finished_at__gt=now - timedelta(seconds=WINDOW_SECONDS))),
+        first=Min("finished_at", filter=Q(finished_at__gt=now - timedelta(seconds=WINDOW_SECONDS))),
+        last=Max("finished_at"),
+    )
+    failures = calls.filter(state__in=[state.FAILED, state.UNPARSABLE]).values("error_kind")
+    speed = _speed(counts["lately"], counts["first"], now)
+    left = counts["pending"] + counts["in_flight"]
+    return Progress(
+        total=counts["total"],
+        done=counts["done"],
+        pending=counts["pending"],
+        in_flight=counts["in_flight"],
+        failed=counts["failed"],
+        unparsable=counts["unparsable"],
+        from_cache=counts["from_cache"],
+        tied=counts["tied"],
+        flagged=counts["flagged"],
+        repeats=(counts["attempts"] or 0) - counts["tried"],
+        spent=run.spent_cost + run.overrun_cost,
+        perhaps_spent=run.lost_cost,
+        sent=run.sent_calls,
+        per_second=speed,
+        seconds_left=0.0 if not left else left / speed if speed and run.state == Run.State.RUNNING else None,
+        failures={row["error_kind"]: row["n"] for row in failures.annotate(n=Count("id")).order_by("-n")},
+    )
+
+
+def _speed(lately: int, first: datetime | None, now: datetime) -> float:
+    if not lately or first is None:
+        return 0.0
+    return lately / max((now - first).total_seconds(), 1.0)
+
+
+def runs_visible_to(user: User) -> QuerySet[Run]:
+    """A researcher's own runs and those of studies that they are a member of; all for a superuser."""
+    runs = Run.objects.select_related("endpoint", "study", "rater")
+    if user.is_superuser:
+        return runs
+    return runs.filter(Q(created_by=user) | Q(study__in=Membership.objects.filter(user=user).values("study")))
+
+
+def run_get_for(*, user: User, pk: int) -> Run:
+    """One of the runs that a researcher may see; another's is not found (``Run.DoesNotExist``)."""
+    return runs_visible_to(user).get(pk=pk)

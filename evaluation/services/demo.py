@@ -1,0 +1,54 @@
+"""The evaluation's part of the demo: the scripted endpoint and one simulator on each demo study."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from django.core.exceptions import ValidationError
+
+from annotator.models import Study
+from evaluation.models import Endpoint, Report
+from evaluation.services.report import report_compute, report_create
+from evaluation.services.run_change import run_start
+from evaluation.services.run_inline import run_inline
+from evaluation.services.simulate import simulation_create
+
+ENDPOINT = "scripted"
+#: The studies that get a simulator, and the longest that it may take.
+STUDIES = ("demo-simulation",)
+SECONDS = 20.0
+
+
+def demo_results_load(*, base_url: str) -> Iterator[str]:
+    """Make what is not there yet: endpoint, simulator judgments, report. Says what it did, line by line."""
+    if not base_url:
+        yield "no scripted provider is running; nothing was simulated"
+        return
+    endpoint, made = Endpoint.objects.get_or_create(
+        name=ENDPOINT,
+        defaults={
+            "base_url": base_url,
+            "model": "scripted",
+            "concurrency": 16,
+            "price_in": 1,
+            "price_out": 2,
+            "timeout_seconds": 20,
+        },
+    )
+    if endpoint.base_url != base_url:  # its port is another one at each start
+        Endpoint.objects.filter(pk=endpoint.pk).update(base_url=base_url)
+        endpoint.refresh_from_db()
+    if made:
+        yield f"endpoint {endpoint}: {base_url}"
+    for study in Study.objects.filter(slug__in=STUDIES):
+        try:
+            run = run_start(run=simulation_create(study=study, endpoint=endpoint))
+        except ValidationError:
+            yield f"{study.slug}: simulated already"
+        else:
+            run = run_inline(run=run, seconds=SECONDS)
+            yield f"{study.slug}: simulator run {run.pk} is {run.get_state_display()}"
+        if not Report.objects.filter(study=study).exists():
+            report = report_create(study=study)
+            report_compute(report_id=report.pk)
+            yield f"{study.slug}: report {report.pk}"
