@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from annotator.hit_types.base import JSON
+
 
 class Refused(Exception):
     """A rule forbids it. ``kind`` names the trouble page; the message says what to do.
@@ -17,3 +19,11 @@ class Refused(Exception):
 
 class Conflict(Exception):
     """The same thing was already done differently: another answer, another version of a draft."""
+
+
+class DraftConflict(Conflict):
+    """Another tab was first. ``version`` and ``draft`` are what it left; ``closed`` when it even answered the step."""
+
+    def __init__(self, message: str, *, version: int = 0, draft: JSON | None = None, closed: bool = False):
+        self.version, self.draft, self.closed = version, draft or {}, closed
+        super().__init__(message)

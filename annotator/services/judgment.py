@@ -12,7 +12,7 @@ from django.db.models import Max
 from django.utils import timezone
 
 from annotator.canonical import digest_of
-from annotator.errors import Conflict, Refused
+from annotator.errors import Conflict, DraftConflict, Refused
 from annotator.hit_types.base import JSON
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Assignment, Item, Judgment, Participation, Place, Rater, Snapshot, StageCommit
@@ -242,14 +242,18 @@ def judgment_record(
 def draft_save(*, user_id: int, assignment_pk: int, stage: int, version: int, draft: JSON) -> int:
     """Keep an unfinished answer; ``version`` is the one it was made from. Returns the new version.
 
-    Another tab's newer draft is a ``Conflict``, never overwritten.
+    Another tab's newer draft is a ``DraftConflict`` that carries it, never overwritten.
     """
     with transaction.atomic():
         assignment = assignment_lock(user_id=user_id, pk=assignment_pk)
         if assignment.state == Assignment.State.SUBMITTED or assignment.stage != stage:
-            raise Conflict("This step is already answered.")
+            raise DraftConflict("This step is already answered.", closed=True)
         if assignment.draft_version != version:
-            raise Conflict("This task was changed in another tab.")
+            raise DraftConflict(
+                "This task was changed in another tab.",
+                version=assignment.draft_version,
+                draft=assignment.draft,
+            )
         kind = hit_type_get(assignment.participation.study.hit_type)
         asked = {
             field.name

@@ -84,11 +84,14 @@ def instructions(request: HttpRequest, slug: str) -> HttpResponse:
 @never_cache
 @says_refusals
 def instructions_drawer(request: HttpRequest, slug: str) -> HttpResponse:
-    """The instructions as a part of the page, for the drawer beside a task."""
+    """The instructions for the drawer beside a task; opened as a page, the page of them."""
     participation = participant(request, slug)
     if participation_step(participation) == "consent":
         return redirect("annotator:consent", slug=slug)
-    return render(request, "annotator/_instructions.html", _instructions(participation))
+    name = (
+        "annotator/_instructions.html" if request.headers.get("HX-Request") else "annotator/instructions.html"
+    )
+    return render(request, name, _instructions(participation) | {"step": "drawer"})
 
 
 def _instructions(participation: Participation) -> dict[str, Any]:

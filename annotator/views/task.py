@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from annotator.errors import Conflict, Refused
+from annotator.errors import DraftConflict, Refused
 from annotator.hit_types.base import FieldErrors
 from annotator.models import Assignment, Participation
 from annotator.selectors.participation import progress_of
@@ -152,8 +152,9 @@ def draft(request: HttpRequest, pk: int) -> JsonResponse:
         )
     except (TypeError, ValueError):
         return JsonResponse({"error": "The draft is not readable."}, status=400)
-    except Conflict as error:
-        return JsonResponse({"error": str(error)}, status=409)
+    except DraftConflict as error:
+        theirs = {"closed": True} if error.closed else {"version": error.version, "response": error.draft}
+        return JsonResponse({"error": str(error)} | theirs, status=409)
     except Refused as error:
         return JsonResponse({"error": str(error)}, status=404)
     return JsonResponse({"version": version})

@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from annotator.errors import Conflict, Refused
+from annotator.errors import Conflict, DraftConflict, Refused
 from annotator.hit_types.base import FieldErrors
 from annotator.models import Assignment, Judgment, Place
 from annotator.services.assignment import (
@@ -268,8 +268,9 @@ def test_two_tabs_cannot_overwrite_each_others_drafts():
     assignment = take(person)
     where = {"user_id": person.rater.user_id, "assignment_pk": assignment.pk, "stage": 0}
     assert draft_save(**where, version=0, draft={"helpful": "yes", "score": "1"}) == 1
-    with pytest.raises(Conflict):
+    with pytest.raises(DraftConflict) as caught:
         draft_save(**where, version=0, draft={"helpful": "no"})
+    assert (caught.value.version, caught.value.draft, caught.value.closed) == (1, {"helpful": "yes"}, False)
     assignment.refresh_from_db()
     assert assignment.draft == {"helpful": "yes"}
 
