@@ -1,0 +1,66 @@
+"""A study's life from the command line: launch, pause, resume, close, set, show."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.exceptions import FieldDoesNotExist, ValidationError
+from django.core.management.base import BaseCommand, CommandError
+from django.db import models
+
+from annotator.models import Study
+from annotator.services.study import study_close, study_launch, study_pause, study_resume, study_update
+
+ACTIONS = {"pause": study_pause, "resume": study_resume, "close": study_close}
+
+
+class Command(BaseCommand):
+    help = "Launch, pause, resume or close a study; set its fields; show where it stands."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("action", choices=["launch", *ACTIONS, "set", "show"])
+        parser.add_argument("study", help="The study's slug.")
+        parser.add_argument("values", nargs="*", metavar="FIELD=VALUE", help="For set: e.g. redundancy=3")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study = Study.objects.filter(slug=options["study"]).first()
+        if study is None:
+            raise CommandError(f"there is no study {options['study']!r}")
+        action = options["action"]
+        if options["values"] and action != "set":
+            raise CommandError(f"{action} takes no values: {' '.join(options['values'])}")
+        try:
+            if action == "launch":
+                study_launch(study=study)
+            elif action == "set":
+                study_update(study=study, **self.changes(options["values"]))
+            elif action != "show":
+                ACTIONS[action](study=study)
+        except ValidationError as error:
+            faults = error.message_dict.items() if hasattr(error, "error_dict") else [("", error.messages)]
+            raise CommandError("; ".join(f"{n}: {m}" if n else m for n, ms in faults for m in ms)) from None
+        self.show(Study.objects.get(pk=study.pk))
+
+    def changes(self, values: list[str]) -> dict[str, Any]:
+        changes: dict[str, Any] = {}
+        for value in values:
+            name, equals, text = value.partition("=")
+            try:
+                field = Study._meta.get_field(name)
+            except FieldDoesNotExist:
+                raise CommandError(f"{name!r} is not a field of a study") from None
+            if not equals or not isinstance(field, models.Field) or field.is_relation or not field.editable:
+                raise CommandError(f"{value!r}: expected FIELD=VALUE with a field that can be set")
+            try:
+                changes[name] = None if text == "" and field.null else field.to_python(text)
+            except ValidationError as error:
+                raise CommandError(f"{name}: {'; '.join(error.messages)}") from None
+        return changes
+
+    def show(self, study: Study) -> None:
+        counted = study.judgments.filter(standing="counted").count()
+        self.stdout.write(f"{study.slug}: {study.state}, {study.items.count()} items, {counted} judgments")
+        if study.snapshot:
+            self.stdout.write(f"version {study.snapshot.number}, {study.snapshot.digest[:12]}")
+            self.stdout.write(f"annotators join at /join/{study.join_token}/")
