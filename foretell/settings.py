@@ -231,6 +231,9 @@ LOGGING = {
     },
     "root": {"handlers": ["console"], "level": env.LOG_LEVEL},
     "loggers": {
+        "httpx2": {
+            "level": "WARNING"
+        },  # a line for each request says nothing that a run or a ledger does not
         "django": {"handlers": ["console"], "level": env.LOG_LEVEL, "propagate": False},
         "django.server": {"handlers": ["console"], "level": env.LOG_LEVEL, "propagate": False},
         # Every statement at DEBUG would hold people's answers.
