@@ -1,0 +1,111 @@
+"""Atomic units of an explanation: parsed rightly, in the input, in the output, what is missing. (P2, Appendix A)"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from annotator.hit_types.atomic_units import schema, scoring
+from annotator.hit_types.base import (
+    JSON,
+    YES_NO_LABELS,
+    Column,
+    Defaults,
+    Grade,
+    HitType,
+    ItemDraft,
+    Labels,
+    Rating,
+    Stage,
+    Unparsable,
+    Variable,
+    read_answers,
+    read_line,
+    write_answers,
+)
+
+REPLIES: Labels = {"yes": (*YES_NO_LABELS["yes"], "found"), "no": (*YES_NO_LABELS["no"], "not found")}
+NOTHING = {"nothing", "none", "no", "-", "n/a", "nothing is missing", "nothing missing"}
+
+
+class AtomicUnits(HitType):
+    """News summaries have one list of points; medical advice has the patient's details and the suggestions."""
+
+    name = "atomic_units"
+    title = "Atomic units of explanations"
+    task_title = "Check a list of points"
+    source = "Limpijankit et al. 2025, Appendix A"
+    variables: ClassVar[tuple[Variable, ...]] = (
+        Variable("parsed", "The unit is parsed rightly", labels=("yes", "no")),
+        Variable("in_input", "The unit is in the input", labels=("yes", "no")),
+        Variable("in_output", "The unit is in the output", labels=("yes", "no")),
+        Variable("complete", "No unit is missing", labels=("yes", "no")),
+    )
+    columns: ClassVar[tuple[Column, ...]] = schema.COLUMNS
+    defaults = Defaults(
+        redundancy=3, exam_questions=8, pass_mark=6, minutes_per_item=3.0, min_seconds=10.0, follow_ups=3
+    )
+    headline = "in_output"
+    variants: ClassVar[tuple[str, ...]] = schema.DOMAINS
+
+    def parse_item(self, row: Mapping[str, Any]) -> ItemDraft:
+        """Check one import row: ``domain``, ``explanation``, its units, ``input``, ``output``; see ``columns``."""
+        return self.draft(*schema.parse_row(row))
+
+    def variant(self, payload: JSON) -> str:
+        """News or medical."""
+        return str(payload["domain"])
+
+    def stages(self, payload: JSON, presentation: JSON | None = None) -> tuple[Stage, ...]:
+        """Three stages for news, four for medical; fewer where the item asks for some parts only."""
+        return schema.stages_of(payload)
+
+    def units(self, payload: JSON) -> tuple[str, ...]:
+        """The units' numbers; for medical items also the two lists, for their completeness."""
+        numbers = tuple(str(number) for number in range(1, len(payload["units"]) + 1))
+        return numbers if payload["domain"] == "news" else (*numbers, "details", "suggestions")
+
+    def grade(self, response: JSON, gold: JSON) -> Grade:
+        """Every judgment that gold names; words are not graded."""
+        return scoring.grade(response, gold)
+
+    def to_ratings(self, payload: JSON, response: JSON) -> list[Rating]:
+        """One rating for each unit and part, and for the completeness of each list."""
+        return scoring.to_ratings(response)
+
+    def prompt_values(
+        self, payload: JSON, stage: int, before: JSON, presentation: JSON | None = None
+    ) -> dict[str, str]:
+        """The stage's material and its numbered points."""
+        blocks = self.stages(payload)[stage].blocks
+        points = [f"{b.name.removeprefix('unit_')}. {b.text}" for b in blocks if b.group == "points"]
+        texts = [f"{b.label}: {b.text}" for b in blocks if b.group != "points"]
+        return {"material": "\n".join(texts), "points": "\n".join(points) or "(the list is empty)"}
+
+    def parse_reply(self, text: str, payload: JSON, stage: int = 0, presentation: JSON | None = None) -> JSON:
+        """``ANSWER: 1=YES; 2=NO``, after ``MISSING: ...`` where a list is checked, as a response of that stage."""
+        _, part, role, _, what = schema.plan_of(payload)[stage]
+        numbers = [str(number) for number, _ in schema.numbered(payload, role)]
+        answers = read_answers(text, numbers, REPLIES)
+        response: JSON = {f"{schema.FIELD_OF[part]}_{n}": answers[n] for n in numbers}
+        if part == "parse":
+            said = read_line(text, "MISSING")
+            if not said:
+                raise Unparsable("there is no line that begins with MISSING:")
+            complete, missing = schema.whole_names(what)
+            nothing = said.strip(" .\"'").lower() in NOTHING
+            response |= {complete: "yes"} if nothing else {complete: "no", missing: said}
+        return response
+
+    def write_reply(
+        self, payload: JSON, response: JSON, stage: int = 0, presentation: JSON | None = None
+    ) -> str:
+        """The last lines of a reply that means this response."""
+        _, part, role, _, what = schema.plan_of(payload)[stage]
+        numbers = [str(number) for number, _ in schema.numbered(payload, role)]
+        answer = write_answers({n: response[f"{schema.FIELD_OF[part]}_{n}"] for n in numbers})
+        if part != "parse":
+            return answer
+        complete, missing = schema.whole_names(what)
+        said = "nothing" if response[complete] == "yes" else " ".join(response[missing].split())
+        return f"MISSING: {said}\n{answer}"

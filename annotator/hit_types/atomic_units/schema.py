@@ -1,0 +1,236 @@
+"""What an item of `atomic_units` holds and what is asked about it, part by part."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from annotator.hit_types.base import (
+    ITEM_COLUMNS,
+    JSON,
+    SYSTEM_COLUMNS,
+    Block,
+    Column,
+    Field,
+    Material,
+    Option,
+    Row,
+    Stage,
+    is_blank,
+    stable_key,
+    system_name,
+)
+
+DOMAINS = ("news", "medical")
+PARTS = ("parse", "input", "output")
+#: Domain -> (what the input is called, what the output is called).
+NAMES: Mapping[str, tuple[str, str]] = {
+    "news": ("Article", "The robot's summary"),
+    "medical": ("The patient's question", "The robot's advice"),
+}
+#: Domain -> its stages in order: (name, part, role of the units, title, what the units are).
+PLAN: Mapping[str, tuple[tuple[str, str, str, str, str], ...]] = {
+    "news": (
+        ("news_parse", "parse", "both", "Are the points taken rightly from the explanation?", "points"),
+        ("news_input", "input", "both", "Which points are found in the article?", "points"),
+        ("news_output", "output", "both", "Which points are found in the summary?", "points"),
+    ),
+    "medical": (
+        ("medical_details", "parse", "input", "Are the patient's details taken rightly?", "details"),
+        ("medical_input", "input", "input", "Which details are found in the question?", "details"),
+        ("medical_suggestions", "parse", "output", "Are the suggestions taken rightly?", "suggestions"),
+        ("medical_output", "output", "output", "Which suggestions are found in the advice?", "suggestions"),
+    ),
+}
+LEADS: Mapping[str, str] = {
+    "news_parse": "The list below was made from the explanation, which says how a robot goes about its summaries.",
+    "news_input": "A point is found if the article holds something of that kind. The wording does not matter.",
+    "news_output": "A point is found if the summary holds something of that kind. The wording does not matter.",
+    "medical_details": "The list should hold what the explanation says of the patient: complaints, history, age and so on.",
+    "medical_input": "A detail is found if the question says the same in any words, or says something that implies it.",
+    "medical_suggestions": "The list should hold what the explanation suggests to do.",
+    "medical_output": "A suggestion is found if the advice says the same in any words.",
+}
+LABELS: Mapping[str, str] = {
+    "parse": "Is it taken rightly from the explanation?",
+    "news_input": "Is it found in the article?",
+    "news_output": "Is it found in the summary?",
+    "medical_input": "Is it found in the question?",
+    "medical_output": "Is it found in the advice?",
+}
+FIELD_OF = {"parse": "parsed", "input": "input", "output": "output"}
+PARSED = (
+    Option("yes", "Yes", "The explanation says it, and it belongs in this list."),
+    Option(
+        "no", "No", "The explanation does not say it, says it otherwise, or it does not belong in this list."
+    ),
+)
+FOUND = (
+    Option("yes", "Yes", "It is there, in whatever words."),
+    Option("no", "No", "It is not there, or only a part of it is."),
+)
+
+COLUMNS = (
+    Column(
+        "domain",
+        "news (one list of points) or medical (patient's details and suggestions)",
+        kind="label",
+        example="news",
+    ),
+    Column(
+        "explanation", "The system's explanation", example="Begin with the main event and when it happened."
+    ),
+    Column(
+        "units",
+        "Its atomic units, as a list of texts; medical: of {role: input or output, text}",
+        False,
+        "list",
+    ),
+    Column("details", "Medical: the units on the patient, as a list", False, "list"),
+    Column("suggestions", "Medical: the units on what to do, as a list", False, "list"),
+    Column(
+        "input", "The counterfactual input; needed where the part input is asked", example="On Monday ..."
+    ),
+    Column(
+        "output", "The system's output for it; needed where the part output is asked", example="On Monday ..."
+    ),
+    Column(
+        "ask",
+        f"The parts to ask, as a list of {', '.join(PARTS)}; missing: all",
+        False,
+        "json",
+        example=list(PARTS),
+    ),
+    Column("original", "The input that the explanation was made for; never shown", False),
+    *SYSTEM_COLUMNS,
+    Column("generator", "Who or what wrote the counterfactual input", False, example="writer-x"),
+    *ITEM_COLUMNS,
+)
+
+
+def parse_row(raw: Mapping[str, Any]) -> tuple[Row, JSON, Material]:
+    """Read an import row; its faults are in the returned ``Row``."""
+    row = Row(raw)
+    system, model, method = system_name(row)
+    domain = row.label("domain", {name: name for name in DOMAINS})
+    ask = _ask(row)
+    units = _units(row, domain) if domain else []
+    payload: JSON = {
+        "domain": domain,
+        "explanation": row.text("explanation"),
+        "units": units,
+        "input": row.text("input", required="input" in ask),
+        "output": row.text("output", required="output" in ask),
+        "ask": ask,
+    }
+    original = row.text("original", required=False)
+    material = Material(
+        instance_key=row.text("instance", required=False, limit=200)
+        or stable_key(original or payload["explanation"]),
+        instance_input=original or "(the original input is not in the file)",
+        system=system,
+        model=model,
+        method=method,
+        explanation=payload["explanation"],
+        follow_up=payload["input"],
+        generator=row.text("generator", required=False, limit=200),
+        kind="counterfactual" if payload["input"] else "",
+        real_output=payload["output"] if payload["input"] else "",
+        units=tuple((unit["role"], unit["text"]) for unit in units),
+    )
+    return row, payload, material
+
+
+def _ask(row: Row) -> list[str]:
+    given = row.json("ask")
+    if is_blank(given):
+        return list(PARTS)
+    given = [given] if isinstance(given, str) else given
+    if not isinstance(given, list) or not given or not all(part in PARTS for part in given):
+        row.errors.setdefault("ask", f"expected a list of parts from: {', '.join(PARTS)}")
+        return list(PARTS)
+    return [part for part in PARTS if part in given]
+
+
+def _units(row: Row, domain: str) -> list[JSON]:
+    """The units in order: the patient's details before the suggestions."""
+    if domain == "news":
+        return [{"role": "both", "text": text} for text in row.texts("units", most=30)]
+    given = row.json("units")
+    if is_blank(given):
+        found = [("input", text) for text in row.texts("details", least=0, most=30)]
+        found += [("output", text) for text in row.texts("suggestions", least=0, most=30)]
+        if not found and not {"details", "suggestions"} & set(row.errors):
+            row.errors["units"] = "is missing; give units, or details and suggestions"
+        return [{"role": role, "text": text} for role, text in found]
+    units = []
+    for number, unit in enumerate(given if isinstance(given, list) else [given], 1):
+        inner = Row(unit if isinstance(unit, dict) else {})
+        role = inner.label("role", {"input": "input", "output": "output"})
+        text = inner.text("text")
+        for name, message in inner.errors.items():
+            row.errors.setdefault("units", f"entry {number}: {name} {message}")
+        units.append({"role": role, "text": text})
+    return sorted(units, key=lambda unit: unit["role"] == "output")
+
+
+def numbered(payload: JSON, role: str) -> list[tuple[int, str]]:
+    """(number, text) of the units of one role; the numbers run over all units of the item."""
+    return [(n, unit["text"]) for n, unit in enumerate(payload["units"], 1) if unit["role"] == role]
+
+
+def plan_of(payload: JSON) -> list[tuple[str, str, str, str, str]]:
+    """The stages that the item asks for; a list without units is still checked for what is missing."""
+    return [
+        step
+        for step in PLAN[payload["domain"]]
+        if step[1] in payload["ask"] and (step[1] == "parse" or numbered(payload, step[2]))
+    ]
+
+
+def whole_names(what: str) -> tuple[str, str]:
+    """The fields for a list as a whole: whether it is complete, and what is missing.
+
+    >>> whole_names("points"), whole_names("details")
+    (('complete', 'missing'), ('details_complete', 'details_missing'))
+    """
+    return ("complete", "missing") if what == "points" else (f"{what}_complete", f"{what}_missing")
+
+
+def stages_of(payload: JSON) -> tuple[Stage, ...]:
+    """News: the points against explanation, article, summary. Medical: details, question, suggestions, advice."""
+    return tuple(_stage(payload, *step) for step in plan_of(payload))
+
+
+def _stage(payload: JSON, name: str, part: str, role: str, title: str, what: str) -> Stage:
+    blocks = [Block("explanation", "The robot's explanation", payload["explanation"], group="explanation")]
+    if part != "parse":
+        label = NAMES[payload["domain"]][part == "output"]
+        blocks.append(Block(part, label, payload[part], group=part))
+    fields = []
+    for number, text in numbered(payload, role):
+        block = Block(f"unit_{number}", f"Point {number}", text, group="points")
+        blocks.append(block)
+        fields.append(
+            Field(
+                f"{FIELD_OF[part]}_{number}",
+                LABELS["parse" if part == "parse" else name],
+                options=PARSED if part == "parse" else FOUND,
+                target=block.name,
+            )
+        )
+    if part == "parse":
+        fields += _whole(what)
+    return Stage(name, title, tuple(blocks), tuple(fields), LEADS[name])
+
+
+def _whole(what: str) -> list[Field]:
+    complete, missing = whole_names(what)
+    options = (
+        Option("yes", "Yes", "Nothing that belongs in the list is missing."),
+        Option("no", "No", "The explanation says something that belongs in the list and is not there."),
+    )
+    return [
+        Field(complete, f"Is the list of {what} complete?", options=options),
+        Field(missing, "What is missing?", kind="text", when=((complete, ("no",)),), max_length=1_000),
+    ]
