@@ -73,6 +73,8 @@ GIVEN_SECRET_KEY = text("SECRET_KEY")
 GIVEN_DATABASE_URL = text("DATABASE_URL")
 GIVEN_REDIS_URL = text("REDIS_URL")
 SECRET_KEY: str = GIVEN_SECRET_KEY or embedded("secret_key") or ("" if PRODUCTION else DEVELOPMENT_KEY)
+#: Earlier keys, newest first: what they signed stays valid while a new one takes over.
+SECRET_KEY_FALLBACKS = words("SECRET_KEY_FALLBACKS", [])
 DATABASE_URL: str = GIVEN_DATABASE_URL or embedded("database_url")
 REDIS_URL: str = GIVEN_REDIS_URL or embedded("redis_url")
 
@@ -91,7 +93,7 @@ PORT = number("PORT", 8000, least=1)
 WEB_WORKERS = number("WEB_WORKERS", 2, least=1)
 WEB_THREADS = number("WEB_THREADS", 8, least=1)
 WORKER_CONCURRENCY = number("WORKER_CONCURRENCY", 2, least=1)
-TASK_VISIBILITY_SECONDS = number("TASK_VISIBILITY_SECONDS", 3600, least=1)
+TASK_VISIBILITY_SECONDS = number("TASK_VISIBILITY_SECONDS", 900, least=1)
 #: Set by `make run` for its worker: no other one takes tasks from the same Redis.
 SOLE_WORKER = flag("SOLE_WORKER", False)
 #: Its log-ins are public, so it comes by itself only where nobody else can reach it.

@@ -64,6 +64,7 @@ class Run:
         self.services = self.make_services()
         self.prepare()
         for service in self.services:
+            stop_if_asked()
             service.start()
             if service.name == "web":
                 self.wait_for_web(service)  # before the others compete for the processor
@@ -162,6 +163,7 @@ class Run:
         host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(env.HOST, env.HOST)  # noqa: S104
         deadline = time.monotonic() + FIRST_PAGE_SECONDS
         while time.monotonic() < deadline and web.running():
+            stop_if_asked()
             with contextlib.suppress(OSError, urllib.error.URLError):
                 urllib.request.urlopen(f"http://{host}:{env.PORT}/healthz", timeout=5).close()
                 return
@@ -187,6 +189,7 @@ class Run:
     def watch(self) -> None:
         while True:
             time.sleep(0.2)
+            stop_if_asked()
             if self.servers:
                 self.watch_servers(self.servers)
             for service in self.services:
@@ -206,6 +209,7 @@ class Run:
 
     def stop(self) -> None:
         stop_together(self.services)
+        end_marked(self.data_dir)  # a signal may have come between a start and our noting it
         if self.servers:
             self.servers.stop()
 
@@ -248,10 +252,21 @@ def only_one() -> Iterator[None]:
         yield
 
 
+#: What we were asked to stop by. Python drops an exception that a signal raises in the wrong place (in a
+#: finaliser, say), so the loops look here too.
+asked: list[str] = []
+
+
+def stop_if_asked() -> None:
+    if asked:
+        raise Stopping(asked[0])
+
+
 def on_signal(number: int, frame: FrameType | None) -> None:
+    asked.append(signal.Signals(number).name)
     for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(sig, signal.SIG_IGN)  # stopping is under way and takes its seconds
-    raise Stopping(signal.Signals(number).name)
+    stop_if_asked()
 
 
 def main() -> int:

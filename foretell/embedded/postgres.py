@@ -108,6 +108,8 @@ class Postgres:
         if self.child is not None:
             stop(self.child, (signal.SIGINT, 30), (signal.SIGQUIT, 5))
             self.child = None
+        # An exception may have come between the start and our noting it.
+        end_leftovers(self.directory, "postgres", signal.SIGINT)
 
     def _install(self, version: str | None) -> Path:
         install = postgres_install(version)

@@ -37,8 +37,7 @@ class Redis:
         if os.geteuid() == 0 and self.directory.stat().st_uid == 0:
             os.chown(self.directory, self.account.uid, self.account.gid)
         check_owner(self.directory, self.account)
-        end_leftovers(self.directory, "redis-server", signal.SIGTERM)
-        end_leftovers(self.directory, "valkey-server", signal.SIGTERM)
+        end_leftovers(self.directory, "", signal.SIGTERM)
         if self._launch():
             return
         kept = self.directory.with_name(f"{self.directory.name}-damaged-{int(time.time())}")
@@ -100,3 +99,4 @@ class Redis:
         if self.child is not None:
             stop(self.child, (signal.SIGTERM, 10))
             self.child = None
+        end_leftovers(self.directory, "", signal.SIGTERM)

@@ -6,122 +6,17 @@ import os
 import re
 import signal
 import socket
-import subprocess
-import sys
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
-import psycopg
 import pytest
 
-from foretell import env
 from foretell.embedded import EmbeddedServers
-from foretell.embedded.process import free_port, processes_in
-from foretell.supervisor import marked
-from tests.foretell.test_env import names_read
+from tests.installation import Installation
 from tests.processes import wait_until
 
 pytestmark = [pytest.mark.fault, pytest.mark.xdist_group("supervisor")]
-
-
-class Installation:
-    """One data directory, and the `make run` on it."""
-
-    def __init__(self, directory: Path) -> None:
-        self.data = directory / "data"
-        self.log = directory / "run.log"
-        self.port = free_port()
-        self.child: subprocess.Popen[bytes] | None = None
-
-    def environment(self) -> dict[str, str]:
-        clean = {key: value for key, value in os.environ.items() if key not in names_read()}
-        mine = {"DATA_DIR": str(self.data), "PORT": str(self.port), "DEMO": "0", "WEB_WORKERS": "1"}
-        return {**clean, **mine, "WORKER_CONCURRENCY": "1"}
-
-    def launch(self) -> subprocess.Popen[bytes]:
-        with self.log.open("ab") as output:
-            return subprocess.Popen(
-                [sys.executable, "-m", "foretell.run"],
-                cwd=env.ROOT,
-                env=self.environment(),
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-            )
-
-    def start(self) -> float:
-        """Seconds to the first page."""
-        began = time.monotonic()
-        self.child = self.launch()
-        wait_until(self.serves, 90, "the first page")
-        seconds = time.monotonic() - began
-        wait_until(lambda: self.find("celery"), 20, "the worker")
-        return seconds
-
-    def serves(self) -> bool:
-        assert self.child is not None
-        assert self.child.poll() is None, self.log.read_text()
-        try:
-            page = urllib.request.urlopen(f"http://127.0.0.1:{self.port}/healthz", timeout=5)
-            return page.read() == b'{"database": "ok", "redis": "ok"}'
-        except (OSError, urllib.error.URLError):
-            return False
-
-    def stop(self) -> int:
-        assert self.child is not None
-        self.child.send_signal(signal.SIGTERM)
-        return self.child.wait(30)
-
-    def kill(self) -> None:
-        assert self.child is not None
-        self.child.kill()
-        self.child.wait()
-
-    # --- its processes
-
-    def ours(self) -> list[psutil.Process]:
-        servers = processes_in(self.data / "postgres/data", "postgres")
-        return [*servers, *processes_in(self.data / "redis", "redis-server"), *marked(self.data.resolve())]
-
-    def find(self, word: str) -> list[psutil.Process]:
-        found = []
-        for process in self.ours():
-            try:
-                if word in " ".join([process.name(), *process.cmdline()]):
-                    found.append(process)
-            except psutil.Error:
-                continue
-        return sorted(found, key=lambda process: process.create_time())
-
-    def main(self, word: str) -> psutil.Process:
-        """The one whose parent is the supervisor."""
-        assert self.child is not None
-        (process,) = [process for process in self.find(word) if process.ppid() == self.child.pid]
-        return process
-
-    def main_or_none(self, word: str) -> psutil.Process | None:
-        try:
-            return self.main(word)
-        except (ValueError, psutil.Error):
-            return None
-
-    # --- its data
-
-    def connect(self) -> psycopg.Connection:
-        return psycopg.connect(EmbeddedServers(self.data).postgres.url, autocommit=True)
-
-    def notes(self) -> list[str]:
-        with self.connect() as connection:
-            return [row[0] for row in connection.execute("SELECT text FROM note ORDER BY id")]
-
-    def note(self, text: str) -> None:
-        with self.connect() as connection:
-            connection.execute("CREATE TABLE IF NOT EXISTS note (id serial, text text)")
-            connection.execute("INSERT INTO note (text) VALUES (%s)", [text])
 
 
 @pytest.fixture(scope="module")
@@ -197,7 +92,7 @@ def test_sigterm_stops_everything(running: Installation) -> None:
 def test_ctrl_c_stops_everything(running: Installation) -> None:
     assert running.child is not None
     running.child.send_signal(signal.SIGINT)
-    assert running.child.wait(30) == 0
+    assert running.child.wait(60) == 0
     assert running.ours() == []
 
 

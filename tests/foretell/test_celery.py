@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import pytest
+from django.conf import settings
+
+from foretell.celery import app
+
+
+def test_the_clock_wakes_tasks_that_exist() -> None:
+    app.loader.import_default_modules()
+    assert settings.CELERY_BEAT_SCHEDULE
+    for name, entry in settings.CELERY_BEAT_SCHEDULE.items():
+        assert entry["task"] in app.tasks, name
+        assert float(entry["schedule"]) > 0  # type: ignore[arg-type]
+
+
+def test_a_task_is_given_back_when_its_worker_is_lost() -> None:
+    assert app.conf.task_acks_late is True
+    assert app.conf.task_reject_on_worker_lost is True
+    assert app.conf.accept_content == ["json"]
+    options = app.conf.broker_transport_options
+    assert (options["unacked_restore_interval"], options["unacked_restore_throttle"]) == (1, 1)
+
+
+def test_sending_a_task_without_redis_fails_within_seconds_and_does_not_hang() -> None:
+    import time
+
+    from kombu.exceptions import OperationalError
+
+    began = time.monotonic()
+    with app.connection_for_write("redis://127.0.0.1:1/0") as connection, pytest.raises(OperationalError):
+        app.send_task("celery.backend_cleanup", connection=connection)
+    assert time.monotonic() - began < 5
