@@ -18,18 +18,36 @@ from evaluation.agreement.aggregate import (
     mace,
     parse_rule,
 )
+from evaluation.agreement.alternative import AlternativeTest, alternative_annotator_test
+from evaluation.agreement.bootstrap import bootstrap, bootstrap_mean, cluster_sums, ratio
 from evaluation.agreement.cohen import PairwiseKappa, cohen_kappa, pairwise_kappa
+from evaluation.agreement.comparison import (
+    Comparison,
+    benjamini_yekutieli,
+    compare_sums_by_bootstrap,
+    compare_sums_by_permutation,
+    holm,
+    paired_bootstrap,
+    paired_permutation_test,
+    paired_t_test,
+)
 from evaluation.agreement.dawid_skene import DawidSkene, dawid_skene
 from evaluation.agreement.fleiss import fleiss_kappa
 from evaluation.agreement.gwet import gwet_ac1
 from evaluation.agreement.krippendorff import krippendorff_alpha
+from evaluation.agreement.output import as_csv, as_json, as_text
 from evaluation.agreement.percent import percent_agreement, prevalences
 from evaluation.agreement.raters import Confusion, RestAgreement, agreement_with_rest, confusion
+from evaluation.agreement.reading import ReadRatings, UnreadableRatings, read_ratings
+from evaluation.agreement.summary import AgreementSummary, summarize
 from evaluation.estimate import Estimate, undefined
 from evaluation.ratings import Ratings
 
 __all__ = [
     "Aggregated",
+    "AgreementSummary",
+    "AlternativeTest",
+    "Comparison",
     "Confusion",
     "DawidSkene",
     "DawidSkeneRule",
@@ -39,21 +57,40 @@ __all__ = [
     "PairwiseKappa",
     "PerRater",
     "Ratings",
+    "ReadRatings",
     "RestAgreement",
     "Rule",
     "Single",
+    "UnreadableRatings",
     "aggregate",
     "agreement_with_rest",
+    "alternative_annotator_test",
+    "as_csv",
+    "as_json",
+    "as_text",
+    "benjamini_yekutieli",
+    "bootstrap",
+    "bootstrap_mean",
+    "cluster_sums",
     "cohen_kappa",
+    "compare_sums_by_bootstrap",
+    "compare_sums_by_permutation",
     "confusion",
     "dawid_skene",
     "fleiss_kappa",
     "gwet_ac1",
+    "holm",
     "krippendorff_alpha",
     "mace",
+    "paired_bootstrap",
+    "paired_permutation_test",
+    "paired_t_test",
     "pairwise_kappa",
     "parse_rule",
     "percent_agreement",
     "prevalences",
+    "ratio",
+    "read_ratings",
+    "summarize",
     "undefined",
 ]

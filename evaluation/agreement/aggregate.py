@@ -122,10 +122,11 @@ class MaceRule(OneTable):
     """
 
     seed: int = 0
+    iterations: int = 50
     name = "mace"
 
     def apply(self, ratings: Ratings) -> Aggregated:
-        return _most_probable(self.name, ratings, mace(ratings, seed=self.seed))
+        return _most_probable(self.name, ratings, mace(ratings, seed=self.seed, iterations=self.iterations))
 
 
 @dataclass(frozen=True)
@@ -199,11 +200,11 @@ def aggregate(ratings: Ratings, rule: str | Rule = "majority") -> Aggregated:
     return chosen.apply(ratings)
 
 
-def mace(ratings: Ratings, *, seed: int = 0) -> Floats:
+def mace(ratings: Ratings, *, seed: int = 0, iterations: int = 50) -> Floats:
     """Shape (units, labels): probability of each label under MACE; ``nan`` where nobody rated the unit.
 
     Multi-annotator competence estimation: a rater either knows the label or answers from a habit of their own.
-    Variational Bayes through crowd-kit (50 iterations, its priors), on rows in order of unit and rater, so that the
+    Variational Bayes through crowd-kit with its priors, on rows in order of unit and rater, so that the
     result does not depend on the order of the rows. Hovy, Berg-Kirkpatrick, Vaswani and Hovy (2013).
     """
     shape = (len(ratings.units), len(ratings.labels))
@@ -217,7 +218,7 @@ def mace(ratings: Ratings, *, seed: int = 0) -> Floats:
     frame = pd.DataFrame({"task": grouped.unit, "worker": grouped.rater, "label": grouped.value})
     with np.errstate(invalid="ignore", divide="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # its pandas idioms are on their way out
-        found: Any = MACE(n_restarts=1, random_state=seed).fit_predict_proba(frame)
+        found: Any = MACE(n_restarts=1, n_iter=iterations, random_state=seed).fit_predict_proba(frame)
     result[found.index.to_numpy()] = 0.0
     result[np.ix_(found.index.to_numpy(), found.columns.to_numpy())] = found.to_numpy()
     return result

@@ -23,7 +23,7 @@ class PairSums:
 
     ``n`` units rated by both, ``agreed`` of them with one label; ``observed = sum_ij w_ij o_ij`` and
     ``expected = sum_ij w_ij r_i c_j``, with o the pair's label x label counts, r and c their row and column sums, w
-    the weight of a disagreement. ``first_label`` is a label that a gave (to name the only one there is).
+    the weight of a disagreement.
     """
 
     a: Codes
@@ -167,21 +167,28 @@ def _sparse_expected(
     )
     pair, label = np.divmod(keys, labels)
     index = np.searchsorted(pairs, pair)
+    order = np.lexsort((x[label], index))
+    return expected_of_cells(index[order], x[label][order], r[order], c[order], n, weights)
+
+
+def expected_of_cells(index: Ints, at: Floats, r: Floats, c: Floats, n: Floats, weights: Weights) -> Floats:
+    """``sum_ij w_ij r_i c_j`` of each pair from its labels' counts.
+
+    A cell is a label of a pair: ``index`` its pair, ``at`` its position, ``r`` and ``c`` how often either rater gave it; cells
+    are in order of pair, then position. ``n`` of shape (P,) are the pairs' units.
+    """
 
     def total(values: Floats) -> Floats:
-        return np.bincount(index, weights=values, minlength=pairs.size).astype(np.float64)
+        return np.bincount(index, weights=values, minlength=n.size).astype(np.float64)
 
     if weights == "nominal":
         return n * n - total(r * c)
     if weights == "quadratic":
-        at = x[label]
         return n * (total(r * at * at) + total(c * at * at)) - 2.0 * total(r * at) * total(c * at)
-    # Linear: |X - Y| added up gap by gap between neighbouring labels in order of position.
-    order = np.lexsort((x[label], index))
-    index, at = index[order], x[label][order]
+    # Linear: |X - Y| added up gap by gap between neighbouring labels.
     last = np.append(index[1:] != index[:-1], True)
     gap = np.where(last, 0.0, np.append(at[1:], 0.0) - at)
-    below_r, below_c = _running(r[order], index, pairs.size), _running(c[order], index, pairs.size)
+    below_r, below_c = _running(r, index, n.size), _running(c, index, n.size)
     return total(gap * (below_r * (n[index] - below_c) + below_c * (n[index] - below_r)))
 
 

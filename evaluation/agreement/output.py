@@ -1,0 +1,246 @@
+"""An agreement summary as JSON, as CSV, and as a table for people."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from evaluation.agreement.summary import AgreementSummary
+from evaluation.estimate import Estimate
+
+#: With more pairs than this the JSON is not indented, and people see a part of the pairs.
+_MANY_PAIRS = 1_000
+_SHOWN_PAIRS = 60
+_COLUMNS = ("statistic", "a", "b", "value", "low", "high", "n", "reason")
+
+
+def as_json(summary: AgreementSummary, settings: Mapping[str, Any] | None = None) -> str:
+    """The summary's dictionary, and the settings that it was made with."""
+    many = len(summary.kappa["nominal"].pairs) > _MANY_PAIRS
+    return (
+        json.dumps(summary.to_dict() | dict(settings or {}), indent=None if many else 2, allow_nan=False)
+        + "\n"
+    )
+
+
+def as_csv(summary: AgreementSummary, settings: Mapping[str, Any] | None = None) -> str:
+    """One row a statistic; ``a`` and ``b`` name what it is about (a rater, a pair of raters, a label, a unit).
+
+    Names that a spreadsheet would take for a formula get an apostrophe in front.
+    """
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(_COLUMNS)
+    for row in _csv_rows(summary.to_dict()):
+        writer.writerow([_neutral(cell) if isinstance(cell, str) else cell for cell in row])
+    return out.getvalue()
+
+
+def _csv_rows(result: dict[str, Any]) -> Iterator[list[Any]]:
+    def estimate(statistic: str, found: Mapping[str, Any], a: str = "", b: str = "") -> list[Any]:
+        values = (found.get(key) for key in ("value", "low", "high", "n"))
+        return [
+            statistic,
+            a,
+            b,
+            *("" if value is None else value for value in values),
+            found.get("reason", ""),
+        ]
+
+    for name in ("raters", "units", "ratings"):
+        yield [name, "", "", result[name], "", "", "", ""]
+    for label, share in result["labels"].items():
+        yield estimate("label_share", {"value": share, "n": result["ratings"]}, label)
+    counted = ("percent_agreement", "krippendorff_alpha", "fleiss_kappa", "gwet_ac1")
+    for name in counted:
+        yield estimate(name, result[name])
+    for name in counted if "people" in result else ():
+        yield estimate(name, result["people"][name], "people")
+    for name in [key for key in result if key.startswith("cohen_kappa")]:
+        yield estimate(f"{name}_mean", result[name]["mean"])
+        yield estimate(f"{name}_weighted_mean", result[name]["weighted_mean"])
+        for pair in result[name]["pairs"]:
+            yield estimate(name, pair, pair["a"], pair["b"])
+    groups = [("human_human", "", result["human_human"])]
+    groups += [("human_simulator", name, found) for name, found in result["human_simulator"].items()]
+    for name, who, found in groups:
+        yield estimate(name, found, who)
+        yield estimate(f"{name}_weighted_mean", found["weighted_mean"], who)
+    for row in result["rater_agreement"]:
+        yield estimate("rater_agreement", row["agreement"], row["rater"])
+        yield estimate("rater_kappa", row["kappa"], row["rater"])
+    for test in result["alternative_annotator_test"]:
+        for name in ("winning_rate", "advantage_probability"):
+            yield estimate(name, test[name], test["simulator"])
+        for human in test["humans"]:
+            found = {
+                "value": human["p"],
+                "n": human["units"],
+                "reason": "rejected" if human["rejected"] else "",
+            }
+            yield estimate("alternative_annotator_test_p", found, test["simulator"], human["human"])
+    if "aggregate" in result:
+        rule = f"aggregate:{result['aggregate']['rule']}"
+        for label, share in result["aggregate"]["labels"].items():
+            yield estimate(f"{rule}:label_share", {"value": share, "n": result["aggregate"]["n"]}, label)
+        for unit, label in result["aggregate"].get("units", {}).items():
+            yield [rule, unit, label or "", "", "", "", "", ""]
+
+
+def _neutral(cell: str) -> str:
+    return "'" + cell if cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell
+
+
+def as_text(summary: AgreementSummary, settings: Mapping[str, Any] | None = None) -> str:
+    """A table for people, wide enough for its names; undefined figures say why."""
+    blocks = [_head(summary, settings or {}), _labels(summary), _overall(summary)]
+    blocks += [_pairs(summary), _raters(summary), _alternative(summary), _aggregate(summary)]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _head(summary: AgreementSummary, settings: Mapping[str, Any]) -> str:
+    everyone = summary.everyone
+    simulators = f" ({len(summary.simulators)} of them simulators)" if summary.simulators else ""
+    lines = [
+        f"{everyone.ratings:,} ratings of {summary.units:,} units by {everyone.raters:,} raters{simulators}, "
+        f"{summary.level} labels"
+    ]
+    lines += [f"left out: {count:,} {reason}" for reason, count in summary.left_out.items()]
+    drawn = settings.get("bootstrap", {})
+    if drawn.get("replicates"):
+        lines.append(
+            f"95 % intervals from {drawn['replicates']:,} bootstrap replicates, seed {drawn['seed']}"
+        )
+    return "\n".join(lines)
+
+
+def _labels(summary: AgreementSummary) -> str:
+    shares = (
+        sorted(summary.labels.items(), key=lambda item: -item[1])
+        if summary.level == "nominal"
+        else [*summary.labels.items()]
+    )
+    rows = [(label, _number(share)) for label, share in shares[:_SHOWN_PAIRS]]
+    return _table(("label", "share"), rows) + _more(len(shares))
+
+
+def _overall(summary: AgreementSummary) -> str:
+    everyone, nominal = summary.everyone, summary.kappa["nominal"]
+    rows = [
+        ("percent agreement", everyone.percent_agreement),
+        ("Krippendorff's alpha", everyone.krippendorff_alpha),
+        ("Fleiss' kappa", everyone.fleiss_kappa),
+        ("Gwet's AC1", everyone.gwet_ac1),
+    ]
+    for weights, found in summary.kappa.items():
+        kind = "" if weights == "nominal" else f", {weights}"
+        rows += [(f"Cohen's kappa{kind}, mean of pairs", found.mean["all"])]
+        rows += [(f"Cohen's kappa{kind}, weighted by units", found.weighted_mean["all"])]
+    if summary.people is not None:
+        rows += [
+            ("people: percent agreement", summary.people.percent_agreement),
+            ("people: Krippendorff's alpha", summary.people.krippendorff_alpha),
+            ("human-human kappa", nominal.mean["people"]),
+        ]
+        rows += [(f"human-simulator kappa, {name}", nominal.mean[name]) for name in summary.simulators]
+    return _table(
+        ("statistic", "value", "low", "high", "n", ""), [(name, *_estimate(found)) for name, found in rows]
+    )
+
+
+def _pairs(summary: AgreementSummary) -> str:
+    rows = summary.kappa["nominal"].rows()
+    if not rows:
+        return ""
+    shown = []
+    for row in rows[:_SHOWN_PAIRS]:
+        note = row["reason"] or ("" if row["averaged"] else "not averaged: too few shared units")
+        numbers = (_number(row[key]) for key in ("agreement", "value", "low", "high"))
+        shown.append((row["a"], row["b"], f"{row['n']:,}", *numbers, note))
+    return _table(("rater", "rater", "n", "agreement", "kappa", "low", "high", ""), shown) + _more(len(rows))
+
+
+def _raters(summary: AgreementSummary) -> str:
+    rest = "other people" if summary.simulators else "other raters"
+    rows = []
+    for name in summary.raters.raters[:_SHOWN_PAIRS]:
+        agreement, kappa = summary.raters.of(name)
+        mark = "simulator" if name in summary.simulators else ""
+        rows.append(
+            (name, f"{agreement.n:,}", _number(agreement.value), _number(kappa.value), kappa.reason or mark)
+        )
+    header = (f"rater against the {rest}", "n", "agreement", "kappa", "")
+    return _table(header, rows) + _more(len(summary.raters.raters)) if rows else ""
+
+
+def _alternative(summary: AgreementSummary) -> str:
+    blocks = []
+    for test in summary.alternative:
+        rows = [
+            ("winning rate (0.5 or more: may replace people)", *_estimate(test.winning_rate)),
+            ("advantage probability", *_estimate(test.advantage_probability)),
+        ]
+        head = _table((f"alternative annotator test: {test.simulator}, epsilon {test.epsilon:g}", "value", "low", "high",
+                       "n", ""), rows)  # fmt: skip
+        people = [
+            (human.human, f"{human.units:,}", _number(human.simulator_advantage), _number(human.human_advantage),
+             _number(human.p), _number(human.adjusted_p), "simulator wins" if human.rejected else "")
+            for human in test.humans
+        ]  # fmt: skip
+        header = ("left out", "units", "simulator >=", "person >=", "p", "adjusted p", "")
+        skipped = [f"skipped: {who}, {units} units" for who, units in test.skipped]
+        blocks.append("\n".join([head, *([_table(header, people)] if people else []), *skipped]))
+    return "\n\n".join(blocks)
+
+
+def _aggregate(summary: AgreementSummary) -> str:
+    if summary.aggregate is None:
+        return ""
+    found = summary.aggregate
+    head = f"labels for each of {len(found.tables):,} raters, then the mean"
+    if len(found.tables) == 1:
+        (table,) = found.tables
+        left_out = "".join(f", without {count:,} {reason}" for reason, count in table.left_out.items())
+        head = f"one label a unit by {found.rule}: {table.n:,} units{left_out}"
+    rows = [(label, _number(share)) for label, share in found.shares.items()][:_SHOWN_PAIRS]
+    return head + "\n" + _table(("label", "share"), rows)
+
+
+def _estimate(found: Estimate) -> tuple[str, ...]:
+    left_out = "; ".join(f"without {count:,} {reason}" for reason, count in found.left_out.items())
+    note = f"not defined: {found.reason}" if found.reason else left_out
+    return _number(found.value), _number(found.low), _number(found.high), f"{found.n:,}", note
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None or math.isnan(value) else f"{value:.4f}"
+
+
+def _more(count: int) -> str:
+    return (
+        f"\n... and {count - _SHOWN_PAIRS:,} more (all in --format json or csv)"
+        if count > _SHOWN_PAIRS
+        else ""
+    )
+
+
+def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    """Columns as wide as their cells; those that hold numbers are aligned to the right."""
+    lines = [header, *rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
+    right = [all(_numeric(line[column]) for line in lines[1:]) for column in range(len(header))]
+    shown = [
+        "  ".join(
+            c.rjust(w) if r else c.ljust(w) for c, w, r in zip(line, widths, right, strict=True)
+        ).rstrip()
+        for line in lines
+    ]
+    return "\n".join([shown[0], "  ".join("-" * width for width in widths if width), *shown[1:]])
+
+
+def _numeric(cell: str) -> bool:
+    return cell == "-" or cell.replace(",", "").replace(".", "").removeprefix("-").isdecimal()

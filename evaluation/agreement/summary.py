@@ -1,0 +1,286 @@
+"""The whole agreement of a ratings table in one call: what the command prints and the report stores."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from evaluation.agreement.aggregate import Aggregated, PerRater, Rule, Single, parse_rule
+from evaluation.agreement.alternative import DEFAULT_EPSILON, AlternativeTest, alternative_annotator_test
+from evaluation.agreement.bootstrap import DEFAULT_REPLICATES, add_interval, percentile_interval
+from evaluation.agreement.cohen import DEFAULT_MIN_OVERLAP, PairwiseKappa, Which, pairwise_kappa
+from evaluation.agreement.counts import count_units
+from evaluation.agreement.fleiss import fleiss_kappa
+from evaluation.agreement.gwet import gwet_ac1
+from evaluation.agreement.intervals import replicate_counts
+from evaluation.agreement.kappa_bootstrap import replicate_kappas
+from evaluation.agreement.krippendorff import krippendorff_alpha
+from evaluation.agreement.pairs import Weights
+from evaluation.agreement.percent import percent_agreement, prevalences
+from evaluation.agreement.raters import RestAgreement, agreement_with_rest
+from evaluation.estimate import Estimate, none_if_nan
+from evaluation.ratings import Floats, Ratings
+
+#: With more pairs of raters than this, those that share no unit are counted, not listed.
+LISTED_PAIRS = 200_000
+BLANK = "rows without a value"
+ORDERED_WEIGHTS: tuple[Weights, ...] = ("nominal", "linear", "quadratic")
+
+
+@dataclass(frozen=True, eq=False)
+class CountAgreement:
+    """The statistics over all raters of a table at once."""
+
+    raters: int
+    ratings: int
+    percent_agreement: Estimate
+    krippendorff_alpha: Estimate
+    fleiss_kappa: Estimate
+    gwet_ac1: Estimate
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "raters": self.raters,
+            "ratings": self.ratings,
+            "percent_agreement": self.percent_agreement.to_dict(),
+            "krippendorff_alpha": self.krippendorff_alpha.to_dict(),
+            "fleiss_kappa": self.fleiss_kappa.to_dict(),
+            "gwet_ac1": self.gwet_ac1.to_dict(),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class KappaAgreement:
+    """Cohen's kappa with one kind of weights: every pair, and the averages of each group of pairs.
+
+    ``mean`` and ``weighted_mean`` have a key a group: "all", "people", and each simulator (its pairs with people).
+    ``intervals`` of shape (P, 2) holds the pairs' intervals, ``nan`` for pairs not averaged, or is None.
+    """
+
+    pairs: PairwiseKappa
+    mean: Mapping[Which, Estimate]
+    weighted_mean: Mapping[Which, Estimate]
+    intervals: Floats | None = None
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One JSON object a pair of raters."""
+        raters = len(self.pairs.raters)
+        rows = list(self.pairs.rows(unshared=raters * (raters - 1) // 2 <= LISTED_PAIRS))
+        bounds = iter(self.intervals.tolist()) if self.intervals is not None else None
+        for row in rows:
+            low, high = next(bounds) if bounds is not None and row["n"] else (np.nan, np.nan)
+            row["low"], row["high"] = none_if_nan(low), none_if_nan(high)
+        return rows
+
+    def group(self, which: Which) -> dict[str, Any]:
+        """A group's mean as JSON, the weighted mean inside."""
+        return self.mean[which].to_dict() | {"weighted_mean": self.weighted_mean[which].to_dict()}
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "mean": self.mean["all"].to_dict(),
+            "weighted_mean": self.weighted_mean["all"].to_dict(),
+            "weights": self.pairs.weights,
+            "min_overlap": self.pairs.min_overlap,
+            "pairs": self.rows(),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Aggregate:
+    """The labels that a rule makes of several raters' labels: one table, or one a rater (``per_rater``)."""
+
+    rule: str
+    tables: tuple[Aggregated, ...]
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """Share of each label: the mean over the tables that hold one; ``nan`` where none does."""
+        found = [table.shares() for table in self.tables if table.n]
+        labels = self.tables[0].labels if self.tables else ()
+        return {k: float(np.mean([s[k] for s in found])) if found else float("nan") for k in labels}
+
+    def to_dict(self) -> dict[str, Any]:
+        result: dict[str, Any] = {
+            "rule": self.rule,
+            "labels": {label: none_if_nan(share) for label, share in self.shares.items()},
+        }
+        if self.rule == PerRater.name:
+            tables = {table.rule.removeprefix("single:"): table for table in self.tables}
+            return result | {
+                "n": len(tables),
+                "raters": {name: {"n": table.n, "labels": table.shares()} for name, table in tables.items()},
+            }
+        (table,) = self.tables
+        return result | {"n": table.n, "left_out": dict(table.left_out), "units": table.by_unit()}
+
+
+@dataclass(frozen=True, eq=False)
+class AgreementSummary:
+    """Everything that METRICS asks of agreement, for one variable.
+
+    ``everyone`` counts all raters, ``people`` only people (None without simulators). ``kappa`` has a key a kind of
+    weights, "nominal" always, "linear" and "quadratic" above nominal level. ``left_out`` counts ratings by reason.
+    """
+
+    units: int
+    level: str
+    labels: Mapping[str, float]
+    everyone: CountAgreement
+    people: CountAgreement | None
+    kappa: Mapping[Weights, KappaAgreement]
+    raters: RestAgreement
+    simulators: tuple[str, ...]
+    alternative: tuple[AlternativeTest, ...]
+    aggregate: Aggregate | None = None
+    without_labels: tuple[str, ...] = ()
+    left_out: Mapping[str, int] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON: every statistic ``{"value", "low", "high", "n", "reason", ...}``, null where undefined."""
+        nominal = self.kappa["nominal"]
+        simulators = set(self.simulators)
+        result = {
+            "raters": self.everyone.raters,
+            "units": self.units,
+            "ratings": self.everyone.ratings,
+            "level": self.level,
+            "labels": {label: none_if_nan(share) for label, share in self.labels.items()},
+            **{k: v for k, v in self.everyone.to_dict().items() if k not in ("raters", "ratings")},
+            "cohen_kappa": nominal.to_dict(),
+            **{f"cohen_kappa_{w}": found.to_dict() for w, found in self.kappa.items() if w != "nominal"},
+            "human_human": nominal.group("people"),
+            "human_simulator": {name: nominal.group(name) for name in self.simulators},
+            "alternative_annotator_test": [test.to_dict() for test in self.alternative],
+            "rater_agreement": [
+                {**row, "simulator": row["rater"] in simulators} for row in self.raters.rows()
+            ],
+            "without_labels": list(self.without_labels),
+            "left_out": dict(self.left_out),
+        }
+        if self.people is not None:
+            result["people"] = self.people.to_dict()
+        if self.aggregate is not None:
+            result["aggregate"] = self.aggregate.to_dict()
+        return result
+
+
+def summarize(
+    ratings: Ratings,
+    *,
+    min_overlap: int = DEFAULT_MIN_OVERLAP,
+    replicates: int = DEFAULT_REPLICATES,
+    rng: np.random.Generator | None = None,
+    epsilon: float = DEFAULT_EPSILON,
+    without_labels: Collection[str] = (),
+    rule: str | Rule | None = None,
+    blank: int = 0,
+) -> AgreementSummary:
+    """Compute the whole agreement of a table.
+
+    ``rng`` draws the intervals (``replicates`` cluster bootstrap resamples); without it, or with no replicates, there are
+    none. ``without_labels`` are treated as missing (the label set without "cannot guess"). ``rule`` also makes one label
+    a unit, of people's ratings where there are people. ``blank`` counts rows without a value, to be told beside the rest. ``epsilon`` is the alternative annotator test's. See each
+    statistic's own function for its formula and undefined cases.
+
+    >>> rows = [("ann", "q1", "yes"), ("bob", "q1", "yes"), ("ann", "q2", "no"), ("bob", "q2", "no")]
+    >>> summarize(Ratings.from_rows(rows), min_overlap=2).everyone.krippendorff_alpha.value
+    1.0
+    """
+    if replicates < 0:
+        raise ValueError(f"replicates: expected 0 or more, got {replicates}")
+    dropped = ratings.without_labels(without_labels) if without_labels else ratings
+    left_out = {BLANK: blank} | {f"ratings {label!r}": _given(ratings, label) for label in without_labels}
+    chosen = parse_rule(rule) if isinstance(rule, str) else rule  # a wrong rule is refused before the work
+    simulators = tuple(name for name in ratings.raters if name in ratings.simulators)
+    streams = rng.spawn(2 + len(ORDERED_WEIGHTS)) if rng is not None and replicates else [None] * 5
+    weights = ORDERED_WEIGHTS if dropped.level != "nominal" else ("nominal",)
+    people = dropped.people() if simulators else None
+    return AgreementSummary(
+        units=len(dropped.units),
+        level=dropped.level,
+        labels=prevalences(dropped),
+        everyone=_count_agreement(dropped, streams[0], replicates),
+        people=_count_agreement(people, streams[1], replicates) if people is not None else None,
+        kappa={
+            w: _kappa_agreement(dropped, w, min_overlap, simulators, stream, replicates)
+            for w, stream in zip(weights, streams[2:], strict=False)
+        },
+        raters=agreement_with_rest(dropped, rest="people" if simulators else "all"),
+        simulators=simulators,
+        alternative=tuple(alternative_annotator_test(dropped, name, epsilon=epsilon) for name in simulators),
+        aggregate=_aggregate(dropped, chosen),
+        without_labels=tuple(without_labels),
+        left_out={reason: count for reason, count in left_out.items() if count},
+    )
+
+
+def _given(ratings: Ratings, label: str) -> int:
+    return int((ratings.value == ratings.labels.index(label)).sum()) if label in ratings.labels else 0
+
+
+def _aggregate(ratings: Ratings, rule: Rule | None) -> Aggregate | None:
+    if rule is None:
+        return None
+    people = ratings.people()
+    whole_table = isinstance(rule, Single) or not people.raters
+    return Aggregate(rule.name, rule.tables(ratings if whole_table else people))
+
+
+def _count_agreement(ratings: Ratings, rng: np.random.Generator | None, replicates: int) -> CountAgreement:
+    counts = count_units(ratings)
+    found = {
+        "percent_agreement": percent_agreement(counts),
+        "krippendorff_alpha": krippendorff_alpha(ratings),
+        "fleiss_kappa": fleiss_kappa(counts),
+        "gwet_ac1": gwet_ac1(counts),
+    }
+    if rng is not None and len(ratings):
+        drawn = replicate_counts(ratings, rng=rng, replicates=replicates)
+        found = {
+            name: add_interval(estimate, drawn.values[name], clusters=drawn.clusters, word=_word(ratings))  # type: ignore[index]
+            for name, estimate in found.items()
+        }
+    return CountAgreement(len(ratings.raters), len(ratings), **found)
+
+
+def _kappa_agreement(
+    ratings: Ratings,
+    weights: Weights,
+    min_overlap: int,
+    simulators: tuple[str, ...],
+    rng: np.random.Generator | None,
+    replicates: int,
+) -> KappaAgreement:
+    pairs = pairwise_kappa(ratings, weights=weights, min_overlap=min_overlap)
+    groups: tuple[Which, ...] = ("all", "people", *simulators)
+    mean = {group: pairs.mean(group) for group in groups}
+    weighted = {group: pairs.weighted_mean(group) for group in groups}
+    if rng is None or not pairs.averaged.any():
+        return KappaAgreement(pairs, mean, weighted)
+    drawn = replicate_kappas(ratings, pairs, groups=groups, rng=rng, replicates=replicates)
+
+    def with_interval(estimate: Estimate, values: Floats) -> Estimate:
+        return add_interval(estimate, values, clusters=drawn.clusters, word=_word(ratings), reflect=True)
+
+    return KappaAgreement(
+        pairs,
+        {group: with_interval(mean[group], drawn.mean[group]) for group in groups},
+        {group: with_interval(weighted[group], drawn.weighted_mean[group]) for group in groups},
+        _pair_intervals(pairs, drawn.pairs, drawn.clusters),
+    )
+
+
+def _pair_intervals(pairs: PairwiseKappa, drawn: Floats | None, clusters: int) -> Floats | None:
+    if drawn is None or clusters < 2:
+        return None
+    bounds = np.full((len(pairs), 2), np.nan)
+    bounds[pairs.averaged] = [percentile_interval(row)[:2] for row in drawn]
+    return bounds
+
+
+def _word(ratings: Ratings) -> str:
+    return "units" if ratings.clusters is None else "instances"

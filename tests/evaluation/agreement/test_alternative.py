@@ -1,0 +1,171 @@
+"""The alternative annotator test: by hand, the published data, a plain reimplementation, degenerate tables."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from evaluation.agreement import Ratings, alternative_annotator_test
+from tests.evaluation.agreement.tables import DATA, random_matrices, ratings_of
+
+PUBLISHED = {
+    "gemini_flash": 0.72,
+    "gemini_pro": 0.76,
+    "gpt-4o": 0.77,
+    "llama-31": 0.69,
+    "gpt-4o-mini": 0.74,
+    "mistral-v03": 0.68,
+}
+
+
+def test_mtbench():
+    folder = DATA / "human_and_llm"
+    if not DATA.exists():
+        pytest.skip("the shared data folder is absent")
+    people, models = (json.loads((folder / f"mtbench_{kind}.json").read_text()) for kind in ("human", "llm"))
+    rows = [
+        (r, u, label) for part in (people, models) for r, given in part.items() for u, label in given.items()
+    ]
+    table = Ratings.from_rows(rows, simulators=models)
+    for model, rho in PUBLISHED.items():
+        found = alternative_annotator_test(table, model, epsilon=0.2)
+        assert found.winning_rate.value == 0.0
+        assert found.may_replace is False
+        assert round(found.advantage_probability.value, 2) == rho
+        assert [(human.human, human.units) for human in found.humans] == [
+            ("author_0", 74),
+            ("author_4", 84),
+            ("expert_24", 88),
+        ]
+
+
+def test_by_hand():
+    # Person a over 4 units: a and c agree on 3 of 4, the simulator s and c on 2 of 4 (units 1, 4).
+    table = ratings_of([[0, 1, 0, 1], [0, 1, 0, 0], [0, 0, 1, 0]], simulators=["r002"])
+    found = alternative_annotator_test(table, "r002", epsilon=0.2, min_units=4)
+    a = found.humans[0]
+    # Unit by unit (a right, s right): 1 1, 1 0, 1 0, 0 1: a >= s in the first three, s >= a in 1 and 4.
+    assert (a.human_advantage, a.simulator_advantage) == (0.75, 0.5)
+    # d = 0, 1, 1, -1: mean 1/4, variance 11/12; t = (.25 - .2) / sqrt(11/48).
+    assert a.p == pytest.approx(stats.t.cdf(0.05 / np.sqrt(11 / 48), 3))
+    assert found.advantage_probability.n == 2
+
+
+def plain(matrix, simulator, epsilon, level, least):
+    """The test as its authors describe it, person by person and unit by unit."""
+    people = [r for r in range(matrix.shape[0]) if r != simulator]
+    p_values, advantages = {}, {}
+    for person in people:
+        wins_person, wins_simulator = [], []
+        for column in matrix.T:
+            rest = [column[r] for r in people if r != person and not np.isnan(column[r])]
+            if np.isnan(column[person]) or np.isnan(column[simulator]) or not rest:
+                continue
+
+            def score(x, rest=rest):
+                if level == "nominal":
+                    return np.mean([x == y for y in rest])
+                return -np.sqrt(np.mean([(x - y) ** 2 for y in rest]))
+
+            mine, its = score(column[person]), score(column[simulator])
+            wins_person.append(mine >= its - 1e-9)
+            wins_simulator.append(its >= mine - 1e-9)
+        if len(wins_person) >= least:
+            d = np.array(wins_person, dtype=float) - np.array(wins_simulator, dtype=float)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                t = (d.mean() - epsilon) / (d.std(ddof=1) / np.sqrt(d.size))
+            p_values[person] = stats.t.cdf(t, d.size - 1)
+            advantages[person] = np.mean(wins_simulator)
+    if not p_values:
+        return None
+    p = np.array(list(p_values.values()))
+    order = np.argsort(p)
+    limits = np.arange(1, p.size + 1) / p.size * 0.05 / (1 / np.arange(1, p.size + 1)).sum()
+    below = np.flatnonzero(p[order] <= limits)
+    return (below.max() + 1 if below.size else 0) / p.size, np.mean(list(advantages.values()))
+
+
+@pytest.mark.parametrize("level", ["nominal", "ordinal", "interval", "ratio"])
+def test_against_a_plain_reimplementation(level):
+    compared = wins = 0
+    for matrix in random_matrices(340, seed=71):
+        table = ratings_of(matrix, labels=[str(i) for i in range(5)], level=level, simulators=["r001"])
+        expected = plain(matrix, 1, 0.35, level, 3)
+        if "r001" not in table.raters:
+            continue
+        found = alternative_annotator_test(table, "r001", epsilon=0.35, min_units=3)
+        if expected is None:
+            assert not found.winning_rate.defined
+            assert found.may_replace is None
+            continue
+        assert (found.winning_rate.value, found.advantage_probability.value) == pytest.approx(
+            expected, abs=1e-12
+        )
+        compared += 1
+        wins += expected[0] > 0
+    assert compared >= 200
+    assert wins > 10
+
+
+def test_a_copy_of_a_person_wins_and_noise_does_not():
+    rng = np.random.default_rng(4)
+    truth = rng.integers(0, 3, 300)
+    people = [np.where(rng.random(300) < 0.8, truth, rng.integers(0, 3, 300)) for _ in range(4)]
+    good = np.where(rng.random(300) < 0.9, truth, rng.integers(0, 3, 300))
+    noise = rng.integers(0, 3, 300)
+    table = ratings_of([*people, good, noise], simulators=["r004", "r005"])
+    assert alternative_annotator_test(table, "r004").winning_rate.value == 1.0
+    assert alternative_annotator_test(table, "r004").may_replace
+    assert alternative_annotator_test(table, "r005").winning_rate.value == 0.0
+
+
+def test_what_is_left_out_is_counted():
+    matrix = np.ones((4, 40))
+    matrix[0, :15] = np.nan  # r000 has 25 units
+    matrix[1, 35:] = np.nan
+    matrix[2, :3] = np.nan  # units 0-2 have r001 only
+    matrix[3, 30:32] = np.nan  # the simulator lacks two
+    table = ratings_of(matrix, labels=["0", "1"], simulators=["r003"])
+    found = alternative_annotator_test(table, "r003")
+    assert found.left_out == {
+        "units with fewer than two people": 3,
+        "units without a label of the simulator": 2,
+    }
+    assert found.skipped == (("r000", 23),)
+    assert [(human.human, human.units) for human in found.humans] == [("r001", 30), ("r002", 35)]
+    # All alike: no difference varies, and 0 is below epsilon.
+    assert [human.p for human in found.humans] == [0.0, 0.0]
+    assert found.winning_rate.value == 1.0
+    assert alternative_annotator_test(table, "r003", epsilon=0.0).winning_rate.value == 0.0
+
+
+def test_rounding_breaks_no_tie():
+    rows = [
+        ("a", "u", "0.1"),
+        ("b", "u", "0.2"),
+        ("s", "u", "0.3"),
+        ("a", "v", "0.1"),
+        ("b", "v", "0.2"),
+        ("s", "v", "0.3"),
+    ]
+    found = alternative_annotator_test(
+        Ratings.from_rows(rows, level="interval", simulators=["s"]), "s", min_units=2
+    )
+    assert [(h.human_advantage, h.simulator_advantage) for h in found.humans] == [(1.0, 1.0), (1.0, 0.0)]
+
+
+def test_degenerate():
+    table = ratings_of([[1, 2], [1, 2], [1, 1]], simulators=["r002"])
+    found = alternative_annotator_test(table, "r002")
+    assert found.winning_rate.reason == "no person has 30 units shared with another person and r002"
+    assert dict(found.skipped) == {"r000": 2, "r001": 2}
+    assert found.to_dict()["winning_rate"]["value"] is None
+    alone = alternative_annotator_test(ratings_of([[1, 2]], simulators=["r000"]), "r000")
+    assert not alone.advantage_probability.defined
+    with pytest.raises(ValueError, match="simulator: 'r001' is not a simulator"):
+        alternative_annotator_test(table, "r001")
+    with pytest.raises(ValueError, match="epsilon"):
+        alternative_annotator_test(table, "r002", epsilon=1.5)

@@ -1,0 +1,250 @@
+"""The cluster bootstrap: by hand, against literal resampling and scipy, invariances, degenerate input, coverage."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from evaluation.agreement import (
+    Estimate,
+    Ratings,
+    bootstrap,
+    bootstrap_mean,
+    cluster_sums,
+    fleiss_kappa,
+    gwet_ac1,
+    krippendorff_alpha,
+    pairwise_kappa,
+    percent_agreement,
+    ratio,
+    undefined,
+)
+from evaluation.agreement import intervals as intervals_module
+from evaluation.agreement import kappa_bootstrap as kappa_module
+from evaluation.agreement.bootstrap import add_interval, draw_counts, percentile_interval, resampled_totals
+from evaluation.agreement.counts import count_units
+from evaluation.agreement.intervals import replicate_counts
+from evaluation.agreement.kappa_bootstrap import cluster_codes, replicate_kappas
+from evaluation.agreement.krippendorff import scale_of
+from tests.evaluation.agreement.simulate import coverage
+from tests.evaluation.agreement.tables import LEVELS, random_matrices, ratings_of
+
+
+def clustered(matrix, seed: int, level="nominal", **more) -> Ratings:
+    """A random table whose units lie in about half as many clusters."""
+    table = ratings_of(matrix, level=level, **more)
+    codes = (
+        np.random.default_rng(seed)
+        .integers(0, max(len(table.units) // 2, 1), len(table.units))
+        .astype(np.int32)
+    )
+    return Ratings(
+        table.raters,
+        table.units,
+        table.labels,
+        table.rater,
+        table.unit,
+        table.value,
+        level=level,
+        clusters=codes,
+    )
+
+
+def literally(table: Ratings, counts) -> Ratings:
+    """The resample itself: every unit of a cluster as often as the cluster was drawn."""
+    codes, _ = cluster_codes(table)
+    rows = []
+    for rater, unit, value in zip(table.rater, table.unit, table.value, strict=True):
+        rows += [
+            (table.raters[rater], f"{unit}/{copy}", table.labels[value])
+            for copy in range(int(counts[codes[unit]]))
+        ]
+    return Ratings.from_rows(rows, labels=table.labels, level=table.level)
+
+
+def test_two_clusters_by_hand():
+    # Of 0 and 1: both draws 0 with 1/4, one of each with 1/2, both 1 with 1/4.
+    totals = resampled_totals(np.array([[0.0, 1.0], [1.0, 1.0]]), 40_000, np.random.default_rng(0))
+    values, counts = np.unique(ratio(totals), return_counts=True)
+    assert values.tolist() == [0.0, 0.5, 1.0]
+    np.testing.assert_allclose(counts / 40_000, [0.25, 0.5, 0.25], atol=0.01)
+
+
+def test_interval_of_a_mean_against_scipy():
+    x = np.random.default_rng(1).gamma(2.0, size=80)
+    mine = bootstrap_mean(x, rng=np.random.default_rng(2), replicates=20_000)
+    theirs = stats.bootstrap(
+        (x,), np.mean, n_resamples=20_000, method="percentile", rng=np.random.default_rng(3), vectorized=True
+    ).confidence_interval
+    assert mine.value == pytest.approx(x.mean())
+    assert (mine.low, mine.high) == pytest.approx((theirs.low, theirs.high), abs=0.012)
+    assert mine.interval == "95 % percentile bootstrap, 20000 replicates of 80 clusters"
+
+
+def test_few_kinds_of_clusters_are_drawn_alike():
+    sums = np.repeat(np.array([[1.0, 2.0], [0.0, 1.0], [5.0, 3.0]]), [60, 25, 15], axis=0)
+    by_kind = resampled_totals(sums, 20_000, np.random.default_rng(4))
+    one_by_one = np.concatenate([c @ sums for c in draw_counts(100, 20_000, np.random.default_rng(5))])
+    np.testing.assert_allclose(by_kind.mean(axis=0), one_by_one.mean(axis=0), rtol=0.01)
+    np.testing.assert_allclose(np.cov(by_kind.T), np.cov(one_by_one.T), rtol=0.05)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_replicates_of_counts_equal_literal_resampling(level):
+    for seed, matrix in enumerate(random_matrices(12, seed=51)):
+        table = clustered(matrix, seed, level, labels=[str(i) for i in range(5)])
+        counts = count_units(table)
+        codes, clusters = cluster_codes(table)
+        if not clusters:
+            continue
+        scale = scale_of(table, level, counts.per_label_pairable)
+        drawn = np.concatenate(list(draw_counts(clusters, 5, np.random.default_rng(seed))))
+        sums = intervals_module._sums(counts, codes, clusters, level, scale)
+        fast = intervals_module._from_totals(drawn @ sums, 5, level, scale)
+        slow = list(
+            intervals_module._one_by_one(
+                counts, codes, clusters, level, scale, 5, np.random.default_rng(seed)
+            )
+        )
+        for replicate, row in enumerate(drawn):
+            literal = literally(table, row)
+            fleiss = fleiss_kappa(literal)
+            expected = {
+                "krippendorff_alpha": krippendorff_alpha(literal).value,
+                "percent_agreement": percent_agreement(literal).value,
+                "gwet_ac1": gwet_ac1(literal).value,
+            }
+            if fleiss.defined:
+                expected["fleiss_kappa"] = fleiss.value
+            for name, value in expected.items():
+                assert fast[name][replicate] == pytest.approx(value, abs=1e-10, nan_ok=True)
+                assert slow[replicate][name][0] == pytest.approx(value, abs=1e-10, nan_ok=True)
+
+
+@pytest.mark.parametrize("weights", ["nominal", "linear", "quadratic"])
+@pytest.mark.parametrize("most_labels", [0, 8], ids=["cells", "tables"])
+def test_replicates_of_kappa_equal_literal_resampling(weights, most_labels, monkeypatch):
+    monkeypatch.setattr(kappa_module, "_TABLE_LABELS", most_labels)
+    monkeypatch.setattr(kappa_module, "_PAIRS", 2)
+    monkeypatch.setattr(kappa_module, "_NUMBERED_RATERS", 4)
+    compared = 0
+    for seed, matrix in enumerate(random_matrices(12, seed=52)):
+        table = clustered(matrix, seed, "interval", labels=[str(i) for i in range(5)])
+        pairs = pairwise_kappa(table, weights=weights, min_overlap=3)
+        kept = np.flatnonzero(pairs.averaged)
+        found = replicate_kappas(table, pairs, groups=["all"], rng=np.random.default_rng(seed), replicates=4)
+        _, clusters = cluster_codes(table)
+        for replicate, row in enumerate(
+            np.concatenate(list(draw_counts(clusters, 4, np.random.default_rng(seed), batch=64)))
+        ):
+            literal = pairwise_kappa(literally(table, row), weights=weights, min_overlap=1)
+            expected, n = [], []
+            for index in kept:
+                a, b = table.raters[pairs.sums.a[index]], table.raters[pairs.sums.b[index]]
+                if {a, b} <= set(literal.raters):
+                    kappa = literal.pair(a, b)
+                    expected.append(kappa.value)
+                    n.append(kappa.n)
+                else:
+                    expected.append(np.nan)
+                    n.append(0)
+            np.testing.assert_allclose(found.pairs[:, replicate], expected, atol=1e-9)
+            expected, n = np.array(expected), np.array(n)
+            known = ~np.isnan(expected)
+            if known.any():
+                assert found.mean["all"][replicate] == pytest.approx(expected[known].mean(), abs=1e-9)
+                weighted = np.average(expected[known], weights=n[known])
+                assert found.weighted_mean["all"][replicate] == pytest.approx(weighted, abs=1e-9)
+                compared += 1
+            else:
+                assert np.isnan(found.mean["all"][replicate])
+    assert compared >= 20
+
+
+def test_seeded():
+    x = np.arange(30.0)
+    first, second, other = (bootstrap_mean(x, rng=np.random.default_rng(seed)) for seed in (7, 7, 8))
+    assert first == second
+    assert first.low != other.low
+
+
+def test_row_order_does_not_matter():
+    matrix = next(random_matrices(1, seed=60, missing=False))
+    table = ratings_of(matrix)
+    order = np.random.default_rng(0).permutation(len(table))
+    shuffled = Ratings(
+        table.raters, table.units, table.labels, table.rater[order], table.unit[order], table.value[order]
+    )
+    first, second = (
+        replicate_counts(t, rng=np.random.default_rng(1), replicates=50).values["krippendorff_alpha"]
+        for t in (table, shuffled)
+    )
+    np.testing.assert_array_equal(first, second)
+
+
+def test_clusters_widen_the_interval():
+    # Each instance holds five copies of one result: only the instances vary.
+    x = np.repeat(np.random.default_rng(3).integers(0, 2, 40), 5)
+    codes = np.repeat(np.arange(40), 5)
+    alone = bootstrap_mean(x, rng=np.random.default_rng(1))
+    together = bootstrap_mean(x, clusters=codes, rng=np.random.default_rng(1))
+    assert together.value == alone.value
+    assert (together.high - together.low) / (alone.high - alone.low) == pytest.approx(5**0.5, rel=0.1)
+
+
+def test_cluster_sums():
+    assert cluster_sums([[1, 2, 3]], None).tolist() == [[1], [2], [3]]
+    assert cluster_sums([[1, 2, 3], [1, 1, 1]], [5, 5, 9]).tolist() == [[3, 2], [3, 1]]
+    with pytest.raises(ValueError, match="clusters"):
+        cluster_sums([[1, 2]], [1])
+
+
+def test_replicates_without_a_value():
+    values = np.array([np.nan, *np.linspace(0, 1, 99)])
+    low, high, note = percentile_interval(values)
+    assert (low, high) == pytest.approx((0.025, 0.975))
+    assert note == "undefined in 1"
+    low, _, note = percentile_interval(np.array([np.nan, 1.0, 2.0]))
+    assert np.isnan(low)
+    assert note == "undefined in 1 of 3 replicates"
+
+
+def test_reflected_only_where_resamples_are_biased():
+    rng = np.random.default_rng(0)
+    near = add_interval(Estimate(0.0, n=1), rng.normal(0.1, 1, 4000), clusters=9, reflect=True)
+    assert "percentile" in near.interval
+    off = add_interval(Estimate(0.0, n=1), rng.normal(-2.0, 1, 4000), clusters=9, reflect=True)
+    assert "basic (bias -1.98" in off.interval
+    assert (off.low, off.high) == pytest.approx((0.04, 3.96), abs=0.15)
+    assert "percentile" in add_interval(Estimate(0.0, n=1), rng.normal(-2.0, 1, 4000), clusters=9).interval
+
+
+def test_degenerate():
+    nothing = undefined("no data")
+    assert bootstrap(nothing, np.zeros((0, 2)), ratio, rng=np.random.default_rng(0)) is nothing
+    one = bootstrap_mean([1.0], rng=np.random.default_rng(0))
+    assert np.isnan(one.low)
+    assert one.interval == "none: fewer than two clusters to draw from"
+    assert bootstrap_mean([], rng=np.random.default_rng(0)).reason == "there are no values"
+    same = bootstrap_mean([2.0, 2.0, 2.0], rng=np.random.default_rng(0))
+    assert (same.low, same.high) == (2.0, 2.0)
+    assert resampled_totals(np.zeros((0, 2)), 3, np.random.default_rng(0)).tolist() == [[0, 0]] * 3
+    with pytest.raises(ValueError, match="replicates"):
+        resampled_totals(np.ones((2, 1)), 0, np.random.default_rng(0))
+    with pytest.raises(ValueError, match="values: expected one dimension"):
+        bootstrap_mean([[1.0]], rng=np.random.default_rng(0))
+
+
+def test_unrated_units_are_not_drawn():
+    table = ratings_of([[1, 2, 1], [1, 2, 2]])
+    more = Ratings(table.raters, (*table.units, "x"), table.labels, table.rater, table.unit, table.value)
+    assert cluster_codes(more)[1] == 3
+    assert cluster_codes(more)[0].tolist() == [0, 1, 2, -1]
+
+
+@pytest.mark.parametrize("statistic", ["alpha", "kappa", "precision"])
+def test_coverage(statistic):
+    """The short version; benchmarks/agreement keeps that of 1,000 studies. 100 runs: 95 +- 2.2."""
+    covered = coverage(statistic, studies=100, seed=17)
+    assert 0.88 <= covered <= 0.995

@@ -1,0 +1,200 @@
+"""Reading a CSV of ratings: what is accepted, and every fault with its line and column."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evaluation.agreement import UnreadableRatings, read_ratings
+from evaluation.agreement import reading as reading_module
+from tests.evaluation.agreement.tables import rows_of
+
+GOOD = "who,what,says\nann,q1,yes\nbob,q1,no\nann,q2,yes\n"
+
+
+def read(text: str | bytes, **more):
+    data = text if isinstance(text, bytes) else text.encode()
+    columns = {"rater": "who", "unit": "what", "value": "says", "name": "r.csv"}
+    return read_ratings(io.BytesIO(data), **{**columns, **more})
+
+
+def refused(text: str | bytes, **more) -> str:
+    with pytest.raises(UnreadableRatings) as caught:
+        read(text, **more)
+    return str(caught.value)
+
+
+def test_a_plain_file():
+    table = read(GOOD).ratings
+    assert (table.raters, table.units, table.labels) == (("ann", "bob"), ("q1", "q2"), ("no", "yes"))
+    assert sorted(rows_of(table)) == [("ann", "q1", "yes"), ("ann", "q2", "yes"), ("bob", "q1", "no")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\ufeff" + GOOD,
+        GOOD.replace("\n", "\r\n"),
+        GOOD.replace("\n", "\r"),
+        GOOD.rstrip("\n"),
+        GOOD.replace("\n", "\n\n"),
+        GOOD.replace("yes", " yes "),
+        GOOD.replace("ann", '"ann"'),
+        "extra,says,what,who\n"
+        + "".join(f"1,{s},{w},{r}\n" for r, w, s in (line.split(",") for line in GOOD.split()[1:])),
+    ],
+    ids=["BOM", "CRLF", "CR", "no last line end", "blank lines", "spaces", "quotes", "other columns"],
+)
+def test_the_same_table_in_other_dress(text):
+    assert rows_of(read(text).ratings) == rows_of(read(GOOD).ratings)
+
+
+def test_from_a_path(tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_text(GOOD)
+    assert len(read_ratings(path, rater="who", unit="what", value="says").ratings) == 3
+
+
+def test_blank_values_are_missing_ratings():
+    found = read(GOOD + "bob,q2,\nbob,q3,  \n")
+    assert found.blank == 2
+    assert len(found.ratings) == 3
+    assert found.ratings.units == ("q1", "q2", "q3")  # asked of somebody, rated by nobody
+
+
+def test_labels_and_their_order():
+    text = "who,what,says\na,1,low\nb,1,high\na,2,mid\n"
+    assert read(text, level="ordinal", order=["low", "mid", "high"]).ratings.labels == ("low", "mid", "high")
+    assert read(text, order=["low", "mid", "high", "never"]).ratings.labels[-1] == "never"
+    numbers = "who,what,says\na,1,10\nb,1,9.50\na,2,9.5\nb,2,1e1\nc,2,-3\n"
+    for level in ("ordinal", "interval"):
+        table = read(numbers, level=level).ratings
+        assert table.labels == ("-3", "9.5", "10")
+        assert table.numbers.tolist() == ([0, 1, 2] if level == "ordinal" else [-3, 9.5, 10])
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "message"),
+    [
+        ("", {}, "r.csv is empty"),
+        (b"\xef\xbb\xbf\n", {}, "r.csv is empty"),
+        ("who,what,says\n", {}, "r.csv has a header and no rows"),
+        ("who,what,says\n\n\n", {}, "has a header and no rows"),
+        (
+            GOOD,
+            {"rater": "name"},
+            "r.csv, line 1: there is no column 'name'; there are 'who', 'what', 'says'",
+        ),
+        (GOOD, {"rater": "what"}, "rater, unit and value must be three columns"),
+        (
+            GOOD.replace("what", "who"),
+            {"unit": "says", "value": "who"},
+            "three columns|2 columns are called 'who'",
+        ),
+        (GOOD + "ann,,yes\n", {}, "r.csv, line 5, column 'what': blank; expected a unit"),
+        (GOOD + " ,q3,yes\n", {}, "r.csv, line 5, column 'who': blank; expected a rater"),
+        (
+            GOOD + "bob,q1,yes\n",
+            {},
+            "r.csv, line 5, column 'what': 'bob' has rated 'q1' twice, first in line 3",
+        ),
+        (GOOD + "bob,q2\n", {}, "r.csv, line 5: 2 cells; expected 3, as in the header"),
+        (GOOD + "bob,q2,yes,4\n", {}, "r.csv, line 5: 4 cells; expected 3"),
+        (
+            GOOD + "bob,q2,maybe\n",
+            {"order": ["yes", "no"]},
+            "line 5, column 'says': 'maybe'; expected one of the order",
+        ),
+        (GOOD, {"level": "interval"}, "r.csv, line 2, column 'says': 'yes'; expected a number"),
+        (
+            "who,what,says\na,1,-2\n",
+            {"level": "ratio"},
+            "line 2, column 'says': '-2'; expected a number, 0 or more",
+        ),
+        ("who,what,says\na,1,nan\n", {"level": "interval"}, "'nan'; expected a number"),
+        ("who,what,says\na,1,1e999\n", {"level": "interval"}, "'1e999'; expected a number"),
+        ("who,what,says\na,1,1_000\n", {"level": "interval"}, "'1_000'; expected a number"),
+        (
+            GOOD,
+            {"level": "ordinal"},
+            "column 'says': ordinal labels that are not numbers need their order.*'no', 'yes'",
+        ),
+        (GOOD, {"level": "interval", "order": ["yes", "no"]}, "order: interval labels are numbers"),
+        (GOOD, {"order": ["yes", "no", "yes"]}, "order: a label occurs twice"),
+        (GOOD, {"simulators": ["gpt"]}, "column 'who': no rater is called 'gpt'; there are 'ann', 'bob'"),
+        (GOOD.encode() + b"bob,q\xe9,yes\n", {}, r"r.csv, line 5, byte 6: not UTF-8 \(0xe9\)"),
+        (GOOD.encode("utf-16"), {}, "NUL byte|not UTF-8"),
+        (GOOD + "b\0b,q2,yes\n", {}, "r.csv, line 5: a NUL byte"),
+        (GOOD + 'bob,"q2,yes\n', {}, "r.csv, line 5: not valid CSV"),
+        (GOOD + 'bob,"q"2,yes\n', {}, "r.csv, line 5: not valid CSV"),
+    ],
+)
+@pytest.mark.parametrize("large", [0, 10**9], ids=["for large files", "for any file"])
+def test_faults(text, more, message, large, monkeypatch):
+    monkeypatch.setattr(reading_module, "LARGE", large)
+    assert re.search(message, refused(text, **more), re.DOTALL)
+
+
+def test_every_fault_is_told_and_many_are_counted():
+    text = GOOD + "".join(f",q{n},yes\n" for n in range(30))
+    message = refused(text)
+    assert message.count("blank; expected a rater") == 20
+    assert message.startswith("r.csv, line 5, ")
+    assert message.endswith("and 10 more")
+
+
+def test_lines_are_counted_through_cells_with_line_ends():
+    text = 'who,what,says\nann,"a\nb\r\nc",yes\n\nbob,q1,yes\nbob,q1,no\n'
+    assert refused(text).startswith(
+        "r.csv, line 7, column 'what': 'bob' has rated 'q1' twice, first in line 6"
+    )
+
+
+def test_no_such_file(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        read_ratings(tmp_path / "none.csv", rater="a", unit="b", value="c")
+
+
+def outcome(text: str, large: int, **more):
+    """The table, or the message of the refusal."""
+    before, reading_module.LARGE = reading_module.LARGE, large
+    try:
+        found = read(text, **more)
+        return rows_of(found.ratings), found.blank, found.ratings.labels
+    except UnreadableRatings as error:
+        return str(error)
+    finally:
+        reading_module.LARGE = before
+
+
+cells = st.text(alphabet='ab1,." \n\r\té', max_size=4)
+
+
+@given(st.lists(st.lists(cells, min_size=2, max_size=4), max_size=8), st.sampled_from(["\n", "\r\n"]))
+@settings(max_examples=300, deadline=None)
+def test_both_readers_read_alike(rows, end):
+    text = "who,what,says" + end + "".join(",".join(row) + end for row in rows)
+    assert outcome(text, 0) == outcome(text, 10**9)
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("abc"), st.integers(0, 6), st.sampled_from(["x", " y", ""])), max_size=30
+    )
+)
+@settings(max_examples=100, deadline=None)
+def test_both_readers_read_good_files_alike(rows):
+    text = "who,what,says\n" + "".join(f"{r},{u},{v}\n" for r, u, v in rows)
+    assert outcome(text, 0) == outcome(text, 10**9)
+
+
+def test_order_of_rows_does_not_matter():
+    lines = [f"r{r},u{u},{(r * u) % 3}\n" for r in range(4) for u in range(9)]
+    base = rows_of(read("who,what,says\n" + "".join(lines)).ratings)
+    np.random.default_rng(0).shuffle(lines)
+    assert sorted(rows_of(read("who,what,says\n" + "".join(lines)).ratings)) == sorted(base)
