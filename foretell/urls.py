@@ -7,6 +7,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("", include("annotator.urls")),
     path("", include("evaluation.urls")),
+    path("api/v1/", include("evaluation.api")),
     path("style/", style.index, name="style"),
     path("style/screen/<slug:name>/", style.screen, name="style_screen"),
 ]

@@ -33,11 +33,15 @@ class Computed:
 
 
 def compute(
-    *, study: Study, choices: Choices, progress: Callable[[str], None] = lambda text: None
+    *,
+    study: Study,
+    choices: Choices,
+    progress: Callable[[str], None] = lambda text: None,
+    figures: bool = True,
 ) -> Computed:
     """Compute a report. The same judgments, choices and software give the same report, digit by digit.
 
-    ``progress`` is told what is being done. Raises ``ValueError`` where the choices do not fit the study (a
+    ``progress`` is told what is being done; without ``figures`` none is drawn. Raises ``ValueError`` where the choices do not fit the study (a
     rule that names a rater who is not there) or a stored response cannot be read.
     """
     progress("Reading the judgments")
@@ -58,7 +62,7 @@ def compute(
         warnings=_warnings(study, data),
         choices=choices.to_json(),
     ).to_json()
-    return Computed(content, inputs_hash, _draw(content, progress))
+    return Computed(content, inputs_hash, _draw(content, progress) if figures else {})
 
 
 def inputs_hash_of(data: StudyRatings, choices: Choices) -> str:

@@ -9,6 +9,11 @@ from typing import Any
 
 from evaluation.reports import words
 
+#: Tables with more rows than this are folded until they are wanted.
+OPEN = 20
+#: Tables with more cells than this say n in a column of their own, not value by value.
+DETAILED = 120
+
 
 @dataclass(frozen=True)
 class ShownCell:
@@ -48,6 +53,11 @@ class ShownTable:
     #: What belongs to each value, (row and column, its denominator, rule and what was left out).
     details: Sequence[tuple[str, str]] = ()
     kind: str = "table"
+
+    @property
+    def long(self) -> bool:
+        """Too long to stand open between two paragraphs."""
+        return len(self.rows) > OPEN
 
     @property
     def width(self) -> int:
@@ -108,10 +118,6 @@ def _section(section: Mapping[str, Any], source: Callable[[str], str]) -> ShownS
         blocks=blocks,
         notes=section["notes"],
     )
-
-
-#: Tables with more cells than this say n in a column of their own, not value by value.
-DETAILED = 120
 
 
 def shown_table(table: Mapping[str, Any]) -> ShownTable:

@@ -23,7 +23,11 @@ def report_compare(request: HttpRequest, study_pk: int) -> HttpResponse:
     found = []
     for name in ("a", "b"):
         given = request.GET.get(name, "")
-        report = report_get_for(user=request.user, pk=int(given)) if given.isdecimal() else None
+        report = (
+            report_get_for(user=request.user, pk=int(given))
+            if given.isdecimal() and len(given) < 19
+            else None
+        )
         if report is None or report.study_id != study.pk or report.state != Report.State.DONE:
             raise Http404("no such report")
         found.append(report)

@@ -72,7 +72,12 @@ class Command(BaseCommand):
 
         study, choices = study_from(options), choices_from(options)
         try:
-            found = compute(study=study, choices=choices, progress=self.tell(options))
+            found = compute(
+                study=study,
+                choices=choices,
+                progress=self.tell(options),
+                figures=options["format"] == "html",
+            )
         except (ValueError, KeyError) as error:
             raise CommandError(f"{study.slug}: {error}") from error
         text = export(found.content, found.files, options["format"])

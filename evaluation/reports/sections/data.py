@@ -50,11 +50,12 @@ def _redundancy(ctx: Context) -> str:
     human = ~judgments.raters.is_simulator[judgments.rater]
     per_item = np.bincount(judgments.item[human], minlength=len(judgments.items))[judgments.in_play]
     if not per_item.size or not per_item.any():
-        return "No person has judged an item."
+        return f"No item was judged by {ctx.people}."
     low, high, k = int(per_item.min()), int(per_item.max()), ctx.study.redundancy
     short = int((per_item < k).sum())
     each = f"{low}" if low == high else f"{low} to {high}"
-    text = f"Each item was judged by {each} {'person' if low == high == 1 else 'people'}; the study asks for {k}."
+    who = "person" if low == high == 1 and ctx.people == "people" else ctx.people
+    text = f"Each item was judged by {each} {who}; the study asks for {k}."
     return f"{text} {count(short, 'item has', 'items have')} fewer." if short else text
 
 

@@ -1,0 +1,66 @@
+"""Small studies whose every figure can be worked out on paper."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from annotator.models import Study
+from evaluation.models import Report
+from evaluation.reports.choices import Choices
+from evaluation.reports.compute import Computed, compute
+from evaluation.services.report import report_compute, report_create
+from tests.factories import make_item, make_judgment, make_rater, make_study
+
+#: item, instance, system, the system's real output, ann's answer, bob's answer
+ROWS = [
+    ("xa1", "x", "robot-a", "yes", "yes", "yes"),
+    ("xa2", "x", "robot-a", "no", "yes", "yes"),
+    ("ya1", "y", "robot-a", "yes", "cannot_guess", "cannot_guess"),
+    ("ya2", "y", "robot-a", "yes", "yes", "no"),
+    ("xb1", "x", "robot-b", "no", "no", "no"),
+    ("yb1", "y", "robot-b", "yes", "no", "no"),
+]
+
+
+def small_study(*, simulator: bool = False, **fields: Any) -> Study:
+    """Two people on six follow-ups of four explanations; with ``simulator``, gpt-4 says yes to everything."""
+    study = make_study(**fields)
+    ann, bob = make_rater("ann"), make_rater("bob")
+    for key, instance, system, real, first, second in ROWS:
+        item = make_item(study, key=key, instance=instance, system=system, real_output=real)
+        make_judgment(item, ann, first)
+        make_judgment(item, bob, second)
+        if simulator:
+            make_judgment(item, make_rater("gpt-4", kind="simulator", source="simulator"), "yes")
+    return study
+
+
+def computed(study: Study, *, figures: bool = False, **choices: Any) -> Computed:
+    parsed = Choices.parse({"min_overlap": 1, "replicates": 0} | choices)
+    return compute(study=study, choices=parsed, figures=figures)
+
+
+def stored(study: Study, **choices: Any) -> Report:
+    """A report that is asked for and computed, as the job does it."""
+    report = report_create(study=study, choices={"min_overlap": 1, "replicates": 0} | choices)
+    report_compute(report_id=report.pk)
+    report.refresh_from_db()
+    return report
+
+
+def table_of(content: dict[str, Any], name: str) -> dict[str, Any]:
+    blocks = [block for section in content["sections"] for block in section["blocks"]]
+    return next(block for block in blocks if block["id"] == name)
+
+
+def cells_of(content: dict[str, Any], name: str) -> dict[tuple[str, str], dict[str, Any]]:
+    """A table's cells by (row head, column label), groups in front."""
+    table = table_of(content, name)
+    return {
+        (
+            " ".join(filter(None, [row["group"], *row["head"]])),
+            " ".join(filter(None, [column["group"], column["label"]])),
+        ): cell
+        for row in table["rows"]
+        for column, cell in zip(table["columns"], row["cells"], strict=True)
+    }

@@ -1,0 +1,181 @@
+"""Exports: nothing is run, nothing is lost, everything is escaped."""
+
+import csv
+import io
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from evaluation.estimate import Estimate, undefined
+from evaluation.reports.content import Cell, Column, Document, Figure, Row, Section, Table
+from evaluation.reports.exports import FORMATS, export
+from evaluation.reports.exports.latex import escape
+
+NASTY = [
+    '=HYPERLINK("http://evil.example","x")',
+    "+1+1",
+    "-2+3",
+    "@SUM(A1)",
+    "\t=1",
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    r"\input{/etc/passwd} $x_1^2$ 100% & #1 ~{}",
+    "{{ settings.SECRET_KEY }}{% debug %}",
+    "\x1b[31mred\x07",
+]
+
+
+def document(text: str) -> dict:
+    cells = [
+        Cell.of(
+            Estimate(0.5042, 0.41, 0.61, n=120, left_out={text: 3}, interval="percentile"), rule="majority"
+        ),
+        Cell.of(undefined(text, n=0)),
+        Cell(text=text),
+    ]
+    table = Table(
+        id="t-1",
+        number="P1 Table 3",
+        title=text,
+        head=["Dataset"],
+        columns=[Column(text, group=text), Column("b"), Column("c")],
+        rows=[Row([text], cells, group=text)],
+        notes=[text],
+    )
+    figure = Figure(id="f-1", title=text, alt=text, form="intervals", data={"x": text, "points": []})
+    section = Section(id="s", title=text, prose=[text], blocks=[table, figure], notes=[text])
+    return Document(title=text, sections=[section], facts=[("Study", text)], warnings=[text]).to_json()
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_csv_cells_are_never_formulas(text):
+    rows = list(csv.reader(io.StringIO(export(document(text), {}, "csv"))))
+    assert len({len(row) for row in rows}) == 1
+    for row in rows:
+        for cell in row:
+            assert not re.match(r"^\s*[=+@\t\r]", cell), cell
+            assert not cell.startswith("-") or re.fullmatch(r"-?[\d.e-]+", cell)
+
+
+def test_csv_keeps_every_digit_and_the_reason():
+    rows = list(csv.DictReader(io.StringIO(export(document("plain"), {}, "csv"))))
+    first, second = rows[1], rows[2]
+    assert (first["value"], first["low"], first["high"], first["n"]) == ("0.5042", "0.41", "0.61", "120")
+    assert (first["rule"], first["left_out"]) == ("majority", "3 plain")
+    assert (second["value"], second["reason"]) == ("", "plain")
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_json_is_the_content(text):
+    content = document(text)
+    assert json.loads(export(content, {}, "json")) == content
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_latex_has_no_command_of_a_text(text):
+    found = export(document(text), {}, "latex")
+    body = [line for line in found.splitlines() if not line.startswith("%")]  # TeX does not read comments
+    for command in re.findall(r"\\[a-zA-Z]+", "\n".join(body)):
+        assert command in ALLOWED, command
+    assert not any(re.search(r"(?<!\\)[#~^]", line) for line in body)
+    assert found.count("{") - found.count(r"\{") == found.count("}") - found.count(r"\}")
+
+
+ALLOWED = {
+    rf"\{name}"
+    for name in [
+        "begin",
+        "end",
+        "centering",
+        "caption",
+        "label",
+        "toprule",
+        "midrule",
+        "bottomrule",
+        "cmidrule",
+        "addlinespace",
+        "multicolumn",
+        "emph",
+        "textsuperscript",
+        "par",
+        "smallskip",
+        "footnotesize",
+        "scriptsize",
+        "textbf",
+        "usepackage",
+        "textbackslash",
+        "textasciitilde",
+        "textasciicircum",
+        "textless",
+        "textgreater",
+        "textbar",
+        "textquotedbl",
+        "kappa",
+        "alpha",
+        "eta",
+        "rho",
+        "Delta",
+        "varepsilon",
+        "times",
+        "rightarrow",
+        "geq",
+        "leq",
+        "ldots",
+        "textperiodcentered",
+    ]
+}
+
+
+def test_latex_table_reads_as_booktabs():
+    found = export(document("plain"), {}, "latex")
+    assert r"\toprule" in found
+    assert r"0.504 {\scriptsize [0.410, 0.610]}" in found
+    assert r"n.d.\textsuperscript{a}" in found
+    assert r"\textsuperscript{a}Not defined: plain." in found
+    assert escape("a_b & 50% − κ") == r"a\_b \& 50\% $-$ $\kappa$"
+
+
+class Loads(HTMLParser):
+    """Collects what a browser would load or run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag, attrs):
+        for name, value in attrs:
+            if name in ("src", "srcset", "href", "data", "action") and not (value or "").startswith(
+                ("data:", "#")
+            ):
+                self.found.append(f"{tag} {name}={value}")
+            if name.startswith("on"):
+                self.found.append(f"{tag} {name}")
+        if tag in ("script", "iframe", "object", "embed", "link", "form"):
+            self.found.append(tag)
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_the_html_file_needs_and_runs_nothing(text):
+    files = {"f-1.light.svg": ("image/svg+xml", b"<svg/>"), "f-1.dark.svg": ("image/svg+xml", b"<svg/>")}
+    found = export(document(text), files, "html")
+    loads = Loads()
+    loads.feed(found)
+    assert loads.found == []
+    assert "url(" not in found
+    assert "data:image/svg+xml;base64,PHN2Zy8+" in found
+    assert "0.504" in found
+    assert "not defined" in found
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_text_holds_no_control_characters(text):
+    found = export(document(text), {}, "text")
+    assert all(ch == "\n" or ch.isprintable() for ch in found)
+
+
+def test_an_unknown_format_is_an_error():
+    assert set(FORMATS) == {"html", "latex", "csv", "json", "text"}
+    with pytest.raises(KeyError):
+        export(document("x"), {}, "docx")

@@ -1,0 +1,134 @@
+"""The job behind a report: once, again, killed midway, failed, lost."""
+
+import threading
+from datetime import timedelta
+
+import pytest
+from django.db import connection, connections
+from django.utils import timezone
+
+from evaluation.models import Report
+from evaluation.reports import compute as computing
+from evaluation.services import report as service
+from evaluation.services.report import report_compute, report_create, reports_sweep
+from evaluation.tasks.reports import report_build
+from tests.evaluation.reports.studies import small_study, stored
+
+
+@pytest.fixture
+def sent(monkeypatch) -> list[int]:
+    found: list[int] = []
+    monkeypatch.setattr(service, "_send", found.append)
+    return found
+
+
+@pytest.mark.django_db
+def test_called_twice_the_second_changes_nothing():
+    report = stored(small_study())
+    before = Report.objects.values().get(pk=report.pk)
+    files = list(report.files.values_list("pk", flat=True))
+    assert report_build(report_id=report.pk) is False
+    assert Report.objects.values().get(pk=report.pk) == before
+    assert list(report.files.values_list("pk", flat=True)) == files
+
+
+@pytest.mark.django_db
+def test_killed_midway_it_is_computed_anew(monkeypatch):
+    report = report_create(study=small_study(), choices={"replicates": 0})
+
+    class Killed(BaseException):
+        """As SIGKILL does, it runs no handler of ours."""
+
+    def dies(**_: object) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(computing, "compute", dies)
+        with pytest.raises(Killed):
+            report_compute(report_id=report.pk)
+    report.refresh_from_db()
+    assert report.state == "running"
+    assert report_compute(report_id=report.pk)
+    report.refresh_from_db()
+    assert (report.state, report.progress) == ("done", "")
+    assert report.content
+
+
+@pytest.mark.django_db
+def test_a_failure_is_kept_with_its_reason(monkeypatch):
+    report = report_create(study=small_study())
+    monkeypatch.setattr(computing, "compute", lambda **_: 1 / 0)
+    assert report_compute(report_id=report.pk)
+    report.refresh_from_db()
+    assert (report.state, report.error) == ("failed", "division by zero")
+    assert report_compute(report_id=report.pk) is False  # a failure is not tried again by itself
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_workers_do_not_compute_one_report(monkeypatch, sent):
+    report = report_create(study=small_study(), choices={"replicates": 0})
+    begun, go_on, runs = threading.Event(), threading.Event(), []
+    whole = computing.compute
+
+    def slow(**kwargs):
+        runs.append(1)
+        begun.set()
+        assert go_on.wait(30)
+        return whole(**kwargs)
+
+    monkeypatch.setattr(computing, "compute", slow)
+
+    def work() -> None:
+        try:
+            report_compute(report_id=report.pk)
+        finally:
+            connections.close_all()
+
+    first = threading.Thread(target=work)
+    first.start()
+    assert begun.wait(30)
+    assert report_compute(report_id=report.pk) is False
+    go_on.set()
+    first.join(60)
+    report.refresh_from_db()
+    assert (report.state, len(runs)) == ("done", 1)
+
+
+@pytest.mark.django_db
+def test_the_sweeper_finds_what_was_lost(sent):
+    study = small_study()
+    fresh, queued, running, done = (report_create(study=study) for _ in range(4))
+    long_ago = timezone.now() - timedelta(hours=1)
+    Report.objects.filter(pk=queued.pk).update(created_at=long_ago)
+    Report.objects.filter(pk=running.pk).update(state="running", started_at=long_ago)
+    report_compute(report_id=done.pk)
+    Report.objects.filter(pk=done.pk).update(created_at=long_ago)
+    assert reports_sweep() == 2
+    assert sorted(sent) == sorted([queued.pk, running.pk])
+    assert fresh.pk not in sent
+
+
+@pytest.mark.django_db
+def test_without_redis_a_report_is_kept_and_waits(monkeypatch, django_capture_on_commit_callbacks):
+    from evaluation.tasks import reports as tasks
+
+    def away(**_: object) -> None:
+        raise OSError("no Redis")
+
+    monkeypatch.setattr(tasks.report_build, "delay", away)
+    with django_capture_on_commit_callbacks(execute=True):
+        report = report_create(study=small_study())
+    report.refresh_from_db()
+    assert report.state == "queued"
+
+
+@pytest.mark.django_db
+def test_the_database_refuses_a_done_report_without_content():
+    from django.db import IntegrityError, transaction
+
+    report = report_create(study=small_study())
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Report.objects.filter(pk=report.pk).update(state="done")
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Report.objects.filter(pk=report.pk).update(state="failed")
+    assert connection.is_usable()
