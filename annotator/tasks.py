@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import logging
+
 from celery import shared_task
+from kombu.exceptions import OperationalError
 
 from annotator.services.assignment import leases_expire
 from annotator.services.exports import export_build, exports_sweep
+
+log = logging.getLogger(__name__)
 
 
 @shared_task(name="annotator.leases_expire", ignore_result=True)
@@ -20,7 +25,15 @@ def export_build_task(export_pk: int) -> bool:
     return export_build(export_pk=export_pk)
 
 
+def export_wake(export_pk: int) -> None:
+    """Tell a worker of an export. With Redis away nobody hears it; the sweeper finds it later."""
+    try:
+        export_build_task.delay(export_pk)
+    except OperationalError as error:
+        log.warning("export %s waits for the sweeper: %s", export_pk, error)
+
+
 @shared_task(name="annotator.exports_sweep", ignore_result=True)
 def exports_sweep_task() -> int:
     """Wake exports that were asked for and never built, and remove old files."""
-    return exports_sweep(wake=export_build_task.delay)
+    return exports_sweep(wake=export_wake)

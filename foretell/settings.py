@@ -108,6 +108,14 @@ STORAGES = {
 }
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_500_000
 FILE_UPLOAD_PERMISSIONS = 0o600
+FILE_UPLOAD_HANDLERS = [
+    "annotator.uploads.LimitedUploadHandler",
+    "django.core.files.uploadhandler.MemoryFileUploadHandler",
+    "django.core.files.uploadhandler.TemporaryFileUploadHandler",
+]
+#: The largest file of material or judgments, and the most rows of one.
+IMPORT_MAX_BYTES = 512 * 1024 * 1024
+IMPORT_MAX_ROWS = 2_000_000
 
 # --- Who is asking ---------------------------------------------------------------------------------------
 AUTH_USER_MODEL = "annotator.User"
@@ -161,7 +169,8 @@ REST_FRAMEWORK = {
         "rest_framework.authentication.TokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
-    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_PERMISSION_CLASSES": ["annotator.api.access.IsResearcher"],
+    "EXCEPTION_HANDLER": "annotator.api.problems.problem",
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": [
         "rest_framework.parsers.JSONParser",
@@ -182,6 +191,10 @@ SPECTACULAR_SETTINGS = {
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
     "COMPONENT_SPLIT_REQUEST": True,
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "annotator.api.schema.with_standing_replies",
+    ],
 }
 
 # --- Jobs ------------------------------------------------------------------------------------------------
@@ -215,6 +228,7 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "leases": {"task": "annotator.leases_expire", "schedule": 15.0},
     "runs": {"task": "evaluation.runs_sweep", "schedule": float(env.RUN_SWEEP_SECONDS)},
     "reports": {"task": "evaluation.reports_sweep", "schedule": 60.0},
+    "exports": {"task": "annotator.exports_sweep", "schedule": 60.0},
 }
 
 # --- What is said ----------------------------------------------------------------------------------------

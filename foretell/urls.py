@@ -5,6 +5,7 @@ from annotator.views import style
 
 urlpatterns = [
     path("admin/", admin.site.urls),
+    path("api/v1/", include("annotator.api.urls")),
     path("", include("annotator.urls")),
     path("", include("evaluation.urls")),
     path("api/v1/", include("evaluation.api")),

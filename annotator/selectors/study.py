@@ -28,12 +28,20 @@ def studies_for(*, user: Any, role: str = Membership.Role.VIEWER) -> QuerySet[St
     return Study.objects.filter(memberships__user=user, memberships__role__in=enough)
 
 
-def study_get_for(*, user: Any, pk: int | str, role: str = Membership.Role.VIEWER) -> Study:
-    """A study that the researcher may reach in this role, by id or slug; anything else is not found, and logged."""
-    key = {"pk": pk} if isinstance(pk, int) or str(pk).isdecimal() else {"slug": pk}
+def study_get_for(
+    *, user: Any, pk: int | str | None = None, slug: str | None = None, role: str = Membership.Role.VIEWER
+) -> Study:
+    """A study that the researcher may reach in this role; anything else is not found, and logged.
+
+    By ``slug``, or by ``pk``, which may also be a slug in text (an id goes first).
+    """
+    if slug is None:
+        key: dict[str, Any] = {"pk": pk} if isinstance(pk, int) or str(pk).isdecimal() else {"slug": pk}
+    else:
+        key = {"slug": slug}
     study = studies_for(user=user, role=role).filter(**key).first()
     if study is None:
-        log.warning("study %s refused to user %s as %s", pk, user.pk, role)
+        log.warning("study %s refused to user %s as %s", slug or pk, user.pk, role)
         raise Http404("no such study")
     return study
 

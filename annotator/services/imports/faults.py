@@ -74,7 +74,7 @@ class FaultLog:
     def add(self, expected: str, *, line: int | None = None, field: str = "", value: object = None) -> None:
         self.total += 1
         if len(self.faults) < KEPT:
-            self.faults.append(ImportFault(self.file, line, field, shown(value), expected))
+            self.faults.append(ImportFault(self.file, line, shown(field), shown(value), expected))
 
     def check(self) -> None:
         """Raise what was found, in the order of the lines."""

@@ -1,0 +1,28 @@
+"""Who may use the API, and how a study is reached."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import permissions
+from rest_framework.request import Request
+
+from annotator.models import Membership, Study
+from annotator.selectors.study import study_get_for
+
+VIEWER, REVIEWER = Membership.Role.VIEWER, Membership.Role.REVIEWER
+EDITOR, OWNER = Membership.Role.EDITOR, Membership.Role.OWNER
+
+
+class IsResearcher(permissions.BasePermission):
+    """Researchers are staff; annotators' log-ins have no business here."""
+
+    message = "This is for researchers."
+
+    def has_permission(self, request: Request, view: Any) -> bool:
+        return bool(request.user and request.user.is_authenticated and request.user.is_staff)
+
+
+def study_of(request: Request, slug: str, role: str = VIEWER) -> Study:
+    """The study of that slug that the caller may reach in this role; else not found (404)."""
+    return study_get_for(user=request.user, slug=slug, role=role)

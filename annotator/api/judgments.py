@@ -1,0 +1,232 @@
+"""Judgments, exclusions and exports over the API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.files.storage import default_storage
+from django.http import FileResponse, Http404, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import status
+from rest_framework.generics import GenericAPIView
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from annotator.api.access import REVIEWER, VIEWER, study_of
+from annotator.api.serializers import (
+    DetailSerializer,
+    ErrorsSerializer,
+    ExclusionSerializer,
+    ExportSerializer,
+    JudgmentSerializer,
+)
+from annotator.api.studies import ERRORS, ById
+from annotator.models import Exclusion, Export, Judgment, Study
+from annotator.selectors.judgment import FILTERS, ExclusionReasons, judgments_filter
+from annotator.selectors.study import studies_for
+from annotator.services.exclusion import exclusion_lift, exclusion_make
+from annotator.services.exports import STREAMED, export_request, judgments_export
+from annotator.tasks import export_wake
+
+FILTER_PARAMETERS = [OpenApiParameter(name, str, description="Only those; exact.") for name in FILTERS]
+PAGING = ("cursor", "page_size")
+TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
+
+
+def filters_of(request: Request, *known: str) -> dict[str, str]:
+    """All query parameters but the known ones: each must be a filter, so a misspelt one is not ignored."""
+    twice = [name for name in request.query_params if len(request.query_params.getlist(name)) > 1]
+    if twice:
+        raise ValidationError(dict.fromkeys(twice, "is given twice"))
+    return {name: value for name, value in request.query_params.items() if name not in known}
+
+
+class Judgments(GenericAPIView[Judgment]):
+    """A study's judgments, by id; read only."""
+
+    serializer_class = JudgmentSerializer
+    pagination_class = ById
+    queryset = Judgment.objects.none()
+
+    @extend_schema(parameters=FILTER_PARAMETERS, responses={200: JudgmentSerializer(many=True), **ERRORS})
+    def get(self, request: Request, slug: str) -> Response:
+        """Filters that are not offered are refused."""
+        study = study_of(request, slug)
+        found = judgments_filter(study=study, filters=filters_of(request, *PAGING)).select_related(
+            "item", "rater"
+        )
+        page = self.paginate_queryset(found)
+        context = self.get_serializer_context() | {"reasons": ExclusionReasons(study)}
+        return self.get_paginated_response(JudgmentSerializer(page, many=True, context=context).data)
+
+
+class JudgmentsExport(APIView):
+    """A study's judgments as one file, streamed."""
+
+    @extend_schema(
+        parameters=[
+            OpenApiParameter("as", str, enum=list(TYPES), default="csv"),
+            OpenApiParameter("form", str, enum=Export.Form.values, default="judgments"),
+            *FILTER_PARAMETERS,
+        ],
+        responses={
+            (200, "text/csv"): OpenApiTypes.BINARY,
+            (200, "application/x-ndjson"): OpenApiTypes.BINARY,
+            400: ErrorsSerializer,
+            404: DetailSerializer,
+            409: DetailSerializer,
+        },
+    )
+    def get(self, request: Request, slug: str) -> HttpResponseBase:
+        """CSV cells that a spreadsheet would run are made neutral; JSON lines are exact.
+
+        Above 100,000 judgments ask for an export instead (POST .../exports/).
+        """
+        study = study_of(request, slug)
+        format, form = request.query_params.get("as", "csv"), request.query_params.get("form", "judgments")
+        chunks = judgments_export(
+            study=study, format=format, form=form, filters=filters_of(request, "as", "form")
+        )
+        if study.judgments.all()[STREAMED : STREAMED + 1].exists():
+            detail = f"More than {STREAMED:,} judgments: ask for an export (POST .../exports/)."
+            return Response({"detail": detail}, status=status.HTTP_409_CONFLICT)
+        response = StreamingHttpResponse(chunks, content_type=TYPES[format])
+        response["Content-Disposition"] = f'attachment; filename="{study.slug}-{form}.{format}"'
+        return response
+
+
+class Exclusions(GenericAPIView[Exclusion]):
+    """What is left out of a study's statistics, and why."""
+
+    serializer_class = ExclusionSerializer
+    pagination_class = ById
+    queryset = Exclusion.objects.none()
+
+    @extend_schema(responses={200: ExclusionSerializer(many=True), 404: DetailSerializer})
+    def get(self, request: Request, slug: str) -> Response:
+        """All of them, also those that were lifted."""
+        found = study_of(request, slug).exclusions.select_related("rater", "item")
+        page = self.paginate_queryset(found)
+        return self.get_paginated_response(ExclusionSerializer(page, many=True).data)
+
+    @extend_schema(request=ExclusionSerializer, responses={201: ExclusionSerializer, **ERRORS})
+    def post(self, request: Request, slug: str) -> Response:
+        """Leave a rater, an item or a judgment out. Needs the role of a reviewer."""
+        study = study_of(request, slug, REVIEWER)
+        form = ExclusionSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        made = exclusion_make(
+            study=study,
+            by=request.user,
+            reason=form.validated_data["reason"],
+            **_target(study, form.validated_data),
+        )
+        return Response(ExclusionSerializer(made).data, status=status.HTTP_201_CREATED)
+
+
+def _target(study: Study, data: dict[str, Any]) -> dict[str, Any]:
+    """What is to be excluded, found by name within the study."""
+    found: dict[str, Any] = {}
+    name, key = (data.get("rater") or {}).get("name"), (data.get("item") or {}).get("key")
+    if name is not None:
+        kind = {"rater__kind": data["rater_kind"]} if "rater_kind" in data else {}
+        judgments = study.judgments.filter(rater__name=name, **kind).order_by("rater_id").distinct("rater_id")
+        raters = [judgment.rater for judgment in judgments.select_related("rater")[:2]]
+        if len(raters) != 1:
+            trouble = (
+                "there are two of this name; say rater_kind" if raters else "has no judgment in this study"
+            )
+            raise ValidationError({"rater": trouble})
+        found["rater"] = raters[0]
+    if key is not None:
+        found["item"] = study.items.filter(key=key).first()
+        if found["item"] is None:
+            raise ValidationError({"item": "there is no such item in this study"})
+    if data.get("judgment_id") is not None:
+        found["judgment"] = study.judgments.filter(pk=data["judgment_id"]).first()
+        if found["judgment"] is None:
+            raise ValidationError({"judgment": "there is no such judgment in this study"})
+    return found
+
+
+class ExclusionLift(APIView):
+    """Let what was excluded count again."""
+
+    @extend_schema(request=None, responses={200: ExclusionSerializer, 404: DetailSerializer})
+    def post(self, request: Request, pk: int) -> Response:
+        """The row stays, with the time. Needs the role of a reviewer."""
+        exclusion = Exclusion.objects.filter(
+            pk=pk, study__in=studies_for(user=request.user, role=REVIEWER)
+        ).first()
+        if exclusion is None:
+            raise Http404("no such exclusion")
+        return Response(ExclusionSerializer(exclusion_lift(exclusion=exclusion)).data)
+
+
+class Exports(GenericAPIView[Export]):
+    """Exports that a job builds."""
+
+    serializer_class = ExportSerializer
+    pagination_class = ById
+    queryset = Export.objects.none()
+
+    @extend_schema(responses={200: ExportSerializer(many=True), 404: DetailSerializer})
+    def get(self, request: Request, slug: str) -> Response:
+        """Your own exports of the study."""
+        page = self.paginate_queryset(study_of(request, slug).exports.filter(created_by=request.user))
+        return self.get_paginated_response(ExportSerializer(page, many=True).data)
+
+    @extend_schema(request=ExportSerializer, responses={202: ExportSerializer, **ERRORS})
+    def post(self, request: Request, slug: str) -> Response:
+        """Ask for one; fetch it from its ``file/`` once its state is done."""
+        study = study_of(request, slug, VIEWER)
+        form = ExportSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        export = export_request(study=study, by=request.user, wake=export_wake, **form.validated_data)
+        return Response(ExportSerializer(export).data, status=status.HTTP_202_ACCEPTED)
+
+
+def export_get_for(*, request: Request, pk: int) -> Export:
+    """An export that the caller asked for, of a study that they may still see; else not found."""
+    mine = Export.objects.filter(created_by=request.user, study__in=studies_for(user=request.user))
+    export = mine.select_related("study").filter(pk=pk).first()
+    if export is None:
+        raise Http404("no such export")
+    return export
+
+
+class ExportDetail(APIView):
+    @extend_schema(responses={200: ExportSerializer, 404: DetailSerializer})
+    def get(self, request: Request, pk: int) -> Response:
+        """How far an export is."""
+        return Response(ExportSerializer(export_get_for(request=request, pk=pk)).data)
+
+
+class ExportFile(APIView):
+    @extend_schema(
+        responses={
+            (200, "application/gzip"): OpenApiTypes.BINARY,
+            404: DetailSerializer,
+            409: DetailSerializer,
+        }
+    )
+    def get(self, request: Request, pk: int) -> HttpResponseBase:
+        """The file, packed by gzip."""
+        export = export_get_for(request=request, pk=pk)
+        if export.state != Export.State.DONE:
+            return Response({"detail": f"It is {export.state}."}, status=status.HTTP_409_CONFLICT)
+        return export_file(export)
+
+
+def export_file(export: Export) -> FileResponse:
+    """A built export as a download."""
+    try:
+        file = default_storage.open(export.file)
+    except FileNotFoundError:
+        raise Http404("the file is gone") from None
+    name = f"{export.study.slug}-{export.form}-{export.pk}.{export.format}.gz"
+    return FileResponse(file, as_attachment=True, filename=name, content_type="application/gzip")

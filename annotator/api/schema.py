@@ -1,0 +1,37 @@
+"""What every operation of the schema may reply beside its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+#: Standing replies: not logged in, not a researcher, not there or not yours, too many requests, anything else.
+STANDING = {
+    "400": "What was sent does not fit.",
+    "401": "No valid token or session.",
+    "403": "Not a researcher, or no CSRF token with a session.",
+    "404": "Not there, or not yours.",
+    "429": "Too many requests.",
+    "4XX": "Another reason not to do it, such as a method or media type that is not offered.",
+}
+
+
+def with_standing_replies(
+    result: dict[str, Any], generator: Any, request: Any, public: Any
+) -> dict[str, Any]:
+    """A postprocessing hook: add the standing replies to each operation that does not name them itself."""
+    schemas = result.setdefault("components", {}).setdefault("schemas", {})
+    schemas.setdefault(
+        "Detail", {"type": "object", "properties": {"detail": {"type": "string"}}, "required": ["detail"]}
+    )
+    for path in result["paths"].values():
+        for operation in path.values():
+            if not isinstance(operation, dict) or "responses" not in operation:
+                continue
+            for code, description in STANDING.items():
+                name = "Errors" if code == "400" else "Detail"
+                reply = {
+                    "description": description,
+                    "content": {"application/json": {"schema": {"$ref": f"#/components/schemas/{name}"}}},
+                }
+                operation["responses"].setdefault(code, reply)
+    return result

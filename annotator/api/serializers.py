@@ -1,0 +1,271 @@
+"""What goes in and out of the API. Rules are the services'; these only say shapes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from annotator.models import Exclusion, Export, Item, Judgment, Study
+from annotator.selectors.judgment import FILTERS
+from annotator.services.imports.value_columns import JudgmentColumns, ValueColumn
+
+#: What a researcher sets; all else of a study is the product's own.
+SETTABLE = (
+    "title", "summary", "contact", "redundancy", "seed", "lease_minutes", "max_items_per_rater",
+    "one_condition_per_instance", "consent_text", "instructions_text", "practice_required", "exam_required",
+    "exam_questions", "pass_mark", "exam_attempts", "exam_wait_minutes", "exam_feedback", "pay_per_item",
+    "currency", "minutes_per_item", "pay_floor_per_hour", "min_seconds", "undo_seconds", "join_open",
+    "completion_code",
+)  # fmt: skip
+
+
+class StudySerializer(serializers.ModelSerializer[Study]):
+    role = serializers.SerializerMethodField(help_text="Your role in it.")
+
+    class Meta:
+        model = Study
+        fields = ("slug", "hit_type", "state", "role", *SETTABLE, "created_at", "launched_at", "closed_at")
+        read_only_fields = ("slug", "hit_type", "state", "created_at", "launched_at", "closed_at")
+
+    def get_role(self, study: Study) -> str:
+        return getattr(study, "my_role", None) or "superuser"
+
+
+class StudyCreateSerializer(StudySerializer):
+    template = serializers.CharField(write_only=True, help_text="A HIT type's name; see /hit-types/.")
+
+    class Meta(StudySerializer.Meta):
+        fields = ("template", *StudySerializer.Meta.fields)  # type: ignore[assignment]
+        read_only_fields = ("hit_type", "state", "created_at", "launched_at", "closed_at")  # type: ignore[assignment]
+
+
+class ProgressSerializer(serializers.Serializer[Any]):
+    items = serializers.IntegerField()
+    gold = serializers.IntegerField()
+    attention = serializers.IntegerField()
+    places = serializers.IntegerField()
+    done = serializers.IntegerField()
+    leased = serializers.IntegerField()
+    free = serializers.IntegerField()
+    judgments = serializers.IntegerField()
+    web = serializers.IntegerField()
+    imported = serializers.IntegerField()
+    simulated = serializers.IntegerField()
+    rehearsed = serializers.IntegerField()
+    surplus = serializers.IntegerField()
+    people = serializers.IntegerField()
+    simulators = serializers.IntegerField()
+    median_seconds = serializers.FloatField(allow_null=True)
+    fast = serializers.IntegerField(help_text="Faster than the study's min_seconds.")
+    pay_per_hour = serializers.FloatField(allow_null=True, help_text="On the median time.")
+    excluded = serializers.IntegerField(help_text="Exclusions in force.")
+
+
+class ColumnSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    help = serializers.CharField()  # type: ignore[assignment]
+    required = serializers.BooleanField()  # type: ignore[assignment]
+    kind = serializers.CharField()
+
+
+class VariableSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    title = serializers.CharField()
+    level = serializers.CharField()
+    labels = serializers.ListField(child=serializers.CharField())
+    abstain = serializers.ListField(child=serializers.CharField())
+
+
+class HitTypeSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    version = serializers.IntegerField()
+    title = serializers.CharField()
+    source = serializers.CharField()  # type: ignore[assignment]
+    external = serializers.BooleanField(help_text="Labels are collected elsewhere and imported.")
+    headline = serializers.CharField()
+    variables = VariableSerializer(many=True)
+    columns = ColumnSerializer(many=True)
+
+
+class FaultSerializer(serializers.Serializer[Any]):
+    file = serializers.CharField()
+    line = serializers.IntegerField(allow_null=True)
+    field = serializers.CharField()
+    value = serializers.CharField()
+    expected = serializers.CharField()
+
+
+class ImportRefusedSerializer(serializers.Serializer[Any]):
+    """Faults of the file, or ``errors`` of the request."""
+
+    detail = serializers.CharField(required=False)
+    total = serializers.IntegerField(required=False)
+    faults = FaultSerializer(many=True, required=False, help_text="The first hundred.")
+    errors = serializers.DictField(child=serializers.ListField(child=serializers.CharField()), required=False)
+
+
+class ErrorsSerializer(serializers.Serializer[Any]):
+    errors = serializers.DictField(child=serializers.ListField(child=serializers.CharField()))
+
+
+class DetailSerializer(serializers.Serializer[Any]):
+    detail = serializers.CharField()
+
+
+class MaterialImportSerializer(serializers.Serializer[Any]):
+    """``mapping`` and ``constants`` are JSON objects; in a form, as text."""
+
+    file = serializers.FileField()
+    mapping = serializers.JSONField(required=False, help_text='{"question": "Input.question"}')
+    constants = serializers.JSONField(required=False, help_text='{"system": "gpt-x"}')
+    dry_run = serializers.BooleanField(required=False, default=False)
+
+    def validate_mapping(self, value: Any) -> dict[str, str]:
+        return texts_by_name(value)
+
+    validate_constants = validate_mapping
+
+
+class MaterialImportedSerializer(serializers.Serializer[Any]):
+    rows = serializers.IntegerField()
+    items = serializers.IntegerField()
+    unchanged = serializers.IntegerField(help_text="Items that were there already.")
+    instances = serializers.IntegerField()
+    systems = serializers.IntegerField()
+    explanations = serializers.IntegerField()
+    follow_ups = serializers.IntegerField()
+    outputs = serializers.IntegerField()
+    units = serializers.IntegerField()
+    ignored = serializers.ListField(child=serializers.CharField(), help_text="Columns that are not used.")
+    warnings = serializers.ListField(child=serializers.CharField())
+    dry_run = serializers.BooleanField()
+
+
+class ValueColumnSerializer(serializers.Serializer[Any]):
+    column = serializers.CharField()
+    name = serializers.CharField(required=False, default="", allow_blank=True)
+    level = serializers.ChoiceField(
+        ["nominal", "ordinal", "interval", "ratio"], required=False, default="nominal"
+    )
+    labels = serializers.ListField(child=serializers.CharField(), required=False, default=list)
+    listed = serializers.ListField(child=serializers.CharField(), required=False, default=list)
+
+
+class JudgmentColumnsSerializer(serializers.Serializer[Any]):
+    """What the file's columns mean; see docs/import.md."""
+
+    item = serializers.CharField()
+    values = ValueColumnSerializer(many=True, allow_empty=False)
+    rater = serializers.CharField(required=False, default="", allow_blank=True)
+    rater_name = serializers.CharField(required=False, default="", allow_blank=True, max_length=200)
+    unnamed = serializers.BooleanField(required=False, default=False)
+    seconds = serializers.CharField(required=False, default="", allow_blank=True)
+    separator = serializers.CharField(required=False, default="|", max_length=5, trim_whitespace=False)
+    skip_blank = serializers.BooleanField(required=False, default=False)
+    recode = serializers.DictField(
+        child=serializers.CharField(allow_blank=True), required=False, default=dict
+    )
+    aside = serializers.DictField(child=serializers.CharField(), required=False, default=dict)
+    simulators = serializers.ListField(child=serializers.CharField(), required=False, default=list)
+    show = serializers.ListField(child=serializers.CharField(), required=False, default=list)
+
+    def columns(self) -> JudgmentColumns:
+        data = dict(self.validated_data)
+        values = tuple(
+            ValueColumn(**{**value, "labels": tuple(value["labels"]), "listed": tuple(value["listed"])})
+            for value in data.pop("values")
+        )
+        data["simulators"], data["show"] = frozenset(data["simulators"]), tuple(data["show"])
+        return JudgmentColumns(values=values, **data)
+
+
+class JudgmentsImportSerializer(serializers.Serializer[Any]):
+    """``columns`` is a JSON object (in a form, as text)."""
+
+    file = serializers.FileField()
+    columns = serializers.JSONField(
+        help_text='{"item": "key", "rater": "WorkerId", "values": [{"column": "label"}]}'
+    )
+    dry_run = serializers.BooleanField(required=False, default=False)
+
+
+class JudgmentsImportedSerializer(serializers.Serializer[Any]):
+    rows = serializers.IntegerField()
+    judgments = serializers.IntegerField()
+    unchanged = serializers.IntegerField()
+    raters = serializers.IntegerField()
+    items = serializers.IntegerField()
+    variables = serializers.ListField(child=serializers.DictField())
+    notes = serializers.ListField(child=serializers.CharField())
+    dry_run = serializers.BooleanField()
+
+
+class ItemSerializer(serializers.ModelSerializer[Item]):
+    instance = serializers.CharField(source="instance.key", default="")
+    system = serializers.CharField(source="explanation.system.name", default="")
+
+    class Meta:
+        model = Item
+        fields = ("id", "key", "role", "condition", "instance", "system", "payload", "gold")
+
+
+class JudgmentSerializer(serializers.ModelSerializer[Judgment]):
+    item = serializers.CharField(source="item.key")
+    rater = serializers.CharField(source="rater.name")
+    rater_kind = serializers.CharField(source="rater.kind")
+    rehearsal = serializers.BooleanField(source="rater.rehearsal")
+    excluded = serializers.SerializerMethodField(help_text="Why it is left out; empty where it counts.")
+
+    class Meta:
+        model = Judgment
+        fields = (
+            "id", "item", "rater", "rater_kind", "rehearsal", "source", "standing", "seconds", "created_at",
+            "excluded", "response",
+        )  # fmt: skip
+
+    def get_excluded(self, judgment: Judgment) -> str:
+        return str(self.context["reasons"].of(judgment.pk, judgment.item_id, judgment.rater_id))
+
+
+class ExclusionSerializer(serializers.ModelSerializer[Exclusion]):
+    """Exactly one of ``rater`` (its name), ``item`` (its key), ``judgment`` (its id)."""
+
+    rater = serializers.CharField(required=False, allow_null=True, source="rater.name", default=None)
+    rater_kind = serializers.ChoiceField(["human", "simulator"], required=False, write_only=True)
+    item = serializers.CharField(required=False, allow_null=True, source="item.key", default=None)
+    judgment = serializers.IntegerField(required=False, allow_null=True, source="judgment_id", default=None)
+
+    class Meta:
+        model = Exclusion
+        fields = ("id", "rater", "rater_kind", "item", "judgment", "reason", "created_at", "lifted_at")
+        read_only_fields = ("created_at", "lifted_at")
+
+
+class ExportSerializer(serializers.ModelSerializer[Export]):
+    filters = serializers.DictField(
+        child=serializers.CharField(), required=False, default=dict, help_text=f"Among: {', '.join(FILTERS)}."
+    )
+
+    class Meta:
+        model = Export
+        fields = (
+            "id",
+            "form",
+            "format",
+            "filters",
+            "state",
+            "rows",
+            "bytes",
+            "error",
+            "created_at",
+            "finished_at",
+        )
+        read_only_fields = ("state", "rows", "bytes", "error", "created_at", "finished_at")
+
+
+def texts_by_name(value: Any) -> dict[str, str]:
+    """A JSON object of texts, of a request's own choosing; raises ``ValidationError``."""
+    if not isinstance(value, dict) or not all(isinstance(v, str) and v for v in value.values()):
+        raise serializers.ValidationError("expected a JSON object {column: text}")
+    return value

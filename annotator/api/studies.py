@@ -1,0 +1,142 @@
+"""Studies and HIT types over the API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import CharField, OuterRef, Subquery
+from drf_spectacular.utils import extend_schema, extend_schema_view
+from rest_framework import mixins, status, viewsets
+from rest_framework.decorators import action
+from rest_framework.pagination import CursorPagination
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from annotator.api.access import EDITOR, study_of
+from annotator.api.serializers import (
+    SETTABLE,
+    DetailSerializer,
+    ErrorsSerializer,
+    HitTypeSerializer,
+    ItemSerializer,
+    ProgressSerializer,
+    StudyCreateSerializer,
+    StudySerializer,
+)
+from annotator.hit_types.registry import hit_types
+from annotator.models import Membership, Study
+from annotator.selectors.progress import study_progress
+from annotator.selectors.study import studies_for
+from annotator.services.study import study_close, study_launch, study_pause, study_resume, study_update
+from annotator.services.study_templates import study_create_from_template
+
+ERRORS = {400: ErrorsSerializer, 404: DetailSerializer}
+
+
+class ById(CursorPagination):
+    """Pages by id: as quick at the millionth row as at the first."""
+
+    page_size = 100
+    page_size_query_param = "page_size"
+    max_page_size = 1_000
+    ordering = "id"
+
+
+class HitTypes(APIView):
+    """The HIT types there are: what their items hold, what is asked, and what is measured."""
+
+    @extend_schema(responses=HitTypeSerializer(many=True))
+    def get(self, request: Request) -> Response:
+        return Response(HitTypeSerializer(list(hit_types().values()), many=True).data)
+
+
+@extend_schema_view(
+    list=extend_schema(description="The studies that you have a role in."),
+    retrieve=extend_schema(responses={200: StudySerializer, 404: DetailSerializer}),
+)
+class Studies(mixins.ListModelMixin, viewsets.GenericViewSet[Study]):
+    """Studies: made from a template, changed, launched, paused, resumed, closed."""
+
+    serializer_class = StudySerializer
+    pagination_class = ById
+    lookup_field = "slug"
+    lookup_value_regex = r"[-a-zA-Z0-9_]{1,80}"
+    queryset = Study.objects.none()
+
+    def get_queryset(self) -> Any:
+        if getattr(self, "swagger_fake_view", False):
+            return self.queryset
+        return with_role(studies_for(user=self.request.user), self.request.user)
+
+    def retrieve(self, request: Request, slug: str) -> Response:
+        return self._shown(study_of(request, slug))
+
+    @extend_schema(request=StudyCreateSerializer, responses={201: StudySerializer, 400: ErrorsSerializer})
+    def create(self, request: Request) -> Response:
+        """A new draft, with the template's fields where you give none. You become its owner."""
+        form = StudyCreateSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        given = {name: value for name, value in form.validated_data.items() if name in form.initial_data}
+        template, slug = form.validated_data["template"], form.validated_data["slug"]
+        fields = {name: value for name, value in given.items() if name in SETTABLE}
+        study = study_create_from_template(by=request.user, template=template, slug=slug, **fields)
+        return self._shown(study, status.HTTP_201_CREATED)
+
+    @extend_schema(request=StudySerializer, responses={200: StudySerializer, **ERRORS})
+    def partial_update(self, request: Request, slug: str) -> Response:
+        """Change a draft, or a launched study by a new version of it. Needs the role of an editor."""
+        study = study_of(request, slug, EDITOR)
+        form = StudySerializer(study, data=request.data, partial=True)
+        form.is_valid(raise_exception=True)
+        return self._shown(study_update(study=study, by=request.user, **form.validated_data))
+
+    @extend_schema(request=None, responses={200: StudySerializer, **ERRORS})
+    @action(detail=True, methods=["post"])
+    def launch(self, request: Request, slug: str) -> Response:
+        """Freeze items and rules, and open the study. Needs the role of an editor."""
+        study = study_of(request, slug, EDITOR)
+        study_launch(study=study, by=request.user)
+        return self._shown(study_of(request, slug))
+
+    @extend_schema(request=None, responses={200: StudySerializer, **ERRORS})
+    @action(detail=True, methods=["post"])
+    def pause(self, request: Request, slug: str) -> Response:
+        """Stop giving out items. Needs the role of an editor."""
+        return self._shown(study_pause(study=study_of(request, slug, EDITOR)))
+
+    @extend_schema(request=None, responses={200: StudySerializer, **ERRORS})
+    @action(detail=True, methods=["post"])
+    def resume(self, request: Request, slug: str) -> Response:
+        """Give out items again. Needs the role of an editor."""
+        return self._shown(study_resume(study=study_of(request, slug, EDITOR)))
+
+    @extend_schema(request=None, responses={200: StudySerializer, **ERRORS})
+    @action(detail=True, methods=["post"])
+    def close(self, request: Request, slug: str) -> Response:
+        """End the study for good. Needs the role of an editor."""
+        return self._shown(study_close(study=study_of(request, slug, EDITOR)))
+
+    @extend_schema(responses={200: ProgressSerializer, 404: DetailSerializer})
+    @action(detail=True)
+    def progress(self, request: Request, slug: str) -> Response:
+        """Counts of places, judgments and raters; median time and pay."""
+        return Response(study_progress(study_of(request, slug)).as_json())
+
+    @extend_schema(responses={200: ItemSerializer(many=True), 404: DetailSerializer})
+    @action(detail=True, serializer_class=ItemSerializer)
+    def items(self, request: Request, slug: str) -> Response:
+        """The study's items, with their right responses where there are any."""
+        items = study_of(request, slug).items.select_related("instance", "explanation__system")
+        page = self.paginate_queryset(items)
+        return self.get_paginated_response(ItemSerializer(page, many=True).data)
+
+    def _shown(self, study: Study, code: int = status.HTTP_200_OK) -> Response:
+        found = with_role(Study.objects.filter(pk=study.pk), self.request.user).get()
+        return Response(StudySerializer(found).data, status=code)
+
+
+def with_role(studies: Any, user: Any) -> Any:
+    """Each study with ``my_role``."""
+    mine = Membership.objects.filter(study=OuterRef("pk"), user=user).values("role")[:1]
+    return studies.annotate(my_role=Subquery(mine, output_field=CharField()))

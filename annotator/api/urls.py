@@ -1,0 +1,55 @@
+"""The researchers' REST API, under /api/v1/."""
+
+from __future__ import annotations
+
+from django.urls import include, path, register_converter
+from django.urls.converters import SlugConverter
+from drf_spectacular.views import SpectacularAPIView
+from rest_framework.routers import SimpleRouter
+
+from annotator.api import docs, imports, judgments, studies
+
+app_name = "api"
+
+
+class RowId:
+    """An id that the database can hold."""
+
+    regex = "[0-9]{1,18}"
+
+    def to_python(self, value: str) -> int:
+        return int(value)
+
+    def to_url(self, value: int) -> str:
+        return str(value)
+
+
+class StudySlug(SlugConverter):
+    regex = "[-a-zA-Z0-9_]{1,80}"
+
+
+register_converter(RowId, "row")
+register_converter(StudySlug, "study")
+
+router = SimpleRouter()
+router.register("studies", studies.Studies, basename="study")
+
+urlpatterns = [
+    path("schema/", SpectacularAPIView.as_view(), name="schema"),
+    path("docs/", docs.page, name="docs"),
+    path("hit-types/", studies.HitTypes.as_view(), name="hit_types"),
+    path("studies/<study:slug>/material/", imports.MaterialImport.as_view(), name="material_import"),
+    path("studies/<study:slug>/judgments/", judgments.Judgments.as_view(), name="judgments"),
+    path(
+        "studies/<study:slug>/judgments/import/", imports.JudgmentsImport.as_view(), name="judgments_import"
+    ),
+    path(
+        "studies/<study:slug>/judgments/export/", judgments.JudgmentsExport.as_view(), name="judgments_export"
+    ),
+    path("studies/<study:slug>/exclusions/", judgments.Exclusions.as_view(), name="exclusions"),
+    path("studies/<study:slug>/exports/", judgments.Exports.as_view(), name="exports"),
+    path("exclusions/<row:pk>/lift/", judgments.ExclusionLift.as_view(), name="exclusion_lift"),
+    path("exports/<row:pk>/", judgments.ExportDetail.as_view(), name="export"),
+    path("exports/<row:pk>/file/", judgments.ExportFile.as_view(), name="export_file"),
+    path("", include(router.urls)),
+]

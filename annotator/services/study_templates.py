@@ -1,0 +1,72 @@
+"""Templates of studies: for each HIT type what its paper did, ready to be changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.core.exceptions import ValidationError
+
+from annotator.hit_types.base import HitType
+from annotator.hit_types.registry import hit_types
+from annotator.models import Study, User
+from annotator.services.study import study_create
+
+CONSENT = """\
+## About this study
+
+You will read short texts, some of them written by a robot, and answer questions about them.
+
+- **What we keep:** your answers and the time they took, under a random name.
+- **Who sees it:** the researchers named on the invitation. Published data carry no names.
+- **Stopping:** at any time, without giving a reason. What you have submitted stays and is paid.
+- **Risks:** none that we know of beyond those of reading on a screen.
+"""
+
+
+@dataclass(frozen=True)
+class StudyTemplate:
+    """A study before it has a name: its HIT type, where it comes from, and the fields it starts with."""
+
+    key: str
+    title: str
+    source: str
+    description: str
+    external: bool = False
+    fields: dict[str, Any] = field(default_factory=dict)
+
+
+def study_templates() -> list[StudyTemplate]:
+    """One template for each HIT type there is, in the order of their sources; labels from elsewhere come last."""
+    found = [_template(kind) for kind in hit_types().values()]
+    return sorted(found, key=lambda template: (template.external, template.source, template.title))
+
+
+def _template(kind: HitType) -> StudyTemplate:
+    defaults = kind.defaults
+    if kind.external:
+        return StudyTemplate(
+            kind.name, kind.title, kind.source, "Import judgments; nobody is asked here.", external=True,
+            fields={"join_open": False, "exam_required": False, "practice_required": False},
+        )  # fmt: skip
+    parts = [f"{defaults.redundancy} raters an item"]
+    if defaults.exam_questions:
+        parts.append(f"exam of {defaults.exam_questions}, passed at {defaults.pass_mark}")
+    parts.append(f"about {defaults.minutes_per_item:g} min an item")
+    return StudyTemplate(
+        kind.name,
+        kind.title,
+        kind.source,
+        ", ".join(parts),
+        fields={"consent_text": CONSENT, "practice_required": bool(kind.practice)},
+    )
+
+
+def study_create_from_template(
+    *, by: User | None, template: str, slug: str, title: str, **fields: Any
+) -> Study:
+    """Create a draft from a template; ``fields`` go over the template's. Raises ``ValidationError``."""
+    found = {one.key: one for one in study_templates()}
+    if template not in found:
+        raise ValidationError({"template": f"expected one of: {', '.join(found)}"})
+    return study_create(by=by, hit_type=template, slug=slug, title=title, **(found[template].fields | fields))

@@ -1,0 +1,146 @@
+"""Who reaches what: every address as anonymous, as an annotator, as another researcher, and in each role."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+from django.urls import get_resolver
+from rest_framework.test import APIClient
+
+from annotator.models import Membership, Study, User
+from annotator.services.exclusion import exclusion_make
+from annotator.services.exports import export_request
+from tests.annotator.api.conftest import client_of
+from tests.factories import make_item, make_judgment, make_rater, make_study, make_user
+
+pytestmark = pytest.mark.django_db
+
+#: (name, method, needed role); every address of the API that belongs to a study is here.
+OF_STUDY = [
+    ("study-detail", "get", "viewer"),
+    ("study-detail", "patch", "editor"),
+    ("study-launch", "post", "editor"),
+    ("study-pause", "post", "editor"),
+    ("study-resume", "post", "editor"),
+    ("study-close", "post", "editor"),
+    ("study-progress", "get", "viewer"),
+    ("study-items", "get", "viewer"),
+    ("material_import", "post", "editor"),
+    ("judgments", "get", "viewer"),
+    ("judgments_import", "post", "editor"),
+    ("judgments_export", "get", "viewer"),
+    ("exclusions", "get", "viewer"),
+    ("exclusions", "post", "reviewer"),
+    ("exports", "get", "viewer"),
+    ("exports", "post", "viewer"),
+    ("exclusion_lift", "post", "reviewer"),
+]
+OF_OWNER = [("export", "get"), ("export_file", "get")]
+OPEN = {"schema", "docs", "hit_types", "study-list"}
+ROLES = ["viewer", "reviewer", "editor", "owner"]
+
+
+@pytest.fixture
+def places(researcher: User) -> dict[str, str]:
+    """The address of each name, for a study with something of everything."""
+    study = make_study(by=researcher, slug="mine")
+    judgment = make_judgment(make_item(study), make_rater("ann"))
+    exclusion = exclusion_make(study=study, by=researcher, judgment=judgment, reason="x")
+    export = export_request(study=study, by=researcher, wake=lambda pk: None)
+    root = "/api/v1/"
+    return {
+        "study-detail": f"{root}studies/mine/",
+        **{f"study-{verb}": f"{root}studies/mine/{verb}/" for verb in ("launch", "pause", "resume", "close", "progress", "items")},
+        "material_import": f"{root}studies/mine/material/",
+        "judgments": f"{root}studies/mine/judgments/",
+        "judgments_import": f"{root}studies/mine/judgments/import/",
+        "judgments_export": f"{root}studies/mine/judgments/export/",
+        "exclusions": f"{root}studies/mine/exclusions/",
+        "exports": f"{root}studies/mine/exports/",
+        "exclusion_lift": f"{root}exclusions/{exclusion.pk}/lift/",
+        "export": f"{root}exports/{export.pk}/",
+        "export_file": f"{root}exports/{export.pk}/file/",
+    }  # fmt: skip
+
+
+def test_every_address_is_in_these_lists() -> None:
+    """A new address must say who may reach it."""
+    names = {name for name in get_resolver("annotator.api.urls").reverse_dict if isinstance(name, str)}
+    assert names == OPEN | {name for name, *_ in OF_STUDY} | {name for name, _ in OF_OWNER}
+
+
+def ask(client: APIClient, address: str, method: str) -> int:
+    return int(getattr(client, method)(address).status_code)
+
+
+def test_anonymous_and_annotators_get_nothing(places: dict[str, str]) -> None:
+    annotator = client_of(make_user("anna"))
+    for name, method in [(name, method) for name, method, _ in OF_STUDY] + OF_OWNER:
+        assert ask(APIClient(), places[name], method) == 401, name
+        assert ask(annotator, places[name], method) == 403, name
+    assert ask(APIClient(), "/api/v1/studies/", "get") == 401
+    assert ask(annotator, "/api/v1/studies/", "get") == 403
+
+
+def test_another_researcher_finds_nothing_and_it_is_logged(
+    places: dict[str, str], other: APIClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name, method in [(name, method) for name, method, _ in OF_STUDY] + OF_OWNER:
+        caplog.clear()
+        with caplog.at_level(logging.WARNING):
+            assert ask(other, places[name], method) == 404, name
+        assert caplog.records, f"{name}: a refusal is logged"
+    assert other.get("/api/v1/studies/").data["results"] == []
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_each_role_may_do_what_it_may(places: dict[str, str], role: str) -> None:
+    user = make_user(f"u-{role}", staff=True)
+    Membership.objects.create(study=Study.objects.get(slug="mine"), user=user, role=role)
+    client = client_of(user)
+    for name, method, needed in OF_STUDY:
+        code = ask(client, places[name], method)
+        allowed = ROLES.index(role) >= ROLES.index(needed)
+        assert (code != 404) == allowed, (name, method, code)
+        assert code < 500
+    for name, method in OF_OWNER:
+        assert ask(client, places[name], method) == 404, "exports belong to who asked for them"
+
+
+def test_a_role_that_was_taken_away_is_gone_at_once(
+    places: dict[str, str], researcher: User, api: APIClient
+) -> None:
+    assert ask(api, places["export"], "get") == 200
+    Membership.objects.all().delete()
+    assert ask(api, places["export"], "get") == 404
+    assert ask(api, places["study-detail"], "get") == 404
+
+
+def test_a_superuser_sees_all(places: dict[str, str]) -> None:
+    root = client_of(make_user("root", staff=True, is_superuser=True))
+    assert root.get(places["study-detail"]).data["role"] == "superuser"
+    assert [s["slug"] for s in root.get("/api/v1/studies/").data["results"]] == ["mine"]
+
+
+@pytest.mark.parametrize("slug", ["no-such", "1", "9" * 60, "%00", "..", "mine%2F"])
+def test_slugs_that_lead_nowhere(places: dict[str, str], api: APIClient, slug: str) -> None:
+    assert api.get(f"/api/v1/studies/{slug}/").status_code == 404
+
+
+def test_ids_beyond_the_database(places: dict[str, str], api: APIClient) -> None:
+    assert api.get(f"/api/v1/exports/{10**17}/").status_code == 404
+    assert api.get(f"/api/v1/exports/{10**40}/").status_code == 404
+
+
+def test_a_session_works_with_its_csrf_token_only(places: dict[str, str], researcher: User) -> None:
+    client = APIClient(enforce_csrf_checks=True)
+    client.force_login(researcher)
+    assert client.get(places["study-detail"]).status_code == 200
+    assert client.post(places["study-launch"]).status_code == 403
+
+
+def test_problems_are_json(api: APIClient, other: APIClient) -> None:
+    reply: Any = api.get("/api/v1/studies/nothing/")
+    assert reply.json() == {"detail": "no such study"}
