@@ -1,0 +1,25 @@
+"""Prompt files: one for each step and task, in our own words, with demonstrations; a run keeps the text it used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOT = Path(__file__).parent
+
+
+def prompt_names() -> list[str]:
+    """All prompts that ship, as ``step/task``.
+
+    >>> "explain/yes_no" in prompt_names()
+    True
+    """
+    return sorted(str(path.relative_to(ROOT).with_suffix("")) for path in ROOT.glob("*/*.md"))
+
+
+def prompt_file(step: str, task: str) -> str:
+    """The text of a prompt file; raises ``KeyError`` with the names there are."""
+    name = f"{step}/{task}"
+    if name not in prompt_names():
+        tasks = [known.split("/")[1] for known in prompt_names() if known.startswith(f"{step}/")]
+        raise KeyError(f"no prompt {name!r}; for {step!r} there are: {', '.join(tasks) or 'none'}")
+    return (ROOT / f"{name}.md").read_text(encoding="utf-8")

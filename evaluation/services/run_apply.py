@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from itertools import groupby
 
-from django.db import transaction
+from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import QuerySet
 
 from evaluation.models import Call, Run
@@ -27,6 +27,8 @@ def apply_some(*, run: Run, step: Step) -> int:
         try:
             with transaction.atomic():
                 step.apply(run, groups)
+        except (OperationalError, InterfaceError):
+            raise
         except Exception:
             log.exception("run %s: results cannot be applied together; trying one by one", run.pk)
             for group in groups:
@@ -40,6 +42,8 @@ def _apply_alone(run: Run, step: Step, group: list[Call]) -> None:
     try:
         with transaction.atomic():
             step.apply(run, [group])
+    except (OperationalError, InterfaceError):
+        raise
     except Exception as error:
         log.exception("run %s: the result of %s cannot be applied", run.pk, group[0].key)
         Call.objects.filter(pk__in=[call.pk for call in group]).update(

@@ -177,7 +177,7 @@ class SliceWorker:
         loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(0.5)
-            while await loop.run_in_executor(self.results, partial(apply_some, run=self.run, step=self.step)):
+            while await loop.run_in_executor(self.results, self._apply):
                 pass
 
     async def _in_thread(self, pool: ThreadPoolExecutor, work: Callable[[], T]) -> T:
@@ -236,6 +236,17 @@ class SliceWorker:
         finally:
             connection.close()
 
+    # -- the thread that puts results where they belong ---------------------------------------------
+
+    def _apply(self) -> int:
+        """Some results; none where the database is away: they are looked for again."""
+        try:
+            return apply_some(run=self.run, step=self.step)
+        except (OperationalError, InterfaceError):
+            log.exception("run %s: the database is away; results are applied later", self.run_pk)
+            connection.close()
+            return 0
+
     def _apply_rest(self) -> None:
-        while apply_some(run=self.run, step=self.step):
+        while self._apply():
             pass

@@ -1,0 +1,1 @@
+"""The steps that make research material, one file each."""

@@ -1,0 +1,246 @@
+"""Follow-ups: counterfactuals of an explanation, and generalization questions of an instance."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from annotator.canonical import text_digest
+from annotator.hit_types.base import JSON, Unparsable
+from annotator.models import Explanation, FollowUp, Instance
+from evaluation.models import Call, Run
+from evaluation.pipelines.step import Asked, Job
+from evaluation.pipelines.steps.material import (
+    MaterialStep,
+    OptionError,
+    by_subject,
+    explanations,
+    instances,
+    number,
+    option,
+    shown,
+    task_of,
+)
+from evaluation.prompts.replies import answered_questions, numbered, questions
+
+#: Follow-ups of one explanation, as in the papers.
+USUAL_NUMBER = {"yes_no": 10, "multiple_choice": 10, "preference": 6, "news": 5, "medical": 5}
+KINDS = ("rephrase", "counterfactual", "similar")
+_PREFERENCE = re.compile(
+    r"\s*Context:\s*(\S.*?)\s*\n\s*Response 1:\s*(\S.*?)\s*\n\s*Response 2:\s*(\S.*)", re.DOTALL
+)
+
+
+def same(text: str) -> str:
+    """What makes two follow-ups exact duplicates: the text without case and spacing.
+
+    >>> same("Can  owls swim?") == same("can owls swim?")
+    True
+    """
+    return " ".join(text.split()).casefold()
+
+
+class Counterfactuals(MaterialStep):
+    """``n`` follow-ups of each explanation by one generator.
+
+    ``way``: *explained* shows the explanation, *baseline* ignores it. ``turn`` [k, m] takes every m-th place from
+    the k-th on, so that m generators with turns 0 to m-1 make n follow-ups between them, alternating.
+    """
+
+    name = "counterfactuals"
+    title = "Counterfactuals"
+    max_tokens = 2000
+
+    def check(self, run: Run) -> None:
+        super().check(run)
+        option(run, "way", ("explained", "baseline"), "explained")
+        if self.wanted(run) < 1:
+            raise OptionError("turn: leaves nothing for this generator to write")
+
+    def wanted(self, run: Run) -> int:
+        n = number(run, "n", USUAL_NUMBER[task_of(run)])
+        turn = run.options.get("turn", [0, 1])
+        if not (isinstance(turn, list) and len(turn) == 2 and all(isinstance(t, int) for t in turn)):
+            raise OptionError(f"turn: expected [k, m], got {turn!r}")
+        return len(range(turn[0], n, max(1, turn[1])))
+
+    def jobs(self, run: Run) -> Iterator[Job]:
+        self.check(run)
+        for pk in explanations(run).values_list("pk", flat=True).iterator(2000):
+            yield Job(key=f"e{pk}", subject=pk)
+
+    def load(self, run: Run, calls: Sequence[Asked]) -> Mapping[int, Any]:
+        return by_subject(Explanation, calls, "instance")
+
+    def part(self, run: Run, call: Asked) -> str:
+        return option(run, "way", ("explained", "baseline"), "explained")
+
+    def values(self, run: Run, call: Asked) -> dict[str, str]:
+        explanation = call.thing
+        return {
+            "input": explanation.instance.input,
+            "explanation": explanation.text,
+            "output": shown(explanation.output),
+            "n": str(self.wanted(run)),
+        }
+
+    def texts(self, call: Asked) -> Iterator[str]:
+        yield call.thing.instance.input
+
+    def parse(self, run: Run, call: Asked, text: str) -> JSON:
+        task, wanted = task_of(run), self.wanted(run)
+        if task == "yes_no":
+            found = questions(text, wanted)
+        elif task == "preference":
+            found = [_preference(entry) for entry in numbered(text, wanted)]
+        else:
+            found = numbered(text, wanted)
+        kept = _distinct(found, but=call.thing.instance.input)
+        if not kept:
+            raise Unparsable("nothing but the starter question itself is written")
+        return {
+            "follow_ups": kept,
+            "duplicates": len(found) - len(kept),
+            "missing": wanted - len(found),
+        }
+
+    def apply(self, run: Run, groups: Sequence[Sequence[Call]]) -> None:
+        way = option(run, "way", ("explained", "baseline"), "explained")
+        generator = str(
+            run.options.get("generator") or run.model + (" · baseline" if way == "baseline" else "")
+        )
+        calls = [call for group in groups for call in group]
+        owners = dict(
+            Explanation.objects.filter(pk__in=[call.subject for call in calls]).values_list(
+                "pk", "instance_id"
+            )
+        )
+        there = _there(FollowUp.objects.filter(explanation__in=owners))
+        rows, doubled = [], {}
+        for call in calls:
+            new = [
+                text for text in call.parsed["follow_ups"] if same(text) not in there.get(call.subject, ())
+            ]
+            doubled[call.pk] = len(call.parsed["follow_ups"]) - len(new)
+            rows += [
+                _follow_up(owners[call.subject], call.subject, t, generator, "counterfactual") for t in new
+            ]
+        FollowUp.objects.bulk_create(rows, ignore_conflicts=True)
+        _note_doubled(calls, doubled)
+
+
+class Generalization(MaterialStep):
+    """Generalization questions of each instance: ``n`` of each kind, with their answers (P3)."""
+
+    name = "generalization"
+    title = "Generalization questions"
+    max_tokens = 700
+
+    def check(self, run: Run) -> None:
+        super().check(run)
+        if task_of(run) != "yes_no":
+            raise OptionError("task: generalization questions are yes/no questions")
+        for kind in self.kinds(run):
+            if kind not in KINDS:
+                raise OptionError(f"kinds: {kind!r} is not one of {', '.join(KINDS)}")
+
+    def kinds(self, run: Run) -> Sequence[str]:
+        return list(run.options.get("kinds", KINDS))
+
+    def jobs(self, run: Run) -> Iterator[Job]:
+        self.check(run)
+        for instance in instances(run).exclude(gold_label="").only("pk", "key").iterator(2000):
+            for kind in self.kinds(run):
+                yield Job(key=f"{kind}:{instance.key}", subject=instance.pk, context={"kind": kind})
+
+    def load(self, run: Run, calls: Sequence[Asked]) -> Mapping[int, Any]:
+        return by_subject(Instance, calls)
+
+    def part(self, run: Run, call: Asked) -> str:
+        return str(call.context["kind"])
+
+    def values(self, run: Run, call: Asked) -> dict[str, str]:
+        instance = call.thing
+        return {
+            "input": instance.input,
+            "rationale": instance.gold_rationale or "(none is given)",
+            "gold": instance.gold_label,
+            "n": str(number(run, "n", 5)),
+        }
+
+    def parse(self, run: Run, call: Asked, text: str) -> JSON:
+        found = answered_questions(text, number(run, "n", 5))
+        answers = dict(reversed([(question, answer) for question, answer in found]))
+        kept = _distinct([question for question, _ in found], but=call.thing.input)
+        if not kept:
+            raise Unparsable("nothing but the question itself is written")
+        return {
+            "questions": [[question, answers[question]] for question in kept],
+            "duplicates": len(found) - len(kept),
+            "missing": number(run, "n", 5) - len(found),
+        }
+
+    def apply(self, run: Run, groups: Sequence[Sequence[Call]]) -> None:
+        generator = str(run.options.get("generator") or run.model)
+        calls = [call for group in groups for call in group]
+        asked = FollowUp.objects.filter(instance__in=[c.subject for c in calls], explanation__isnull=True)
+        there: dict[Any, set[str]] = {}
+        for instance, text in asked.values_list("instance_id", "text"):
+            there.setdefault(instance, set()).add(same(text))
+        rows, doubled = [], {}
+        for call in calls:
+            seen = there.setdefault(call.subject, set())
+            new = [(q, a) for q, a in call.parsed["questions"] if same(q) not in seen]
+            seen.update(same(q) for q, _ in new)
+            doubled[call.pk] = len(call.parsed["questions"]) - len(new)
+            kind = call.context["kind"]
+            rows += [_follow_up(call.subject, None, q, generator, kind, gold_label=a) for q, a in new]
+        FollowUp.objects.bulk_create(rows, ignore_conflicts=True)
+        _note_doubled(calls, doubled)
+
+
+def _follow_up(
+    instance: int | None, explanation: int | None, text: str, generator: str, kind: str, gold_label: str = ""
+) -> FollowUp:
+    return FollowUp(
+        instance_id=instance,
+        explanation_id=explanation,
+        text=text,
+        generator=generator[:200],
+        kind=kind,
+        gold_label=gold_label,
+        digest=text_digest(text, generator[:200], kind),
+    )
+
+
+def _there(rows: Any) -> dict[Any, set[str]]:
+    """The follow-ups of each explanation that other generators, or an earlier try, have already written."""
+    there: dict[Any, set[str]] = {}
+    for explanation, text in rows.values_list("explanation_id", "text"):
+        there.setdefault(explanation, set()).add(same(text))
+    return there
+
+
+def _note_doubled(calls: Sequence[Call], doubled: Mapping[int, int]) -> None:
+    """Duplicates of what others wrote are counted where the reply is kept."""
+    for call in calls:
+        if doubled[call.pk]:
+            call.parsed["duplicates_of_others"] = doubled[call.pk]
+            call.save(update_fields=["parsed"])
+
+
+def _distinct(texts: Sequence[str], *, but: str) -> list[str]:
+    kept: dict[str, str] = {}
+    for text in texts:
+        if same(text) != same(but):
+            kept.setdefault(same(text), text)
+    return list(kept.values())
+
+
+def _preference(entry: str) -> str:
+    found = _PREFERENCE.fullmatch(entry)
+    if found is None:
+        raise Unparsable(f"an example lacks its context or a response: {entry[:60]!r}")
+    context, first, second = found.groups()
+    return f"Context: {context}\nResponse 1: {first}\nResponse 2: {second}"

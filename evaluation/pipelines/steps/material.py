@@ -1,0 +1,103 @@
+"""What the material steps share: their part of the prompt, their choices, the system that they speak for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+from annotator.hit_types.base import JSON, Message, prompt_part, render_prompt
+from annotator.models import Explanation, Instance, System
+from evaluation.models import Run
+from evaluation.pipelines.step import Asked, Step
+
+TASKS = ("yes_no", "multiple_choice", "preference", "news", "medical")
+#: The label under which a generation task gives its output.
+OUTPUT_LABEL = {"news": "Summary", "medical": "Suggestion"}
+GENERATION = frozenset(OUTPUT_LABEL)
+SHOWN = {"response_1": "Response 1", "response_2": "Response 2"}
+
+
+class OptionError(ValueError):
+    """A run's choices do not fit its step; the message names the choice."""
+
+
+def option(run: Run, name: str, allowed: Sequence[str] | None = None, default: str = "") -> str:
+    """One of a run's choices as text; raises ``OptionError``."""
+    value = str(run.options.get(name, default))
+    if allowed is not None and value not in allowed:
+        raise OptionError(f"{name}: {value!r} is not one of {', '.join(allowed)}")
+    return value
+
+
+def number(run: Run, name: str, default: int) -> int:
+    value = run.options.get(name, default)
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 100:
+        raise OptionError(f"{name}: expected a whole number from 1 to 100, got {value!r}")
+    return value
+
+
+def task_of(run: Run) -> str:
+    return option(run, "task", TASKS, "yes_no")
+
+
+class MaterialStep(Step):
+    """A step over a dataset. ``check`` looks at the choices before any call is made."""
+
+    defaults: ClassVar[JSON] = {}
+
+    def check(self, run: Run) -> None:
+        task_of(run)
+        if run.dataset_id is None:
+            raise OptionError("dataset: this step needs one")
+
+    def part(self, run: Run, call: Asked) -> str:
+        """The part of the prompt file that serves this call; empty where the file has no parts."""
+        return ""
+
+    def values(self, run: Run, call: Asked) -> dict[str, str]:
+        raise NotImplementedError
+
+    def messages(self, run: Run, call: Asked) -> list[Message]:
+        part = self.part(run, call)
+        text = prompt_part(run.prompt, part) if part else run.prompt
+        return render_prompt(text, self.values(run, call))
+
+    def texts(self, call: Asked) -> Iterator[str]:
+        thing = call.thing
+        for name in ("input", "text"):
+            value = getattr(thing, name, None)
+            if isinstance(value, str):
+                yield value
+
+
+def instances(run: Run) -> Any:
+    return Instance.objects.filter(dataset=run.dataset).order_by("pk")
+
+
+def explanations(run: Run) -> Any:
+    """The dataset's explanations, of the systems that the run names (``systems``; all without)."""
+    found = Explanation.objects.filter(instance__dataset=run.dataset).order_by("pk")
+    systems = run.options.get("systems")
+    return found.filter(system__name__in=systems) if systems else found
+
+
+def by_subject(model: Any, calls: Sequence[Asked], *related: str) -> Mapping[int, Any]:
+    rows = model.objects.select_related(*related) if related else model.objects
+    found = rows.in_bulk({call.subject for call in calls})
+    return {call.id: found[call.subject] for call in calls if call.subject in found}
+
+
+def system_of(run: Run, method: str) -> System:
+    """The system that a run's explanations come from: the model with the method, named by the run if it says so."""
+    name = str(run.options.get("system") or f"{run.model} · {method.replace('_', '-')}")
+    system, _ = System.objects.get_or_create(name=name[:200], defaults={"model": run.model, "method": method})
+    return system
+
+
+def shown(output: str) -> str:
+    """An output as a prompt shows it.
+
+    >>> shown("response_2"), shown("yes")
+    ('Response 2', 'yes')
+    """
+    return SHOWN.get(output, output)

@@ -1,0 +1,185 @@
+"""What systems really answer: on their follow-ups, from their explanations alone, without and with a rationale."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from annotator.hit_types.base import JSON
+from annotator.models import Explanation, FollowUp, Output, System
+from evaluation.models import Call, Run
+from evaluation.pipelines.step import Asked, Job
+from evaluation.pipelines.steps.explain import METHODS
+from evaluation.pipelines.steps.material import (
+    GENERATION,
+    OUTPUT_LABEL,
+    MaterialStep,
+    OptionError,
+    by_subject,
+    option,
+    task_of,
+)
+from evaluation.prompts.replies import answer_of, labelled, marked_answer, reasoning_then_answer
+
+
+class Outputs(MaterialStep):
+    """The output of a system on each follow-up of its explanations, by the very prompt that it explained with.
+
+    ``system`` names the system; ``method`` is how it explained.
+    """
+
+    name = "outputs"
+    title = "Outputs on follow-ups"
+    max_tokens = 700
+
+    def check(self, run: Run) -> None:
+        super().check(run)
+        option(run, "method", METHODS, "cot")
+        if not System.objects.filter(name=run.options.get("system", "")).exists():
+            raise OptionError(f"system: there is no system {run.options.get('system', '')!r}")
+
+    def jobs(self, run: Run) -> Iterator[Job]:
+        self.check(run)
+        system = System.objects.get(name=run.options["system"])
+        todo = FollowUp.objects.filter(explanation__instance__dataset=run.dataset, explanation__system=system)
+        for pk in todo.exclude(outputs__system=system).order_by("pk").values_list("pk", flat=True).iterator():
+            yield Job(key=f"f{pk}", subject=pk)
+
+    def load(self, run: Run, calls: Sequence[Asked]) -> Mapping[int, Any]:
+        return by_subject(FollowUp, calls)
+
+    def part(self, run: Run, call: Asked) -> str:
+        method = option(run, "method", METHODS, "cot")
+        return "answer" if method in ("post_hoc", "forced") and task_of(run) not in GENERATION else method
+
+    def values(self, run: Run, call: Asked) -> dict[str, str]:
+        return {"input": call.thing.text, "output": ""}
+
+    def parse(self, run: Run, call: Asked, text: str) -> JSON:
+        task, part = task_of(run), self.part(run, call)
+        if task in GENERATION:
+            return {"output": labelled(text, ["Explanation", OUTPUT_LABEL[task]])[OUTPUT_LABEL[task]]}
+        if part == "answer":
+            return {"output": marked_answer(text, task)}
+        if part == "answer_reason":
+            return {"output": answer_of(labelled(text, ["Answer", "Reason"])["Answer"], task)}
+        return {"output": reasoning_then_answer(text, task)[1]}
+
+    def apply(self, run: Run, groups: Sequence[Sequence[Call]]) -> None:
+        _store(System.objects.get(name=run.options["system"]), groups)
+
+
+class FromExplanation(MaterialStep):
+    """Sanity check (P2): outputs on follow-ups written from the explanation itself; precision on them must be 1.
+
+    They are kept under a system of their own, ``<system> · from explanation``.
+    """
+
+    name = "from_explanation"
+    title = "Outputs from the explanation (sanity check)"
+    max_tokens = 500
+
+    def check(self, run: Run) -> None:
+        super().check(run)
+        if task_of(run) not in GENERATION:
+            raise OptionError("task: this check is for news and medical")
+
+    def _system(self, run: Run) -> System:
+        name = f"{run.options.get('system', '')} · from explanation"
+        return System.objects.get_or_create(
+            name=name[:200], defaults={"model": run.model, "method": "from explanation"}
+        )[0]
+
+    def jobs(self, run: Run) -> Iterator[Job]:
+        self.check(run)
+        todo = FollowUp.objects.filter(
+            explanation__instance__dataset=run.dataset,
+            explanation__system__name=run.options.get("system", ""),
+        )
+        for pk in todo.order_by("pk").values_list("pk", flat=True).iterator():
+            yield Job(key=f"f{pk}", subject=pk)
+
+    def load(self, run: Run, calls: Sequence[Asked]) -> Mapping[int, Any]:
+        return by_subject(FollowUp, calls, "explanation")
+
+    def part(self, run: Run, call: Asked) -> str:
+        return "from_explanation"
+
+    def values(self, run: Run, call: Asked) -> dict[str, str]:
+        return {"input": call.thing.text, "explanation": call.thing.explanation.text}
+
+    def parse(self, run: Run, call: Asked, text: str) -> JSON:
+        label = OUTPUT_LABEL[task_of(run)]
+        return {"output": labelled(text, [label])[label]}
+
+    def apply(self, run: Run, groups: Sequence[Sequence[Call]]) -> None:
+        _store(self._system(run), groups)
+
+
+class GenU(MaterialStep):
+    """One of GEN-U's two runs (P3): a model answers each generalization question, without or with a rationale.
+
+    ``rationale`` is empty, or names the system whose explanation of the instance is shown. The outputs are kept
+    under ``<model> · GEN-U without`` and ``<model> · GEN-U with <system>``.
+    """
+
+    name = "gen_u"
+    title = "GEN-U"
+    max_tokens = 50
+
+    def _name(self, run: Run) -> str:
+        rationale = option(run, "rationale")
+        return f"{run.model} · GEN-U " + (f"with {rationale}" if rationale else "without")
+
+    def jobs(self, run: Run) -> Iterator[Job]:
+        self.check(run)
+        asked = FollowUp.objects.filter(instance__dataset=run.dataset, explanation__isnull=True)
+        rationale = option(run, "rationale")
+        shown = dict(
+            Explanation.objects.filter(instance__dataset=run.dataset, system__name=rationale)
+            .order_by("-pk")
+            .values_list("instance_id", "pk")
+        )
+        if rationale and not shown:
+            raise OptionError(f"rationale: {rationale!r} has explained nothing here")
+        for pk, instance in asked.order_by("pk").values_list("pk", "instance_id").iterator():
+            if not rationale:
+                yield Job(key=f"f{pk}", subject=pk)
+            elif instance in shown:
+                yield Job(key=f"f{pk}", subject=pk, context={"explanation": shown[instance]})
+
+    def load(self, run: Run, calls: Sequence[Asked]) -> Mapping[int, Any]:
+        found = by_subject(FollowUp, calls)
+        wanted = {call.context["explanation"] for call in calls if "explanation" in call.context}
+        texts = dict(Explanation.objects.filter(pk__in=wanted).values_list("pk", "text"))
+        return {call.id: (found[call.id], texts.get(call.context.get("explanation"), "")) for call in calls}
+
+    def part(self, run: Run, call: Asked) -> str:
+        return "with" if "explanation" in call.context else "without"
+
+    def values(self, run: Run, call: Asked) -> dict[str, str]:
+        follow_up, rationale = call.thing
+        return {"question": follow_up.text, "explanation": rationale}
+
+    def texts(self, call: Asked) -> Iterator[str]:
+        yield call.thing[0].text
+
+    def parse(self, run: Run, call: Asked, text: str) -> JSON:
+        return {"output": marked_answer(text, "yes_no")}
+
+    def apply(self, run: Run, groups: Sequence[Sequence[Call]]) -> None:
+        system, _ = System.objects.get_or_create(
+            name=self._name(run)[:200], defaults={"model": run.model, "method": "GEN-U"}
+        )
+        _store(system, groups)
+
+
+def _store(system: System, groups: Sequence[Sequence[Call]]) -> None:
+    Output.objects.bulk_create(
+        [
+            Output(follow_up_id=call.subject, system=system, text=call.parsed["output"])
+            for group in groups
+            for call in group
+        ],
+        ignore_conflicts=True,
+    )

@@ -1,0 +1,71 @@
+"""Atomic units of explanations, by role (P2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from annotator.hit_types.base import JSON, Unparsable
+from annotator.models import AtomicUnit, Explanation
+from evaluation.models import Call, Run
+from evaluation.pipelines.step import Asked, Job
+from evaluation.pipelines.steps.material import (
+    GENERATION,
+    MaterialStep,
+    OptionError,
+    by_subject,
+    explanations,
+    task_of,
+)
+from evaluation.prompts.replies import bullets, labelled
+
+
+class Units(MaterialStep):
+    """Each explanation split into its units: one list for news; the person and the suggestions for medical."""
+
+    name = "units"
+    title = "Atomic units"
+    max_tokens = 500
+
+    def check(self, run: Run) -> None:
+        super().check(run)
+        if task_of(run) not in GENERATION:
+            raise OptionError("task: units are taken from news and medical explanations")
+
+    def jobs(self, run: Run) -> Iterator[Job]:
+        self.check(run)
+        todo = explanations(run).filter(units__isnull=True)
+        for pk in todo.values_list("pk", flat=True).iterator(2000):
+            yield Job(key=f"e{pk}", subject=pk)
+
+    def load(self, run: Run, calls: Sequence[Asked]) -> Mapping[int, Any]:
+        return by_subject(Explanation, calls)
+
+    def values(self, run: Run, call: Asked) -> dict[str, str]:
+        return {"explanation": call.thing.text}
+
+    def parse(self, run: Run, call: Asked, text: str) -> JSON:
+        if task_of(run) == "news":
+            return {"units": [["both", unit] for unit in _distinct(bullets(text))]}
+        pieces = labelled(text, ["Person", "Suggestions"])
+        units = [["input", unit] for unit in _distinct(bullets(pieces["Person"]))]
+        units += [["output", unit] for unit in _distinct(bullets(pieces["Suggestions"]))]
+        return {"units": units}
+
+    def apply(self, run: Run, groups: Sequence[Sequence[Call]]) -> None:
+        AtomicUnit.objects.bulk_create(
+            [
+                AtomicUnit(explanation_id=call.subject, number=n, role=role, text=text)
+                for group in groups
+                for call in group
+                for n, (role, text) in enumerate(call.parsed["units"], 1)
+            ],
+            ignore_conflicts=True,
+        )
+
+
+def _distinct(units: list[str]) -> list[str]:
+    kept = list(dict.fromkeys(units))
+    if len(kept) > 50:
+        raise Unparsable("more than fifty units are listed")
+    return kept

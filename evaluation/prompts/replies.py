@@ -1,0 +1,224 @@
+"""Strict readers of what models write when they make material. Nothing here guesses; what cannot be read is said.
+
+Judgments are read by the HIT types' own parsers; these read explanations, lists of questions and units.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+
+from annotator.hit_types.base import Unparsable
+from annotator.hit_types.replies import YES_NO_LABELS, label_of, tidy
+
+_NUMBER = re.compile(
+    r"^[ \t>*_#]*(?:[A-Z][a-z]+(?:[ -][A-Za-z]+){0,3}[ \t]+)?#?(\d{1,3})[ \t*_]*[.):][ \t*_]*", re.MULTILINE
+)
+_BULLET = re.compile(r"^[ \t]*(?:[-*•–+]+|\d{1,3}[.)])[ \t]+(\S.*)$")
+_SO = re.compile(
+    r"(?:so|thus|therefore|hence)?,?\s*(?:the|my)\s+(?:final\s+)?answer\s+is:?\s*[\"'*_(]*([A-Za-z]+)[\"'*_).!]*\s*$",
+    re.IGNORECASE,
+)
+_SO_RESPONSE = re.compile(
+    r"(?:so|thus|therefore|hence)?,?\s*(?:candidate\s+)?response\s+([12])\s+is\s+(?:the\s+)?more\s+helpful(?:\s+(?:one|response))?[\"'*_).!]*\s*$",
+    re.IGNORECASE,
+)
+_ARROW = re.compile(r"^(.*?\?)[\"']?\s*(?:=>|->|→|⇒|\||—|–|-)\s*(.+)$", re.DOTALL)
+_REFUSED = re.compile(
+    r"^\W*(?:i['’]?m sorry|sorry|i (?:cannot|can['’]t|won['’]t|am unable|am not able)\b|as an ai\b|i must decline)",
+    re.IGNORECASE,
+)
+MAX_ENTRY = 20_000
+
+
+def plain(text: str) -> str:
+    """A reply without thinking aloud, code fences and outer quotes; raises ``Unparsable`` for a refusal."""
+    text = re.sub(r"^```[a-z]*\n|\n?```$", "", tidy(text).strip()).strip()
+    if _REFUSED.search(text):
+        raise Unparsable(f"the model refused: {text[:80]!r}", kind="refusal")
+    if not text:
+        raise Unparsable("the reply is empty")
+    return text
+
+
+def reasoning_then_answer(text: str, task: str) -> tuple[str, str]:
+    """``(explanation, answer)`` of a reply that reasons first and closes with the answer.
+
+    >>> reasoning_then_answer("Owls fly. So the answer is **Yes**.", "yes_no")
+    ('Owls fly.', 'yes')
+    >>> reasoning_then_answer("Owls fly.", "yes_no")
+    Traceback (most recent call last):
+    ...
+    annotator.hit_types.shapes.Unparsable: the reply does not close with its answer
+    """
+    text = plain(text)
+    found = (_SO_RESPONSE if task == "preference" else _SO).search(text)
+    if found is None:
+        raise Unparsable("the reply does not close with its answer")
+    answer = answer_of(found.group(1), task)
+    explanation = text[: found.start()].strip().rstrip("*_ ")
+    if not explanation:
+        raise Unparsable("the reply gives an answer without any reasoning")
+    return explanation, answer
+
+
+def answer_of(value: str, task: str) -> str:
+    """An answer in the form in which material keeps it: yes, no; a letter; response_1."""
+    value = value.strip(" \t\n.\"'*_()[]")
+    if task == "yes_no":
+        label = label_of(value, YES_NO_LABELS | {"yes": ("yes", "true"), "no": ("no", "false")})
+        if label is None:
+            raise Unparsable(f"{value[:40]!r} is neither yes nor no")
+        return label
+    if task == "preference":
+        found = re.fullmatch(r"(?:(?:candidate )?response[ _])?([12])", value, re.IGNORECASE)
+        if found is None:
+            raise Unparsable(f"{value[:40]!r} is neither Response 1 nor Response 2")
+        return f"response_{found.group(1)}"
+    if re.fullmatch(r"[A-Ha-h]", value) is None:
+        raise Unparsable(f"{value[:40]!r} is not the letter of an answer")
+    return value.upper()
+
+
+def marked_answer(text: str, task: str) -> str:
+    """The answer after ``ANSWER:`` on the last line, or of a reply that is nothing but an answer.
+
+    >>> marked_answer("ANSWER: RESPONSE 2", "preference"), marked_answer("Yes.", "yes_no")
+    ('response_2', 'yes')
+    """
+    text = plain(text)
+    marks = re.findall(
+        r"^[\s*_#>]*(?:final )?answer[\s*_]*:[\s*_]*(\S.*)$", text, re.IGNORECASE | re.MULTILINE
+    )
+    answers = {answer_of(mark, task) for mark in marks} if marks else {answer_of(text, task)}
+    if len(answers) > 1:
+        raise Unparsable("different answers are given", kind="ambiguous")
+    return answers.pop()
+
+
+def labelled(text: str, labels: Sequence[str]) -> dict[str, str]:
+    """The pieces of a reply under ``Label:`` headings, each exactly once and none empty, in any order.
+
+    >>> labelled("Sure!\\nSummary: A.\\n**Explanation:** B.", ["Explanation", "Summary"])
+    {'Summary': 'A.', 'Explanation': 'B.'}
+    """
+    text = plain(text)
+    pattern = re.compile(
+        rf"^[\s*_#>]*({'|'.join(map(re.escape, labels))})[\s*_]*:[ \t*_]*", re.IGNORECASE | re.MULTILINE
+    )
+    found = list(pattern.finditer(text))
+    names = {label.lower(): label for label in labels}
+    ends = [match.start() for match in found[1:]] + [len(text)]
+    pieces: dict[str, str] = {}
+    for match, end in zip(found, ends, strict=True):
+        name = names[match.group(1).lower()]
+        if name in pieces:
+            raise Unparsable(f"{name} is given twice", kind="ambiguous")
+        pieces[name] = text[match.end() : end].strip()
+    missing = [label for label in labels if not pieces.get(label)]
+    if missing:
+        raise Unparsable(f"the reply has no {' and no '.join(missing)}")
+    return pieces
+
+
+def reasons(text: str) -> str:
+    """A reply that is reasons only; an opening "My reasons:" is left out.
+
+    >>> reasons("Reasons: Owls have wings.")
+    'Owls have wings.'
+    """
+    text = re.sub(
+        r"^(?:here are )?(?:my |your |the )?(?:reasons?|explanation)\s*:\s*", "", plain(text), flags=re.I
+    )
+    if len(text.split()) < 3:
+        raise Unparsable("the reply gives no reasons")
+    return text.strip()
+
+
+def numbered(text: str, most: int) -> list[str]:
+    """The entries of a numbered list (or a JSON array of texts), in order, at most ``most``.
+
+    What stands before "1." is a preamble. Numbers must count up from 1; an entry may have several lines.
+    Raises ``Unparsable`` where there is no such list.
+
+    >>> numbered("Here you are:\\n1. Can owls swim?\\n2) Can \\u201cemus\\u201d fly?\\n\\nHope this helps!", 5)
+    ['Can owls swim?', 'Can "emus" fly?']
+    """
+    text = plain(text)
+    entries = _json_list(text)
+    if entries is None:
+        marks = _counting(list(_NUMBER.finditer(text)))
+        ends = [mark.start() for mark in marks[1:]] + [len(text)]
+        entries = [text[mark.end() : end].strip() for mark, end in zip(marks, ends, strict=True)]
+        if entries:
+            entries[-1] = entries[-1].split("\n\n")[0].strip()
+    entries = [entry.strip().strip('"').strip() for entry in entries]
+    if not entries or not all(entries):
+        raise Unparsable("the reply holds no numbered list")
+    if any(len(entry) > MAX_ENTRY for entry in entries):
+        raise Unparsable("an entry of the list is too long")
+    return entries[:most]
+
+
+def _counting(marks: list[re.Match[str]]) -> list[re.Match[str]]:
+    """The marks that count 1, 2, 3, ...; a number out of turn belongs to an entry's text."""
+    kept: list[re.Match[str]] = []
+    for mark in marks:
+        if int(mark.group(1)) == len(kept) + 1:
+            kept.append(mark)
+    return kept
+
+
+def _json_list(text: str) -> list[str] | None:
+    if not text.startswith("["):
+        return None
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return None
+    return value if isinstance(value, list) and all(isinstance(entry, str) for entry in value) else None
+
+
+def questions(text: str, most: int) -> list[str]:
+    """A numbered list of questions: each one line that ends with a question mark.
+
+    >>> questions("1. Can owls swim?", 3)
+    ['Can owls swim?']
+    """
+    found = []
+    for entry in numbered(text, most):
+        line = " ".join(entry.split())
+        if not line.rstrip("\"'").endswith("?"):
+            raise Unparsable(f"not a question: {line[:60]!r}")
+        found.append(line)
+    return found
+
+
+def answered_questions(text: str, most: int) -> list[tuple[str, str]]:
+    """A numbered list of ``question => answer`` with yes or no.
+
+    >>> answered_questions("1. Can owls swim? => No.", 5)
+    [('Can owls swim?', 'no')]
+    """
+    found = []
+    for entry in numbered(text, most):
+        match = _ARROW.match(" ".join(entry.split()))
+        if match is None:
+            raise Unparsable(f"no answer stands after the question: {entry[:60]!r}")
+        found.append((match.group(1).strip(), answer_of(match.group(2), "yes_no")))
+    return found
+
+
+def bullets(text: str) -> list[str]:
+    """The entries of a list with dashes; raises ``Unparsable`` where there is none.
+
+    >>> bullets("Elements:\\n- a key decision\\n* its cause")
+    ['a key decision', 'its cause']
+    """
+    found = [
+        match.group(1).strip(" *_") for line in plain(text).splitlines() if (match := _BULLET.match(line))
+    ]
+    if not found:
+        raise Unparsable("the reply holds no list")
+    return found

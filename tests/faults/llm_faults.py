@@ -1,0 +1,153 @@
+"""A run put through everything: faulty endpoint, workers killed, Redis flushed. For the test and the benchmark."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import redis
+from django.conf import settings
+
+from annotator.models import Judgment
+from evaluation.models import Run
+from evaluation.services.run_change import run_start
+from evaluation.services.run_sweep import runs_sweep
+from evaluation.services.simulate import simulation_create
+from tests.evaluation.llm.provider import ScriptedProcess
+from tests.evaluation.llm.runs import make_endpoint, make_material
+from tests.processes import Process, WorkerProcess
+
+
+@dataclass(frozen=True)
+class Ordeal:
+    """What is done to a run. ``kills`` are spread over its calls, ``flushes`` too."""
+
+    calls: int
+    faults: float
+    kills: int
+    flushes: int
+    concurrency: int = 16
+    timeout: float = 0.5
+    latency: float = 0.15
+    budget: int = 40
+    seed: int = 1
+
+
+@dataclass
+class Outcome:
+    states: dict[str, int]
+    errors: dict[str, int]
+    judgments: dict[str, Any]
+    lost: int
+    in_flight_at_kills: int
+    paid_again: int
+    spent: float
+    perhaps_spent: float
+    budget: float
+    requests: int
+    sent: int
+    seconds: float
+    kills: int
+    flushes: int
+
+
+def go_through(
+    ordeal: Ordeal, provider: ScriptedProcess, folder: Path, say: Callable[[str], None]
+) -> Outcome:
+    """Run it to its end while workers die and Redis forgets; two workers, started again after each kill."""
+    provider.reset()
+    endpoint = make_endpoint(
+        provider,
+        name=f"ordeal-{time.time_ns()}",
+        concurrency=ordeal.concurrency,
+        timeout_seconds=ordeal.timeout,
+        price_in=1,
+        price_out=2,
+    )
+    study = make_material(ordeal.calls)
+    model = "scripted"
+    if ordeal.faults:
+        kinds = "429,500,hang,truncated,empty,refusal"
+        model += f"?faults={ordeal.faults}&kinds={kinds}&retry_after=0.02&latency={ordeal.latency}&hang=60"
+    run = simulation_create(
+        study=study,
+        endpoint=endpoint,
+        model=model,
+        workers=2,
+        use_cache=False,
+        max_attempts=30,
+        max_unparsable=30,
+        budget_cost=ordeal.budget,  # type: ignore[arg-type]
+    )
+    options = {"RUN_SLICE_SECONDS": "20", "RUN_WAKE_SECONDS": "2", "RUN_SWEEP_SECONDS": "1"}
+    workers = [WorkerProcess(folder, WORKER_CONCURRENCY="2", **options) for _ in range(2)]
+    for worker, name in zip(workers, ("a", "b"), strict=True):
+        worker.log = folder / f"worker-{name}.log"
+        worker.start()
+    started = time.monotonic()
+    run_start(run=run)
+    rng = random.Random(ordeal.seed)
+    marks = [0.8 * (n + 1) / (ordeal.kills + 1) for n in range(ordeal.kills)]
+    flushes = [(n + 1) / (ordeal.flushes + 1) + 0.01 for n in range(ordeal.flushes)]
+    flying_at_kills, kills, flushed = 0, 0, 0
+    broker = redis.Redis.from_url(settings.CELERY_BROKER_URL)
+    swept = 0.0
+    try:
+        while True:
+            run.refresh_from_db()
+            if run.state == Run.State.DONE:
+                break
+            if run.state != Run.State.RUNNING:
+                raise AssertionError(f"the run is {run.state}: {run.reason}")
+            if time.monotonic() - started > 60 + ordeal.calls:
+                raise AssertionError(f"not finished: {Counter(run.calls.values_list('state', flat=True))}")
+            settled = run.calls.exclude(state__in=["pending", "in_flight"]).count() / ordeal.calls
+            if marks and settled >= marks[0]:
+                marks.pop(0)
+                victim = rng.choice(workers)
+                victim.kill()
+                flying_at_kills += run.calls.filter(state="in_flight").count()
+                kills += 1
+                say(f"killed a worker at {settled:.0%}")
+                Process.start(victim)  # not waited for: the other one goes on meanwhile
+            if flushes and settled >= flushes[0]:
+                flushes.pop(0)
+                broker.flushdb()
+                flushed += 1
+                say(f"flushed Redis at {settled:.0%}")
+            if time.monotonic() - swept > 1:  # what beat does; a test has none
+                runs_sweep()
+                swept = time.monotonic()
+            time.sleep(0.05)
+    finally:
+        for worker in workers:
+            worker.stop()
+    stats = provider.stats()
+    return Outcome(
+        states=dict(Counter(run.calls.values_list("state", flat=True))),
+        errors=dict(
+            Counter(kind for errors in run.calls.values_list("errors", flat=True) for kind in errors)
+        ),
+        judgments=dict(Judgment.objects.filter(study=study).values_list("item__key", "response")),
+        lost=run.lost_calls,
+        in_flight_at_kills=flying_at_kills,
+        paid_again=stats["paid_again"],
+        spent=float(run.spent_cost),
+        perhaps_spent=float(run.lost_cost),
+        budget=float(ordeal.budget),
+        requests=stats["requests"],
+        sent=run.sent_calls,
+        seconds=time.monotonic() - started,
+        kills=kills,
+        flushes=flushed,
+    )
+
+
+def undisturbed(calls: int, provider: ScriptedProcess, folder: Path) -> dict[str, Any]:
+    """The judgments of the same items by the same model when nothing goes wrong."""
+    return go_through(Ordeal(calls, 0.0, 0, 0), provider, folder, lambda _: None).judgments

@@ -1,0 +1,150 @@
+"""A run against a faulty endpoint, its workers killed and Redis flushed: complete, within budget, and the same."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+import redis
+from django.conf import settings as django_settings
+from django.db import connection, connections
+
+from annotator.models import Judgment
+from evaluation.services.run_change import run_finish
+from evaluation.services.run_engine import SliceWorker
+from evaluation.services.run_sweep import runs_sweep
+from evaluation.tasks.runs import run_work
+from tests.evaluation.llm.conftest import scripted, scripted_process  # noqa: F401
+from tests.evaluation.llm.provider import ScriptedProcess
+from tests.evaluation.llm.runs import make_endpoint, make_material, make_run
+from tests.faults.llm_faults import Ordeal, go_through, undisturbed
+from tests.processes import WorkerProcess, wait_until
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.fault]
+
+
+@pytest.fixture(autouse=True)
+def _allowed(scripted: ScriptedProcess, settings: object, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    settings.LLM_ALLOWED_HOSTS = [scripted.host]  # type: ignore[attr-defined]
+    settings.RUN_WAKE_SECONDS = 2  # type: ignore[attr-defined]
+    monkeypatch.setenv("LLM_ALLOWED_HOSTS", scripted.host)
+
+
+def test_killed_and_flushed_the_run_is_complete_and_pays_for_nothing_twice(
+    scripted: ScriptedProcess,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    said: list[str] = []
+    ordeal = Ordeal(calls=400, faults=0.3, kills=5, flushes=2)
+    outcome = go_through(ordeal, scripted, tmp_path, said.append)
+    assert sum(outcome.states.values()) == 400
+    assert outcome.states == {"done": 400}
+    assert len(outcome.judgments) == 400
+    assert (outcome.kills, outcome.flushes) == (5, 2)
+    assert outcome.lost <= outcome.in_flight_at_kills
+    assert outcome.paid_again <= outcome.lost
+    assert outcome.spent + outcome.perhaps_spent <= outcome.budget
+    assert outcome.requests <= outcome.sent
+    assert set(outcome.errors) >= {"rate_limit", "server", "timeout", "invalid_reply", "refusal"}
+    assert outcome.judgments == undisturbed(400, scripted, tmp_path)
+
+
+def test_a_task_that_is_delivered_twice_has_one_effect(scripted: ScriptedProcess) -> None:  # noqa: F811
+    run = make_run(make_endpoint(scripted), make_material(30), model="scripted?latency=0.1")
+    results: list[str] = []
+
+    def deliver() -> None:
+        try:
+            results.append(run_work(run_pk=run.pk, number=0))
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=deliver) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert sorted(results) == ["busy", "busy", "idle"]
+    assert run_work(run_pk=run.pk, number=0) == "not running"
+    assert scripted.stats()["requests"] == 30
+    assert Judgment.objects.count() == 30
+
+
+def test_killed_after_the_reply_and_before_it_is_kept_it_is_asked_once_more(
+    scripted: ScriptedProcess,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    endpoint = make_endpoint(scripted, concurrency=4)
+    run = make_run(endpoint, make_material(4), model="scripted?latency=0.6")
+    worker = WorkerProcess(tmp_path, WORKER_CONCURRENCY="1")
+    worker.start()
+    try:
+        wait_until(lambda: scripted.stats()["in_flight"] == 4, 20, "four calls are in flight")
+        worker.kill()
+        wait_until(lambda: scripted.stats()["answered"] == 4, 10, "the endpoint has answered nobody")
+        assert runs_sweep() in (0, 1)
+        SliceWorker(run_pk=run.pk).work()
+    finally:
+        worker.stop()
+    assert run_finish(run=run)
+    run.refresh_from_db()
+    assert (scripted.stats()["requests"], scripted.stats()["paid_again"]) == (8, 4)
+    assert run.lost_calls == 4
+    assert set(run.calls.values_list("state", "lost")) == {("done", 1)}
+
+
+def test_a_run_whose_message_is_lost_is_found_by_the_sweeper(
+    scripted: ScriptedProcess,  # noqa: F811
+    tmp_path: Path,
+    settings: object,
+) -> None:
+    runs = [make_run(make_endpoint(scripted, name=f"e{n}"), make_material(3)) for n in range(5)]
+    redis.Redis.from_url(django_settings.CELERY_BROKER_URL).flushdb()
+    worker = WorkerProcess(tmp_path, WORKER_CONCURRENCY="1")
+    worker.start()
+    try:
+        time.sleep(1)
+        assert Judgment.objects.count() == 0
+        settings.RUN_WAKE_SECONDS = 0  # type: ignore[attr-defined]
+        assert runs_sweep() == 5
+        settings.RUN_WAKE_SECONDS = 60  # type: ignore[attr-defined]
+        wait_until(lambda: Judgment.objects.count() == 15, 20, "all runs are worked at")
+        wait_until(lambda: runs_sweep() == 0, 5)
+    finally:
+        worker.stop()
+    for run in runs:
+        run.refresh_from_db()
+        assert run.state == "done"
+
+
+def test_the_database_goes_away_under_a_worker(scripted: ScriptedProcess) -> None:  # noqa: F811
+    """Every connection of the worker is cut, again and again: it goes on and asks nothing twice."""
+    run = make_run(make_endpoint(scripted, concurrency=8), make_material(120), model="scripted?latency=0.1")
+    done: list[str] = []
+
+    def work() -> None:
+        try:
+            done.append(SliceWorker(run_pk=run.pk, seconds=40).work().why)
+        finally:
+            connections.close_all()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    cut = 0
+    for _ in range(3):
+        time.sleep(0.4)
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+            cut += cursor.fetchone()[0]
+    thread.join(60)
+    assert cut >= 3
+    assert done == ["idle"]
+    assert run_finish(run=run)
+    assert set(run.calls.values_list("state", flat=True)) == {"done"}
+    assert scripted.stats()["paid_again"] == 0
+    assert Judgment.objects.count() == 120
