@@ -1,0 +1,112 @@
+"""``foretell/setup.sh``, on machines that lack something (pretended through PATH)."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from foretell import env
+
+TOOLS = ("sh", "cmp", "cp", "dirname", "id", "mkdir", "chmod")
+#: A python that makes an environment of one program, itself, and notes what pip is told.
+PYTHON = """\
+case "$*" in
+*"-m venv"*) mkdir -p .venv/bin; cp "$0" .venv/bin/python; chmod +x .venv/bin/python;;
+*"-m pip"*) shift 2; echo "$*" >> pip-calls; [ ! -e pip-fails ] || exit 1;;
+*"import sys, pip"*) [ -e .venv/bin/python ];;
+*print*) echo 3.11;;
+esac"""
+
+
+class Machine:
+    """A checkout on a machine that has only the tools named."""
+
+    def __init__(self, root: Path) -> None:
+        self.root, self.bin = root / "checkout", root / "bin"
+        (self.root / "foretell").mkdir(parents=True)
+        self.bin.mkdir()
+        shutil.copy(env.ROOT / "foretell" / "setup.sh", self.root / "foretell")
+        (self.root / "requirements.lock").write_text("# nothing to install\n")
+        for tool in TOOLS:
+            found = shutil.which(tool)
+            assert found
+            (self.bin / tool).symlink_to(found)
+
+    def program(self, name: str, script: str) -> None:
+        (self.bin / name).unlink(missing_ok=True)
+        (self.bin / name).write_text(f"#!/bin/sh\n{script}\n")
+        (self.bin / name).chmod(0o755)
+
+    def pip_calls(self) -> list[str]:
+        return (self.root / "pip-calls").read_text().splitlines()
+
+    def setup(self, **settings: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["foretell/setup.sh", "requirements.lock"],
+            cwd=self.root,
+            env={"PATH": str(self.bin), **settings},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+def test_without_python_it_says_which_is_needed(machine: Machine) -> None:
+    done = machine.setup()
+    assert done.returncode != 0
+    assert "needs Python 3.11 or later" in done.stderr
+    assert not (machine.root / ".venv").exists()
+
+
+def test_an_old_python_is_not_taken(machine: Machine) -> None:
+    machine.program("python3", 'case "$*" in *version_info*) exit 1;; esac; exit 0')
+    assert "needs Python 3.11 or later" in machine.setup().stderr
+
+
+def test_a_python_without_venv_is_said_with_the_package_to_install(machine: Machine) -> None:
+    machine.program(
+        "python3", 'case "$*" in *"-m venv"*) exit 1;; *print*) echo 3.11; exit 0;; *) exit 0;; esac'
+    )
+    done = machine.setup()
+    assert done.returncode != 0
+    assert "apt install python3.11-venv" in done.stderr
+
+
+def test_root_on_debian_installs_the_package_that_makes_environments(machine: Machine) -> None:
+    machine.program("id", "echo 0")
+    machine.program("apt-get", 'echo "$*" >> apt; : > venv-installed')
+    machine.program(
+        "python3", f"[ -e venv-installed ] || case \"$*\" in *'-m venv'*) exit 1;; esac\n{PYTHON}"
+    )
+    done = machine.setup()
+    assert done.returncode == 0, done.stderr
+    assert "install -y -qq python3.11-venv" in (machine.root / "apt").read_text()
+    assert (machine.root / ".venv" / "bin" / "python").exists()
+
+
+def test_an_installed_lock_is_not_installed_again_and_a_changed_one_is(machine: Machine) -> None:
+    machine.program("python3", PYTHON)
+    assert "installing requirements.lock" in machine.setup().stdout
+    assert machine.pip_calls() == ["install -q --no-deps --require-hashes -r requirements.lock"]
+    assert machine.setup().stdout == ""
+    (machine.root / "requirements.lock").write_text("# something else\n")
+    assert "installing requirements.lock" in machine.setup().stdout
+    assert len(machine.pip_calls()) == 2
+
+
+def test_a_failed_installation_is_not_taken_for_a_whole_one(machine: Machine) -> None:
+    machine.program("python3", PYTHON)
+    (machine.root / "pip-fails").touch()
+    assert machine.setup().returncode != 0
+    (machine.root / "pip-fails").unlink()
+    assert machine.setup().returncode == 0
+    assert len(machine.pip_calls()) == 2
