@@ -296,7 +296,7 @@ class HitType:
         A field about one of several blocks names its block: "Explanation 2: ...".
         """
         lines = []
-        for stage in self.stages(payload, presentation):
+        for stage in self.stages(payload, presentation) if presentation else self.every_stage(payload):
             blocks = {block.name: block.label for block in stage.blocks}
             for asked in stage.fields:
                 if asked.name in response:

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from annotator.allocation import seeded_order
 from annotator.canonical import digest_of
+from annotator.hit_types.base import HitType
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Exam, ExamQuestion, Item, Membership, Place, Snapshot, Study, User
 
@@ -86,7 +87,7 @@ def study_launch(*, study: Study, by: User | None = None) -> Snapshot:
 
 def launch_faults(study: Study) -> list[str]:
     """Everything that stands in the way of a launch, in words that say what to do."""
-    kind = hit_type_get(study.hit_type)
+    kind = study_kind(study)
     faults = []
     if kind.external:
         faults.append("Its labels are collected elsewhere: import judgments; there is nothing to launch.")
@@ -107,15 +108,16 @@ def launch_faults(study: Study) -> list[str]:
 
 def snapshot_freeze(*, study: Study, by: User | None) -> Snapshot:
     """The study as it is now, as a content-addressed snapshot; the same content gives the same row."""
-    kind = hit_type_get(study.hit_type)
+    kind = study_kind(study)
+    exam = exam_version(kind) if study.exam_required else None
     content: dict[str, Any] = {name: getattr(study, name) for name in FROZEN_FIELDS}
     content |= {
         "pay_per_item": str(study.pay_per_item),
         "hit_type_version": kind.version,
         "instructions": study.instructions_text or kind.instructions,
         "practice": [vars(question) for question in kind.practice],
-        "exam": exam_version(study.hit_type).pk if study.exam_required else None,
-        "exam_digest": exam_version(study.hit_type).digest if study.exam_required else "",
+        "exam": exam.pk if exam else None,
+        "exam_digest": exam.digest if exam else "",
         "items": study.items.count(),
         "items_digest": items_digest(study),
     }
@@ -133,10 +135,26 @@ def items_digest(study: Study) -> str:
     return digest_of([digest_of(row) for row in rows])
 
 
-def exam_version(hit_type: str) -> Exam:
+def study_kind(study: Study) -> HitType:
+    """The HIT type as a study's items have it.
+
+    Of a type with variants (four groups of properties, say) whose items are all of one variant: with that
+    variant's instructions, practice and exam.
+    """
+    kind = hit_type_get(study.hit_type)
+    found: dict[str, Any] = {}
+    if kind.variants:
+        for payload in study.items.values_list("payload", flat=True).iterator(chunk_size=5000):
+            found.setdefault(kind.variant(payload), payload)
+            if len(found) > 1:
+                return kind
+    return kind.bound(next(iter(found.values()))) if found else kind
+
+
+def exam_version(kind: HitType) -> Exam:
     """The exam of a HIT type as it is now; made once for each content."""
-    questions = [vars(question) for question in hit_type_get(hit_type).exam]
-    exam, made = Exam.objects.get_or_create(hit_type=hit_type, digest=digest_of(questions))
+    questions = [vars(question) for question in kind.exam]
+    exam, made = Exam.objects.get_or_create(hit_type=kind.name, digest=digest_of(questions))
     if made:
         ExamQuestion.objects.bulk_create(
             ExamQuestion(exam=exam, number=number, **question) for number, question in enumerate(questions, 1)
