@@ -91,10 +91,11 @@ def own_data(rater: Rater) -> Iterator[str]:
         )
     for attempt in ExamAttempt.objects.filter(participation__rater=rater):
         yield line("exam", number=attempt.number, submitted=attempt.submitted_at, score=attempt.score)
-    judgments = Judgment.objects.filter(rater=rater).select_related("item", "study").order_by("id")
-    for judgment in judgments.iterator(chunk_size=500):
+    judgments = Judgment.objects.filter(rater=rater).order_by("id")
+    for judgment in judgments.select_related("item", "study", "assignment").iterator(chunk_size=500):
         kind = hit_type_get(judgment.study.hit_type)
-        said = dict(kind.describe(judgment.item.payload, judgment.response))
+        drawn = judgment.assignment.presentation if judgment.assignment else None
+        said = dict(kind.describe(judgment.item.payload, judgment.response, drawn))
         yield line(
             "answer", study=judgment.study.title, at=judgment.created_at, seconds=judgment.seconds, answers=said,
             signals=judgment.signals,

@@ -72,7 +72,7 @@ def preview(request: HttpRequest, pk: int) -> HttpResponse:
         study=study,
         stage=stages[current],
         stages=stage_marks(stages, current) if len(stages) > 1 else [],
-        committed=committed_lines(kind, item.payload, before, current),
+        committed=committed_lines(stages[:current], before),
         response=raw,
         errors=errors,
         option_keys=option_keys(stages[current]),

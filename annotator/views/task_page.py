@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from django.urls import reverse
 
-from annotator.hit_types.base import JSON, HitType, Stage
+from annotator.hit_types.base import JSON, Stage
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Assignment, Study
 from annotator.selectors.participation import Progress
@@ -81,16 +81,18 @@ def stage_marks(stages: tuple[Stage, ...], current: int) -> list[StageMark]:
     ]
 
 
-def committed_lines(kind: HitType, payload: JSON, before: JSON, current: int) -> list[tuple[str, str]]:
-    """The answers of earlier stages in words; looks at no stage that is not open yet."""
+def committed_lines(stages: Sequence[Stage], before: JSON) -> list[tuple[str, str]]:
+    """The answers of the stages that are done in words; ``stages`` are those alone, so nothing later shows."""
     lines = []
-    for stage in kind.stages(payload)[:current]:
+    for stage in stages:
+        blocks = {block.name: block.label for block in stage.blocks}
         for asked in stage.fields:
             if asked.name in before:
                 value = before[asked.name]
                 names = {option.value: option.label for option in asked.options}
                 values = value if isinstance(value, list) else [value]
-                lines.append((asked.label, ", ".join(names.get(str(v), str(v)) for v in values)))
+                about = f"{blocks[asked.target]}: " if asked.target in blocks else ""
+                lines.append((about + asked.label, ", ".join(names.get(str(v), str(v)) for v in values)))
     return lines
 
 
@@ -122,7 +124,7 @@ def task_page(
         assignment=assignment,
         stage=stage,
         stages=stage_marks(stages, assignment.stage) if len(stages) > 1 else [],
-        committed=committed_lines(kind, assignment.item.payload, before, assignment.stage),
+        committed=committed_lines(stages[: assignment.stage], before),
         response=assignment.draft if raw is None else raw,
         errors=errors or {},
         option_keys=option_keys(stage),
