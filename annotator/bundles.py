@@ -50,6 +50,7 @@ BUNDLES: dict[str, tuple[str, ...]] = {
         "js/timing.js",
         "js/undo.js",
         "js/theme.js",
+        "js/worker.js",
     ),
 }
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from django.contrib.auth import views as auth
-from django.urls import path, reverse_lazy
+from django.urls import path, re_path, reverse_lazy
 
-from annotator.views import join, me, preview, steps, task
+from annotator.views import join, me, offline, preview, steps, task
 
 app_name = "annotator"
 
@@ -50,4 +50,6 @@ urlpatterns = [
     path("task/<int:pk>/ask/", task.ask, name="ask"),
     path("preview/<int:pk>/", preview.preview, name="preview"),
     path("preview/<int:pk>/instructions/", preview.preview_instructions, name="preview_instructions"),
+    path("worker.js", offline.worker, name="worker"),
+    re_path("^(?P<name>offline|away)/$", offline.page, name="offline"),
 ]

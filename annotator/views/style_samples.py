@@ -331,7 +331,7 @@ def screens() -> list[Screen]:
         Screen("practice-right", "Practice, right", "annotator/practice.html", task(mode="practice", assignment=None, number=2, index=1, count=4, answered=True, right=True, given=right, correct=right, reason="By its own reasons the robot will say no: a lake is as fresh and as shallow as a pond.")),
         Screen("practice-wrong", "Practice, wrong", "annotator/practice.html", task(mode="practice", assignment=None, number=4, index=3, count=4, answered=True, right=False, given=said, correct=right, reason="The explanation says why deep-sea fish cannot live in fresh, shallow water. The follow-up question turns on just that.")),
         Screen("exam", "Exam", "annotator/exam.html", {"study": STUDY, "attempt": Row(pk=1), "questions": exam, "count": 3, "pass_mark": 2, "attempts_left": 1, "unanswered": [2], "submit_url": "", "instructions_url": "/style/screen/drawer/"}),
-        Screen("exam-passed", "Exam, passed", "annotator/exam_result.html", {"study": STUDY, "score": 10, "count": 11, "pass_mark": 9, "passed": True, "feedback": True, "missed": [{"number": 4, "stage": SIMULATION, "given": said, "correct": right, "reason": "The explanation says why deep-sea fish cannot live in fresh, shallow water."}], "next_url": "#"}),
+        Screen("exam-passed", "Exam, passed", "annotator/exam_result.html", {"study": STUDY, "attempt": Row(pk=1), "score": 10, "count": 11, "pass_mark": 9, "passed": True, "feedback": True, "missed": [{"number": 4, "stage": SIMULATION, "given": said, "correct": right, "reason": "The explanation says why deep-sea fish cannot live in fresh, shallow water."}], "next_url": "#"}),
         Screen("exam-failed", "Exam, not passed", "annotator/exam_result.html", {"study": STUDY, "score": 7, "count": 11, "pass_mark": 9, "passed": False, "feedback": False, "retry_at": timezone.now() + timedelta(hours=2), "retry_url": "#", "next_url": "#"}),
         Screen("task", "Task", "annotator/task.html", task()),
         Screen("task-chosen", "Task, both steps answered", "annotator/task.html", task(response={"helpful": "yes", "answer": "no"}, saved=True, undo_url="/style/nowhere/")),
@@ -354,6 +354,6 @@ def screens() -> list[Screen]:
             Screen(name, title, "annotator/trouble.html", {"trouble": Row(title=title, happened=happened, pay=pay, now=now), "study": STUDY} | _TROUBLE)
             for name, (title, happened, pay, now) in TROUBLES.items()
         ),
-        *(Screen(f"error-{name}", f"Error {name}", f"errors/{name}.html") for name in ("400", "403", "403_csrf", "404", "offline")),
-        *(Screen(f"error-{name}", f"Error {name}", f"errors/{name}.html", with_request=False) for name in ("500", "away")),
+        *(Screen(f"error-{name}", f"Error {name}", f"errors/{name}.html") for name in ("400", "403", "403_csrf", "404")),
+        *(Screen(f"error-{name}", f"Error {name}", f"errors/{name}.html", with_request=False) for name in ("500", "away", "offline")),
     ]  # fmt: skip

@@ -111,6 +111,16 @@
     }
   });
 
+  /* An exam is handed in whole: until then its answers are kept on this device, and forgotten with its result. */
+  foretell.on("form[data-keep]", (form) => {
+    const name = `foretell.keep.${form.dataset.keep}`;
+    const kept = foretell.keep.get(name);
+    if (kept && !form.querySelector("[data-asked] :checked")) fill(form, kept);
+    form.addEventListener("change", () => foretell.keep.set(name, answers(form)));
+    form.addEventListener("input", () => foretell.keep.set(name, answers(form)));
+  });
+  foretell.on("[data-forget]", (mark) => foretell.keep.set(`foretell.keep.${mark.dataset.forget}`, null));
+
   document.addEventListener("click", (event) => {
     const choice = event.target.closest?.("[data-conflict-keep]");
     const form = foretell.form();

@@ -395,3 +395,33 @@ def test_leaving_the_page_and_pasting_are_counted_not_read(
     assert (signals["pastes"], signals["pasted"]) == (1, 6)
     assert signals["page_ms"] >= 0
     assert "secret" not in json.dumps(signals)
+
+
+def test_a_reload_without_a_connection_says_so(
+    style: str, page: Page, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.replies = {"draft": reply({"version": 1}), "submit": html(BEFORE)}
+    open_task(style, page, monkeypatch)
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Stonehenge")).to_be_visible()
+    assert page.evaluate("navigator.serviceWorker.ready.then(found => Boolean(found.active))")
+    page.reload()
+    page.context.set_offline(True)
+    page.reload()
+    expect(page.get_by_role("heading", name="You are offline")).to_be_visible()
+    assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgb(246, 244, 238)"
+    page.context.set_offline(False)
+    page.reload()
+    expect(page.locator("form[data-task]")).to_be_visible()
+
+
+def test_an_exam_half_done_comes_back_on_reload(style: str, page: Page) -> None:
+    page.goto(style + "exam/")
+    page.keyboard.press("4")
+    page.keyboard.press("1")
+    page.reload()
+    assert chosen(page) == ["q1-helpful=yes", "q1-answer=no", "q2-helpful=no"]
+    page.goto(style + "exam-passed/")
+    page.goto(style + "exam/")
+    assert chosen(page) == []

@@ -1,0 +1,40 @@
+{% load static %}/* Looks after one thing only: a page that cannot be fetched. Then it shows what it kept for that. It keeps no page of
+   anybody, and answers nothing that the network can answer. */
+"use strict";
+
+const NAME = "foretell-offline-{% static "css/app.css" %}";
+const OFFLINE = "{% url "annotator:offline" name="offline" %}";
+const AWAY = "{% url "annotator:offline" name="away" %}";
+const KEPT = [OFFLINE, AWAY, "{% static "css/app.css" %}", "{% static "vendor/foretell-serif/foretell-serif.woff2" %}"];
+
+self.addEventListener("install", (event) => {
+  event.waitUntil(caches.open(NAME).then((cache) => cache.addAll(KEPT)));
+  self.skipWaiting();
+});
+
+self.addEventListener("activate", (event) => {
+  event.waitUntil(
+    caches.keys().then((names) =>
+      Promise.all(names.filter((name) => name.startsWith("foretell-offline-") && name !== NAME).map((name) => caches.delete(name))),
+    ),
+  );
+});
+
+async function open(request) {
+  try {
+    const answer = await fetch(request);
+    return [502, 503, 504].includes(answer.status) && request.method === "GET" ? (await caches.match(AWAY)) || answer : answer;
+  } catch (error) {
+    const kept = await caches.match(self.navigator.onLine ? AWAY : OFFLINE);
+    if (kept) return kept;
+    throw error;
+  }
+}
+
+self.addEventListener("fetch", (event) => {
+  const { request } = event;
+  if (request.mode === "navigate") event.respondWith(open(request));
+  else if (request.method === "GET" && KEPT.includes(new URL(request.url).pathname)) {
+    event.respondWith(fetch(request).catch(() => caches.match(request)));
+  }
+});
