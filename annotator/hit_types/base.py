@@ -374,7 +374,10 @@ class HitType:
         for number, part in enumerate((p for p in parts if isinstance(p, Example)), 1):
             try:
                 self.parse_gold(part.payload, part.response)
-            except (KeyError, TypeError, ValueError, IndexError) as error:
+                blocks = [block for stage in self.every_stage(part.payload) for block in stage.blocks]
+                if not all(isinstance(text, str) for block in blocks for text in (block.text, *block.items)):
+                    raise ValueError("its payload holds something that is no text")
+            except (AttributeError, KeyError, TypeError, ValueError, IndexError) as error:
                 raise ValueError(f"worked example {number}: {error!s}") from error
         return parts
 

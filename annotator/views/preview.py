@@ -16,6 +16,7 @@ from annotator.hit_types.base import JSON, FieldErrors
 from annotator.hit_types.registry import hit_type_get
 from annotator.markdown import instructions_context
 from annotator.selectors.study import study_get_for
+from annotator.services.study import study_kind
 from annotator.views.task import raw_response, template
 from annotator.views.task_page import TaskPage, committed_lines, option_keys, stage_marks
 
@@ -109,7 +110,7 @@ def _whole(text: str | None, default: int) -> int:
 def preview_instructions(request: HttpRequest, pk: int) -> HttpResponse:
     """The instructions as annotators will read them, with worked examples."""
     study = study_get_for(user=request.user, pk=pk)
-    kind = hit_type_get(study.hit_type)
+    kind = study_kind(study)
     context = {
         "study": study,
         "task_title": kind.task_title,

@@ -1,0 +1,74 @@
+"""Instructions: Markdown with worked examples; a study's own wording uses the same blocks."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from annotator.hit_types.base import Example, Text, for_variant, instruction_parts
+from annotator.hit_types.registry import hit_type_get
+
+EXAMPLE = {"payload": {"a": 1}, "response": {"b": "yes"}, "reasoning": ["One.", "Two."], "title": "T"}
+
+
+def block(content: str, name: str = "example", fence: str = "```") -> str:
+    return f"{fence}{name}\n{content}\n{fence}"
+
+
+def test_text_and_examples_keep_their_order() -> None:
+    markdown = f"## Your task\n\nRead.\n\n{block(json.dumps(EXAMPLE))}\nThen:\n{block(json.dumps(EXAMPLE), fence='~~~~')}"
+    parts = instruction_parts(markdown.replace("\n", "\r\n"))
+    assert parts == [
+        Text("## Your task\n\nRead."),
+        Example({"a": 1}, {"b": "yes"}, "One.\n\nTwo.", "T"),
+        Text("Then:"),
+        Example({"a": 1}, {"b": "yes"}, "One.\n\nTwo.", "T"),
+    ]
+
+
+def test_other_fences_stay_text_even_around_an_example() -> None:
+    inner = block("{not json", name="example")
+    markdown = f"````text\n{inner}\n````"
+    assert instruction_parts(markdown) == [Text(markdown)]
+    assert instruction_parts("```python\nprint(1)\n```") == [Text("```python\nprint(1)\n```")]
+    assert instruction_parts("") == []
+
+
+@pytest.mark.parametrize(
+    ("markdown", "says"),
+    [
+        ("Hi\n```example\n{}", "line 2: the example is not closed"),
+        ("Hi\n```example\n{\n'a'}\n```", "line 4: the example is not valid JSON"),
+        ("```example\n[]\n```", "line 1: an example is a JSON object"),
+        ('```example\n{"payload": {}, "response": {}}\n```', "line 1: the example needs 'reasoning'"),
+        ('```example\n{"payload": 1, "response": {}, "reasoning": ""}\n```', "needs 'payload'"),
+        ("```example\n" + "[" * 100_000 + "\n```", "not valid JSON"),
+    ],
+)
+def test_a_faulty_example_names_its_line(markdown: str, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        instruction_parts(markdown)
+
+
+def test_a_studys_own_examples_are_checked_against_the_type() -> None:
+    kind = hit_type_get("simulation")
+    payload = {"question": "Q?", "explanation": "E.", "answer": "yes", "follow_up": "F?"}
+    good = {"payload": payload, "response": {"helpful": "no"}, "reasoning": "So."}
+    parts = kind.read_instructions("Own words.\n" + block(json.dumps(good)))
+    assert [type(part) for part in parts] == [Text, Example]
+    for bad in (
+        {**good, "response": {"helpful": "perhaps"}},
+        {**good, "response": {"helpful": "no", "answer": "yes"}},
+        {**good, "payload": {"question": "Q?"}},
+        {**good, "payload": {**payload, "answer": 5}},
+    ):
+        with pytest.raises(ValueError, match="worked example 1"):
+            kind.read_instructions(block(json.dumps(bad)))
+
+
+def test_parts_for_one_variant() -> None:
+    markdown = "A\n<!-- only: news, sport -->\nB\n<!-- end -->\nC\n<!-- only: medical -->\nD\n<!-- end -->\n"
+    assert for_variant(markdown, "sport") == "A\nB\nC\n"
+    assert for_variant(markdown, "medical") == "A\nC\nD\n"
+    assert for_variant(markdown, "") == "A\nB\nC\nD\n"
