@@ -42,7 +42,7 @@ class Grouped:
         return np.repeat(np.arange(self.sizes.size, dtype=np.int32), self.sizes)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Ratings:
     """A long ratings table of one variable.
 
@@ -88,6 +88,12 @@ class Ratings:
 
     def __len__(self) -> int:
         return int(self.rater.size)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Ratings: {len(self):,} of {len(self.units):,} units by {len(self.raters):,} raters, "
+            f"{len(self.labels):,} {self.level} labels>"
+        )
 
     @cached_property
     def is_simulator(self) -> npt.NDArray[np.bool_]:

@@ -24,7 +24,7 @@ _TIE = 1e-9
 RULES = "majority, dawid_skene, mace, per_rater, single:<rater>"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Aggregated:
     """One label a unit, or none.
 
@@ -47,6 +47,9 @@ class Aggregated:
     def n(self) -> int:
         """How many units have a label."""
         return int(self.resolved.sum())
+
+    def __repr__(self) -> str:
+        return f"<Aggregated by {self.rule}: {self.n:,} of {len(self.units):,} units>"
 
     def by_unit(self) -> dict[str, str | None]:
         """Unit -> label, None where the rule gives none."""

@@ -67,7 +67,7 @@ def cohen_kappa(
     return Estimate(found.value, n=found.n, reason=found.reason, left_out=left_out)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PairwiseKappa:
     """Kappa of every pair of raters that share a unit.
 
@@ -84,6 +84,9 @@ class PairwiseKappa:
 
     def __len__(self) -> int:
         return int(self.kappa.size)
+
+    def __repr__(self) -> str:
+        return f"<PairwiseKappa: {len(self):,} pairs of {len(self.raters):,} raters, {self.weights} weights>"
 
     @cached_property
     def agreement(self) -> Floats:

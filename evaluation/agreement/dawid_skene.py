@@ -92,60 +92,60 @@ def _design(ratings: Ratings, given: npt.NDArray[Any]) -> tuple[Any, Floats]:
 def _fit(
     design: Any, sizes: Floats, raters: int, labels: int, iterations: int, tolerance: float
 ) -> tuple[Floats, Floats, Floats, int, bool]:
+    """EM; the posterior is held label by label, shape (labels, units): numpy is slow on short rows."""
     transposed = design.T
+    unrated = sizes == 0
+    units = sizes.size - np.count_nonzero(unrated)
     seen = (transposed @ np.ones(sizes.size)) > 0
-    rated = sizes > 0
-    units = np.count_nonzero(rated)
-    # The start: each unit's shares of labels.
     one_hot = np.tile(np.eye(labels), (raters, 1))
-    posterior = design @ one_hot
-    posterior[rated] /= sizes[rated, None]
-    prior = posterior.sum(axis=0) / units
-    errors, _ = _maximise(transposed @ posterior, seen, raters, labels)
+    # The start: each unit's shares of labels.
+    posterior = np.stack([design @ one_hot[:, label] for label in range(labels)]) / np.maximum(sizes, 1.0)
+    prior = posterior.sum(axis=1) / units
+    errors, logs, _ = _maximise(transposed, posterior, seen, raters)
     bound, step, converged = -np.inf, 0, False
     for step in range(1, iterations + 1):  # noqa: B007 - the number of steps is part of the result
-        posterior = _expect(design, prior, errors, seen)
-        posterior[~rated] = 0.0
-        prior = posterior.sum(axis=0) / units
-        weights = transposed @ posterior
-        errors, logs = _maximise(weights, seen, raters, labels)
-        entropy = -_times_log(posterior[rated] if units < rated.size else posterior)
-        joint = (weights * logs).sum() + (sizes @ posterior) @ np.log(np.maximum(prior, FLOOR))
-        new = (joint + entropy) / sizes.sum()
+        negative_entropy = _expect(design, prior, logs, unrated, posterior)
+        prior = posterior.sum(axis=1) / units
+        errors, logs, weights = _maximise(transposed, posterior, seen, raters)
+        joint = np.vdot(weights, logs) + (posterior @ sizes) @ np.log(np.maximum(prior, FLOOR))
+        new = (joint - negative_entropy) / sizes.sum()
         if new - bound < tolerance:
             converged = True
             break
         bound = new
-    return posterior, prior, errors, step, converged
+    return np.ascontiguousarray(posterior.T), prior, errors, step, converged
 
 
 def _maximise(
-    weights: Floats, seen: npt.NDArray[np.bool_], raters: int, labels: int
-) -> tuple[Floats, Floats]:
-    """Raters' errors from expected counts, shape (rater * label given, true label), and their logarithms."""
+    transposed: Any, posterior: Floats, seen: npt.NDArray[np.bool_], raters: int
+) -> tuple[Floats, Floats, Floats]:
+    """Raters' errors, shape (rater * label given, true label), their logarithms, and the expected counts behind them."""
+    labels = posterior.shape[0]
+    weights = np.stack([transposed @ row for row in posterior], axis=1)
     errors = np.where(seen[:, None], np.maximum(weights, FLOOR), 0.0)
     totals = errors.reshape(raters, labels, labels).sum(axis=1)
     errors /= np.repeat(np.where(totals > 0, totals, 1.0), labels, axis=0)
-    return errors, np.log(np.where(seen[:, None], errors, 1.0))
+    return errors, np.log(np.where(seen[:, None], errors, 1.0)), weights
 
 
-def _expect(design: Any, prior: Floats, errors: Floats, seen: npt.NDArray[np.bool_]) -> Floats:
-    """Posterior of the true labels; each row is shifted so that its largest term does not underflow."""
-    logs: Floats = design @ np.log(np.where(seen[:, None], errors, 1.0))
-    logs += np.log(np.maximum(prior, FLOOR))
-    largest = logs[:, 0].copy()
-    for label in range(1, logs.shape[1]):  # a column at a time: numpy is slow at reducing short rows
-        np.maximum(largest, logs[:, label], out=largest)
-    logs -= largest[:, None]
-    np.exp(logs, out=logs)
-    total = logs[:, 0].copy()
-    for label in range(1, logs.shape[1]):
-        total += logs[:, label]
-    logs /= total[:, None]
-    return logs
-
-
-def _times_log(posterior: Floats) -> float:
-    """``sum p log p`` with the floor."""
-    floored = np.maximum(posterior, FLOOR)
-    return float(np.vdot(floored, np.log(floored)))
+def _expect(
+    design: Any, prior: Floats, logs: Floats, unrated: npt.NDArray[np.bool_], posterior: Floats
+) -> float:
+    """Write the posterior of the true labels in place; return its negative entropy, ``sum p log p`` with the floor."""
+    for label, row in enumerate(posterior):
+        np.add(design @ np.ascontiguousarray(logs[:, label]), np.log(max(prior[label], FLOOR)), out=row)
+    posterior -= posterior.max(axis=0)  # so that the largest term does not underflow
+    shifted = posterior.copy()
+    np.exp(posterior, out=posterior)
+    total = posterior.sum(axis=0)
+    posterior /= total
+    if unrated.any():
+        posterior[:, unrated] = 0.0
+        shifted[:, unrated] = 0.0
+        total[unrated] = 1.0
+    tiny = posterior < FLOOR
+    few = np.count_nonzero(tiny) - posterior.shape[0] * np.count_nonzero(unrated)
+    # log p = shifted - log(total), but for the probabilities under the floor
+    above = float(np.vdot(posterior, shifted)) - float(np.log(total).sum())
+    below = float(np.vdot(posterior[tiny], (shifted - np.log(total))[tiny])) if few else 0.0
+    return above - below + few * FLOOR * float(np.log(FLOOR))

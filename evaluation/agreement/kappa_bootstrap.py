@@ -18,7 +18,7 @@ from evaluation.agreement.bootstrap import draw_counts
 from evaluation.agreement.cohen import PairwiseKappa, Which
 from evaluation.agreement.counts import pairs_within
 from evaluation.agreement.pairs import Weights, disagreement, expected_of_cells, pair_positions
-from evaluation.ratings import Floats, Ints, Ratings
+from evaluation.ratings import Codes, Floats, Ints, Ratings
 
 #: Replicates drawn at once.
 _BATCH = 64
@@ -49,10 +49,10 @@ class KappaReplicates:
 class _Records:
     """Every unit that an averaged pair shares, once a pair: the pair, the unit's cluster, both labels."""
 
-    pair: Ints
-    cluster: Ints
-    row: Ints
-    column: Ints
+    pair: Codes
+    cluster: Codes
+    row: Codes
+    column: Codes
 
 
 def replicate_kappas(
@@ -121,11 +121,12 @@ def cluster_codes(ratings: Ratings) -> tuple[Ints, int]:
 
 def _records(ratings: Ratings, kappas: PairwiseKappa, kept: Ints, codes: Ints) -> _Records:
     grouped, raters = ratings.grouped, len(ratings.raters)
+    clusters = codes.astype(np.int32)
     keys = kappas.sums.a[kept].astype(np.int64) * raters + kappas.sums.b[kept]
     number = np.full(raters * raters, -1, dtype=np.int32) if raters <= _NUMBERED_RATERS else None
     if number is not None:
         number[keys] = np.arange(keys.size)
-    parts: list[tuple[Ints, ...]] = []
+    parts: list[tuple[Codes, ...]] = []
     for i, j in pairs_within(grouped.start) if keys.size else ():
         key = grouped.rater[i].astype(np.int64) * raters + grouped.rater[j]
         if number is not None:
@@ -135,9 +136,9 @@ def _records(ratings: Ratings, kappas: PairwiseKappa, kept: Ints, codes: Ints) -
             at[keys[at] != key] = -1
         found = at >= 0
         i, j = i[found], j[found]
-        parts.append((at[found], codes[grouped.unit[i]], grouped.value[i], grouped.value[j]))
+        parts.append((at[found], clusters[grouped.unit[i]], grouped.value[i], grouped.value[j]))
     if not parts:
-        empty = np.zeros(0, dtype=np.int64)
+        empty = np.zeros(0, dtype=np.int32)
         return _Records(empty, empty, empty, empty)
     return _Records(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
@@ -151,7 +152,8 @@ def _by_tables(
     """Kappas of a batch of replicates through all pairs' label x label tables; few labels."""
     labels = x.size
     cells = labels * labels
-    rows = records.pair * cells + records.row * labels + records.column
+    index = np.int32 if pairs * cells < 2**31 else np.int64
+    rows = records.pair * index(cells) + records.row * index(labels) + records.column
     matrix = sparse.csr_array(
         (np.ones(rows.size, dtype=np.float32), (rows, records.cluster)), shape=(pairs * cells, clusters)
     )

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from evaluation.agreement.counts import UnitCounts, count_units
+from evaluation.agreement.counts import DENSE_CELLS, UnitCounts, count_units
 from evaluation.estimate import Estimate, undefined
 from evaluation.ratings import Floats, Ints, Ratings
 
@@ -141,6 +141,11 @@ def count_at(counts: UnitCounts, unit: Any, label: Any) -> Ints:
     if not cells.size:
         return np.zeros(unit.shape, dtype=np.int64)
     wanted = unit.astype(np.int64) * width + label
+    size = counts.sizes.size * width
+    if size <= max(DENSE_CELLS, 4 * unit.size):
+        table = np.zeros(size, dtype=np.int32)
+        table[cells] = counts.count
+        return table[wanted].astype(np.int64)
     at = np.minimum(np.searchsorted(cells, wanted), cells.size - 1)
     return np.where(cells[at] == wanted, counts.count[at], 0)
 

@@ -118,7 +118,7 @@ class Aggregate:
         return result | {"n": table.n, "left_out": dict(table.left_out), "units": table.by_unit()}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class AgreementSummary:
     """Everything that METRICS asks of agreement, for one variable.
 
@@ -138,6 +138,9 @@ class AgreementSummary:
     aggregate: Aggregate | None = None
     without_labels: tuple[str, ...] = ()
     left_out: Mapping[str, int] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<AgreementSummary: {self.everyone.ratings:,} ratings by {self.everyone.raters:,} raters>"
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON: every statistic ``{"value", "low", "high", "n", "reason", ...}``, null where undefined."""

@@ -76,6 +76,37 @@ def coverage(statistic: str, *, studies: int, seed: int, replicates: int = 500) 
     return covered / studies
 
 
+def crowd(rng: np.random.Generator, honest: np.ndarray, units: int, per_unit: int) -> Ratings:
+    """Many raters, each pair of whom shares few units."""
+    rated = np.argsort(rng.random((units, honest.size)), axis=1)[:, :per_unit]
+    truth = rng.choice(3, units, p=PREVALENCE)
+    given = np.where(
+        rng.random(rated.shape) < honest[rated], truth[:, None], rng.choice(3, rated.shape, p=PREVALENCE)
+    )
+    return Ratings(
+        tuple(f"{r:02}" for r in range(honest.size)),
+        tuple(f"{u:07}" for u in range(units)),
+        ("x", "y", "z"),
+        rated.ravel().astype(np.int32),
+        np.repeat(np.arange(units, dtype=np.int32), per_unit),
+        given.ravel().astype(np.int32),
+    )
+
+
+def coverage_in_a_crowd(*, studies: int, seed: int, reflect: bool, replicates: int = 300) -> float:
+    """Coverage of mean kappa's interval, 40 raters, about 13 shared units a pair, with and without the reflection."""
+    honest = np.random.default_rng(8).beta(8, 3, 40)
+    truth = pairwise_kappa(crowd(np.random.default_rng(9), honest, 50_000, 20)).mean().value
+    covered = 0
+    for rng in np.random.default_rng(seed).spawn(studies):
+        table = crowd(rng, honest, 1_000, 5)
+        pairs = pairwise_kappa(table)
+        drawn = replicate_kappas(table, pairs, groups=["all"], rng=rng, replicates=replicates)
+        found = add_interval(pairs.mean(), drawn.mean["all"], clusters=drawn.clusters, reflect=reflect)
+        covered += found.low <= truth <= found.high
+    return covered / studies
+
+
 def precisions(rng: np.random.Generator, mean: float = 0.7) -> tuple[np.ndarray, np.ndarray]:
     """Precision of four explanations of each of 100 instances, alike within an instance; and the instances."""
     level = rng.beta(4 * mean, 4 * (1 - mean), 100)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import evaluation.agreement
-from evaluation.agreement import Ratings
+from evaluation.agreement import Ratings, aggregate, pairwise_kappa
 from evaluation.agreement import counts as counts_module
 from evaluation.agreement.counts import count_units
 from evaluation.ratings import _sorted_together
@@ -73,6 +73,13 @@ def test_subsets():
         table.only_raters(["zoe"])
     with pytest.raises(ValueError, match="kept"):
         table.where(np.ones(3, dtype=bool))
+
+
+def test_a_table_shows_itself_in_one_line():
+    table = ratings_of([[0, 1], [0, 1]])
+    assert repr(table) == "<Ratings: 4 of 2 units by 2 raters, 2 nominal labels>"
+    assert repr(aggregate(table)) == "<Aggregated by majority: 2 of 2 units>"
+    assert repr(pairwise_kappa(table)) == "<PairwiseKappa: 1 pairs of 2 raters, nominal weights>"
 
 
 def test_numbers():
