@@ -3,16 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
-from evaluation.agreement import (
-    PairwiseKappa,
-    fleiss_kappa,
-    gwet_ac1,
-    krippendorff_alpha,
-    pairwise_kappa,
-    percent_agreement,
-    prevalences,
-)
+from evaluation.agreement import AlternativeTest, PairwiseKappa, RestAgreement, prevalences, summarize
 from evaluation.estimate import Estimate
 from evaluation.ratings import Ratings
 from evaluation.reports.context import Context
@@ -25,6 +18,7 @@ class Agreement:
     labels: str
     ratings: Ratings
     kappas: PairwiseKappa
+    pairs: list[dict[str, Any]]
     human_human: Estimate
     human_human_weighted: Estimate
     human_simulator: dict[str, Estimate]
@@ -34,35 +28,42 @@ class Agreement:
     ac1: Estimate
     percent: Estimate
     prevalence: dict[str, float]
+    rest: RestAgreement
+    alternative: tuple[AlternativeTest, ...]
     quadratic: Estimate | None = None
     by_simulator: dict[str, dict[str, float]] = field(default_factory=dict)
 
 
 def agreement_of(ctx: Context, variable: str, labels: str = "all") -> Agreement:
     """All agreement statistics of a variable; ``labels`` is "all" or "statements" (without "cannot guess")."""
-    ratings = ctx.ratings(variable)
-    ratings = ratings.without_abstain() if labels == "statements" else ratings
-    people = ratings.people()
-    kappas = pairwise_kappa(ratings, min_overlap=ctx.choices.min_overlap)
-    ordered = ratings.level == "ordinal"
-    names = sorted(ratings.simulators)
+    whole = ctx.ratings(variable)
+    ratings = whole.without_abstain() if labels == "statements" else whole
+    found = summarize(
+        ratings,
+        min_overlap=ctx.choices.min_overlap,
+        replicates=ctx.choices.replicates,
+        rng=ctx.rng(f"agreement/{variable}/{labels}"),
+    )
+    kappa = found.kappa["nominal"]
+    people = found.people or found.everyone
+    quadratic = found.kappa.get("quadratic")
+    several = len(ratings.raters) <= 200
     return Agreement(
         labels=labels,
         ratings=ratings,
-        kappas=kappas,
-        human_human=kappas.mean("people"),
-        human_human_weighted=kappas.weighted_mean("people"),
-        human_simulator={name: kappas.mean(name) for name in names},
-        human_simulator_weighted={name: kappas.weighted_mean(name) for name in names},
-        alpha=krippendorff_alpha(people),
-        fleiss=fleiss_kappa(people),
-        ac1=gwet_ac1(people),
-        percent=percent_agreement(people),
-        prevalence=prevalences(people),
-        quadratic=pairwise_kappa(people, weights="quadratic", min_overlap=ctx.choices.min_overlap).mean(
-            "people"
-        )
-        if ordered
-        else None,
-        by_simulator={name: prevalences(ratings.only_raters([name])) for name in names},
+        kappas=kappa.pairs,
+        pairs=[row for row in kappa.rows() if row["n"]] if several else [],
+        human_human=kappa.mean["people"],
+        human_human_weighted=kappa.weighted_mean["people"],
+        human_simulator={name: kappa.mean[name] for name in found.simulators},
+        human_simulator_weighted={name: kappa.weighted_mean[name] for name in found.simulators},
+        alpha=people.krippendorff_alpha,
+        fleiss=people.fleiss_kappa,
+        ac1=people.gwet_ac1,
+        percent=people.percent_agreement,
+        prevalence=prevalences(ratings.people()),
+        rest=found.raters,
+        alternative=found.alternative,
+        quadratic=quadratic.mean["people"] if quadratic else None,
+        by_simulator={name: prevalences(ratings.only_raters([name])) for name in found.simulators},
     )

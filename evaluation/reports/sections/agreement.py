@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from annotator.hit_types.base import Variable
-from evaluation.agreement import agreement_with_rest
 from evaluation.estimate import Estimate, none_if_nan
 from evaluation.reports.agreeing import Agreement
 from evaluation.reports.choices import LABEL_SETS
@@ -174,9 +175,13 @@ def _matrix(variable: Variable, found: Agreement) -> Figure:
 
 def _pairs(variable: Variable, found: Agreement) -> Table:
     rows = []
-    for pair in found.kappas.rows():
+    for pair in found.pairs:
         value = Estimate(
-            float("nan") if pair["value"] is None else pair["value"], n=pair["n"], reason=pair["reason"]
+            nan_if_none(pair["value"]),
+            nan_if_none(pair["low"]),
+            nan_if_none(pair["high"]),
+            n=pair["n"],
+            reason=pair["reason"],
         )
         averaged = "yes" if pair["averaged"] else "no"
         rows.append(Row([pair["a"], pair["b"]], [Cell.of(value), Cell.count(pair["n"]), Cell(text=averaged)]))
@@ -192,8 +197,12 @@ def _pairs(variable: Variable, found: Agreement) -> Table:
     )
 
 
+def nan_if_none(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
 def _rest(variable: Variable, found: Agreement) -> Table:
-    rest = agreement_with_rest(found.ratings)
+    rest = found.rest
     order = np.argsort(np.where(np.isnan(rest.kappa), np.inf, rest.kappa), kind="stable")[:LISTED]
     rows = []
     for index in order:

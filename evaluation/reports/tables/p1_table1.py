@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from evaluation.metrics import Cosine, FollowUps, Generality, all_similarities, diversity_by_generator
+import numpy as np
+
+from evaluation.estimate import Estimate
+from evaluation.metrics import (
+    Cosine,
+    Diversity,
+    FollowUps,
+    Generality,
+    all_similarities,
+    diversity_by_generator,
+    simulatability,
+)
 from evaluation.reports.content import Cell, Column, Row, Section, Table
 from evaluation.reports.context import Context
 from evaluation.reports.encoders import encoder_of
@@ -12,6 +23,8 @@ from evaluation.reports.registry import section
 from evaluation.reports.simulating import judges
 from evaluation.reports.words import left_out
 
+#: Up to this many follow-ups, every pair of an explanation's follow-ups is compared.
+EXACT = 10_000
 COLUMNS = {"bleu": "BLEU", "cosine": "Cosine", "jaccard": "Jaccard"}
 
 
@@ -31,8 +44,9 @@ def p1_table1(ctx: Context) -> Section | None:
     else:
         note = f"Which follow-ups can be simulated is told by: {judge.name.lower()}."
     generators = sorted(set(table.generator) - {""})
+    part, sampled = _part(ctx, table)
     rows = diversity_by_generator(
-        table,
+        part,
         all_similarities(Cosine(encoder_of(ctx.choices.encoder))),
         mixes=[generators] if len(generators) > 1 else [],
         rng=ctx.rng("p1-table-1"),
@@ -59,12 +73,12 @@ def p1_table1(ctx: Context) -> Section | None:
                                 Cell.of(row.generality[key].generality, shape="percent", rule=judge.rule)
                                 for key in COLUMNS
                             ),
-                            Cell.of(row.simulatable, shape="percent", rule=judge.rule),
+                            Cell.of(_simulatable(ctx, table, row), shape="percent", rule=judge.rule),
                         ],
                     )
                     for row in rows
                 ],
-                notes=[note, *_versions(first.generality)],
+                notes=[note, *sampled, *_versions(first.generality)],
             )
         ],
         notes=[
@@ -73,6 +87,32 @@ def p1_table1(ctx: Context) -> Section | None:
             if row.generality["bleu"].generality.left_out
         ],
     )
+
+
+def _part(ctx: Context, table: FollowUps) -> tuple[FollowUps, list[str]]:
+    """The whole table; of a very large one, the follow-ups of explanations drawn at random, and a note that says so."""
+    if len(table) <= EXACT:
+        return table, []
+    names = table.explanations
+    size = max(1, EXACT * len(names) // len(table))
+    drawn = np.random.default_rng([ctx.choices.seed, 1]).choice(len(names), size=size, replace=False)
+    keep = np.zeros(len(names), dtype=bool)
+    keep[drawn] = True
+    return table.take(keep[table.explanation_codes]), [
+        f"Generality is estimated from {size:,} of {len(names):,} explanations, drawn at random (seed "
+        f"{ctx.choices.seed}); the simulatable share is that of all follow-ups."
+    ]
+
+
+def _simulatable(ctx: Context, table: FollowUps, row: Diversity) -> Estimate:
+    """The simulatable share of a row over all follow-ups, where the row itself rests on a part of them."""
+    if len(table) <= EXACT:
+        return row.simulatable
+    whole = table if row.generator.startswith("mixed: ") else table.where("generator", row.generator)
+    found = simulatability(
+        whole, rng=ctx.rng(f"p1-table-1/{row.generator}"), replicates=max(ctx.choices.replicates, 1)
+    )
+    return found.simulatable
 
 
 def _prose(table: FollowUps, generators: int) -> str:
