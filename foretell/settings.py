@@ -231,6 +231,33 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "exports": {"task": "annotator.exports_sweep", "schedule": 60.0},
 }
 
+# --- The researchers' side ----------------------------------------------------------------------------------
+UNFOLD = {
+    "SITE_TITLE": "Foretell",
+    "SITE_HEADER": "Foretell",
+    "SITE_SUBHEADER": "Studies of explanations",
+    "SITE_SYMBOL": "visibility",
+    "SITE_URL": "/",
+    "SHOW_HISTORY": True,
+    "SIDEBAR": {"show_search": False, "navigation": "foretell.navigation.sidebar"},
+    # The one accent of the annotators' side.
+    "COLORS": {
+        "primary": {
+            "50": "oklch(97% .014 254.604)",
+            "100": "oklch(93.2% .032 255.585)",
+            "200": "oklch(88.2% .059 254.128)",
+            "300": "oklch(80.9% .105 251.813)",
+            "400": "oklch(70.7% .165 254.624)",
+            "500": "oklch(62.3% .214 259.815)",
+            "600": "oklch(48.8% .203 264.376)",
+            "700": "oklch(42.4% .19 265.638)",
+            "800": "oklch(37.9% .146 265.522)",
+            "900": "oklch(32% .12 267)",
+            "950": "oklch(28.2% .091 267.935)",
+        }
+    },
+}
+
 # --- What is said ----------------------------------------------------------------------------------------
 LOGGING = {
     "version": 1,

@@ -1,9 +1,12 @@
 from django.contrib import admin
 from django.urls import include, path
+from django.views.generic import RedirectView
 
 from annotator.views import style
 
 urlpatterns = [
+    # The researchers' first page is their studies.
+    path("admin/", RedirectView.as_view(pattern_name="admin:annotator_study_changelist", query_string=True)),
     path("admin/", admin.site.urls),
     path("api/v1/", include("annotator.api.urls")),
     path("", include("annotator.urls")),

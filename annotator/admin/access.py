@@ -1,0 +1,65 @@
+"""Who may do what in the admin: through ``studies_for`` and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import Model, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from unfold.admin import ModelAdmin
+
+from annotator.models import Membership
+from annotator.selectors.study import log, studies_for
+
+VIEWER, EDITOR, OWNER = Membership.Role.VIEWER, Membership.Role.EDITOR, Membership.Role.OWNER
+
+
+class StudyScoped(ModelAdmin):
+    """Rows that belong to a study: seen by its researchers, changed by those whose role allows it.
+
+    ``study_path`` leads from the model to the study. Nothing is added, changed or deleted unless a subclass
+    says so: rows come from services.
+    """
+
+    study_path = "study"
+    change_role: str | None = None
+    add_role: str | None = None
+    list_per_page = 50
+    show_full_result_count = False
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return self.reachable(request, VIEWER)
+
+    def reachable(self, request: HttpRequest, role: str) -> QuerySet[Any]:
+        rows = super().get_queryset(request)
+        if self.study_path == "":
+            return rows.filter(pk__in=studies_for(user=request.user, role=role))
+        return rows.filter(**{f"{self.study_path}__in": studies_for(user=request.user, role=role)})
+
+    def may(self, request: HttpRequest, obj: Model | None, role: str | None) -> bool:
+        if role is None or not request.user.is_staff:
+            return False
+        if obj is None:
+            return request.user.is_superuser or studies_for(user=request.user, role=role).exists()
+        return self.reachable(request, role).filter(pk=obj.pk).exists()
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return bool(request.user.is_staff)
+
+    def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return bool(request.user.is_staff) and (obj is None or self.may(request, obj, VIEWER))
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return self.may(request, obj, self.change_role)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return self.may(request, None, self.add_role)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def _get_obj_does_not_exist_redirect(
+        self, request: HttpRequest, opts: Any, object_id: str
+    ) -> HttpResponse:
+        log.warning("%s %s refused to user %s", opts.model_name, object_id, request.user.pk)
+        raise Http404(f"no such {opts.verbose_name}")

@@ -1,0 +1,121 @@
+"""Log-ins, raters, qualifications and exams."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
+from django.contrib.auth.models import Group
+from django.db.models import Count, Q, QuerySet
+from django.http import HttpRequest
+from unfold.admin import ModelAdmin
+from unfold.decorators import display
+from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
+
+from annotator.admin.access import EDITOR, StudyScoped
+from annotator.models import ExamQuestion, Qualification, Rater, User
+from annotator.selectors.study import studies_for
+from annotator.services.exam import qualification_revoke
+
+admin.site.unregister(Group)
+
+
+@admin.register(User)
+class UserAdmin(DjangoUserAdmin, ModelAdmin):
+    """Log-ins; superusers only (Django's own permissions)."""
+
+    form = UserChangeForm
+    add_form = UserCreationForm
+    change_password_form = AdminPasswordChangeForm
+
+
+@admin.register(Qualification)
+class QualificationAdmin(StudyScoped):
+    """Who may do which HIT type; taken back with a reason, never deleted."""
+
+    study_path = "rater__participations__study"
+    change_role = EDITOR
+    list_display = ("rater", "hit_type", "exam", "granted_by", "granted_at", "revoked_at", "reason")
+    list_filter = ("hit_type", ("revoked_at", admin.EmptyFieldListFilter))
+    list_select_related = ("rater", "exam", "granted_by")
+    search_fields = ("rater__name",)
+    readonly_fields = (
+        "rater",
+        "hit_type",
+        "exam",
+        "attempt",
+        "granted_by",
+        "granted_at",
+        "revoked_at",
+        "reason",
+    )
+    actions = ("revoke",)
+
+    def reachable(self, request: HttpRequest, role: str) -> QuerySet[Any]:
+        return super().reachable(request, role).distinct()
+
+    @admin.action(description="Revoke; what they have in hand goes to others")
+    def revoke(self, request: HttpRequest, rows: QuerySet[Qualification]) -> None:
+        mine = self.reachable(request, EDITOR).values("pk")
+        done = [
+            qualification_revoke(qualification=one, reason=f"revoked in the admin by {request.user}")
+            for one in Qualification.objects.filter(pk__in=rows.values("pk")).filter(
+                pk__in=mine, revoked_at=None
+            )
+        ]
+        messages.success(request, f"{len(done)} revoked.")
+
+
+@admin.register(Rater)
+class RaterAdmin(StudyScoped):
+    study_path = "judgments__study"
+    list_display = ("name", "kind", "source", "rehearsal", "created_at")
+    list_filter = ("kind", "rehearsal")
+    search_fields = ("name",)
+    fields = ("name", "kind", "source", "rehearsal", "created_at")
+
+    def reachable(self, request: HttpRequest, role: str) -> QuerySet[Any]:
+        return super().reachable(request, role).distinct()
+
+
+@admin.register(ExamQuestion)
+class ExamQuestionAdmin(ModelAdmin):
+    """How hard each exam question was, and how well it tells good from weak exams."""
+
+    list_display = ("key", "exam", "pool", "answered", "difficulty")
+    list_filter = ("exam__hit_type",)
+    list_select_related = ("exam",)
+    fields = ("exam", "key", "number", "pool", "payload", "gold", "reason")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        types = studies_for(user=request.user).values("hit_type")
+        return (
+            super()
+            .get_queryset(request)
+            .filter(exam__hit_type__in=types)
+            .annotate(n=Count("answers"), right=Count("answers", filter=Q(answers__right=True)))
+        )
+
+    @display(description="Answered")
+    def answered(self, question: Any) -> int:
+        return int(question.n)
+
+    @display(description="Right")
+    def difficulty(self, question: Any) -> str:
+        return f"{question.right / question.n:.0%}" if question.n else "not answered yet"
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return bool(request.user.is_staff)
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return bool(request.user.is_staff)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False

@@ -1,0 +1,288 @@
+"""The rows behind a study's figures: items, judgments, people, messages, exclusions, money. Read, rarely changed."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from unfold.decorators import display
+
+from annotator.admin.access import StudyScoped
+from annotator.hit_types.registry import hit_type_get
+from annotator.models import (
+    Exclusion,
+    Export,
+    Item,
+    Judgment,
+    LedgerEntry,
+    Membership,
+    Message,
+    Participation,
+)
+from annotator.selectors.study import studies_for
+from annotator.services.exclusion import exclusion_lift, exclusion_make
+from annotator.services.message import message_reply
+
+REVIEWER = Membership.Role.REVIEWER
+
+
+def as_text(value: Any) -> str:
+    """JSON for reading; shown as text, whatever is in it."""
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+@admin.register(Item)
+class ItemAdmin(StudyScoped):
+    list_display = ("key", "study", "role", "condition", "instance")
+    list_filter = (("study", admin.RelatedOnlyFieldListFilter), "role")
+    list_select_related = ("study", "instance")
+    search_fields = ("key",)
+    fields = (
+        "study",
+        "key",
+        "role",
+        "condition",
+        "payload_shown",
+        "gold_shown",
+        "instance",
+        "explanation",
+        "follow_up",
+    )
+
+    @display(description="Shown to annotators")
+    def payload_shown(self, item: Item) -> str:
+        return as_text(item.payload)
+
+    @display(description="Right response (never sent)")
+    def gold_shown(self, item: Item) -> str:
+        return as_text(item.gold) if item.gold else "–"
+
+
+@admin.register(Judgment)
+class JudgmentAdmin(StudyScoped):
+    list_display = ("item", "rater", "said", "source", "standing", "seconds", "created_at")
+    list_filter = (("study", admin.RelatedOnlyFieldListFilter), "source", "standing")
+    list_select_related = ("study", "item", "rater")
+    search_fields = ("item__key", "rater__name")
+    actions = ("leave_out",)
+    fields = (
+        "study",
+        "item",
+        "rater",
+        "said",
+        "source",
+        "standing",
+        "seconds",
+        "signals_shown",
+        "snapshot",
+        "created_at",
+    )
+
+    @display(description="Response")
+    def said(self, judgment: Judgment) -> str:
+        kind = hit_type_get(judgment.study.hit_type)
+        return "; ".join(answer for _, answer in kind.describe(judgment.item.payload, judgment.response))
+
+    @display(description="Times and signals")
+    def signals_shown(self, judgment: Judgment) -> str:
+        return as_text(judgment.signals)
+
+    @admin.action(description="Exclude the chosen judgments")
+    def leave_out(self, request: HttpRequest, rows: QuerySet[Judgment]) -> None:
+        done = 0
+        for judgment in rows.select_related("study"):
+            if not studies_for(user=request.user, role=REVIEWER).filter(pk=judgment.study_id).exists():
+                messages.error(request, f"{judgment}: your role may not exclude.")
+                continue
+            try:
+                exclusion_make(
+                    study=judgment.study,
+                    by=request.user,
+                    judgment=judgment,
+                    reason="excluded by hand in the admin",
+                )
+                done += 1
+            except ValidationError as error:
+                messages.warning(request, f"{judgment}: {' '.join(error.messages)}")
+        if done:
+            messages.success(
+                request, f"{done} excluded. Give the reason in the list of exclusions, or lift them there."
+            )
+
+
+class ExclusionForm(forms.ModelForm):
+    class Meta:
+        model = Exclusion
+        fields = ("study", "rater", "item", "judgment", "reason")
+
+
+@admin.register(Exclusion)
+class ExclusionAdmin(StudyScoped):
+    """Made and lifted, never deleted."""
+
+    add_role = REVIEWER
+    change_role = REVIEWER
+    form = ExclusionForm
+    list_display = ("what", "study", "reason", "created_by", "created_at", "lifted_at")
+    list_filter = (("study", admin.RelatedOnlyFieldListFilter), ("lifted_at", admin.EmptyFieldListFilter))
+    list_select_related = ("study", "rater", "item", "judgment__item", "judgment__rater", "created_by")
+    raw_id_fields = ("rater", "item", "judgment")
+    actions = ("lift",)
+
+    @display(description="Left out")
+    def what(self, exclusion: Exclusion) -> str:
+        kind = "rater" if exclusion.rater else "item" if exclusion.item else "judgment"
+        return f"{kind} {exclusion.rater or exclusion.item or exclusion.judgment}"
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        return ("study", "rater", "item", "judgment", "lifted_at", "created_by", "created_at") if obj else ()
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        fields = ["study", "rater", "item", "judgment", "reason"]
+        return [*fields, "lifted_at", "created_by", "created_at"] if obj else fields
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == "study":
+            kwargs["queryset"] = studies_for(user=request.user, role=REVIEWER)
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        form = super().get_form(request, obj, change, **kwargs)
+        if obj is not None:
+            return form
+        user = request.user
+
+        class Made(form):  # type: ignore[valid-type, misc]
+            def clean(self) -> Any:
+                """The service's own checks, so that its refusal stands at the form."""
+                data = super().clean() or self.cleaned_data
+                if not self.errors:
+                    self.made = exclusion_make(
+                        study=data["study"], by=user, reason=data["reason"],
+                        rater=data["rater"], item=data["item"], judgment=data["judgment"],
+                    )  # fmt: skip
+                return data
+
+            def _post_clean(self) -> None:
+                """The row is made and checked by the service."""
+
+            def save(self, commit: bool = True) -> Exclusion:
+                self.instance = self.made
+                return self.made
+
+            def save_m2m(self) -> None:
+                pass
+
+        return Made
+
+    def save_form(self, request: HttpRequest, form: Any, change: bool) -> Any:
+        return form.save(commit=False) if change else form.save()
+
+    def save_model(self, request: HttpRequest, obj: Exclusion, form: Any, change: bool) -> None:
+        if change:
+            obj.save(update_fields=["reason"])
+
+    @admin.action(description="Lift: let them count again")
+    def lift(self, request: HttpRequest, rows: QuerySet[Exclusion]) -> None:
+        mine = studies_for(user=request.user, role=REVIEWER)
+        lifted = [exclusion_lift(exclusion=one) for one in rows.filter(study__in=mine)]
+        messages.success(request, f"{len(lifted)} lifted.")
+
+
+@admin.register(Participation)
+class ParticipationAdmin(StudyScoped):
+    list_display = ("rater", "study", "state", "rehearsal", "practice_done", "joined_at", "finished_at")
+    list_filter = (("study", admin.RelatedOnlyFieldListFilter), "state")
+    list_select_related = ("study", "rater")
+    search_fields = ("rater__name",)
+    fields = (
+        "study",
+        "rater",
+        "state",
+        "recruiter",
+        "recruiter_id",
+        "instructions_at",
+        "practice_done",
+        "joined_at",
+        "finished_at",
+    )
+
+    @display(description="Rehearsal", boolean=True)
+    def rehearsal(self, participation: Participation) -> bool:
+        return participation.rater.rehearsal
+
+
+class ReplyForm(forms.ModelForm):
+    answer = forms.CharField(
+        widget=forms.Textarea(attrs={"rows": 4}),
+        required=False,
+        help_text="Sent to the person; they read it on their own page.",
+    )
+
+    class Meta:
+        model = Message
+        fields = ("answer",)
+
+
+@admin.register(Message)
+class MessageAdmin(StudyScoped):
+    """Flags and questions, answered where they are read."""
+
+    change_role = REVIEWER
+    form = ReplyForm
+    list_display = ("kind", "short", "rater", "item", "study", "created_at", "settled")
+    list_filter = (
+        ("study", admin.RelatedOnlyFieldListFilter),
+        "kind",
+        ("settled_at", admin.EmptyFieldListFilter),
+    )
+    list_select_related = ("study", "rater", "item")
+    fields = ("kind", "study", "rater", "item", "text", "created_at", "settled_at", "answer")
+    readonly_fields = ("kind", "study", "rater", "item", "text", "created_at", "settled_at")
+
+    @display(description="Text")
+    def short(self, message: Message) -> str:
+        return message.text[:100]
+
+    @display(description="Settled", boolean=True)
+    def settled(self, message: Message) -> bool:
+        return message.settled_at is not None or message.kind == Message.Kind.REPLY
+
+    def save_model(self, request: HttpRequest, obj: Message, form: Any, change: bool) -> None:
+        if form.cleaned_data.get("answer", "").strip():
+            message_reply(message=obj, by=request.user, text=form.cleaned_data["answer"])
+
+
+@admin.register(LedgerEntry)
+class LedgerEntryAdmin(StudyScoped):
+    list_display = ("rater", "study", "kind", "amount", "reason", "created_by", "created_at")
+    list_filter = (("study", admin.RelatedOnlyFieldListFilter), "kind")
+    list_select_related = ("study", "rater", "created_by")
+
+
+@admin.register(Export)
+class ExportAdmin(StudyScoped):
+    """Files of all judgments, built by a job."""
+
+    list_display = (
+        "study",
+        "form",
+        "format",
+        "state",
+        "created_by",
+        "created_at",
+        "finished_at",
+        "file_link",
+    )
+    list_filter = (("study", admin.RelatedOnlyFieldListFilter), "state")
+    list_select_related = ("study", "created_by")
+    change_role = None
+
+    @display(description="File")
+    def file_link(self, export: Export) -> str:
+        return export.error or ("ready: through the API, by its owner" if export.state == "done" else "–")

@@ -1,0 +1,304 @@
+"""The study's own page: where it stands, what to do next, and its settings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.core.exceptions import ValidationError
+from django.forms import ModelForm
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import NoReverseMatch, path, reverse
+from unfold.admin import TabularInline
+from unfold.decorators import display
+
+from annotator.admin import study_pages
+from annotator.admin.access import EDITOR, OWNER, StudyScoped
+from annotator.forms.study import NewStudyForm
+from annotator.hit_types.registry import hit_type_get
+from annotator.models import Membership, Study
+from annotator.selectors.progress import study_progress
+from annotator.selectors.study import studies_for
+from annotator.services.study import launch_faults, study_update
+
+
+class MembershipInline(TabularInline):
+    """Who works on the study; only its owners change that."""
+
+    model = Membership
+    extra = 0
+    tab = True
+    autocomplete_fields = ("user",)
+
+    def _owner(self, request: HttpRequest, obj: Study | None) -> bool:
+        return obj is not None and studies_for(user=request.user, role=OWNER).filter(pk=obj.pk).exists()
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return bool(request.user.is_staff)
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self._owner(request, obj)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self._owner(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self._owner(request, obj)
+
+
+@admin.register(Study)
+class StudyAdmin(StudyScoped):
+    study_path = ""
+    change_role = EDITOR
+    inlines = (MembershipInline,)
+    list_display = ("title", "type_shown", "state_shown", "items_shown", "judgments_shown", "created_at")
+    list_filter = ("state", "hit_type")
+    search_fields = ("title", "slug")
+    readonly_fields = (
+        "slug_shown",
+        "type_shown",
+        "state_shown",
+        "version_shown",
+        "link_shown",
+        "launched_at",
+        "closed_at",
+    )
+    prepopulated_fields: dict[str, tuple[str, ...]] = {}
+    change_form_before_template = "admin/annotator/study/home.html"
+    fieldsets = (
+        (
+            "What annotators read",
+            {
+                "classes": ("tab",),
+                "fields": ("title", "summary", "contact", "consent_text", "instructions_text", "completion_code"),
+            },
+        ),
+        (
+            "Items and raters",
+            {
+                "classes": ("tab",),
+                "fields": (
+                    "redundancy", "max_items_per_rater", "one_condition_per_instance", "lease_minutes", "seed", "join_open",
+                ),
+            },
+        ),
+        (
+            "Qualification",
+            {
+                "classes": ("tab",),
+                "fields": (
+                    "practice_required", "exam_required", "exam_questions", "pass_mark", "exam_attempts",
+                    "exam_wait_minutes", "exam_feedback",
+                ),
+            },
+        ),
+        (
+            "Pay and time",
+            {
+                "classes": ("tab",),
+                "fields": (
+                    "pay_per_item", "currency", "minutes_per_item", "pay_floor_per_hour", "min_seconds", "undo_seconds",
+                ),
+            },
+        ),
+        (
+            "Identity",
+            {
+                "classes": ("tab",),
+                "fields": (
+                    "slug_shown", "type_shown", "state_shown", "version_shown", "link_shown", "launched_at", "closed_at",
+                ),
+            },
+        ),
+    )  # fmt: skip
+
+    # -- shown ------------------------------------------------------------------------------------
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        return super().get_queryset(request).select_related("snapshot")
+
+    @display(description="HIT type", ordering="hit_type")
+    def type_shown(self, study: Study) -> str:
+        kind = hit_type_get(study.hit_type)
+        return f"{kind.title} ({kind.source})"
+
+    @display(
+        description="State", ordering="state", label={"live": "success", "paused": "warning", "draft": "info"}
+    )
+    def state_shown(self, study: Study) -> str:
+        return study.state
+
+    @display(description="Items")
+    def items_shown(self, study: Study) -> str:
+        return f"{self.counts['items'].get(study.pk, 0):,}"
+
+    @display(description="Judgments")
+    def judgments_shown(self, study: Study) -> str:
+        return f"{self.counts['judgments'].get(study.pk, 0):,}"
+
+    @display(description="Short name")
+    def slug_shown(self, study: Study) -> str:
+        return study.slug
+
+    @display(description="Version")
+    def version_shown(self, study: Study) -> str:
+        snapshot = study.snapshot
+        return f"{snapshot.number}, {snapshot.digest}" if snapshot else "none before the launch"
+
+    @display(description="Annotators join at")
+    def link_shown(self, study: Study) -> str:
+        return reverse("annotator:invitation", args=[study.join_token])
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        # Two grouped counts for the whole list, whatever its length.
+        self.counts = study_pages.list_counts(request)
+        return super().changelist_view(request, extra_context)
+
+    # -- new and changed --------------------------------------------------------------------------
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return bool(request.user.is_staff)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        if obj is not None and obj.state == Study.State.CLOSED:
+            return False
+        return super().has_change_permission(request, obj)
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        if obj is None:
+            return ((None, {"fields": ("template", "title", "slug")}),)
+        return super().get_fieldsets(request, obj)
+
+    def get_inlines(self, request: HttpRequest, obj: Any) -> Any:
+        return () if obj is None else super().get_inlines(request, obj)
+
+    def get_prepopulated_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        return {"slug": ("title",)} if obj is None else {}
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        if obj is None:
+            return ()
+        fixed = ("seed",) if obj.state != Study.State.DRAFT else ()
+        return (*self.readonly_fields, *fixed)
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        if obj is not None:
+            return super().get_form(request, obj, change, **kwargs)
+        user = request.user
+
+        class Form(NewStudyForm):
+            def __init__(self, *args: Any, **kwargs: Any) -> None:
+                super().__init__(*args, by=user, **kwargs)
+
+        kwargs["form"] = Form
+        kwargs["fields"] = ("template", "title", "slug")
+        return super().get_form(request, obj, change, **kwargs)
+
+    def save_form(self, request: HttpRequest, form: Any, change: bool) -> Any:
+        return form.save(commit=False) if change else form.save()
+
+    def save_model(self, request: HttpRequest, obj: Study, form: ModelForm, change: bool) -> None:
+        if not change:
+            return
+        version = obj.snapshot
+        changed = {name: form.cleaned_data[name] for name in form.changed_data if name in form.cleaned_data}
+        try:
+            saved = study_update(study=obj, by=request.user, **changed)
+        except ValidationError as error:
+            messages.error(request, "Not saved: " + " ".join(error.messages))
+            return
+        if saved.snapshot != version and saved.snapshot:
+            messages.info(
+                request,
+                f"The study is running: this made version {saved.snapshot.number}. Earlier judgments keep theirs.",
+            )
+
+    def response_add(self, request: HttpRequest, obj: Study, post_url_continue: Any = None) -> HttpResponse:
+        messages.success(request, "The study is made. Next: import its material.")
+        return redirect("admin:annotator_study_change", obj.pk)
+
+    # -- the study's home -------------------------------------------------------------------------
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        study = self.get_object(request, object_id)
+        extra = dict(extra_context or {})
+        if study is not None:
+            extra["home"] = self.home(request, study)
+        return super().change_view(request, object_id, form_url, extra)
+
+    def home(self, request: HttpRequest, study: Study) -> dict[str, Any]:
+        progress = study_progress(study)
+        editor = studies_for(user=request.user, role=EDITOR).filter(pk=study.pk).exists()
+        return {
+            "study": study,
+            "kind": hit_type_get(study.hit_type),
+            "progress": progress,
+            "faults": launch_faults(study) if study.state == Study.State.DRAFT else [],
+            "editor": editor,
+            "actions": study_pages.actions_for(study) if editor else [],
+            "links": self.links(study),
+            "cost": progress.items * study.redundancy * study.pay_per_item,
+            "done_share": progress.done / progress.places if progress.places else 0,
+            "held_share": progress.leased / progress.places if progress.places else 0,
+            "joined": study.participations.count(),
+            "waiting": study.messages.filter(settled_at__isnull=True).exclude(kind="reply").count(),
+            "underpaid": progress.pay_per_hour is not None
+            and progress.pay_per_hour < float(study.pay_floor_per_hour),
+            "join_url": request.build_absolute_uri(reverse("annotator:invitation", args=[study.join_token])),
+        }
+
+    def links(self, study: Study) -> list[tuple[str, str, str]]:
+        """(what, where, why): rows behind the figures, and the rooms that another app may bring."""
+        of_study = f"?study__id__exact={study.pk}"
+        wanted = [
+            ("Preview as an annotator", "annotator:preview", [study.pk], "", "nothing is stored"),
+            ("Items", "admin:annotator_item_changelist", [], of_study, "what is judged"),
+            ("Judgments", "admin:annotator_judgment_changelist", [], of_study, "what was said"),
+            (
+                "People",
+                "admin:annotator_participation_changelist",
+                [],
+                of_study,
+                "who takes part, and how far they are",
+            ),
+            ("Messages", "admin:annotator_message_changelist", [], of_study, "flags and questions"),
+            ("Exclusions", "admin:annotator_exclusion_changelist", [], of_study, "what is left out, and why"),
+            (
+                "Run a simulator",
+                "admin:evaluation_run_simulate",
+                [],
+                f"?study={study.pk}",
+                "the same items to a model",
+            ),
+            ("Runs", "admin:evaluation_run_changelist", [], of_study, "jobs of model calls"),
+            ("Reports", "evaluation:reports", [study.pk], "", "agreement and metrics"),
+            ("Exports", "admin:annotator_export_changelist", [], of_study, "files of all judgments"),
+        ]
+        found = []
+        for title, name, args, query, why in wanted:
+            try:
+                found.append((title, reverse(name, args=args) + query, why))
+            except NoReverseMatch:
+                continue
+        return found
+
+    def get_urls(self) -> list[Any]:
+        view = self.admin_site.admin_view
+        return [
+            path("<int:pk>/do/<slug:name>/", view(study_pages.do), name="annotator_study_do"),
+            path("<int:pk>/import/", view(study_pages.material), name="annotator_study_import"),
+            path(
+                "<int:pk>/import-judgments/",
+                view(study_pages.judgments),
+                name="annotator_study_import_judgments",
+            ),
+            path(
+                "<int:pk>/export/<slug:form>.<slug:ending>",
+                view(study_pages.export),
+                name="annotator_study_export",
+            ),
+            *super().get_urls(),
+        ]

@@ -1,0 +1,179 @@
+"""A study's pages beside its settings: launch and the like, imports, exports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import admin, messages
+from django.core.exceptions import ValidationError
+from django.db.models import Count
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import redirect, render
+
+from annotator.admin.access import EDITOR
+from annotator.forms.study import JudgmentsImportForm, MaterialImportForm
+from annotator.hit_types.registry import hit_type_get
+from annotator.models import Item, Judgment, Study, User
+from annotator.selectors.study import studies_for, study_get_for
+from annotator.services.exports import judgments_export
+from annotator.services.imports.faults import ImportRefused
+from annotator.services.imports.judgments_import import judgments_import
+from annotator.services.imports.material_import import material_import
+from annotator.services.study import launch_faults, study_close, study_launch, study_pause, study_resume
+
+
+@dataclass(frozen=True)
+class Action:
+    """A step of a study's life: what it does, said before it is done."""
+
+    name: str
+    label: str
+    means: str
+    service: Callable[..., Any]
+    states: tuple[str, ...]
+    danger: bool = False
+
+
+def _launch(*, study: Study, by: User) -> None:
+    study_launch(study=study, by=by)
+
+
+ACTIONS = (
+    Action(
+        "launch",
+        "Launch",
+        "Freezes items, instructions, exam and rules as version 1, makes the places, and opens the study to annotators.",
+        _launch,
+        ("draft",),
+    ),
+    Action("pause", "Pause", "Nothing new is given out; what people have in hand can still be submitted.",
+           lambda *, study, by: study_pause(study=study), ("live",)),
+    Action("resume", "Resume", "Tasks are given out again.", lambda *, study, by: study_resume(study=study), ("paused",)),
+    Action(
+        "close",
+        "Close for good",
+        "Ends the study: nobody can join and nothing is given out. What is in hand can still be submitted. It cannot be opened again.",
+        lambda *, study, by: study_close(study=study),
+        ("live", "paused"),
+        danger=True,
+    ),
+)  # fmt: skip
+
+
+def actions_for(study: Study) -> list[Action]:
+    return [action for action in ACTIONS if study.state in action.states]
+
+
+def page(request: HttpRequest, template: str, study: Study, title: str, **context: Any) -> HttpResponse:
+    """A page of the admin about one study."""
+    every = admin.site.each_context(request) | {"study": study, "title": title, "opts": Study._meta} | context
+    return render(request, f"admin/annotator/study/{template}", every, status=context.get("status", 200))
+
+
+def do(request: HttpRequest, pk: int, name: str) -> HttpResponse:
+    """Say what an action means; do it on confirmation."""
+    study = study_get_for(user=request.user, pk=pk, role=EDITOR)
+    action = next((one for one in ACTIONS if one.name == name), None)
+    if action is None:
+        raise Http404("no such action")
+    if request.method == "POST":
+        try:
+            action.service(study=study, by=request.user)
+        except ValidationError as error:
+            for message in error.messages:
+                messages.error(request, message)
+        else:
+            messages.success(request, f"Done: {action.label.lower()}.")
+        return redirect("admin:annotator_study_change", study.pk)
+    items = study.items.count()
+    return page(
+        request,
+        "confirm.html",
+        study,
+        f"{action.label}: {study.title}",
+        action=action,
+        possible=study.state in action.states,
+        faults=launch_faults(study) if name == "launch" else [],
+        items=items,
+        judgments=items * study.redundancy,
+        cost=items * study.redundancy * study.pay_per_item,
+    )
+
+
+def material(request: HttpRequest, pk: int) -> HttpResponse:
+    """Import material: checked first, every fault with its line, all or nothing."""
+    study = study_get_for(user=request.user, pk=pk, role=EDITOR)
+    form = MaterialImportForm(request.POST or None, request.FILES or None, initial={"dry_run": True})
+    context: dict[str, Any] = {"form": form, "kind": hit_type_get(study.hit_type), "what": "material"}
+    if request.method == "POST" and form.is_valid():
+        data = form.cleaned_data
+        try:
+            result = material_import(
+                study=study,
+                file=data["file"],
+                name=data["file"].name,
+                mapping=data["mapping"],
+                constants=data["constants"],
+                dry_run=data["dry_run"],
+            )
+        except ImportRefused as error:
+            return page(
+                request, "import.html", study, "Import material", **context, refused=error, status=422
+            )
+        if not data["dry_run"]:
+            messages.success(request, f"Imported {result.rows:,} rows: {result.items:,} new items.")
+            return redirect("admin:annotator_study_change", study.pk)
+        context["result"] = result
+    return page(request, "import.html", study, "Import material", **context)
+
+
+def judgments(request: HttpRequest, pk: int) -> HttpResponse:
+    """Import judgments that were collected elsewhere."""
+    study = study_get_for(user=request.user, pk=pk, role=EDITOR)
+    form = JudgmentsImportForm(request.POST or None, request.FILES or None, initial={"dry_run": True})
+    context: dict[str, Any] = {"form": form, "kind": hit_type_get(study.hit_type), "what": "judgments"}
+    if request.method == "POST" and form.is_valid():
+        data = form.cleaned_data
+        try:
+            result = judgments_import(
+                study=study,
+                file=data["file"],
+                name=data["file"].name,
+                columns=form.columns(),
+                dry_run=data["dry_run"],
+            )
+        except ImportRefused as error:
+            return page(
+                request, "import.html", study, "Import judgments", **context, refused=error, status=422
+            )
+        if not data["dry_run"]:
+            messages.success(request, f"Imported {result.judgments:,} judgments of {result.raters:,} raters.")
+            return redirect("admin:annotator_study_change", study.pk)
+        context["judged"] = result
+    return page(request, "import.html", study, "Import judgments", **context)
+
+
+def export(request: HttpRequest, pk: int, form: str, ending: str) -> StreamingHttpResponse:
+    """Judgments as a file, streamed."""
+    study = study_get_for(user=request.user, pk=pk)
+    try:
+        chunks = judgments_export(study=study, format=ending, form=form)
+    except ValidationError as error:
+        raise Http404(" ".join(error.messages)) from None
+    kind = "text/csv; charset=utf-8" if ending == "csv" else "application/x-ndjson"
+    response = StreamingHttpResponse(chunks, content_type=kind)
+    response["Content-Disposition"] = f'attachment; filename="{study.slug}-{form}.{ending}"'
+    return response
+
+
+def list_counts(request: HttpRequest) -> dict[str, dict[int, int]]:
+    """Items and judgments of every study that the researcher sees: two queries."""
+    mine = studies_for(user=request.user).values("pk")
+
+    def counted(model: type[Item] | type[Judgment]) -> dict[int, int]:
+        rows = model.objects.filter(study__in=mine).order_by().values_list("study_id").annotate(n=Count("id"))
+        return dict(rows)
+
+    return {"items": counted(Item), "judgments": counted(Judgment)}

@@ -1,0 +1,66 @@
+"""The sidebar of the researchers' side: what is looked at most comes first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest
+from django.urls import NoReverseMatch, reverse
+
+GROUPS = (
+    (
+        "",
+        (
+            ("Studies", "list_alt", "admin:annotator_study_changelist"),
+            ("Messages", "forum", "admin:annotator_message_changelist"),
+        ),
+    ),
+    (
+        "What was said",
+        (
+            ("Items", "description", "admin:annotator_item_changelist"),
+            ("Judgments", "how_to_vote", "admin:annotator_judgment_changelist"),
+            ("Exclusions", "block", "admin:annotator_exclusion_changelist"),
+            ("Exports", "download", "admin:annotator_export_changelist"),
+        ),
+    ),
+    (
+        "Models",
+        (
+            ("Runs", "play_circle", "admin:evaluation_run_changelist"),
+            ("Pipelines", "account_tree", "admin:evaluation_pipeline_changelist"),
+            ("Endpoints", "hub", "admin:evaluation_endpoint_changelist"),
+        ),
+    ),
+    (
+        "People",
+        (
+            ("Participations", "groups", "admin:annotator_participation_changelist"),
+            ("Raters", "person_search", "admin:annotator_rater_changelist"),
+            ("Qualifications", "verified", "admin:annotator_qualification_changelist"),
+            ("Exam questions", "quiz", "admin:annotator_examquestion_changelist"),
+            ("Ledger", "payments", "admin:annotator_ledgerentry_changelist"),
+            ("Log-ins", "key", "admin:annotator_user_changelist"),
+            ("API tokens", "token", "admin:authtoken_tokenproxy_changelist"),
+        ),
+    ),
+)
+#: Pages of the installation, not of a study.
+SUPERUSER = {"admin:annotator_user_changelist", "admin:authtoken_tokenproxy_changelist"}
+
+
+def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
+    """The groups with the pages that there are and that this person may open."""
+    groups = []
+    for title, pages in GROUPS:
+        items = []
+        for label, icon, name in pages:
+            if name in SUPERUSER and not request.user.is_superuser:
+                continue
+            try:
+                items.append({"title": label, "icon": icon, "link": reverse(name)})
+            except NoReverseMatch:
+                continue
+        if items:
+            groups.append({"title": title, "separator": bool(title), "items": items})
+    return groups

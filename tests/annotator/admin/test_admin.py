@@ -1,0 +1,315 @@
+"""The researchers' side: what each may reach, and a study from its template to its end."""
+
+from __future__ import annotations
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from annotator.models import Exclusion, Item, Judgment, Membership, Message, Study
+from annotator.services.message import message_send
+from annotator.services.study import study_launch
+from tests.factories import (
+    make_item,
+    make_judgment,
+    make_participation,
+    make_rater,
+    make_study,
+    make_user,
+    simulation_payload,
+)
+
+pytestmark = pytest.mark.django_db
+HOSTILE = "<script>alert('x')</script>"
+
+
+@pytest.fixture
+def owner():
+    return make_user(staff=True)
+
+
+@pytest.fixture
+def desk(owner):
+    client = Client()
+    client.force_login(owner)
+    return client
+
+
+def page(study: Study, name: str = "change", *rest) -> str:
+    return reverse(f"admin:annotator_study_{name}", args=[study.pk, *rest])
+
+
+def csv_file(*rows: str) -> SimpleUploadedFile:
+    text = "question,explanation,answer,follow_up,real_output,system\n" + "\n".join(rows) + "\n"
+    return SimpleUploadedFile("items.csv", text.encode())
+
+
+GOOD = "Can owls fly?,All birds can fly.,yes,Can penguins fly?,no,robot-a"
+
+
+# -- a study's life -------------------------------------------------------------------------------
+
+
+def test_a_study_goes_from_template_to_close(desk, owner):
+    made = desk.post(
+        reverse("admin:annotator_study_add"),
+        {"template": "simulation", "title": "Birds", "slug": "birds"},
+        follow=True,
+    )
+    study = Study.objects.get(slug="birds")
+    assert made.status_code == 200
+    assert (study.redundancy, study.pass_mark, study.memberships.get().user) == (3, 9, owner)
+    assert "import material first" in made.content.decode()
+
+    checked = desk.post(page(study, "import"), {"file": csv_file(GOOD), "dry_run": "on"})
+    assert "The file is sound" in checked.content.decode()
+    assert not study.items.exists()
+    desk.post(page(study, "import"), {"file": csv_file(GOOD)}, follow=True)
+    assert study.items.count() == 1
+
+    asked = desk.get(page(study, "do", "launch")).content.decode()
+    assert "1 items × 3 raters = 3 judgments" in asked
+    study.refresh_from_db()
+    assert study.state == "draft", "a look at what a launch means launches nothing"
+    for action, state in (("launch", "live"), ("pause", "paused"), ("resume", "live"), ("close", "closed")):
+        desk.post(page(study, "do", action), follow=True)
+        study.refresh_from_db()
+        assert study.state == state
+
+
+def test_a_template_or_slug_that_does_not_work_says_so(desk):
+    make_study(slug="taken")
+    for data, words in (
+        ({"template": "nonsense", "title": "A", "slug": "a"}, "Select a valid choice"),
+        ({"template": "simulation", "title": "A", "slug": "taken"}, "already exists"),
+        ({"template": "simulation", "title": "", "slug": "a"}, "This field is required"),
+    ):
+        reply = desk.post(reverse("admin:annotator_study_add"), data)
+        assert words in reply.content.decode()
+    assert Study.objects.count() == 1
+
+
+def test_a_bad_file_is_refused_whole_with_every_line(desk, owner):
+    study = make_study(by=owner)
+    reply = desk.post(
+        page(study, "import"), {"file": csv_file(GOOD, "Q?,E.,perhaps,F?,,robot-a", "Q?,E.,yes,,,robot-a")}
+    )
+    text = reply.content.decode()
+    assert reply.status_code == 422
+    assert "Nothing was imported: 2 faults" in text
+    assert "<td>3</td><td>answer</td><td>perhaps</td>" in text
+    assert "<td>4</td><td>follow_up</td>" in text
+    assert not Item.objects.exists()
+
+
+@pytest.mark.parametrize("mapping", ["question", "=x", 'a="b'])
+def test_a_mapping_that_cannot_be_read_says_so(desk, owner, mapping):
+    study = make_study(by=owner)
+    reply = desk.post(page(study, "import"), {"file": csv_file(GOOD), "mapping": mapping})
+    assert reply.status_code == 200
+    assert "fh__error" in reply.content.decode()
+    assert not Item.objects.exists()
+
+
+def test_judgments_collected_elsewhere_come_in(desk, owner):
+    study = make_study(items=2, by=owner)
+    text = "item,who,said\nitem-0,ann,yes\nitem-0,bob,no\nitem-1,ann,cannot_guess\n"
+    data = {
+        "file": SimpleUploadedFile("said.csv", text.encode()),
+        "item": "item",
+        "rater": "who",
+        "value": "said",
+    }
+    assert (
+        "3 new judgments of 2 raters"
+        in desk.post(page(study, "import_judgments"), data | {"dry_run": "on"}).content.decode()
+    )
+    data["file"].seek(0)
+    desk.post(page(study, "import_judgments"), data, follow=True)
+    assert Judgment.objects.filter(study=study, source="import").count() == 3
+
+
+def test_settings_of_a_live_study_make_a_new_version(desk, owner):
+    study = make_study(items=1, by=owner, launched=True)
+    form = desk.get(page(study)).context["adminform"].form
+    data = {name: value for name, value in form.initial.items() if value is not None and name in form.fields}
+    data = {name: value for name, value in data.items() if value is not False} | {
+        "title": "A new title",
+        "_save": "1",
+    }
+    inline = {
+        f"memberships-{name}": "0"
+        for name in ("TOTAL_FORMS", "INITIAL_FORMS", "MIN_NUM_FORMS", "MAX_NUM_FORMS")
+    }
+    reply = desk.post(page(study), data | inline, follow=True)
+    study.refresh_from_db()
+    assert study.title == "A new title", reply.context and reply.context.get("errors")
+    assert study.snapshot.number == 2
+
+
+def test_exports_stream_what_is_there(desk, owner):
+    study = make_study(items=1, by=owner)
+    make_judgment(study.items.get(), make_rater("ann"))
+    text = b"".join(desk.get(page(study, "export", "judgments", "csv")).streaming_content).decode()
+    assert "ann" in text
+    assert desk.get(page(study, "export", "judgments", "exe")).status_code == 404
+
+
+# -- who reaches what -----------------------------------------------------------------------------
+
+PAGES = [
+    ("change", ()),
+    ("import", ()),
+    ("import_judgments", ()),
+    ("do", ("launch",)),
+    ("export", ("judgments", "csv")),
+]
+
+
+@pytest.mark.parametrize(("name", "rest"), PAGES)
+def test_another_researchers_study_is_not_found(desk, name, rest):
+    study = make_study(items=1, by=make_user(staff=True))
+    assert desk.get(page(study, name, *rest)).status_code == 404
+    assert desk.get(f"/preview/{study.pk}/").status_code == 404
+
+
+@pytest.mark.parametrize(("name", "rest"), PAGES)
+def test_annotators_and_strangers_are_led_to_the_log_in(name, rest):
+    study = make_study(items=1, by=make_user(staff=True))
+    annotator = Client()
+    annotator.force_login(make_participation(make_study(items=1, launched=True)).rater.user)
+    for client in (annotator, Client()):
+        reply = client.get(page(study, name, *rest))
+        assert reply.status_code == 302
+        assert "/login/" in reply["Location"]
+
+
+@pytest.mark.parametrize("model", ["item", "judgment", "exclusion", "message", "participation"])
+def test_rows_of_another_study_are_neither_listed_nor_opened(desk, model):
+    other = make_study(items=1, launched=True, by=make_user(staff=True))
+    person = make_participation(other)
+    judgment = make_judgment(other.items.get(), make_rater("somebody"))
+    exclusion = Exclusion.objects.create(study=other, judgment=judgment, reason="r")
+    message = message_send(participation=person, kind="question", text="a secret question")
+    rows = {
+        "item": other.items.get(),
+        "judgment": judgment,
+        "exclusion": exclusion,
+        "message": message,
+        "participation": person,
+    }
+    assert desk.get(reverse(f"admin:annotator_{model}_change", args=[rows[model].pk])).status_code == 404
+    listed = desk.get(reverse(f"admin:annotator_{model}_changelist"))
+    assert listed.context["cl"].result_count == 0
+
+
+def test_a_viewer_sees_and_changes_nothing(owner):
+    study = make_study(items=1, by=owner)
+    viewer = make_user(staff=True)
+    Membership.objects.create(study=study, user=viewer, role="viewer")
+    client = Client()
+    client.force_login(viewer)
+    seen = client.get(page(study))
+    assert seen.status_code == 200
+    assert page(study, "import") not in seen.content.decode()
+    assert client.post(page(study, "do", "launch")).status_code == 404
+    assert client.post(page(study, "import"), {"file": csv_file(GOOD)}).status_code == 404
+    assert client.post(page(study), {"title": "mine"}).status_code == 403
+    study.refresh_from_db()
+    assert (study.state, study.items.count()) == ("draft", 1)
+
+
+@pytest.mark.parametrize(
+    "query", ["rater__user__password__startswith=p", "_connector=OR", "study__researchers__password=x"]
+)
+def test_filters_that_nobody_offers_are_refused(desk, owner, query):
+    make_study(items=1, by=owner)
+    reply = desk.get(reverse("admin:annotator_judgment_changelist") + "?" + query)
+    assert reply.status_code in (302, 400)
+    assert reply.status_code == 400 or "e=1" in reply["Location"]
+
+
+# -- rows -----------------------------------------------------------------------------------------
+
+
+def test_an_exclusion_is_made_with_a_reason_and_lifted(desk, owner):
+    study = make_study(items=1, by=owner)
+    judgment = make_judgment(study.items.get(), make_rater("ann"))
+    add = reverse("admin:annotator_exclusion_add")
+    assert "required" in desk.post(add, {"study": study.pk, "judgment": judgment.pk}).content.decode()
+    assert not Exclusion.objects.exists()
+    both = {"study": study.pk, "judgment": judgment.pk, "item": judgment.item_id, "reason": "both"}
+    assert "exactly one" in desk.post(add, both).content.decode()
+    desk.post(
+        add, {"study": study.pk, "judgment": judgment.pk, "reason": "answered in a second"}, follow=True
+    )
+    exclusion = Exclusion.objects.get()
+    assert (exclusion.reason, exclusion.created_by) == ("answered in a second", owner)
+    again = desk.post(add, {"study": study.pk, "judgment": judgment.pk, "reason": "again"})
+    assert "excluded already" in again.content.decode()
+    listed = reverse("admin:annotator_exclusion_changelist")
+    desk.post(listed, {"action": "lift", "_selected_action": [exclusion.pk]}, follow=True)
+    exclusion.refresh_from_db()
+    assert exclusion.lifted_at is not None
+
+
+def test_a_question_is_answered_where_it_is_read(desk, owner):
+    study = make_study(items=1, by=owner, launched=True)
+    message = message_send(participation=make_participation(study), kind="question", text="What is a robot?")
+    desk.post(
+        reverse("admin:annotator_message_change", args=[message.pk]), {"answer": "A program."}, follow=True
+    )
+    message.refresh_from_db()
+    assert message.settled_at is not None
+    assert Message.objects.get(kind="reply").text == "A program."
+
+
+def test_hostile_material_is_shown_as_text(desk, owner):
+    study = make_study(by=owner)
+    payload = {name: f"{HOSTILE}{text}" for name, text in simulation_payload().items()} | {"answer": "yes"}
+    item = make_item(study, payload=payload)
+    study_launch(study=study)
+    judgment = make_judgment(item, make_rater(HOSTILE))
+    message_send(
+        participation=make_participation(Study.objects.get(pk=study.pk)), kind="flag", text=HOSTILE, item=item
+    )
+    for url in (
+        reverse("admin:annotator_item_change", args=[item.pk]),
+        reverse("admin:annotator_judgment_change", args=[judgment.pk]),
+        reverse("admin:annotator_judgment_changelist"),
+        reverse("admin:annotator_message_changelist"),
+        f"/preview/{study.pk}/",
+    ):
+        text = desk.get(url).content.decode()
+        assert HOSTILE not in text, url
+        assert "&lt;script&gt;" in text, url
+
+
+@pytest.mark.parametrize("model", ["study", "judgment", "item", "participation"])
+def test_lists_take_a_fixed_number_of_queries(desk, owner, model):
+    def queries(studies: int) -> int:
+        for _ in range(studies):
+            study = make_study(items=3, by=owner, launched=True)
+            make_participation(study)
+            for item in study.items.all():
+                make_judgment(item, make_rater("ann"))
+        with CaptureQueriesContext(connection) as captured:
+            assert desk.get(reverse(f"admin:annotator_{model}_changelist")).status_code == 200
+        return len(captured)
+
+    assert queries(1) == queries(5)
+
+
+def test_a_studys_page_takes_a_fixed_number_of_queries(desk, owner):
+    def queries(items: int) -> int:
+        study = make_study(items=items, by=owner, launched=True)
+        for item in study.items.all():
+            make_judgment(item, make_rater("ann"))
+        with CaptureQueriesContext(connection) as captured:
+            assert desk.get(page(study)).status_code == 200
+        return len(captured)
+
+    assert queries(1) == queries(12)
