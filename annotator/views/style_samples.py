@@ -137,6 +137,21 @@ PLAUSIBILITY = Stage(
     lead="Easily understood, factually right, all the important reasons, and more than the question said again.",
 )
 
+POINTS = Stage(
+    "points",
+    "Are the points taken rightly from the explanation?",
+    (
+        Block("explanation", "The robot's explanation", "I name the finding and who made it, and say what is not known yet."),
+        Block("u1", "Point 1", "the finding"),
+        Block("u2", "Point 2", "who made it"),
+    ),
+    (
+        *(Field(f"right{n}", "Is it taken rightly from the explanation?", options=(Option("yes", "Yes"), Option("no", "No")), target=f"u{n}") for n in (1, 2)),
+        Field("whole", "Is the list of points complete?", options=(Option("yes", "Yes"), Option("no", "No"))),
+        Field("missing", "What is missing?", kind="text", when=(("whole", ("no",)),)),
+    ),
+)  # fmt: skip
+
 BEFORE = Stage(
     "before",
     "Before the explanation",
@@ -317,7 +332,7 @@ def screens() -> list[Screen]:
     marks = [Row(title=BEFORE.title, state="done"), Row(title=AFTER.title, state="now")]
     exam = [
         {"number": n, "prefix": f"q{n}-", "stage": stage, "response": {}, "errors": errors}
-        for n, (stage, errors) in enumerate(((SIMULATION, {}), (SIMULATION, {"": "answer this question"}), (BEFORE, {})), 1)
+        for n, (stage, errors) in enumerate(((SIMULATION, {}), (SIMULATION, {"": "answer this question"}), (POINTS, {})), 1)
     ]  # fmt: skip
     bound = SignUp({"username": "kim lee", "email": "kim@", "password1": ""})
     last_minutes = timezone.now() + timedelta(seconds=110)
@@ -339,6 +354,7 @@ def screens() -> list[Screen]:
         Screen("task-time", "Task, last minutes", "annotator/task.html", task(lease_until=last_minutes, response={"helpful": "no"})),
         Screen("task-long", "Task, long material", "annotator/task.html", task(PREFERENCE)),
         Screen("task-pairs", "Task, several texts", "annotator/task.html", task(PLAUSIBILITY, response={"v0": "yes", "v1": "no"})),
+        Screen("task-points", "Task, several texts and more", "annotator/task.html", task(POINTS, response={"right1": "yes", "whole": "no"}, committed=[("What do you think?", "Yes")])),
         Screen("task-multi", "Task, long list and text", "annotator/task.html", task(LONG, response={"faults": ["false", "gap"]})),
         Screen("task-before", "Task, first stage", "annotator/task.html", task(BEFORE, stages=[Row(title=BEFORE.title, state="now"), Row(title=AFTER.title, state="later")])),
         Screen("task-after", "Task, second stage", "annotator/task.html", task(AFTER, stages=marks, committed=[("What do you think?", "Yes")])),
