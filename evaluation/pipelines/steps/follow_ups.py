@@ -136,6 +136,7 @@ class Generalization(MaterialStep):
     name = "generalization"
     title = "Generalization questions"
     max_tokens = 700
+    defaults = {"temperature": 0.7}
 
     def check(self, run: Run) -> None:
         super().check(run)

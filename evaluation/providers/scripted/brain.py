@@ -46,15 +46,12 @@ def reply_to(
     >>> reply_to([{"role": "user", "content": "Hello"}], Options())
     'I would need to know what form the answer should have.'
     """
-    from evaluation.providers.scripted.skills import SKILLS
+    from evaluation.providers.scripted.skills import answer
 
     texts = [str(message.get("content") or "") for message in messages]
-    ask = Ask(texts[-1] if texts else "", texts[0] if len(texts) > 1 else "", options, sample, schema)
-    for skill in SKILLS:
-        answer = skill(ask)
-        if answer is not None:
-            return answer
-    return plain(ask)
+    return answer(
+        Ask(texts[-1] if texts else "", texts[0] if len(texts) > 1 else "", options, sample, schema)
+    )
 
 
 def tokens_in(text: str) -> int:

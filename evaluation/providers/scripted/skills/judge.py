@@ -1,4 +1,4 @@
-"""Judging as a rater: the options are read from the instructions, the choice is made by rule of thumb."""
+"""Judging as a rater: the form of the answer is read from the instructions, the choice is made by rule of thumb."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ import re
 
 from evaluation.providers.scripted.brain import Ask
 from evaluation.providers.scripted.skills.labels import named, sections
-from evaluation.providers.scripted.world import negated, overlap, pick, truth
+from evaluation.providers.scripted.world import chance, choice, negated, overlap, pick, truth
 
 _FORM = re.compile(r"^[ \t]*ANSWER:[ \t]*(\S.*?)[ \t]*$", re.MULTILINE)
+_PAIR = re.compile(r"(\d+)=([A-Z]+)")
+_POINT = re.compile(r"^(?:Explanation )?(\d+)[.:] (.+)$", re.MULTILINE)
+_OPTION = re.compile(r"^([A-H])[.:] (.+)$", re.MULTILINE)
+_POSSIBLE = re.compile(r"^Possible answers: (.+)$", re.MULTILINE)
 
 
 def judge(ask: Ask) -> str | None:
@@ -16,8 +20,47 @@ def judge(ask: Ask) -> str | None:
     forms = list(dict.fromkeys(_FORM.findall(ask.system) or _FORM.findall(ask.text)))
     if not forms:
         return None
-    answer = _choose(ask, forms)
-    return f"I looked at what was said and at what is asked.\nANSWER: {answer}"
+    if _PAIR.search(forms[0]):
+        answer = _several(ask, forms[0])
+    elif possible := _POSSIBLE.findall(ask.text):
+        answer = _possible(ask, re.split(r", | or ", possible[-1]))
+    else:
+        answer = _choose(ask, forms)
+    missing = "MISSING: nothing\n" if re.search(r"^MISSING:", ask.system, re.MULTILINE) else ""
+    return f"I looked at what was said and at what is asked.\n{missing}ANSWER: {answer}"
+
+
+def _several(ask: Ask, form: str) -> str:
+    """A label for each numbered thing: the text's own numbers, or those of the form where it has none."""
+    labels = list(dict.fromkeys(label for _, label in _PAIR.findall(form)))
+    things = dict(_POINT.findall(ask.text)) or {n: "" for n, _ in _PAIR.findall(form)}
+    material = _POINT.sub("", ask.text)
+    return "; ".join(f"{n}={_label(ask, n, thing, material, labels)}" for n, thing in things.items())
+
+
+def _label(ask: Ask, number: str, thing: str, material: str, labels: list[str]) -> str:
+    if not thing:  # a property of the whole text: mostly there
+        best = labels[0] if chance("property", number, ask.text) < 0.75 else labels[-1]
+    elif (
+        len(labels) > 2
+    ):  # explanations: those that only repeat, or have nothing to do with it, do not justify
+        shared = overlap(thing, material)
+        best = labels[-1] if shared > 0.9 else labels[0] if shared > 0.25 else labels[1]
+    else:  # points: there if most of their words are
+        best = labels[0] if overlap(thing, material) >= 0.5 else labels[-1]
+    return best if ask.right("label", number, ask.text) else pick(tuple(labels), "other", number, ask.text)
+
+
+def _possible(ask: Ask, answers: list[str]) -> str:
+    parts = sections(ask.text)
+    if {answer.upper() for answer in answers} == {"YES", "NO"}:
+        return "YES" if believe(ask, parts) else "NO"
+    options = dict(_OPTION.findall(ask.text))
+    texts = [options.get(answer, answer) for answer in answers]
+    right = answers[choice(f"{named(parts, 'question')} {named(parts, 'explanation')}", texts)]
+    return (
+        right if ask.right("possible", ask.text) else pick(tuple(answers), "possible", ask.text, ask.sample)
+    )
 
 
 def _choose(ask: Ask, forms: list[str]) -> str:
@@ -30,12 +73,38 @@ def _choose(ask: Ask, forms: list[str]) -> str:
             guess = simulate(ask, parts, follow_up, answered)
             return abstain if guess is None else upper["YES" if guess else "NO"]
         return upper["YES" if believe(ask, parts) else "NO"]
-    ranked = sorted(forms, key=lambda form: -overlap(form, ask.text))
-    return (
-        ranked[0]
-        if ask.right(ask.text)
-        else pick(tuple(forms), "other", ask.text, ask.options.seed, ask.sample)
+    if "RESPONSE 1" in upper:
+        return _prefer(ask, upper, abstain)
+    options = dict(_OPTION.findall(ask.text[ask.text.rfind("ollow-up question") :] if abstain else ask.text))
+    if options:
+        reasons = named(parts, "explanation")
+        shared = [overlap(text, reasons or ask.text) for text in options.values()]
+        if abstain and (max(shared) == 0 or chance("abstain", ask.text) < 0.2):
+            return abstain
+        best = (
+            list(options)[shared.index(max(shared))]
+            if reasons
+            else list(options)[choice(ask.text, [*options.values()])]
+        )
+        return best if ask.right("option", ask.text) else pick(tuple(options), "option", ask.text, ask.sample)
+    return pick(tuple(forms), "form", ask.text, ask.options.seed, ask.sample)
+
+
+def _prefer(ask: Ask, upper: dict[str, str], abstain: str) -> str:
+    """The response that has more of what the explanation names; the longer one where there is no explanation."""
+    parts = sections(ask.text)
+    first, second, explanation = (
+        parts.get("response 1", ""),
+        parts.get("response 2", ""),
+        named(parts, "explanation"),
     )
+    lead = len(first.split()) - len(second.split())
+    if explanation and abstain:
+        lead = round(20 * (overlap(explanation, first) - overlap(explanation, second))) or lead
+        if abs(lead) < 2:
+            return abstain
+    better = "RESPONSE 1" if (lead > 0) == ask.right("prefer", first, second) else "RESPONSE 2"
+    return upper[better]
 
 
 def simulate(ask: Ask, parts: dict[str, str], follow_up: str, answered: str) -> bool | None:
@@ -50,7 +119,7 @@ def simulate(ask: Ask, parts: dict[str, str], follow_up: str, answered: str) -> 
 
 def believe(ask: Ask, parts: dict[str, str]) -> bool:
     """A yes/no question of the world; a rationale, if there is one, is believed where it denies something."""
-    question = named(parts, "question") or ask.text
+    question = named(parts, "follow-up") or named(parts, "question") or ask.text
     rationale = named(parts, "rationale") or named(parts, "explanation")
-    answer = truth(question, 0) if not rationale else negated(rationale) == negated(question)
+    answer = truth(question, ask.options.seed) if not rationale else negated(rationale) == negated(question)
     return answer if ask.right("believe", question, rationale) else not answer

@@ -1,0 +1,30 @@
+"""Several tasks in one request: each answered as if it were the only one."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+
+from evaluation.providers.scripted.brain import Ask
+
+_TASK = re.compile(r"^=== Task (\S+) ===$", re.MULTILINE)
+
+
+def together(ask: Ask) -> str | None:
+    """A JSON array of replies, by the tasks' names and in another order."""
+    if '"task":' not in ask.system:
+        return None
+    from evaluation.providers.scripted.skills import answer
+
+    marks = list(_TASK.finditer(ask.text))
+    ends = [mark.start() for mark in marks[1:]] + [len(ask.text)]
+    shared = ask.text[: marks[0].start()] if marks else ""
+    replies = [
+        {
+            "task": mark.group(1),
+            "reply": answer(replace(ask, text=ask.text[mark.end() : end].strip(), system=shared)),
+        }
+        for mark, end in zip(marks, ends, strict=True)
+    ]
+    return json.dumps(replies[::-1])
