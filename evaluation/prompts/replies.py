@@ -13,7 +13,8 @@ from annotator.hit_types.base import Unparsable
 from annotator.hit_types.replies import YES_NO_LABELS, label_of, tidy
 
 _NUMBER = re.compile(
-    r"^[ \t>*_#]*(?:[A-Z][a-z]+(?:[ -][A-Za-z]+){0,3}[ \t]+)?#?(\d{1,3})[ \t*_]*[.):][ \t*_]*", re.MULTILINE
+    r"^[ \t>*_#]*(?:(?!Response\b)[A-Z][a-z]+(?:[ -][A-Za-z]+){0,3}[ \t]+)?#?(\d{1,3})[ \t*_]*[.):][ \t*_]*",
+    re.MULTILINE,
 )
 _BULLET = re.compile(r"^[ \t]*(?:[-*•–+]+|\d{1,3}[.)])[ \t]+(\S.*)$")
 _SO = re.compile(
@@ -109,13 +110,12 @@ def labelled(text: str, labels: Sequence[str]) -> dict[str, str]:
     )
     found = list(pattern.finditer(text))
     names = {label.lower(): label for label in labels}
-    ends = [match.start() for match in found[1:]] + [len(text)]
     pieces: dict[str, str] = {}
-    for match, end in zip(found, ends, strict=True):
+    for match, piece in _pieces(text, found):
         name = names[match.group(1).lower()]
         if name in pieces:
             raise Unparsable(f"{name} is given twice", kind="ambiguous")
-        pieces[name] = text[match.end() : end].strip()
+        pieces[name] = piece
     missing = [label for label in labels if not pieces.get(label)]
     if missing:
         raise Unparsable(f"the reply has no {' and no '.join(missing)}")
@@ -149,8 +149,7 @@ def numbered(text: str, most: int) -> list[str]:
     entries = _json_list(text)
     if entries is None:
         marks = _counting(list(_NUMBER.finditer(text)))
-        ends = [mark.start() for mark in marks[1:]] + [len(text)]
-        entries = [text[mark.end() : end].strip() for mark, end in zip(marks, ends, strict=True)]
+        entries = [piece for _, piece in _pieces(text, marks)]
         if entries:
             entries[-1] = entries[-1].split("\n\n")[0].strip()
     entries = [entry.strip().strip('"').strip() for entry in entries]
@@ -159,6 +158,12 @@ def numbered(text: str, most: int) -> list[str]:
     if any(len(entry) > MAX_ENTRY for entry in entries):
         raise Unparsable("an entry of the list is too long")
     return entries[:most]
+
+
+def _pieces(text: str, marks: Sequence[re.Match[str]]) -> list[tuple[re.Match[str], str]]:
+    """What stands between each mark and the next."""
+    ends = [mark.start() for mark in marks[1:]] + [len(text)]
+    return [(mark, text[mark.end() : end].strip()) for mark, end in zip(marks, ends, strict=False)]
 
 
 def _counting(marks: list[re.Match[str]]) -> list[re.Match[str]]:

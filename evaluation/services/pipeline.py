@@ -1,5 +1,220 @@
-"""Pipelines: to come."""
+"""Pipelines: a recipe carried out on a dataset, step after step, each kept; killed anywhere, it goes on."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+from decimal import Decimal
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils import timezone
+
+from annotator.canonical import digest_of
+from annotator.hit_types.base import JSON
+from annotator.models import Dataset, Study, User
+from annotator.services.imports.faults import ImportRefused
+from annotator.services.imports.material_import import material_import
+from annotator.services.study import study_create
+from evaluation.models import Endpoint, Pipeline, Recipe, Report, Run
+from evaluation.pipelines.recipe import filled, recipe_check
+from evaluation.pipelines.study_rows import study_rows
+from evaluation.selectors.run import run_progress
+from evaluation.services.material_run import material_run_create
+from evaluation.services.report import report_create
+from evaluation.services.run_change import run_cancel, run_start
+from evaluation.services.run_wake import pipeline_wake
+from evaluation.services.simulate import simulation_create
+
+log = logging.getLogger(__name__)
+_LIVE = (Run.State.QUEUED, Run.State.RUNNING)
+
+
+def recipe_save(*, content: JSON, created_by: User | None = None) -> Recipe:
+    """Keep a recipe; the same content is the same version, changed content a new one. Raises ``RecipeError``."""
+    recipe_check(content)
+    name, digest = str(content["name"])[:100], digest_of(content)
+    with transaction.atomic():
+        there = Recipe.objects.filter(name=name, digest=digest).first()
+        if there is not None:
+            return there
+        last = Recipe.objects.filter(name=name).order_by("-version").first()
+        return Recipe.objects.create(
+            name=name,
+            version=last.version + 1 if last else 1,
+            digest=digest,
+            content=content,
+            created_by=created_by,
+        )
+
+
+def pipeline_create(
+    *,
+    recipe: Recipe,
+    dataset: Dataset,
+    endpoint: Endpoint,
+    overrides: JSON | None = None,
+    created_by: User | None = None,
+) -> Pipeline:
+    """Begin a pipeline. ``overrides``: step name -> choices (and ``model``, ``prompt``, ``budget``) that win."""
+    strange = set(overrides or {}) - {step["name"] for step in recipe.content["steps"]}
+    if strange:
+        raise ValidationError({"overrides": f"no such step: {', '.join(sorted(strange))}"})
+    with transaction.atomic():
+        pipeline = Pipeline.objects.create(
+            recipe=recipe,
+            dataset=dataset,
+            endpoint=endpoint,
+            overrides=overrides or {},
+            created_by=created_by,
+        )
+        transaction.on_commit(lambda: pipeline_wake(pipeline_pk=pipeline.pk))
+    return pipeline
 
 
 def pipeline_advance(*, pipeline_pk: int) -> str:
-    return "none"
+    """Go on as far as can be without waiting for calls; returns the pipeline's state, or 'waiting'.
+
+    Called twice at once, the second call waits for the first and then finds nothing to do.
+    """
+    while True:
+        with transaction.atomic():
+            pipeline = Pipeline.objects.select_for_update(no_key=True).filter(pk=pipeline_pk).first()
+            if pipeline is None or pipeline.state in (Pipeline.State.DONE, Pipeline.State.CANCELLED):
+                return pipeline.state if pipeline else "gone"
+            steps = pipeline.recipe.content["steps"]
+            if pipeline.step >= len(steps):
+                pipeline.state, pipeline.finished_at = Pipeline.State.DONE, timezone.now()
+                pipeline.save(update_fields=["state", "finished_at"])
+                return pipeline.state
+            step = steps[pipeline.step]
+            try:
+                done = _step(pipeline, step)
+            except (ValidationError, ImportRefused, KeyError, ValueError) as error:
+                done, pipeline.state = None, Pipeline.State.PAUSED
+                said = "; ".join(error.messages) if isinstance(error, ValidationError) else str(error)
+                pipeline.reason = f"{step['name']}: {said}"[:2000]
+            if done is None:
+                pipeline.save(update_fields=["state", "reason"])
+                return pipeline.state if pipeline.state == Pipeline.State.PAUSED else "waiting"
+            pipeline.results[step["name"]] = done
+            pipeline.step += 1
+            pipeline.state, pipeline.reason = Pipeline.State.RUNNING, ""
+            pipeline.save(update_fields=["results", "step", "state", "reason", "study"])
+
+
+def pipeline_cancel(*, pipeline: Pipeline) -> Pipeline:
+    """Stop it for good, and the run that it waits for."""
+    with transaction.atomic():
+        pipeline = Pipeline.objects.select_for_update(no_key=True).get(pk=pipeline.pk)
+        if pipeline.state != Pipeline.State.DONE:
+            pipeline.state, pipeline.finished_at = Pipeline.State.CANCELLED, timezone.now()
+            pipeline.save(update_fields=["state", "finished_at"])
+            for run in pipeline.runs.filter(state__in=[*_LIVE, Run.State.PAUSED]):
+                run_cancel(run=run)
+    return pipeline
+
+
+def pipeline_step_again(*, pipeline: Pipeline, name: str) -> Run:
+    """Run one step of a pipeline again, alone: what is there stays, what is missing is asked for."""
+    for step in pipeline.recipe.content["steps"]:
+        if step["name"] == name:
+            return run_start(run=_run_create(pipeline, step, attach=False))
+    raise ValidationError({"name": f"no step {name!r} in {pipeline.recipe}"})
+
+
+def _step(pipeline: Pipeline, step: JSON) -> JSON | None:
+    """Do, or look after, one step; its result in numbers, or None while it is not over."""
+    if step["kind"] == "study":
+        return _study(pipeline, step)
+    if step["kind"] == "report":
+        study = Study.objects.get(slug=pipeline.results[_options(pipeline, step)["study"]]["study"])
+        report = Report.objects.filter(study=study).first() or report_create(study=study)
+        return {"report": report.pk}
+    run = pipeline.runs.filter(options__step=step["name"]).order_by("-pk").first()
+    if run is None:
+        try:
+            run_start(run=_run_create(pipeline, step, attach=True))
+        except ValidationError as error:
+            if "nothing to ask about" in str(error):
+                return {"calls": 0}
+            raise
+        pipeline.state, pipeline.reason = Pipeline.State.RUNNING, ""
+        return None
+    if run.state in _LIVE:
+        pipeline.state, pipeline.reason = Pipeline.State.RUNNING, ""
+        return None
+    if run.state != Run.State.DONE:
+        pipeline.state = Pipeline.State.PAUSED
+        pipeline.reason = f"{step['name']}: run {run.pk} is {run.get_state_display()}: {run.reason}"[:2000]
+        return None
+    return _numbers(run)
+
+
+def _numbers(run: Run) -> JSON:
+    progress = run_progress(run)
+    parsed = run.calls.filter(parsed__isnull=False).values_list("parsed", flat=True)
+    counts = {
+        name: sum(p.get(name, 0) for p in parsed)
+        for name in ("duplicates", "duplicates_of_others", "missing")
+    }
+    return {
+        "run": run.pk,
+        "calls": progress.total,
+        "done": progress.done,
+        "failed": progress.failed,
+        "unparsable": progress.unparsable,
+        "spent": str(progress.spent),
+        **{name: count for name, count in counts.items() if count},
+    }
+
+
+def _options(pipeline: Pipeline, step: JSON) -> JSON:
+    chosen = step.get("options", {}) | pipeline.overrides.get(step["name"], {})
+    return filled(chosen, pipeline.endpoint.model)  # type: ignore[no-any-return]
+
+
+def _run_create(pipeline: Pipeline, step: JSON, *, attach: bool) -> Run:
+    options = _options(pipeline, step)
+    model, prompt = str(options.pop("model", "")), str(options.pop("prompt", ""))
+    parameters = options.pop("parameters", None)
+    budget = options.pop("budget", None)
+    common: dict[str, Any] = {
+        "endpoint": pipeline.endpoint,
+        "model": model,
+        "prompt": prompt,
+        "parameters": parameters,
+        "budget_cost": None if budget is None else Decimal(str(budget)),
+        "pipeline": pipeline if attach else None,
+        "created_by": pipeline.created_by,
+    }
+    if step["kind"] == "simulate":
+        study = Study.objects.get(slug=pipeline.results[options["study"]]["study"])
+        run = simulation_create(study=study, samples=int(options.get("samples", 1)), **common)
+        run.options = {"step": step["name"]}
+        run.save(update_fields=["options"])
+        return run
+    choices = {"task": pipeline.recipe.content["task"], "step": step["name"]} | options
+    return material_run_create(kind=step["kind"], dataset=pipeline.dataset, options=choices, **common)
+
+
+def _study(pipeline: Pipeline, step: JSON) -> JSON:
+    """A draft study with an item for each piece of material; made again, it gets what is missing."""
+    options = _options(pipeline, step)
+    slug = f"{pipeline.recipe.name}-{pipeline.pk}-{step['name']}"[:80]
+    study = Study.objects.filter(slug=slug).first() or study_create(
+        by=pipeline.created_by,
+        hit_type=options["hit_type"],
+        slug=slug,
+        title=f"{pipeline.recipe.content.get('title', pipeline.recipe.name)} ({step['name']})"[:200],
+    )
+    rows = study_rows(options["hit_type"], pipeline.dataset, options.get("systems"))
+    lines = "\n".join(json.dumps(row) for row in rows)
+    if not lines:
+        raise ValidationError("there is no material to make items of")
+    result = material_import(study=study, file=io.BytesIO(lines.encode()), name="material.jsonl")
+    if pipeline.study_id is None:
+        pipeline.study = study
+    return {"study": slug, "items": result.items + result.unchanged, "warnings": len(result.warnings)}

@@ -17,7 +17,7 @@ def sections(text: str) -> dict[str, str]:
     ends = [match.start() for match in found[1:]] + [len(text)]
     return {
         match.group(1).strip().lower().replace("’", "'"): (match.group(2) + text[match.end() : end]).strip()
-        for match, end in zip(found, ends, strict=True)
+        for match, end in zip(found, ends, strict=False)
     }
 
 

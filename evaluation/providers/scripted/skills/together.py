@@ -25,6 +25,6 @@ def together(ask: Ask) -> str | None:
             "task": mark.group(1),
             "reply": answer(replace(ask, text=ask.text[mark.end() : end].strip(), system=shared)),
         }
-        for mark, end in zip(marks, ends, strict=True)
+        for mark, end in zip(marks, ends, strict=False)
     ]
     return json.dumps(replies[::-1])

@@ -145,6 +145,8 @@ def follow_ups(ask: Ask) -> str | None:
 def _variant(ask: Ask, parts: dict[str, str], k: int) -> str:
     starter, *options = parts["starter question"].splitlines()
     stem = starter.strip().rstrip("?")
+    if "slight changes" in ask.system:  # the baseline, which has no explanation to go by
+        return "\n".join([f"{stem}, {pick(_THINGS, 'slight', k, stem)} {k + 1} aside?", *options])
     setting = _SETTINGS[(k // 3 + int(chance("s", stem) * 7)) % len(_SETTINGS)]
     forms = (
         f"{stem} {setting}?",

@@ -1,0 +1,90 @@
+"""``manage.py pipeline RECIPE --dataset FILE --endpoint NAME``: carry a recipe out from its material to its report."""
+
+from __future__ import annotations
+
+import json
+import time
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError
+
+from evaluation.models import Endpoint, Pipeline, Report, Run
+from evaluation.pipelines.recipe import RecipeError, recipe_file, recipe_names
+from evaluation.services.dataset import DatasetFaults, dataset_load
+from evaluation.services.pipeline import pipeline_advance, pipeline_create, recipe_save
+from evaluation.services.report import report_compute
+from evaluation.services.run_inline import run_inline
+
+
+class Command(BaseCommand):
+    help = "Carry out a recipe on a file of questions, documents or queries, and say what each step left."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("recipe", help=f"A JSON file, or one that ships: {', '.join(recipe_names())}.")
+        parser.add_argument("--dataset", required=True, type=Path, help="JSON lines or a JSON array.")
+        parser.add_argument("--name", default="", help="The dataset's name; else the file's.")
+        parser.add_argument("--endpoint", required=True, help="The endpoint's name.")
+        parser.add_argument("--limit", type=int, help="Take only so many instances.")
+        parser.add_argument("--inline", action="store_true", help="Work here instead of in Celery's workers.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        endpoint = Endpoint.objects.filter(name=options["endpoint"]).first()
+        if endpoint is None:
+            names = ", ".join(Endpoint.objects.values_list("name", flat=True)) or "none"
+            raise CommandError(f"no endpoint {options['endpoint']!r}; there are: {names}")
+        path: Path = options["dataset"]
+        if not path.is_file():
+            raise CommandError(f"no file {path}")
+        try:
+            recipe = recipe_save(content=self._recipe(options["recipe"]))
+            dataset, new = dataset_load(
+                name=options["name"] or f"pipeline: {path.stem}",
+                path=path,
+                task=recipe.content["task"],
+                limit=options["limit"],
+            )
+            pipeline = pipeline_create(recipe=recipe, dataset=dataset, endpoint=endpoint)
+        except (DatasetFaults, RecipeError, KeyError) as error:
+            raise CommandError(str(error.args[0] if isinstance(error, KeyError) else error)) from None
+        except ValidationError as error:
+            raise CommandError("; ".join(error.messages)) from None
+        self.stdout.write(f"pipeline {pipeline.pk}: {recipe} on {dataset} ({new} new instances)")
+        self._follow(pipeline, inline=options["inline"])
+
+    def _recipe(self, name: str) -> Any:
+        if name.endswith(".json"):
+            try:
+                return json.loads(Path(name).read_text(encoding="utf-8"))
+            except (OSError, ValueError) as error:
+                raise CommandError(f"{name}: {error}") from None
+        return recipe_file(name)
+
+    def _follow(self, pipeline: Pipeline, *, inline: bool) -> None:
+        told: set[str] = set()
+        while True:
+            if inline:
+                pipeline_advance(pipeline_pk=pipeline.pk)
+                for run in pipeline.runs.filter(state=Run.State.RUNNING):
+                    run_inline(run=run)
+            pipeline.refresh_from_db()
+            for name, result in pipeline.results.items():
+                if name not in told:
+                    told.add(name)
+                    self.stdout.write(f"  {name}: " + ", ".join(f"{k} {v}" for k, v in result.items()))
+            if pipeline.state != Pipeline.State.RUNNING:
+                break
+            if not inline:
+                time.sleep(1)
+        if inline:
+            for result in pipeline.results.values():
+                if (
+                    "report" in result
+                    and Report.objects.get(pk=result["report"]).state == Report.State.QUEUED
+                ):
+                    report_compute(report_id=result["report"])
+        if pipeline.state == Pipeline.State.PAUSED:
+            raise CommandError(f"the pipeline pauses at {pipeline.reason}")
+        self.stdout.write(f"pipeline {pipeline.pk} is {pipeline.get_state_display()}")

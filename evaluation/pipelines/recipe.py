@@ -1,0 +1,85 @@
+"""Recipes: what a pipeline does, step by step; those that ship lie in ``recipes/`` as JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from annotator.hit_types.base import JSON
+
+FOLDER = Path(__file__).parent / "recipes"
+#: Kinds of step that are no run of calls.
+OTHER_KINDS = ("study", "report")
+
+
+class RecipeError(ValueError):
+    """A recipe that cannot be carried out; the message names the step and the field."""
+
+
+def recipe_names() -> list[str]:
+    """The recipes that ship.
+
+    >>> "p1-yes-no" in recipe_names()
+    True
+    """
+    return sorted(path.stem for path in FOLDER.glob("*.json"))
+
+
+def recipe_file(name: str) -> JSON:
+    """A recipe that ships; raises ``KeyError`` with the names there are."""
+    if name not in recipe_names():
+        raise KeyError(f"no recipe {name!r}; there are: {', '.join(recipe_names())}")
+    content: JSON = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+    return content
+
+
+def recipe_check(content: Any) -> JSON:
+    """Check a recipe's shape: named steps of known kinds that refer only to steps before them.
+
+    >>> recipe_check({"name": "x", "task": "yes_no", "steps": []})
+    Traceback (most recent call last):
+    ...
+    evaluation.pipelines.recipe.RecipeError: steps: expected at least one
+    """
+    from evaluation.pipelines.registry import steps as known
+    from evaluation.pipelines.steps.material import TASKS
+
+    if not isinstance(content, dict):
+        raise RecipeError("expected a JSON object")
+    if content.get("task") not in TASKS:
+        raise RecipeError(f"task: {content.get('task')!r} is not one of {', '.join(TASKS)}")
+    steps = content.get("steps")
+    if not isinstance(steps, list) or not steps:
+        raise RecipeError("steps: expected at least one")
+    seen: set[str] = set()
+    for number, step in enumerate(steps, 1):
+        name = step.get("name") if isinstance(step, dict) else None
+        if not isinstance(name, str) or not name:
+            raise RecipeError(f"step {number}: name: is missing")
+        if name in seen:
+            raise RecipeError(f"step {number}: name: {name!r} is used twice")
+        kinds = [*known(), *OTHER_KINDS]
+        if step.get("kind") not in kinds:
+            raise RecipeError(f"{name}: kind: {step.get('kind')!r} is not one of {', '.join(kinds)}")
+        if not isinstance(step.get("options", {}), dict):
+            raise RecipeError(f"{name}: options: expected a JSON object")
+        if step["kind"] in ("simulate", "report") and step.get("options", {}).get("study") not in seen:
+            raise RecipeError(f"{name}: study: names no step before this one")
+        seen.add(name)
+    return content
+
+
+def filled(value: Any, model: str) -> Any:
+    """A step's choices with ``{model}`` put in.
+
+    >>> filled({"system": "{model} · post-hoc"}, "gpt")
+    {'system': 'gpt · post-hoc'}
+    """
+    if isinstance(value, str):
+        return value.replace("{model}", model)
+    if isinstance(value, list):
+        return [filled(held, model) for held in value]
+    if isinstance(value, dict):
+        return {key: filled(held, model) for key, held in value.items()}
+    return value

@@ -1,0 +1,136 @@
+"""Datasets for pipelines: instances from a file, all or nothing, every fault with its line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from django.db import transaction
+
+from annotator.canonical import text_digest
+from annotator.hit_types.base import FieldErrors, clean_text
+from annotator.models import Dataset, Instance
+from evaluation.prompts.replies import answer_of
+
+#: Our field -> the names under which known data sets hold it.
+NAMES = {
+    "key": ("key", "qid", "id", "instance"),
+    "input": ("input", "question", "document", "article", "query"),
+    "gold_label": ("gold_label", "answer", "label"),
+    "gold_rationale": ("gold_rationale", "rationale", "facts", "explanation"),
+}
+LONGEST = 100_000
+
+
+class DatasetFaults(ValueError):
+    """What is wrong with a file, line by line."""
+
+    def __init__(self, faults: list[str]):
+        self.faults = faults
+        shown = "\n".join(faults[:50])
+        super().__init__(shown + (f"\n... and {len(faults) - 50} more" if len(faults) > 50 else ""))
+
+
+@transaction.atomic
+def dataset_load(*, name: str, path: Path, task: str, limit: int | None = None) -> tuple[Dataset, int]:
+    """Read JSON lines (or one JSON array) into a dataset; returns it and how many instances are new.
+
+    An instance that is there already, by its key, must be the same. Raises ``DatasetFaults``; then nothing is
+    written. For preferences a row holds ``context``, ``response_1`` and ``response_2``; for multiple choice,
+    ``options``.
+    """
+    faults: list[str] = []
+    rows: dict[str, Instance] = {}
+    dataset, _ = Dataset.objects.get_or_create(name=name)
+    for line, raw in _rows(path, faults):
+        if limit is not None and len(rows) >= limit:
+            break
+        try:
+            instance = _instance(raw, task)
+        except FieldErrors as error:
+            faults += [f"{path.name}:{line}: {field}: {said}" for field, said in error.errors.items()]
+            continue
+        if instance.key in rows:
+            faults.append(f"{path.name}:{line}: key: {instance.key!r} is used twice")
+        instance.dataset = dataset
+        rows[instance.key] = instance
+    there = {i.key: i for i in dataset.instances.filter(key__in=rows)}
+    for key, old in there.items():
+        if (old.input, old.gold_label) != (rows[key].input, rows[key].gold_label):
+            faults.append(f"{path.name}: {key}: the dataset {name!r} holds this key with another content")
+    if not faults and not rows:
+        faults.append(f"{path.name}: holds no rows")
+    if faults:
+        raise DatasetFaults(faults)
+    new = [row for key, row in rows.items() if key not in there]
+    Instance.objects.bulk_create(new)
+    return dataset, len(new)
+
+
+def _rows(path: Path, faults: list[str]) -> Iterator[tuple[int, Any]]:
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        faults.append(f"{path.name}: is not UTF-8 (byte {error.start})")
+        return
+    if text.lstrip().startswith("["):
+        try:
+            yield from enumerate(json.loads(text), 1)
+        except ValueError as error:
+            faults.append(f"{path.name}: is not a JSON array: {error}")
+        return
+    for line, row in enumerate(text.splitlines(), 1):
+        if row.strip():
+            try:
+                yield line, json.loads(row)
+            except ValueError as error:
+                faults.append(f"{path.name}:{line}: is not JSON: {error}")
+
+
+def _instance(raw: Any, task: str) -> Instance:
+    if not isinstance(raw, dict):
+        raise FieldErrors({"row": f"expected a JSON object, got {type(raw).__name__}"})
+    values = {
+        field: next((raw[name] for name in names if raw.get(name) not in (None, "")), "")
+        for field, names in NAMES.items()
+    }
+    if task == "preference" and "context" in raw:
+        values["input"] = "Context: {context}\nResponse 1: {response_1}\nResponse 2: {response_2}".format_map(
+            {name: _one_line(raw, name) for name in ("context", "response_1", "response_2")}
+        )
+    if task == "multiple_choice" and isinstance(raw.get("options"), list):
+        letters = "ABCDEFGH"
+        lines = [f"{letter}: {option}" for letter, option in zip(letters, raw["options"], strict=False)]
+        values["input"] = "\n".join([str(values["input"]), *lines])
+    errors: dict[str, str] = {}
+    for field in ("key", "input", "gold_rationale"):
+        value = values[field]
+        try:
+            values[field] = clean_text(" ".join(map(str, value)) if isinstance(value, list) else str(value))
+        except FieldErrors as error:
+            errors[field] = error.errors["text"]
+    if not values["input"]:
+        errors["input"] = f"is missing; looked for {', '.join(NAMES['input'])}"
+    elif len(values["input"]) > LONGEST:
+        errors["input"] = f"at most {LONGEST} characters, got {len(values['input'])}"
+    label = values["gold_label"]
+    try:
+        text = ("yes" if label else "no") if isinstance(label, bool) else str(label)
+        gold = answer_of(text, task) if text and task in ("yes_no", "preference", "multiple_choice") else text
+    except ValueError as error:
+        errors["gold_label"], gold = str(error), ""
+    if errors:
+        raise FieldErrors(errors)
+    key = values["key"] or text_digest(values["input"])[:16]
+    return Instance(
+        key=key[:200], input=values["input"], gold_label=gold[:200], gold_rationale=values["gold_rationale"]
+    )
+
+
+def _one_line(raw: dict[str, Any], name: str) -> str:
+    value = raw.get(name)
+    if not isinstance(value, str) or not value.strip():
+        raise FieldErrors({name: "is missing"})
+    return " ".join(value.split())

@@ -1,0 +1,286 @@
+"""Each recipe that ships, from a file of material to its report, on the scripted provider."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.core.management import CommandError, call_command
+
+from annotator.models import AtomicUnit, Dataset, Explanation, FollowUp, Item, Judgment, Output, System
+from evaluation.models import Pipeline, Recipe, Run
+from evaluation.pipelines.recipe import RecipeError, recipe_check, recipe_file, recipe_names
+from evaluation.services.dataset import DatasetFaults, dataset_load
+from evaluation.services.material_run import material_run_create
+from evaluation.services.pipeline import (
+    pipeline_advance,
+    pipeline_cancel,
+    pipeline_create,
+    pipeline_step_again,
+    recipe_save,
+)
+from evaluation.services.run_inline import run_inline
+from tests.evaluation.llm.provider import ScriptedProcess
+from tests.evaluation.llm.runs import make_endpoint
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+MATERIAL: dict[str, list[dict[str, Any]]] = {
+    "yes_no": [
+        {"qid": "a", "question": "Would a raft of balsa carry a grand piano?", "answer": True, "facts": ["Balsa floats.", "A piano weighs 500 kg."]},
+        {"qid": "b", "question": "Can a glacier bury a lighthouse?", "answer": False, "facts": ["Glaciers are slow."]},
+    ],
+    "preference": [
+        {"key": "p1", "context": "How do I get wax out of a carpet?", "response_1": "Cool it with ice, lift it off, then iron the rest into paper.", "response_2": "Buy a new one.", "gold_label": "1"},
+        {"key": "p2", "context": "Is there a quiet seat on the night train?", "response_1": "Yes!", "response_2": "Take the last coach, far from the doors and the bar.", "gold_label": "2"},
+    ],
+    "news": [
+        {"key": "n1", "article": "The port of Lindal closed on Friday. A crack of 40 metres was found in the quay. Ships were sent to Ostrova. The mayor spoke of bad luck."},
+    ],
+    "medical": [
+        {"key": "m1", "query": "My left knee clicks since I fell in March. I am 51. It swells in the evening. What should I do?"},
+    ],
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _allowed(scripted: ScriptedProcess, settings: object) -> None:
+    settings.LLM_ALLOWED_HOSTS = [scripted.host]  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Recipes ask for fewer follow-ups, which tests no less."""
+    from evaluation.services import pipeline
+
+    whole = pipeline._options
+
+    def fewer(row: Pipeline, step: dict[str, Any]) -> dict[str, Any]:
+        options = whole(row, step)
+        return options | ({"n": min(3, options["n"])} if "n" in options else {})
+
+    monkeypatch.setattr(pipeline, "_options", fewer)
+
+
+def material(task: str, folder: Path) -> Path:
+    path = folder / f"{task}.jsonl"
+    path.write_text("\n".join(json.dumps(row) for row in MATERIAL[task]), encoding="utf-8")
+    return path
+
+
+def carried_out(name: str, scripted: ScriptedProcess, folder: Path) -> Pipeline:
+    make_endpoint(scripted, model="scripted?quality=0.9")
+    path = material(recipe_file(name)["task"], folder)
+    call_command("pipeline", name, dataset=path, endpoint="scripted", inline=True, verbosity=0)
+    return Pipeline.objects.get()
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("name", recipe_names())
+def test_a_recipe_runs_from_its_material_to_its_report(
+    name: str, scripted: ScriptedProcess, tmp_path: Path
+) -> None:
+    pipeline = carried_out(name, scripted, tmp_path)
+    assert pipeline.state == "done"
+    assert set(pipeline.results) == {step["name"] for step in pipeline.recipe.content["steps"]}
+    for step, result in pipeline.results.items():
+        assert not result.get("unparsable"), (
+            step,
+            Run.objects.get(pk=result["run"]).calls.values_list("text", "error"),
+        )
+        assert not result.get("failed"), step
+    assert Explanation.objects.filter(instance__dataset=pipeline.dataset).exists()
+    for study in {r["study"] for r in pipeline.results.values() if "study" in r}:
+        items = Item.objects.filter(study__slug=study)
+        assert items.exists()
+        assert Judgment.objects.filter(study__slug=study).count() == items.count()
+    if name.startswith("p2"):
+        roles = set(AtomicUnit.objects.values_list("role", flat=True))
+        assert roles == ({"both"} if name == "p2-news" else {"input", "output"})
+        assert System.objects.filter(name__endswith="from explanation").exists()
+    if name == "p3-utility":
+        asked = FollowUp.objects.filter(instance__dataset=pipeline.dataset, explanation__isnull=True)
+        assert set(asked.values_list("kind", flat=True)) == {"rephrase", "counterfactual", "similar"}
+        without, with_rationale = (
+            Output.objects.filter(follow_up__in=asked, system__name__contains=f"GEN-U {way}")
+            for way in ("without", "with scripted")
+        )
+        assert without.count() == with_rationale.count() == asked.count()
+    if name == "p1-yes-no":
+        forced = Explanation.objects.filter(system__method="forced", instance__dataset=pipeline.dataset)
+        normal = Explanation.objects.filter(system__method="cot", instance__dataset=pipeline.dataset)
+        right = {e.instance_id: e.output for e in normal if e.output == e.instance.gold_label}
+        assert {e.instance_id for e in forced} == set(right)
+        assert all(e.output != right[e.instance_id] for e in forced)
+
+
+@pytest.mark.usefixtures("small")
+def test_done_again_everything_is_there_and_nothing_is_asked(
+    scripted: ScriptedProcess, tmp_path: Path
+) -> None:
+    pipeline = carried_out("p2-medical", scripted, tmp_path)
+    counts = {model: model.objects.count() for model in (Explanation, FollowUp, Output, AtomicUnit)}
+    requests = scripted.stats()["requests"]
+    assert pipeline_advance(pipeline_pk=pipeline.pk) == "done"
+    again = run_inline(run=pipeline_step_again(pipeline=pipeline, name="explain-cot"))
+    assert (again.state, again.spent_cost) == ("done", 0)  # from the cache, and the same explanation
+    with pytest.raises(ValidationError, match="nothing to ask"):
+        pipeline_step_again(pipeline=pipeline, name="units")
+    assert {model: model.objects.count() for model in counts} == counts
+    assert scripted.stats()["requests"] == requests
+
+
+def test_a_pipeline_stopped_anywhere_goes_on(scripted: ScriptedProcess, tmp_path: Path) -> None:
+    endpoint = make_endpoint(scripted)
+    dataset, _ = dataset_load(name="d", path=material("news", tmp_path), task="news")
+    pipeline = pipeline_create(
+        recipe=recipe_save(content=recipe_file("p2-news")), dataset=dataset, endpoint=endpoint
+    )
+    for _ in range(40):  # as if killed after each turn: every turn begins from the rows alone
+        if pipeline_advance(pipeline_pk=pipeline.pk) == "done":
+            break
+        assert pipeline_advance(pipeline_pk=pipeline.pk) == "waiting"
+        assert Run.objects.filter(pipeline=pipeline, state="running").count() == 1
+        run_inline(run=Run.objects.get(pipeline=pipeline, state="running"))
+    pipeline.refresh_from_db()
+    assert pipeline.state == "done"
+    steps = [step for step in pipeline.recipe.content["steps"] if step["kind"] not in ("study", "report")]
+    assert pipeline.runs.count() == len(steps)
+
+
+def test_a_paused_run_pauses_the_pipeline_and_takes_it_along_again(
+    scripted: ScriptedProcess, tmp_path: Path
+) -> None:
+    endpoint = make_endpoint(scripted)
+    dataset, _ = dataset_load(name="d", path=material("news", tmp_path), task="news")
+    recipe = recipe_save(content=recipe_file("p2-news"))
+    overrides = {"explain-cot": {"model": "scripted?status=401"}}
+    pipeline = pipeline_create(recipe=recipe, dataset=dataset, endpoint=endpoint, overrides=overrides)
+    pipeline_advance(pipeline_pk=pipeline.pk)
+    run = run_inline(run=pipeline.runs.get())
+    assert pipeline_advance(pipeline_pk=pipeline.pk) == "paused"
+    pipeline.refresh_from_db()
+    assert "HTTP 401" in pipeline.reason
+    Run.objects.filter(pk=run.pk).update(model="scripted", state="running")
+    run_inline(run=run)
+    assert pipeline_advance(pipeline_pk=pipeline.pk) == "waiting"
+    pipeline.refresh_from_db()
+    assert (pipeline.step, pipeline.state) == (1, "running")
+    pipeline_cancel(pipeline=pipeline)
+    assert pipeline_advance(pipeline_pk=pipeline.pk) == "cancelled"
+    assert not pipeline.runs.filter(state="running").exists()
+
+
+def test_generators_take_turns_and_duplicates_are_dropped_and_counted(
+    scripted: ScriptedProcess, tmp_path: Path
+) -> None:
+    endpoint = make_endpoint(scripted)
+    dataset, _ = dataset_load(name="d", path=material("yes_no", tmp_path), task="yes_no")
+
+    def make(kind: str, **options: Any) -> Run:
+        from evaluation.services.run_change import run_start
+
+        run = material_run_create(kind=kind, dataset=dataset, endpoint=endpoint, options=options)
+        return run_inline(run=run_start(run=run))
+
+    make("explain", method="cot", system="s")
+    first = make("counterfactuals", n=7, turn=[0, 2], generator="a")
+    second = make("counterfactuals", n=7, turn=[1, 2], generator="b")
+    for explanation in Explanation.objects.all():
+        texts = [f.text for f in explanation.follow_ups.all()]
+        assert len(texts) == len(set(texts))
+        dropped = first.calls.get(subject=explanation.pk).parsed["duplicates"]
+        assert len(texts) + dropped == 4
+    # The second generator is the same model: all that it writes is there already, and is counted.
+    assert not FollowUp.objects.filter(generator="b").exists()
+    assert sum(call.parsed["duplicates_of_others"] for call in second.calls.all()) == 6
+
+
+def test_choices_that_do_not_fit_are_refused_before_anything_is_asked(
+    scripted: ScriptedProcess, tmp_path: Path
+) -> None:
+    endpoint = make_endpoint(scripted)
+    dataset, _ = dataset_load(name="d", path=material("yes_no", tmp_path), task="yes_no")
+    for kind, options, said in [
+        ("explain", {"method": "magic"}, "method"),
+        ("explain", {"task": "poetry"}, "no prompt"),
+        ("explain", {"method": "forced"}, "base"),
+        ("counterfactuals", {"n": 0}, "n:"),
+        ("counterfactuals", {"n": 3, "turn": [5, 2]}, "turn"),
+        ("units", {"task": "yes_no"}, "no prompt"),
+        ("outputs", {"system": "nobody"}, "system"),
+        ("gen_u", {"rationale": "nobody"}, "rationale"),
+        ("simulate", {}, "no prompt"),
+        ("dance", {}, "no step"),
+    ]:
+        with pytest.raises(ValidationError, match=said):
+            material_run_create(kind=kind, dataset=dataset, endpoint=endpoint, options=options)
+    assert Run.objects.count() == 0
+    assert scripted.stats()["requests"] == 0
+
+
+def test_a_recipe_is_a_version_of_its_content() -> None:
+    content = recipe_file("p1-yes-no")
+    first = recipe_save(content=content)
+    assert recipe_save(content=content).pk == first.pk
+    content["steps"] = content["steps"][:3]
+    assert recipe_save(content=content).version == 2
+    assert Recipe.objects.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"task": "poetry"}, "task"),
+        ({"steps": []}, "steps"),
+        ({"steps": [{"kind": "explain"}]}, "name"),
+        ({"steps": [{"name": "a", "kind": "explain"}, {"name": "a", "kind": "units"}]}, "twice"),
+        ({"steps": [{"name": "a", "kind": "dance"}]}, "kind"),
+        ({"steps": [{"name": "a", "kind": "simulate", "options": {"study": "b"}}]}, "before"),
+    ],
+)
+def test_a_recipe_that_cannot_be_carried_out_is_refused(change: dict[str, Any], said: str) -> None:
+    with pytest.raises(RecipeError, match=said):
+        recipe_check({"name": "x", "task": "yes_no", "steps": [{"name": "a", "kind": "explain"}]} | change)
+
+
+def test_every_recipe_that_ships_is_sound() -> None:
+    assert len(recipe_names()) >= 5
+    for name in recipe_names():
+        assert recipe_check(recipe_file(name))["name"] == name
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "holds no rows"),
+        ("{}", "input: is missing"),
+        ('{"question": "a?"}\n{"question": ', ":2: is not JSON"),
+        ('{"question": "a?", "answer": "perhaps"}', "gold_label: 'perhaps' is neither"),
+        ('{"qid": "1", "question": "a?"}\n{"qid": "1", "question": "b?"}', "used twice"),
+        ('{"question": "a\\u0000?"}', "NUL"),
+        ("[1]", "expected a JSON object"),
+        ("[{]", "not a JSON array"),
+    ],
+)
+def test_a_faulty_file_is_refused_whole_with_its_lines(text: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "m.jsonl"
+    path.write_text(text)
+    with pytest.raises(DatasetFaults, match=said):
+        dataset_load(name="d", path=path, task="yes_no")
+    assert not Dataset.objects.exists()
+
+
+def test_commands_say_what_is_there(scripted: ScriptedProcess, tmp_path: Path) -> None:
+    make_endpoint(scripted, name="one")
+    with pytest.raises(CommandError, match="there are: one"):
+        call_command("pipeline", "p2-news", dataset=tmp_path, endpoint="two")
+    with pytest.raises(CommandError, match="no file"):
+        call_command("pipeline", "p2-news", dataset=tmp_path / "x", endpoint="one")
+    with pytest.raises(CommandError, match="no recipe"):
+        call_command("pipeline", "p9", dataset=material("news", tmp_path), endpoint="one")
+    with pytest.raises(CommandError, match="no study"):
+        call_command("simulate", "nothing", endpoint="one")
