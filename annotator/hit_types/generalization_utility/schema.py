@@ -49,10 +49,10 @@ ARMS: Mapping[str, tuple[str, ...]] = {
 }
 
 COLUMNS = (
-    Column("question", "The original question", example="Can oranges harm one's teeth?"),
+    Column("question", "The original question", example="Can sea air harm a car?"),
     Column("options", "Its possible answers, as a list; missing: yes and no", False, "list"),
-    Column("rationale", "The system's rationale for the original question", example="Oranges are acidic."),
-    Column("follow_up", "The generalization question", example="Can lemons harm one's teeth?"),
+    Column("rationale", "The system's rationale for the original question", example="Sea air is salty."),
+    Column("follow_up", "The generalization question", example="Can salt on winter roads harm a car?"),
     Column("follow_up_options", "Its possible answers, as a list; missing: yes and no", False, "list"),
     Column("kind", "Its kind: rephrase, counterfactual or similar_reasoning; never shown", False, "label"),
     Column("gold_label", "The right answer to the original question; never shown", False, "label", "yes"),

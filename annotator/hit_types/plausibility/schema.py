@@ -25,14 +25,14 @@ from annotator.hit_types.base import (
 
 MOST = 12
 OPTIONS = (
-    Option("yes", "Yes", "It is factually right and justifies the correct answer well."),
+    Option("yes", "Yes", "What it says is true, and it makes a good case for the correct answer."),
     Option(
         "moderate",
         "Moderate",
-        "It has factual errors, or errors or gaps in its reasoning, but part of it is right and helps to justify the"
+        "Something in it is false, or its reasoning slips or leaves a hole; yet part of it is true and helps the case for the"
         " answer.",
     ),
-    Option("no", "No", "It does not justify the correct answer, or it is factually wrong."),
+    Option("no", "No", "It makes no case for the correct answer, or what it says is false."),
 )
 RATINGS = {option.value: option.value for option in OPTIONS}
 

@@ -43,10 +43,12 @@ _FLIP = {"yes": "no", "no": "yes"}
 
 COLUMNS = (
     Column(
-        "context", "The facts or the gold rationale of the original question", example="Lemons are acidic."
+        "context",
+        "The facts or the gold rationale of the original question",
+        example="Water that freezes takes more room.",
     ),
-    Column("question", "The original question", example="Does lemon make milk clump?"),
-    Column("follow_up", "The accompanying question", example="Is lemon acidic?"),
+    Column("question", "The original question", example="Can frost burst a closed water pipe?"),
+    Column("follow_up", "The accompanying question", example="Does water take more room when it freezes?"),
     Column(
         "answer",
         "Its answer: yes or no; may be missing for rephrase (the same) and counterfactual (the opposite of gold_label)",

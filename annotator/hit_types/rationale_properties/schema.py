@@ -95,12 +95,12 @@ TITLES = {
 PROPERTIES = tuple(asked.name for pair in GROUPS.values() for asked in pair)
 
 COLUMNS = (
-    Column("question", "The question", example="Can one see helium?"),
+    Column("question", "The question", example="Does argon burn?"),
     Column(
         "options", "Its possible answers, as a list; missing: yes and no, or an open question", False, "list"
     ),
     Column("answer", "The answer that the rationale goes with, right or wrong", example="no"),
-    Column("rationale", "The system's rationale", example="Helium has no colour."),
+    Column("rationale", "The system's rationale", example="Argon does not react with oxygen."),
     Column("group", f"The group of properties: {', '.join(GROUPS)}", kind="label", example="support"),
     Column("gold_label", "The right answer to the question; never shown", False),
     *SYSTEM_COLUMNS,

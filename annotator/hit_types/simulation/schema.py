@@ -22,10 +22,16 @@ from annotator.hit_types.base import (
 )
 
 COLUMNS = (
-    Column("question", "The starter question, answered with yes or no", example="Can sparrows fly?"),
-    Column("explanation", "The system's explanation of its answer", example="All birds can fly."),
+    Column(
+        "question", "The starter question, answered with yes or no", example="Do spiders have eight legs?"
+    ),
+    Column(
+        "explanation",
+        "The system's explanation of its answer",
+        example="All small crawling animals have eight legs.",
+    ),
     Column("answer", "The system's answer to the starter question: yes or no", kind="label", example="yes"),
-    Column("follow_up", "The follow-up question", example="Can penguins fly?"),
+    Column("follow_up", "The follow-up question", example="Do ants have eight legs?"),
     Column("real_output", "What the system really answered; never shown", False, "label", "no"),
     *SYSTEM_COLUMNS,
     Column("generator", "Who or what wrote the follow-up question", False, example="writer-x"),

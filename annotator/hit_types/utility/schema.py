@@ -21,10 +21,12 @@ from annotator.hit_types.base import (
 )
 
 COLUMNS = (
-    Column("question", "The question", example="Can one see helium?"),
+    Column("question", "The question", example="Does argon burn?"),
     Column("options", "Its possible answers, as a list; missing: yes and no", False, "list"),
     Column(
-        "rationale", "The system's rationale, shown after the first answer", example="Helium has no colour."
+        "rationale",
+        "The system's rationale, shown after the first answer",
+        example="Argon does not react with oxygen.",
     ),
     Column("gold_label", "The right answer; never shown", False, "label", "no"),
     Column("answer", "The system's own answer; never shown", False, "label", "no"),
