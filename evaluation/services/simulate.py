@@ -19,7 +19,7 @@ def rater_name(*, model: str, hit_type: str, version: int, prompt: str, settings
     """A simulator's name: what changes its judgments changes its name.
 
     >>> rater_name(model="m", hit_type="simulation", version=1, prompt="p", settings={})
-    'm · simulation v1 · prompt b22c6bd3'
+    'm · simulation v1 · prompt f2c7cdef'
     """
     name = f"{model[:100]} · {hit_type} v{version} · prompt {text_digest(prompt)[:8]}"
     return f"{name} · settings {digest_of(settings)[:8]}" if settings else name

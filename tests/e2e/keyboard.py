@@ -10,7 +10,7 @@ from playwright.sync_api import Page
 def wait_ready(page: Page) -> None:
     """Until the form's behaviours are attached (the send button has its words) and nothing is being sent."""
     page.wait_for_selector("form[data-task] [data-send], form[data-next] button", state="attached")
-    page.wait_for_function("!document.querySelector('form[data-sending]') && window.foretell")
+    page.wait_for_function("() => !document.querySelector('form[data-sending]') && Boolean(window.foretell)")
 
 
 def answer(page: Page, wanted: dict[str, Any], *, most: int = 120) -> None:
@@ -34,14 +34,14 @@ def answer(page: Page, wanted: dict[str, Any], *, most: int = 120) -> None:
             else:  # beyond nine options there are no keys left: arrows and space
                 reach(page, name, value)
                 page.keyboard.press("Space")
-            page.wait_for_function(f"document.getElementById({name_on_page!r}).checked")
+            page.wait_for_function("id => document.getElementById(id).checked", arg=name_on_page)
     raise AssertionError(f"still open after {most} answers: {opened.first.inner_text()}")
 
 
 def reach(page: Page, name: str, value: str = "") -> None:
     """Tab until the control has the focus."""
     for _ in range(200):
-        at = page.evaluate("[document.activeElement.name || '', document.activeElement.value || '']")
+        at = page.evaluate("() => [document.activeElement.name || '', document.activeElement.value || '']")
         if at[0] == name and (not value or at[1] == value):
             return
         page.keyboard.press("Tab")
@@ -50,5 +50,5 @@ def reach(page: Page, name: str, value: str = "") -> None:
 
 def submit(page: Page) -> None:
     """Enter submits; from a text, Control and Enter."""
-    in_text = page.evaluate("document.activeElement.tagName === 'TEXTAREA'")
+    in_text = page.evaluate("() => document.activeElement.tagName === 'TEXTAREA'")
     page.keyboard.press("Control+Enter" if in_text else "Enter")

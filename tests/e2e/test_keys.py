@@ -23,7 +23,7 @@ def press_through(page: Page, study: Study) -> None:
     """Invitation, consent and instructions: Tab to the button, Enter."""
     page.keyboard.press("Tab")
     for _ in range(6):
-        text = page.evaluate("document.activeElement.innerText || ''")
+        text = page.evaluate("() => document.activeElement.innerText || ''")
         if text.strip() in ("Start", "I want to take part", "I have read them, go on"):
             break
         page.keyboard.press("Tab")

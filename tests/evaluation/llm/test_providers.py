@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,12 @@ from tests.evaluation.llm.provider import ScriptedProcess
 Ask = Callable[[OpenAICompatible], Coroutine[Any, Any, Any]]
 
 
+def in_thread(coroutine: Any) -> Any:
+    """Run to the end in a thread of its own: a browser of this session may keep a loop in this one."""
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        return pool.submit(asyncio.run, coroutine).result()
+
+
 def ask(provider: ScriptedProcess, what: Ask, *, path: str = "/v1", timeout: float = 5.0) -> Any:
     async def main() -> Any:
         client = OpenAICompatible(
@@ -39,7 +46,7 @@ def ask(provider: ScriptedProcess, what: Ask, *, path: str = "/v1", timeout: flo
         finally:
             await client.aclose()
 
-    return asyncio.run(main())
+    return in_thread(main())
 
 
 def chat(model: str, text: str = "Can owls swim?") -> Ask:
@@ -176,7 +183,7 @@ def test_addresses_that_are_refused(url: str) -> None:
         await resolve(origin_of(url), HostPolicy())
 
     with pytest.raises(HostRefused):
-        asyncio.run(main())
+        in_thread(main())
 
 
 def test_the_operator_may_allow_a_private_host_and_only_that_port() -> None:
@@ -222,7 +229,7 @@ def test_a_name_that_turns_to_a_private_address_is_refused_at_the_connection(
             await client.aclose()
 
     with pytest.raises(ProviderError) as caught:
-        asyncio.run(main())
+        in_thread(main())
     assert caught.value.kind == "refused_host"
     assert asked == ["rebinding.example"]  # looked up once: what is checked is what is connected to
     assert scripted.stats()["requests"] == 0
