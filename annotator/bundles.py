@@ -35,7 +35,7 @@ BUNDLES: dict[str, tuple[str, ...]] = {
         "css/example.css",
         "css/print.css",
     ),
-    "css/desk.css": ("css/table.css", "css/plot.css", "css/strip.css", "css/tabs.css"),
+    "css/desk.css": ("css/report.css", "css/strip.css", "css/interval.css", "css/tabs.css"),
     "js/app.js": (
         "js/core.js",
         "js/steps.js",
