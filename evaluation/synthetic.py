@@ -244,7 +244,7 @@ def _choose(units: int, raters: int, k: int, rng: np.random.Generator) -> npt.ND
     """Shape (units, k): k different raters for each unit, every set of them as likely as any other."""
     step = max(1, _CHUNK // raters)
     parts = [
-        np.argpartition(rng.random((min(step, units - start), raters)), k - 1, axis=1)[:, :k]
+        np.argpartition(rng.random((min(step, units - start), raters)), k - 1, axis=1)[:, :k].copy()
         for start in range(0, units, step)
     ]
     return np.concatenate(parts).astype(np.int64)

@@ -32,13 +32,21 @@ from evaluation.metrics.generators import (
     mix_generators,
 )
 from evaluation.metrics.mixed import PROPERTIES, MixedModel, property_model
+from evaluation.metrics.paired import (
+    PairedDifference,
+    all_pairs,
+    mean_by_instance,
+    normal_against_forced,
+    paired_difference,
+    precision_by_instance,
+)
 from evaluation.metrics.ppi import (
     PredictionPowered,
     prediction_powered_precision,
     prediction_powered_ratio,
     prediction_powered_simulatable,
 )
-from evaluation.metrics.properties import PropertyRow, property_table
+from evaluation.metrics.properties import PropertyRow, alpha_by_system, property_table
 from evaluation.metrics.resample import ratio_estimate
 from evaluation.metrics.similarity import Bleu, Cosine, Jaccard, Similarity
 from evaluation.metrics.simulatability import (
@@ -96,6 +104,7 @@ __all__ = [
     "Growth",
     "Jaccard",
     "MixedModel",
+    "PairedDifference",
     "ParsingQuality",
     "PerCounterfactual",
     "PerExplanation",
@@ -110,7 +119,9 @@ __all__ = [
     "UnitSimulatability",
     "UnitTable",
     "Utility",
+    "all_pairs",
     "all_similarities",
+    "alpha_by_system",
     "annotator_ceiling",
     "bertscore",
     "buckets_of",
@@ -127,13 +138,17 @@ __all__ = [
     "generalization_accuracy",
     "group_generality",
     "growth",
+    "mean_by_instance",
     "mean_over_systems",
     "mix_generators",
+    "normal_against_forced",
+    "paired_difference",
     "parsing_quality",
     "per_annotator_utility",
     "per_counterfactual",
     "per_explanation",
     "per_rater_simulatability",
+    "precision_by_instance",
     "prediction_powered_precision",
     "prediction_powered_ratio",
     "prediction_powered_simulatable",

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from evaluation.estimate import Estimate
 from evaluation.metrics.resample import codes_of, ratio_estimate
@@ -42,21 +43,21 @@ def mean_over_systems(
     codes, names = codes_of(system)
     defined = ~np.isnan(values)
     filled = np.where(defined, values, 0.0)
-    rows = np.arange(len(names))[:, None] == codes[None, :]
 
-    def estimate(chosen: np.ndarray) -> Estimate:
-        missing = int((chosen.any(axis=0) & ~defined).sum())
+    def estimate(chosen: npt.NDArray[np.bool_]) -> Estimate:
+        missing = int((chosen & ~defined).sum())
         return ratio_estimate(
-            filled * chosen,
-            defined & chosen,
-            clusters,
+            filled[chosen],
+            defined[chosen],
+            clusters[chosen],
+            groups=codes[chosen],
             rng=rng,
             replicates=replicates,
             left_out={"not defined": missing} if missing else {},
         )
 
-    each = {name: estimate(rows[i : i + 1]) for i, name in enumerate(names)}
-    return Accuracy(mean=estimate(rows if len(names) else np.zeros((1, len(values)), bool)), systems=each)
+    each = {name: estimate(codes == i) for i, name in enumerate(names)}
+    return Accuracy(mean=estimate(np.ones(len(values), dtype=bool)), systems=each)
 
 
 def task_accuracy(

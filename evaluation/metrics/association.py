@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evaluation.estimate import Estimate, undefined
-from evaluation.metrics.resample import Floats, Ints, codes_of, percentile_interval
+from evaluation.metrics.resample import Floats, Ints, codes_of, with_interval
 
 
 def theils_u(
@@ -46,14 +46,14 @@ def theils_u(
     value = float(_u_of(cells.sum(axis=0), shape))
     if np.isnan(value):
         return undefined("x has no entropy: it is the same label throughout", n=len(kept), left_out=left)
-    low, high, how = percentile_interval(
-        lambda weights: _u_of(weights @ cells, shape),
-        len(cells),
+    return with_interval(
+        Estimate(value, n=len(kept), left_out=left),
+        cells,
+        lambda totals: _u_of(totals, shape),
         rng=rng,
         replicates=replicates,
         cluster_word="pairs" if clusters is None else "instances",
     )
-    return Estimate(value, low, high, n=len(kept), left_out=left, interval=how)
 
 
 def _u_of(cells: Floats, shape: tuple[int, int]) -> Floats:
@@ -108,16 +108,14 @@ def correlation_ratio(
         [_cluster_cells(groups, codes, len(names), w) for w in (np.ones(len(kept)), centred, centred**2)],
         axis=1,
     )
-    flat = sums.reshape(len(sums), -1)
-    low, high, how = percentile_interval(
-        lambda weights: _eta_of((weights @ flat).reshape(-1, 3, len(names))),
-        len(sums),
+    return with_interval(
+        Estimate(float(_eta_of(sums.sum(axis=0))), n=len(kept), left_out=left),
+        sums.reshape(len(sums), -1),
+        lambda totals: _eta_of(totals.reshape(-1, 3, len(names))),
         rng=rng,
         replicates=replicates,
         cluster_word="values" if clusters is None else "instances",
     )
-    eta = float(_eta_of(sums.sum(axis=0)))
-    return Estimate(eta, low, high, n=len(kept), left_out=left, interval=how)
 
 
 def _eta_of(sums: Floats) -> Floats:

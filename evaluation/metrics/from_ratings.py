@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
+import numpy.typing as npt
 
-from evaluation.agreement import Aggregated, Rule, parse_rule
+from evaluation.agreement import Aggregated, PerRater, Rule, Single, parse_rule
 from evaluation.metrics.followups import NOT_RATED, FollowUps
+from evaluation.metrics.resample import Ints
 from evaluation.metrics.simulatability import Simulatability, per_explanation, summarise
 from evaluation.ratings import Ratings
 
@@ -19,7 +19,8 @@ def followups_of(followups: FollowUps, ratings: Ratings, rule: str | Rule = "maj
 
     ``ratings`` holds the simulation variable; its units are those of ``followups`` (others are ignored, and a
     follow-up that is not among them is not rated). A unit without a label is "not rated" where nobody (of the
-    rule's raters) rated it, and otherwise "raters tie": left out of every metric and counted.
+    rule's raters) rated it, and otherwise "raters tie": left out of every metric and counted. The tables of
+    ``per_rater`` hold only what each rater rated.
 
     >>> ratings = Ratings.from_rows([("ann", "u1", "yes"), ("bob", "u1", "no"), ("ann", "u2", "no")])
     >>> table = FollowUps(
@@ -32,13 +33,20 @@ def followups_of(followups: FollowUps, ratings: Ratings, rule: str | Rule = "maj
     """
     chosen = parse_rule(rule) if isinstance(rule, str) else rule
     index = {unit: code for code, unit in enumerate(ratings.units)}
-    place = np.array([index.get(unit, -1) for unit in followups.unit], dtype=np.int64)
+    place = np.fromiter(
+        (index.get(unit, -1) for unit in followups.unit), dtype=np.int64, count=len(followups)
+    )
     rated = np.bincount(ratings.unit, minlength=len(ratings.units)) > 0
-    several = not chosen.name.startswith(("single:", "per_rater"))
-    return [_labelled(followups, table, place, rated & several) for table in chosen.tables(ratings)]
+    several = not isinstance(chosen, Single | PerRater)
+    tables = chosen.tables(ratings)
+    if isinstance(chosen, PerRater):
+        return [_only_labelled(followups, table, place) for table in tables]
+    return [_labelled(followups, table, place, rated & several) for table in tables]
 
 
-def _labelled(followups: FollowUps, table: Aggregated, place: np.ndarray, rated: np.ndarray) -> FollowUps:
+def _labelled(
+    followups: FollowUps, table: Aggregated, place: Ints, rated: npt.NDArray[np.bool_]
+) -> FollowUps:
     names = np.array([*table.labels, None], dtype=object)
     inside = place >= 0
     codes = np.full(len(place), -1, dtype=np.int64)
@@ -47,6 +55,13 @@ def _labelled(followups: FollowUps, table: Aggregated, place: np.ndarray, rated:
     tied[inside] = rated[place[inside]]
     why = np.where(tied, TIED, NOT_RATED)
     return followups.with_columns(simulated=names[codes].tolist(), missing=why.tolist())
+
+
+def _only_labelled(followups: FollowUps, table: Aggregated, place: Ints) -> FollowUps:
+    """The follow-ups that the table labels: what one of many raters rated is a small part of them all."""
+    rows = np.flatnonzero((place >= 0) & (table.value[place] >= 0))
+    names = np.array(table.labels, dtype=object)
+    return followups.take(rows).with_columns(simulated=names[table.value[place[rows]]].tolist())
 
 
 def simulatability_from_ratings(
@@ -61,7 +76,5 @@ def simulatability_from_ratings(
 
     All raters of the table count alike: pass ``ratings.people()`` for people's figures.
     """
-    tables: Sequence[FollowUps] = followups_of(followups, ratings, rule)
-    if not tables:
-        tables = [followups.with_labels({})]
+    tables = followups_of(followups, ratings, rule)
     return summarise([per_explanation(table) for table in tables], tables, rng=rng, replicates=replicates)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from evaluation.agreement import krippendorff_alpha
+from evaluation.agreement.bootstrap import add_interval
+from evaluation.agreement.intervals import replicate_counts
 from evaluation.estimate import Estimate
 from evaluation.metrics.resample import codes_of, ratio_estimate
 from evaluation.ratings import Ratings
@@ -50,8 +52,8 @@ def property_table(
 
     ``tables`` maps a property to its ratings, whose units are rationales; ``system_of`` and ``instance_of`` map a
     unit to its system and instance. ``present`` is the label that says that the property holds. A rationale that
-    nobody rated is left out. Intervals of the prevalence draw instances. Raises ``ValueError`` naming a unit
-    without a system or instance.
+    nobody rated is left out. Intervals draw instances. Raises ``ValueError`` naming a unit
+    without a system or instance, and where a system is called "all".
 
     >>> rows = [("a", "u", "yes"), ("b", "u", "no"), ("a", "v", "yes"), ("b", "v", "yes")]
     >>> found = property_table({"leakage": Ratings.from_rows(rows)}, dict(u="s", v="s"), dict(u="x", v="y"))
@@ -60,31 +62,65 @@ def property_table(
     """
     results = []
     for name, ratings in tables.items():
-        lacking = [unit for unit in ratings.units if unit not in system_of or unit not in instance_of]
-        if lacking:
-            raise ValueError(f"system_of, instance_of: no entry for unit {lacking[0]!r} of {name}")
-        systems = np.array([system_of[unit] for unit in ratings.units], dtype=object)
-        for system in [*sorted(set(systems)), "all"]:
-            chosen = np.array([system in (found, "all") for found in systems], dtype=bool)
-            part = ratings.where(chosen[ratings.unit])
+        for system, part in _by_system(ratings, system_of, instance_of):
             results.append(
                 PropertyRow(
                     property=name,
                     system=system,
-                    prevalence=_prevalence(part, instance_of, present, rng, replicates),
-                    alpha=krippendorff_alpha(part, level="nominal"),
+                    prevalence=_prevalence(part, present, rng, replicates),
+                    alpha=_alpha(part, rng, replicates),
                 )
             )
     return results
 
 
-def _prevalence(
+def alpha_by_system(
     ratings: Ratings,
+    system_of: Mapping[str, str],
     instance_of: Mapping[str, str],
-    present: str,
-    rng: np.random.Generator | None,
-    replicates: int,
-) -> Estimate:
+    *,
+    rng: np.random.Generator | None = None,
+    replicates: int = 1_000,
+) -> dict[str, Estimate]:
+    """Krippendorff's nominal alpha of each system's units, and of "all" (last), with intervals over instances.
+
+    For labels before and after a rationale, call it once with each (Joshi et al. 2023, Table 18).
+
+    >>> rows = [("a", "u", "yes"), ("b", "u", "yes"), ("a", "v", "no"), ("b", "v", "no")]
+    >>> alpha_by_system(Ratings.from_rows(rows), dict(u="s", v="s"), dict(u="x", v="y"))["s"].value
+    1.0
+    """
+    return {
+        system: _alpha(part, rng, replicates) for system, part in _by_system(ratings, system_of, instance_of)
+    }
+
+
+def _by_system(
+    ratings: Ratings, system_of: Mapping[str, str], instance_of: Mapping[str, str]
+) -> Iterator[tuple[str, Ratings]]:
+    """Each system's ratings, then all, with the instances as clusters."""
+    lacking = [unit for unit in ratings.units if unit not in system_of or unit not in instance_of]
+    if lacking:
+        raise ValueError(f"system_of, instance_of: no entry for unit {lacking[0]!r}")
+    codes, _ = codes_of([instance_of[unit] for unit in ratings.units])
+    clustered = replace(ratings, clusters=codes.astype(np.int32))
+    systems = [system_of[unit] for unit in ratings.units]
+    if "all" in systems:
+        raise ValueError("system_of: no system may be called 'all', which is the name of the total")
+    for system in [*sorted(set(systems)), "all"]:
+        chosen = np.array([system in (found, "all") for found in systems], dtype=bool)
+        yield system, clustered.where(chosen[ratings.unit])
+
+
+def _alpha(ratings: Ratings, rng: np.random.Generator | None, replicates: int) -> Estimate:
+    point = krippendorff_alpha(ratings, level="nominal")
+    if rng is None or not point.defined:
+        return point
+    drawn = replicate_counts(ratings, rng=rng, replicates=replicates, level="nominal")
+    return add_interval(point, drawn.values["krippendorff_alpha"], clusters=drawn.clusters, word="instances")
+
+
+def _prevalence(ratings: Ratings, present: str, rng: np.random.Generator | None, replicates: int) -> Estimate:
     code = ratings.labels.index(present) if present in ratings.labels else -1
     size = len(ratings.units)
     given = np.bincount(ratings.unit, minlength=size)
@@ -92,7 +128,7 @@ def _prevalence(
     return ratio_estimate(
         seen / np.maximum(given, 1),
         given > 0,
-        codes_of([instance_of[unit] for unit in ratings.units])[0],
+        np.zeros(size) if ratings.clusters is None else ratings.clusters,
         rng=rng,
         replicates=replicates,
         reason="no rationale was rated",

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from evaluation.estimate import NAN, Estimate, undefined
+from evaluation.agreement.bootstrap import Statistic, add_interval, bootstrap, cluster_sums, draw_counts
+from evaluation.estimate import Estimate, undefined
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-#: Numbers drawn at once: bounds the memory of a bootstrap, whatever the number of replicates.
-_CHUNK = 4_000_000
-#: More replicates than this share without a value make the interval itself undefined.
-_MOST_UNDEFINED = 0.05
+#: A table of sums by cluster and group larger than this is held sparse.
+_MOST_DENSE = 4_000_000
 
 
 def codes_of(names: Sequence[str] | npt.NDArray[np.object_]) -> tuple[Ints, tuple[str, ...]]:
@@ -34,6 +35,7 @@ def ratio_estimate(
     denominator: npt.ArrayLike,
     clusters: npt.ArrayLike,
     *,
+    groups: npt.ArrayLike | None = None,
     rng: np.random.Generator | None = None,
     replicates: int = 1_000,
     cluster_word: str = "instances",
@@ -42,86 +44,80 @@ def ratio_estimate(
 ) -> Estimate:
     """Sum of ``numerator`` over sum of ``denominator``, with a percentile interval from drawing clusters.
 
-    ``numerator`` and ``denominator`` have shape (N,), or (K, N) for the mean over K ratios (one a rater), where
-    a ratio with an empty denominator is left out of the mean. ``clusters`` are int codes of shape (N,). Whole
-    clusters are drawn with replacement, as many as there are; only clusters with a positive denominator count.
-    Undefined (with ``reason``) where every denominator is 0. Without ``rng`` there is no interval.
+    ``numerator``, ``denominator`` and ``clusters`` (int codes) have shape (N,). With ``groups`` (int codes of the
+    same shape) it is the unweighted mean of each group's ratio: of each rater's, or each system's; a group whose
+    denominators are 0 is left out of the mean. Whole clusters are drawn with replacement, as many as there are; only
+    clusters with a positive denominator count. ``n`` is the sum of the denominators. Undefined (with ``reason``) where
+    every denominator is 0. Without ``rng`` there is no interval. ``ValueError`` for unequal lengths.
 
     >>> ratio_estimate([1, 0, 1, 1], [1, 1, 1, 1], [0, 0, 1, 1]).value
     0.75
+    >>> ratio_estimate([1, 0, 1, 1], [1, 1, 1, 1], [0, 0, 1, 1], groups=[0, 0, 0, 1]).value  # mean of 2/3 and 1
+    0.8333333333333333
     """
-    top = np.atleast_2d(np.asarray(numerator, dtype=np.float64))
-    bottom = np.atleast_2d(np.asarray(denominator, dtype=np.float64))
+    top, bottom = (np.asarray(values, dtype=np.float64) for values in (numerator, denominator))
     codes = np.asarray(clusters, dtype=np.int64)
-    if top.shape != bottom.shape or top.shape[1:] != codes.shape:
+    group = np.zeros(codes.shape, dtype=np.int64) if groups is None else np.asarray(groups, dtype=np.int64)
+    if codes.ndim != 1 or not top.shape == bottom.shape == codes.shape == group.shape:
         raise ValueError(
-            f"numerator {top.shape}, denominator {bottom.shape}, clusters {codes.shape}: expected one length"
+            f"numerator {top.shape}, denominator {bottom.shape}, clusters {codes.shape}, groups {group.shape}: "
+            "expected one length"
         )
-    n = round(float(bottom.sum()))
     left = dict(left_out or {})
-    if n == 0:
+    counted = bottom > 0
+    n = round(float(bottom.sum()))
+    if not counted.any():
         return undefined(reason, left_out=left)
-    top, bottom = _cluster_sums(top, bottom, codes)
-    value = float(_mean_ratio(top.sum(axis=1), bottom.sum(axis=1)))
-    low, high, how = percentile_interval(
-        lambda weights: _mean_ratio(weights @ top.T, weights @ bottom.T),
-        top.shape[1],
-        rng=rng,
-        replicates=replicates,
-        cluster_word=cluster_word,
-    )
-    return Estimate(value, low, high, n=n, left_out=left, interval=how)
+    sums = _sums(top[counted], bottom[counted], codes[counted], group[counted])
+    point = Estimate(float(_mean_ratio(np.asarray(sums.sum(axis=0)).ravel())), n=n, left_out=left)
+    return with_interval(point, sums, _mean_ratio, rng=rng, replicates=replicates, cluster_word=cluster_word)
 
 
-def _cluster_sums(top: Floats, bottom: Floats, codes: Ints) -> tuple[Floats, Floats]:
-    """Sums by cluster, shape (K, clusters), without the clusters that hold nothing."""
-    size = int(codes.max()) + 1 if codes.size else 0
-    tops = np.array([np.bincount(codes, weights=row, minlength=size) for row in top], dtype=np.float64)
-    bottoms = np.array([np.bincount(codes, weights=row, minlength=size) for row in bottom], dtype=np.float64)
-    kept = bottoms.sum(axis=0) > 0
-    return tops[:, kept], bottoms[:, kept]
+def _sums(top: Floats, bottom: Floats, clusters: Ints, groups: Ints) -> Any:
+    """Shape (C, 2 K): each group's numerators, then denominators, by cluster; sparse where dense would be huge."""
+    _, cluster = np.unique(clusters, return_inverse=True)
+    names, group = np.unique(groups, return_inverse=True)
+    rows, columns = int(cluster.max()) + 1, len(names)
+    if columns == 1:
+        return cluster_sums([top, bottom], cluster)
+    if rows * columns > _MOST_DENSE:
+        from scipy import sparse
+
+        place = (np.concatenate([cluster, cluster]), np.concatenate([group, group + columns]))
+        return sparse.csr_matrix((np.concatenate([top, bottom]), place), shape=(rows, 2 * columns))
+    cell = cluster * columns + group
+    parts = [
+        np.bincount(cell, weights=v, minlength=rows * columns).reshape(rows, columns) for v in (top, bottom)
+    ]
+    return np.hstack(parts)
 
 
-def _mean_ratio(top: Floats, bottom: Floats) -> Floats:
-    """Mean over the last axis of top / bottom, over the ratios that are defined; nan where none is."""
+def _mean_ratio(totals: Floats) -> Floats:
+    """Mean of the defined ratios of K numerators to K denominators, side by side on the last axis; else nan."""
+    top, bottom = np.split(totals, 2, axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
         ratios = np.where(bottom > 0, top / bottom, 0.0)
         return ratios.sum(axis=-1) / (bottom > 0).sum(axis=-1)
 
 
-def percentile_interval(
-    statistic: Callable[[Floats], npt.ArrayLike],
-    clusters: int,
+def with_interval(
+    estimate: Estimate,
+    sums: Any,
+    statistic: Statistic,
     *,
     rng: np.random.Generator | None,
     replicates: int = 1_000,
     cluster_word: str = "instances",
-) -> tuple[float, float, str]:
-    """The 2.5th and 97.5th percentile of ``statistic`` over resamples of ``clusters`` clusters.
+) -> Estimate:
+    """The estimate with the cluster bootstrap's interval; without ``rng``, with a note that none was asked for.
 
-    ``statistic`` maps weights of shape (B, clusters), how often each cluster was drawn, to B values. Returns
-    low, high and how the interval was made, or why there is none.
+    ``sums`` of shape (clusters, D), an array or a scipy sparse one, and ``statistic`` are those of
+    ``evaluation.agreement.bootstrap``.
     """
     if rng is None:
-        return NAN, NAN, "none asked for"
-    if clusters < 2:
-        return NAN, NAN, f"none: fewer than two {cluster_word}"
-    values = np.concatenate([np.asarray(statistic(w)) for w in draw_weights(clusters, replicates, rng)])
-    bad = int(np.isnan(values).sum())
-    how = f"percentile bootstrap over {clusters} {cluster_word}, {replicates} replicates"
-    if bad > _MOST_UNDEFINED * replicates:
-        return NAN, NAN, f"none: undefined in {bad} of {replicates} bootstrap replicates"
-    if bad:
-        how += f", undefined in {bad}"
-    low, high = np.nanpercentile(values, [2.5, 97.5])
-    return float(low), float(high), how
-
-
-def draw_weights(clusters: int, replicates: int, rng: np.random.Generator) -> Iterator[Floats]:
-    """Yields float arrays (B, clusters): how often each cluster is drawn in each of B replicates."""
-    step = max(1, _CHUNK // clusters)
-    for start in range(0, replicates, step):
-        count = min(step, replicates - start)
-        drawn = rng.integers(0, clusters, size=(count, clusters))
-        drawn += np.arange(count)[:, None] * clusters
-        yield np.bincount(drawn.ravel(), minlength=count * clusters).reshape(count, clusters).astype(float)
+        return replace(estimate, interval="none asked for")
+    if not isinstance(sums, np.ndarray):
+        drawn = draw_counts(sums.shape[0], replicates, rng)
+        values = np.concatenate([statistic(np.asarray(counts @ sums)) for counts in drawn])
+        return add_interval(estimate, values, clusters=sums.shape[0], word=cluster_word)
+    return bootstrap(estimate, sums, statistic, rng=rng, replicates=replicates, word=cluster_word)

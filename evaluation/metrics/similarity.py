@@ -18,6 +18,8 @@ from evaluation.metrics.encoders import Encoder, TfidfEncoder
 from evaluation.metrics.resample import Floats
 
 _ORDER = 4
+#: Numbers compared at once: bounds the memory where an explanation has many long follow-ups.
+_MOST_AT_ONCE = 4_000_000
 
 
 class Similarity(Protocol):
@@ -74,7 +76,11 @@ def _clipped_matches(tokens: Sequence[Sequence[str]], order: int) -> Floats:
     for row, found in enumerate(grams):
         for gram, count in found.items():
             counts[row, index[gram]] = count
-    return np.minimum(counts[:, None, :], counts[None, :, :]).sum(axis=2).astype(np.float64)
+    if counts.size * len(tokens) > _MOST_AT_ONCE:
+        shared = np.array([np.minimum(row, counts).sum(axis=1) for row in counts])
+    else:
+        shared = np.minimum(counts[:, None, :], counts[None, :, :]).sum(axis=2)
+    return shared.astype(np.float64)
 
 
 def _bleu_from_counts(matches: Sequence[Floats], totals: Sequence[Floats], lengths: Floats) -> Floats:

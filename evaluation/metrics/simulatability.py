@@ -141,21 +141,20 @@ def by(
 
 
 def per_rater_simulatability(
-    tables: Mapping[str, FollowUps], *, rng: np.random.Generator | None = None, replicates: int = 1_000
+    tables: Mapping[str, FollowUps] | Sequence[FollowUps],
+    *,
+    rng: np.random.Generator | None = None,
+    replicates: int = 1_000,
 ) -> Simulatability:
     """The mean over raters of each rater's own figures (the rule ``per_rater``).
 
-    ``tables`` maps a rater to the same follow-ups labelled by that rater alone. A rater for whom a figure is
-    not defined is left out of its mean. ``n`` and the counts left out add up over raters, and
-    ``per_explanation`` adds the counts of all raters. Raises ``ValueError`` without a rater.
+    ``tables`` hold, for each rater, the follow-ups labelled by that rater alone (by the rater's name, or in any
+    order). A rater for
+    whom a figure is not defined is left out of its mean. ``n`` and the counts left out add up over raters, and
+    ``per_explanation`` adds the counts of all raters. Without a rater, every figure is undefined.
     """
-    if not tables:
-        raise ValueError("tables: at least one rater is needed")
-    ordered = [tables[name] for name in sorted(tables)]
-    first = ordered[0]
-    if any(list(t.unit) != list(first.unit) for t in ordered):
-        raise ValueError("tables: every rater needs the same follow-ups in the same order")
-    return summarise([per_explanation(t) for t in ordered], ordered, rng=rng, replicates=replicates)
+    found = [tables[name] for name in sorted(tables)] if isinstance(tables, Mapping) else list(tables)
+    return summarise([per_explanation(table) for table in found], found, rng=rng, replicates=replicates)
 
 
 def summarise(
@@ -165,56 +164,75 @@ def summarise(
     rng: np.random.Generator | None,
     replicates: int,
 ) -> Simulatability:
-    """Estimates from the counts of one table, or of one table a rater."""
-    first = counts[0]
-    instances, _ = codes_of(first.instance)
-    stack = {name: np.stack([getattr(c, name) for c in counts]) for name in _COUNTS}
+    """Estimates from the counts of one table, or the means of those of several."""
+    together = _side_by_side(counts)
+    instances, _ = codes_of(together.instance)
+    groups = np.repeat(np.arange(len(counts)), [len(one) for one in counts])
     unlabelled: dict[str, int] = {}
     for table in tables:
         for why, number in table.why_unlabelled().items():
             unlabelled[why] = unlabelled.get(why, 0) + number
-    guessless = int((stack["labelled"] - stack["simulatable"]).sum())
-    unknown = int((stack["simulatable"] - stack["known"]).sum())
-    defined, rated = stack["known"] > 0, stack["labelled"] > 0
-    precision = stack["right"] / np.maximum(stack["known"], 1)
-    share = stack["simulatable"] / np.maximum(stack["labelled"], 1)
+    defined, rated = together.known > 0, together.labelled > 0
 
-    def estimate(top: Floats | Ints, bottom: npt.NDArray[Any], reason: str, left: dict[str, int]) -> Estimate:
+    def estimate(top: npt.ArrayLike, bottom: npt.ArrayLike, reason: str, left: dict[str, int]) -> Estimate:
         return ratio_estimate(
             top,
             bottom,
             instances,
+            groups=groups,
             rng=rng,
             replicates=replicates,
             reason=reason,
             left_out={why: number for why, number in left.items() if number},
         )
 
+    unrated = {"no labelled follow-up": int((~rated).sum())}
     no_precision = {
-        NO_REAL: int(((stack["simulatable"] > 0) & ~defined).sum()),
-        NO_SIMULATABLE: int((rated & (stack["simulatable"] == 0)).sum()),
-        "no labelled follow-up": int((~rated).sum()),
+        NO_REAL: int(((together.simulatable > 0) & ~defined).sum()),
+        NO_SIMULATABLE: int((rated & (together.simulatable == 0)).sum()),
+        **unrated,
     }
-    pooled_left = {CANNOT_GUESS: guessless, NO_REAL: unknown, **unlabelled}
+    pooled = {
+        CANNOT_GUESS: int((together.labelled - together.simulatable).sum()),
+        NO_REAL: int((together.simulatable - together.known).sum()),
+        **unlabelled,
+    }
     why = "no simulatable follow-up with a known real output"
     nobody = "no follow-up has an aggregated label"
+    share = together.simulatable / np.maximum(together.labelled, 1)
     return Simulatability(
-        precision=estimate(precision * defined, defined, why, no_precision),
-        precision_micro=estimate(stack["right"], stack["known"], why, pooled_left),
-        simulatable=estimate(stack["simulatable"], stack["labelled"], nobody, unlabelled),
-        simulatable_macro=estimate(
-            share * rated, rated, nobody, {"no labelled follow-up": int((~rated).sum())}
-        ),
-        per_explanation=_added(counts),
+        precision=estimate(np.nan_to_num(together.precision), defined, why, no_precision),
+        precision_micro=estimate(together.right, together.known, why, pooled),
+        simulatable=estimate(together.simulatable, together.labelled, nobody, unlabelled),
+        simulatable_macro=estimate(share, rated, nobody, unrated),
+        per_explanation=together if len(counts) == 1 else _added(together),
     )
 
 
 _COUNTS = ("follow_ups", "labelled", "simulatable", "known", "right")
+_NAMES = ("explanation", "instance", "system")
 
 
-def _added(counts: Sequence[PerExplanation]) -> PerExplanation:
-    first = counts[0]
-    if len(counts) == 1:
-        return first
-    sums = {name: np.sum([getattr(c, name) for c in counts], axis=0) for name in _COUNTS}
-    return PerExplanation(explanation=first.explanation, instance=first.instance, system=first.system, **sums)
+def _side_by_side(counts: Sequence[PerExplanation]) -> PerExplanation:
+    """The entries of all tables, one after the other."""
+    names = {
+        key: np.concatenate([[], *(getattr(one, key) for one in counts)]).astype(object) for key in _NAMES
+    }
+    numbers: dict[str, Any] = {
+        key: np.concatenate([[], *(getattr(one, key) for one in counts)]).astype(np.int64) for key in _COUNTS
+    }
+    return PerExplanation(**names, **numbers)
+
+
+def _added(together: PerExplanation) -> PerExplanation:
+    """One entry an explanation, with the counts of all its entries added."""
+    codes, explanations = codes_of(together.explanation)
+    size = len(explanations)
+    names: dict[str, Any] = {key: np.empty(size, dtype=object) for key in _NAMES}
+    for key, values in names.items():
+        values[codes] = getattr(together, key)
+    sums: dict[str, Any] = {
+        key: np.bincount(codes, weights=getattr(together, key), minlength=size).astype(np.int64)
+        for key in _COUNTS
+    }
+    return PerExplanation(**names, **sums)

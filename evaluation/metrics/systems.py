@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from evaluation.metrics.followups import FollowUps
+from evaluation.metrics.paired import PairedDifference, all_pairs, precision_by_instance
 from evaluation.metrics.simulatability import Simulatability, per_explanation, simulatability
 
 
@@ -16,7 +17,8 @@ from evaluation.metrics.simulatability import Simulatability, per_explanation, s
 class SystemComparison:
     """Each system's figures under the common-instances rule (``common``) and without it (``unrestricted``).
 
-    ``instances`` is how many instances the common figures rest on, ``left_out`` how many were seen but have no
+    ``differences`` are those of every two systems on the common instances, tested within instance with Holm's
+    correction over them all; empty without an ``rng``. ``instances`` is how many instances the common figures rest on, ``left_out`` how many were seen but have no
     defined precision in at least one system.
     """
 
@@ -25,6 +27,7 @@ class SystemComparison:
     unrestricted: Mapping[str, Simulatability]
     instances: int
     left_out: int
+    differences: tuple[PairedDifference, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON."""
@@ -34,6 +37,7 @@ class SystemComparison:
             "left_out": self.left_out,
             "common": {name: result.to_dict() for name, result in self.common.items()},
             "unrestricted": {name: result.to_dict() for name, result in self.unrestricted.items()},
+            "differences": [difference.to_dict() for difference in self.differences],
         }
 
 
@@ -57,11 +61,13 @@ def compare_systems(
     *,
     rng: np.random.Generator | None = None,
     replicates: int = 1_000,
+    permutations: int = 10_000,
 ) -> SystemComparison:
     """Simulatability of each system on common instances, the unrestricted figures beside it.
 
     An instance is common when precision is defined in *all* compared systems (by default all there are): the
-    rule of Chen et al. 2024. Instances are the clusters of the intervals.
+    rule of Chen et al. 2024. Instances are the clusters of the intervals. With ``rng``, also the difference of every
+    two systems: the mean over common instances of the difference between their mean precisions there.
 
     >>> table = FollowUps(
     ...     unit=["1", "2", "3"], explanation=["a1", "b1", "a2"], instance=["x", "x", "y"],
@@ -76,6 +82,10 @@ def compare_systems(
     compared = followups.take(np.isin(np.asarray(followups.system, dtype=str), names))
     inside = compared.take(np.array([instance in shared for instance in compared.instance], dtype=bool))
     everything = set(compared.instance)
+    differences: tuple[PairedDifference, ...] = ()
+    if rng is not None:
+        values = {name: precision_by_instance(inside.where("system", name)) for name in names}
+        differences = all_pairs(values, rng=rng, replicates=replicates, permutations=permutations)
     return SystemComparison(
         systems=names,
         common={
@@ -88,4 +98,5 @@ def compare_systems(
         },
         instances=len(shared),
         left_out=len(everything) - len(shared),
+        differences=differences,
     )

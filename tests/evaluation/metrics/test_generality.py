@@ -17,6 +17,7 @@ from evaluation.metrics import (
     all_similarities,
     generality,
     generality_by,
+    similarity,
 )
 from tests.evaluation.metrics.factories import GUESS, followups, random_followups, shuffled
 
@@ -98,6 +99,14 @@ def test_bleu_equals_sacrebleu_in_both_directions(seed):
     found = Bleu().matrix(texts)
     assert found == pytest.approx(np.array(expected), abs=1e-12)
     assert not np.allclose(found, found.T)  # the two directions differ
+
+
+def test_bleu_of_many_long_texts_is_computed_in_parts_with_the_same_result(monkeypatch):
+    rng = np.random.default_rng(1)
+    texts = [" ".join(rng.choice(list("abcdefgh"), 30)) for _ in range(12)]
+    whole = Bleu().matrix(texts)
+    monkeypatch.setattr(similarity, "_MOST_AT_ONCE", 1)
+    assert Bleu().matrix(texts) == pytest.approx(whole, abs=1e-15)
 
 
 def test_cosine_equals_scikit_learn():

@@ -4,7 +4,8 @@ import krippendorff
 import numpy as np
 import pytest
 
-from evaluation.metrics import bertscore, property_table
+from evaluation.agreement import krippendorff_alpha
+from evaluation.metrics import alpha_by_system, bertscore, property_table
 from evaluation.ratings import Ratings
 
 ROWS = [
@@ -49,6 +50,29 @@ def test_alpha_is_that_of_the_krippendorff_package():
     assert found[0].prevalence.low < found[0].prevalence.value < found[0].prevalence.high
 
 
+def test_alpha_by_system_before_and_after_with_intervals():
+    rng = np.random.default_rng(2)
+    units = [f"u{i:03d}" for i in range(120)]
+    system_of = {u: ("gpt", "t5")[i % 2] for i, u in enumerate(units)}
+    instance_of = {u: f"x{i // 2}" for i, u in enumerate(units)}
+    truth = {u: rng.choice(["yes", "no"]) for u in units}
+    flip = {"yes": "no", "no": "yes"}
+    rows = [
+        (f"r{r}", u, truth[u] if rng.random() < (0.95 if system_of[u] == "gpt" else 0.7) else flip[truth[u]])
+        for u in units
+        for r in range(5)
+    ]
+    found = alpha_by_system(Ratings.from_rows(rows), system_of, instance_of, rng=rng)
+    assert list(found) == ["gpt", "t5", "all"]
+    assert found["gpt"].value > found["all"].value > found["t5"].value
+    alone = Ratings.from_rows([row for row in rows if system_of[row[1]] == "gpt"])
+    assert found["gpt"].value == pytest.approx(krippendorff_alpha(alone).value, abs=1e-12)
+    assert found["gpt"].low < found["gpt"].value < found["gpt"].high
+    assert "60 instances" in found["gpt"].interval
+    with pytest.raises(ValueError, match="'all'"):
+        alpha_by_system(alone, dict.fromkeys(units, "all"), instance_of)
+
+
 def test_rater_names_and_row_order_change_nothing():
     other = [({"a": "z", "b": "y", "c": "x"}[r], u, v) for r, u, v in reversed(ROWS)]
     one, two = (property_table({"p": Ratings.from_rows(rows)}, SYSTEM, INSTANCE) for rows in (ROWS, other))
@@ -67,7 +91,7 @@ def test_degenerate():
     assert never[0].prevalence.value == 0.0
     empty = property_table({"p": Ratings.from_rows([])}, SYSTEM, INSTANCE)
     assert not empty[0].prevalence.defined
-    with pytest.raises(ValueError, match="no entry for unit 'u1' of p"):
+    with pytest.raises(ValueError, match="no entry for unit 'u1'"):
         property_table({"p": Ratings.from_rows(ROWS)}, {}, INSTANCE)
 
 

@@ -3,7 +3,14 @@ import math
 import numpy as np
 import pytest
 
-from evaluation.metrics import FollowUps, by, compare_systems, per_rater_simulatability, simulatability
+from evaluation.metrics import (
+    FollowUps,
+    by,
+    compare_systems,
+    per_rater_simulatability,
+    resample,
+    simulatability,
+)
 from tests.evaluation.metrics.factories import GUESS, followups, random_followups, shuffled
 
 ROWS = [
@@ -128,7 +135,7 @@ def test_one_instance_has_a_value_but_no_interval():
     result = simulatability(followups([("e", "x", "s", "yes", "yes")]), rng=np.random.default_rng(0))
     assert result.precision.value == 1.0
     assert math.isnan(result.precision.low)
-    assert result.precision.interval == "none: fewer than two instances"
+    assert result.precision.interval == "none: fewer than two instances to draw from"
 
 
 def test_total_disagreement_with_the_system_is_zero_not_undefined():
@@ -191,18 +198,28 @@ def test_by_generator_splits_follow_ups_of_one_explanation():
 
 def test_per_rater_is_the_mean_of_each_raters_own_metric():
     base = followups([("e1", "x1", "s", None, "yes"), ("e2", "x2", "s", None, "no")])
-    tables = {
-        "ann": base.with_labels({"u0": "yes", "u1": "yes"}),  # precision (1 + 0) / 2
-        "bob": base.with_labels({"u0": "yes", "u1": GUESS}),  # precision 1, u1 not simulatable
-        "cat": base.with_labels({}),  # rated nothing: left out of the mean
-    }
+    tables = [
+        base.with_labels({"u0": "yes", "u1": "yes"}),  # precision (1 + 0) / 2
+        base.with_labels({"u0": "yes", "u1": GUESS}),  # precision 1, u1 not simulatable
+        base.with_labels({}),  # rated nothing: left out of the mean
+    ]
     found = per_rater_simulatability(tables, rng=np.random.default_rng(0))
     assert found.precision.value == pytest.approx((0.5 + 1.0) / 2)
     assert found.simulatable.value == pytest.approx((1.0 + 0.5) / 2)
-    again = per_rater_simulatability(dict(reversed(tables.items())), rng=np.random.default_rng(0))
-    assert again.precision == found.precision
-    with pytest.raises(ValueError, match="at least one rater"):
-        per_rater_simulatability({})
+    assert [row["right"] for row in found.per_explanation.rows()] == [2, 0]
+    again = per_rater_simulatability(tables[::-1], rng=np.random.default_rng(0))
+    assert (again.precision.value, again.precision.low) == (found.precision.value, found.precision.low)
+    assert not per_rater_simulatability([]).precision.defined
+
+
+def test_many_raters_are_held_sparse_with_the_same_result(monkeypatch):
+    rng = np.random.default_rng(0)
+    tables = [random_followups(rng) for _ in range(5)]
+    dense = per_rater_simulatability(tables, rng=np.random.default_rng(1)).precision
+    monkeypatch.setattr(resample, "_MOST_DENSE", 1)
+    thin = per_rater_simulatability(tables, rng=np.random.default_rng(1)).precision
+    assert thin.value == pytest.approx(dense.value, abs=1e-12)
+    assert (thin.low, thin.high) == pytest.approx((dense.low, dense.high), abs=0.02)
 
 
 def test_published_means_of_the_four_systems():

@@ -1,0 +1,143 @@
+"""Builds docs/statistics.md from the docstrings of the public statistics.
+
+    python docs/build_statistics.py            writes docs/statistics.md
+    python docs/build_statistics.py --check    fails where docs/statistics.md is not what would be written
+
+Django is not needed: the statistics import none of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import importlib
+import inspect
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+TARGET = ROOT / "docs" / "statistics.md"
+MODULES = ("evaluation.agreement", "evaluation.metrics", "evaluation.synthetic", "evaluation.planning")
+_EXAMPLE = re.compile(r"(?:^>>> .*\n?(?:^(?!\s*$|>>> ).*\n?)*\n?)+", re.MULTILINE)
+
+
+def build() -> str:
+    """The whole reference as Markdown."""
+    parts = [
+        "# The statistics, function by function",
+        "Built from the docstrings by `python docs/build_statistics.py`; every example is run by the tests. "
+        "What the figures mean and which to call: [metrics.md](metrics.md).",
+    ]
+    for name in MODULES:
+        module = importlib.import_module(name)
+        parts += [f"## {name}", text_of(module)]
+        for public in public_names(module):
+            found = getattr(module, public)
+            if inspect.isclass(found) or inspect.isfunction(found):
+                parts += entry(public, found)
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def public_names(module: Any) -> list[str]:
+    """``__all__``, else what the module itself defines and does not hide."""
+    own = [
+        name
+        for name, found in vars(module).items()
+        if not name.startswith("_") and getattr(found, "__module__", "") == module.__name__
+    ]
+    return sorted(getattr(module, "__all__", own), key=str.lower)
+
+
+def entry(name: str, found: Any) -> list[str]:
+    """Heading, signature and docstring of one function or class, with a class's methods."""
+    if inspect.isfunction(found):
+        return [f"### {name}", code(signature(name, found)), text_of(found)]
+    parts = [f"### {name}", code(class_signature(name, found)), text_of(found)]
+    for method, value in vars(found).items():
+        target = value.__func__ if isinstance(value, classmethod | staticmethod) else value
+        if method.startswith("_") or not inspect.isfunction(target) or not target.__doc__:
+            continue
+        parts += [f"#### {name}.{method}", code(signature(method, target)), text_of(target)]
+    return parts
+
+
+def class_signature(name: str, found: type) -> str:
+    """A dataclass as its fields, another class as its constructor."""
+    if not dataclasses.is_dataclass(found):
+        return signature(name, found)
+    lines = []
+    for part in dataclasses.fields(found):
+        if not part.name.startswith("_"):
+            lines.append(f"    {part.name}: {part.type}{default_of(part)}")
+    return f"class {name}:\n" + "\n".join(lines)
+
+
+def default_of(part: dataclasses.Field[Any]) -> str:
+    if part.default is not dataclasses.MISSING:
+        return f" = {part.default!r}"
+    return " = ..." if part.default_factory is not dataclasses.MISSING else ""
+
+
+def signature(name: str, found: Any) -> str:
+    """A signature, one parameter a line where it is long."""
+    try:
+        parameters = inspect.signature(found)
+    except (TypeError, ValueError):
+        return name
+    short = f"{name}{parameters}".replace("'", "")
+    if len(short) <= 100:
+        return short
+    inner = [str(p).replace("'", "") for p in parameters.parameters.values()]
+    kinds = [p.kind for p in parameters.parameters.values()]
+    if inspect.Parameter.KEYWORD_ONLY in kinds:
+        inner.insert(kinds.index(inspect.Parameter.KEYWORD_ONLY), "*")
+    result = parameters.return_annotation
+    arrow = "" if result is inspect.Signature.empty else f" -> {result}".replace("'", "")
+    return f"{name}(\n" + "".join(f"    {p},\n" for p in inner) + f"){arrow}"
+
+
+def text_of(found: Any) -> str:
+    """A docstring as Markdown: double backquotes become single, examples and formulas become code."""
+    text = inspect.getdoc(found) or ""
+    if inspect.isclass(found) and dataclasses.is_dataclass(found) and text.startswith(f"{found.__name__}("):
+        return ""
+    text = re.sub(r"::\n\n((?:    .*\n|\n)+)", lambda match: ":\n\n" + match.group(1), text + "\n")
+    text = re.sub(r":\w+:`([^`]+)`", r"`\1`", text).replace("``", "`")
+    parts, last = [], 0
+    for match in _EXAMPLE.finditer(text):
+        parts += [prose(text[last : match.start()]), code(match.group(0).strip()) + "\n"]
+        last = match.end()
+    return "".join([*parts, prose(text[last:])]).strip()
+
+
+def prose(text: str) -> str:
+    """Text whose stars and angle brackets stay themselves, but for what is code."""
+    pieces = re.split(r"(`[^`]*`|^    .*$)", text, flags=re.MULTILINE)
+    plain = (piece if i % 2 else re.sub(r"([*<])", r"\\\1", piece) for i, piece in enumerate(pieces))
+    return "".join(plain)
+
+
+def code(text: str) -> str:
+    return f"```python\n{text}\n```"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--check", action="store_true")
+    sys.path.insert(0, str(ROOT))
+    built = build()
+    if parser.parse_args().check:
+        if TARGET.read_text(encoding="utf-8") != built:
+            print("docs/statistics.md is out of date: run python docs/build_statistics.py", file=sys.stderr)
+            return 1
+        return 0
+    TARGET.write_text(built, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

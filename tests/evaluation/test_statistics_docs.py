@@ -1,0 +1,77 @@
+"""The public statistics' reference: every name is documented, every example runs, docs/statistics.md is what they say."""
+
+import doctest
+import importlib
+import importlib.util
+import inspect
+import os
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("evaluation.agreement", "evaluation.metrics")
+MODULES = ["evaluation.estimate", "evaluation.ratings", "evaluation.synthetic", "evaluation.planning"] + [
+    f"{package}.{found.name}"
+    for package in PACKAGES
+    for found in pkgutil.iter_modules(importlib.import_module(package).__path__)
+]
+
+
+def builder():
+    spec = importlib.util.spec_from_file_location("build_statistics", ROOT / "docs" / "build_statistics.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", [*PACKAGES, *MODULES])
+def test_every_example_runs(name):
+    result = doctest.testmod(importlib.import_module(name))
+    assert result.failed == 0
+
+
+def test_there_are_examples_to_run():
+    counts = [
+        len(t.examples) for n in MODULES for t in doctest.DocTestFinder().find(importlib.import_module(n))
+    ]
+    assert sum(counts) > 60
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_public_name_is_documented_and_exists(package):
+    module = importlib.import_module(package)
+    for name in module.__all__:
+        found = getattr(module, name)
+        if inspect.isfunction(found) or inspect.isclass(found):
+            text = found.__doc__ or ""
+            assert len(text) >= 20, name
+            assert not text.startswith(f"{name}("), f"{name} has no docstring of its own"
+
+
+def test_the_reference_is_what_the_docstrings_say():
+    written = (ROOT / "docs" / "statistics.md").read_text(encoding="utf-8")
+    assert written == builder().build(), (
+        "docs/statistics.md is out of date: run python docs/build_statistics.py"
+    )
+
+
+def test_the_statistics_need_neither_django_nor_celery_nor_heavy_libraries_to_import():
+    code = (
+        "import sys, evaluation.agreement, evaluation.metrics, evaluation.synthetic, evaluation.planning; "
+        "print(*sorted({'django', 'celery', 'pandas', 'sklearn', 'statsmodels', 'sacrebleu'} & set(sys.modules)))"
+    )
+    environment = {k: v for k, v in os.environ.items() if k != "DJANGO_SETTINGS_MODULE"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == []
+
+
+def test_prose_keeps_stars_and_code_keeps_none_of_it():
+    prose = builder().prose
+    assert prose("|C*| / |C| and `a * b`") == "|C\\*| / |C| and `a * b`"
+    assert prose("single:<rater>") == "single:\\<rater>"
