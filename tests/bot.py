@@ -14,10 +14,10 @@ from django.test import Client
 from lxml import html
 
 from annotator.hit_types.base import Stage
-from annotator.hit_types.registry import hit_type_get
 from annotator.models import Assignment, Judgment, Participation, Study, User
 from annotator.rehearsal import rehearsal_answer
 from annotator.services.rehearsal import right_answers
+from annotator.services.study import study_kind
 from annotator.views.steps import question_page  # noqa: F401 - the page that practice and exam are built from
 
 
@@ -26,7 +26,7 @@ class Bot:
 
     def __init__(self, study: Study):
         self.study = study
-        self.kind = hit_type_get(study.hit_type)
+        self.kind = study_kind(study)
         self.client = Client(enforce_csrf_checks=True)
         self.seen: list[tuple[str, str]] = []
         self.rng = Random(4)

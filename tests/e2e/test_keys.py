@@ -12,6 +12,7 @@ from annotator.hit_types.registry import hit_type_get
 from annotator.models import Assignment, Judgment, Study
 from annotator.rehearsal import rehearsal_answer
 from annotator.services.rehearsal import right_answers
+from annotator.services.study import study_kind
 from tests.annotator.test_way import TYPES, demo_study
 from tests.e2e import keyboard
 
@@ -32,7 +33,7 @@ def press_through(page: Page, study: Study) -> None:
 
 
 def practise(page: Page, study: Study) -> None:
-    kind = hit_type_get(study.hit_type)
+    kind = study_kind(study)
     for question in kind.practice:
         keyboard.wait_ready(page)
         keyboard.answer(page, right(study, question))
