@@ -20,7 +20,8 @@ class Items:
     """All items of a study in the order of their ids, every column of shape (items,).
 
     ``instance``, ``explanation`` and ``follow_up`` are database ids, -1 where the item has none.
-    ``real_output`` is what the item's own system said on the follow-up. ``part`` lists the explanations of
+    ``real_output`` is what the item's own system said on the follow-up; ``gold`` and ``follow_up_gold`` are the right
+    answers to the instance and to the follow-up, empty or -1 where not known. ``part`` lists the explanations of
     items that show several, as (item's number, unit suffix, explanation id, system name).
     """
 
@@ -37,6 +38,8 @@ class Items:
     generator: Coded
     kind: Coded
     real_output: Coded
+    gold: Coded
+    follow_up_gold: Coded
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -120,6 +123,8 @@ def items_load(*, study: Study) -> Items:
             "follow_up__generator",
             "follow_up__kind",
             "real__text",
+            "instance__gold_label",
+            "follow_up__gold_label",
         )
     )
     kinds = {
@@ -135,6 +140,8 @@ def items_load(*, study: Study) -> Items:
         "generator": "name",
         "kind": "name",
         "real_output": "name",
+        "gold": "name",
+        "follow_up_gold": "name",
     }
     return Items(study=study, **copy_rows(rows, kinds))  # type: ignore[arg-type]
 

@@ -163,6 +163,7 @@ class StudyRatings:
         columns += [judgments.unparsable, judgments.rater, judgments.item, judgments.response]
         columns += [items.key, items.role, items.condition, items.instance_names, items.system]
         columns += [items.generator, items.kind, items.output, items.real_output]
+        columns += [items.gold, items.follow_up_gold]
         for column in columns:
             _feed(found, column)
         _feed(found, [self.hit_type.name, self.hit_type.version])

@@ -18,6 +18,8 @@ from evaluation.reports.content import Section
 if TYPE_CHECKING:
     from evaluation.reports.context import Context
 
+#: The HIT types in which people foretell what a system does next.
+SIMULATIONS = ("simulation", "simulation_choice", "simulation_preference")
 PACKAGES = ("sections", "tables", "figures")
 Build = Callable[["Context"], Section | None]
 

@@ -1,0 +1,36 @@
+"""Statistics of ratings cut by system."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evaluation.agreement import krippendorff_alpha
+from evaluation.agreement.bootstrap import add_interval
+from evaluation.agreement.intervals import replicate_counts
+from evaluation.estimate import Estimate
+from evaluation.ratings import Ratings
+from evaluation.reports.context import Context
+
+
+def systems_of(ctx: Context, variable: str) -> list[str]:
+    """The systems of a variable's units, sorted."""
+    found = ctx.data.table(variable).units.system
+    return sorted({name for name in found.values() if name})
+
+
+def of_system(ctx: Context, variable: str, system: str = "") -> Ratings:
+    """People's ratings of one system's units; of all without one."""
+    ratings = ctx.ratings(variable)
+    if system:
+        mask = ctx.data.table(variable).units.system.values() == system
+        ratings = ratings.where(np.asarray(mask, dtype=bool)[ratings.unit])
+    return ratings.people()
+
+
+def alpha_of(ctx: Context, ratings: Ratings, name: str) -> Estimate:
+    """Krippendorff's alpha with its interval."""
+    found, rng = krippendorff_alpha(ratings), ctx.rng(name)
+    if rng is None or not found.defined:
+        return found
+    drawn = replicate_counts(ratings, rng=rng, replicates=ctx.choices.replicates)
+    return add_interval(found, drawn.values["krippendorff_alpha"], clusters=drawn.clusters, word="instances")

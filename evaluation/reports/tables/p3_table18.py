@@ -1,0 +1,42 @@
+"""P3 Table 18: do annotators agree on their answers, before and after they have read each system's rationale?"""
+
+from __future__ import annotations
+
+from evaluation.reports.by_system import alpha_of, of_system, systems_of
+from evaluation.reports.content import Cell, Column, Row, Section, Table
+from evaluation.reports.context import Context
+from evaluation.reports.registry import section
+
+
+@section(order=45, title="P3 Table 18: agreement by system", hit_types=("utility", "generalization_utility"))
+def p3_table18(ctx: Context) -> Section | None:
+    """Krippendorff's alpha of the answers before and after, by system and of all together."""
+    systems = systems_of(ctx, "after")
+    if not systems:
+        return None
+    rows = [
+        Row(
+            [title],
+            [
+                Cell.of(alpha_of(ctx, of_system(ctx, variable, s), f"p3-table-18/{variable}/{s}"))
+                for s in [*systems, ""]
+            ],
+        )
+        for variable, title in (("before", "Before the rationale"), ("after", "After the rationale"))
+    ]
+    return Section(
+        id="p3-table-18",
+        number="P3 Table 18",
+        title="Agreement by system",
+        blocks=[
+            Table(
+                id="p3-table-18",
+                number="P3 Table 18",
+                title="Krippendorff’s α of the answers",
+                head=["Answer"],
+                columns=[*(Column(system) for system in systems), Column("All")],
+                rows=rows,
+                notes=["Nominal α over people; intervals draw instances."],
+            )
+        ],
+    )

@@ -1,0 +1,85 @@
+"""P3 Table 20 and Figure 4: do rationales help on generalization questions?"""
+
+from __future__ import annotations
+
+from evaluation.metrics import GeneralizationCell, generalization_accuracy, utility_classes
+from evaluation.reports.columns import labelled_items
+from evaluation.reports.content import Cell, Column, Figure, Row, Section, Table
+from evaluation.reports.context import Context
+from evaluation.reports.registry import section
+
+NAMES = ("before", "after", "follow_up_before", "follow_up_after")
+
+
+@section(order=50, title="P3 Table 20: generalization questions", hit_types=("generalization_utility",))
+def p3_table20(ctx: Context) -> Section | None:
+    """Accuracy on follow-ups by kind, system and the rationale's utility class, before and after, and the change."""
+    rows = labelled_items(ctx, *NAMES)
+    cells = generalization_accuracy(
+        rows.label["follow_up_before"],
+        rows.label["follow_up_after"],
+        rows.follow_up_gold,
+        rows.instance,
+        rows.kind,
+        rows.system,
+        utility_classes(rows.label["before"], rows.label["after"], rows.gold),
+        combine=sorted(set(rows.system) - {"gold"}) if len(set(rows.system)) > 1 else (),
+        rng=ctx.rng("p3-table-20"),
+        replicates=max(ctx.choices.replicates, 1),
+    )
+    if not cells:
+        return None
+    return Section(
+        id="p3-table-20",
+        number="P3 Table 20, Figure 4",
+        title="Generalization questions",
+        blocks=[_table(cells, rows.rule), _figure(cells)],
+        notes=[f"The difference is paired, after minus before. Labels are those of the rule {rows.rule}."],
+    )
+
+
+def _table(cells: list[GeneralizationCell], rule: str) -> Table:
+    return Table(
+        id="p3-table-20",
+        number="P3 Table 20",
+        title="Accuracy on generalization questions, %",
+        head=["Rationales of", "Utility"],
+        columns=[Column("Before"), Column("After"), Column("Difference"), Column("n")],
+        rows=[
+            Row(
+                [cell.system, cell.utility_class],
+                [
+                    *(
+                        Cell.of(value, shape="percent", rule=rule)
+                        for value in (cell.before, cell.after, cell.difference)
+                    ),
+                    Cell.count(cell.difference.n),
+                ],
+                group=cell.kind.replace("_", " ").capitalize() or "Kind not known",
+            )
+            for cell in cells
+        ],
+    )
+
+
+def _figure(cells: list[GeneralizationCell]) -> Figure:
+    return Figure(
+        id="p3-figure-4",
+        number="P3 Figure 4",
+        title="Change of accuracy on generalization questions through the rationale",
+        alt="The differences of P3 Table 20.",
+        form="intervals",
+        data={
+            "x": "Accuracy after minus before, percentage points",
+            "shape": "percent",
+            "reference": {"value": 0.0, "label": "no change"},
+            "points": [
+                {
+                    "label": f"{cell.system}, {cell.utility_class}",
+                    "group": cell.kind.replace("_", " ").capitalize(),
+                    **cell.difference.to_dict(),
+                }
+                for cell in cells
+            ],
+        },
+    )

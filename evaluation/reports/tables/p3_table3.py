@@ -1,0 +1,119 @@
+"""P3 Table 3: how many rationales are useful, not useful, unsure; and which answers they turn."""
+
+from __future__ import annotations
+
+from evaluation.metrics import Utility, utility_by_system
+from evaluation.reports.columns import labelled_items
+from evaluation.reports.content import Cell, Column, Figure, Row, Section, Table
+from evaluation.reports.context import Context
+from evaluation.reports.registry import section
+from evaluation.reports.words import count, estimate, left_out
+
+CLASSES = ("useful", "not useful", "unsure")
+
+
+@section(order=40, title="P3 Table 3: utility of rationales", hit_types=("utility", "generalization_utility"))
+def p3_table3(ctx: Context) -> Section | None:
+    """Shares and counts of the utility classes, all together and by system; flows and accuracy."""
+    rows = labelled_items(ctx, "before", "after")
+    if not rows.instance:
+        return None
+    found = utility_by_system(
+        rows.label["before"],
+        rows.label["after"],
+        rows.gold,
+        rows.instance,
+        rows.system,
+        rng=ctx.rng("p3-table-3"),
+        replicates=max(ctx.choices.replicates, 1),
+    )
+    names = ["all", *(name for name in found if name != "all")]
+    whole = found["all"]
+    aside = left_out(whole.right_after.left_out)
+    return Section(
+        id="p3-table-3",
+        number="P3 Table 3",
+        title="Utility of rationales",
+        prose=[
+            f"Of {count(sum(whole.counts.values()), 'rationale')}, "
+            + ", ".join(f"{estimate(whole.shares[name], 'percent')} were {name}" for name in CLASSES)
+            + f". Answers were right in {estimate(whole.right_before, 'percent')} before and "
+            f"{estimate(whole.right_after, 'percent')} after the rationale, a difference of "
+            f"{estimate(whole.gain, 'percent')}."
+        ],
+        blocks=[
+            _shares(ctx, found, names, rows.rule),
+            _figure(found, names),
+            _flows(found, names, rows.rule),
+        ],
+        notes=[
+            "Useful: wrong before, right after. Not useful: wrong after. Unsure: right both times. A rationale with one "
+            f"of the labels missing is left out{f': {aside}' if aside else ''}. Labels are those of the rule {rows.rule}."
+        ],
+    )
+
+
+def _shares(ctx: Context, found: dict[str, Utility], names: list[str], rule: str) -> Table:
+    rows = []
+    for name in CLASSES:
+        cells = [
+            cell
+            for system in names
+            for cell in (
+                Cell.of(found[system].shares[name], shape="percent", rule=rule),
+                Cell.count(found[system].counts[name]),
+            )
+        ]
+        rows.append(Row([ctx.dataset, name.capitalize()], cells))
+    return Table(
+        id="p3-table-3",
+        number="P3 Table 3",
+        title="Distribution of human utility of rationales",
+        head=["Dataset", "Type"],
+        columns=[Column(kind, _title(name)) for name in names for kind in ("%", "Count")],
+        rows=rows,
+    )
+
+
+def _title(name: str) -> str:
+    return "All" if name == "all" else name
+
+
+def _figure(found: dict[str, Utility], names: list[str]) -> Figure:
+    shown = [name for name in names if all(share.defined for share in found[name].shares.values())]
+    return Figure(
+        id="p3-table-3-utility",
+        title="Utility of rationales by system",
+        alt="The shares of P3 Table 3.",
+        form="bars",
+        data={
+            "x": "% of rationales",
+            "rows": [_title(name) for name in shown],
+            "parts": list(CLASSES),
+            "values": [[found[name].shares[part].value for part in CLASSES] for name in shown],
+        },
+    )
+
+
+def _flows(found: dict[str, Utility], names: list[str], rule: str) -> Table:
+    flows = list(found["all"].flows)
+    rows = []
+    for name in names:
+        one = found[name]
+        cells = [
+            Cell.of(value, shape="percent", rule=rule)
+            for value in (one.right_before, one.right_after, one.gain)
+        ]
+        rows.append(Row([_title(name)], [*cells, *(Cell.count(one.flows[flow]) for flow in flows)]))
+    return Table(
+        id="p3-utility-flows",
+        title="Accuracy before and after the rationale, %, and how many answers it turned",
+        head=["System"],
+        columns=[
+            Column("Right before"),
+            Column("Right after"),
+            Column("Difference"),
+            *(Column(flow, "Rationales") for flow in flows),
+        ],
+        rows=rows,
+    )
