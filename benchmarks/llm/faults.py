@@ -1,0 +1,73 @@
+"""5,000 calls at a faulty endpoint, workers killed 20 times, Redis flushed twice; then the same undisturbed.
+
+    DATABASE_URL=... REDIS_URL=... python -m benchmarks.llm.faults [--calls 5000] [--kills 20] [--flushes 2]
+
+Needs a migrated database that may be filled. Writes ``benchmarks/llm/faults.json``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import tempfile
+from pathlib import Path
+
+from tests.evaluation.llm.provider import ScriptedProcess
+
+HERE = Path(__file__).parent
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--calls", type=int, default=5000)
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--flushes", type=int, default=2)
+    arguments = parser.parse_args()
+    provider = ScriptedProcess()
+    os.environ["LLM_ALLOWED_HOSTS"] = provider.host
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "foretell.settings")
+    import django
+
+    django.setup()
+    from django.conf import settings
+
+    settings.RUN_WAKE_SECONDS = 2
+    from tests.faults.llm_faults import Ordeal, go_through, undisturbed
+
+    folder = Path(tempfile.mkdtemp(prefix="llm-faults-"))
+    try:
+        ordeal = Ordeal(arguments.calls, 0.3, arguments.kills, arguments.flushes, concurrency=32, budget=200)
+        outcome = go_through(ordeal, provider, folder, print)
+        calm = undisturbed(arguments.calls, provider, folder)
+    finally:
+        provider.stop()
+    result = {
+        "machine": f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}",
+        "calls": arguments.calls,
+        "faults": 0.3,
+        "states": outcome.states,
+        "failed_attempts": outcome.errors,
+        "kills": outcome.kills,
+        "flushes": outcome.flushes,
+        "in_flight_at_kills": outcome.in_flight_at_kills,
+        "asked_again_after_kills": outcome.lost,
+        "answered_twice_by_the_endpoint": outcome.paid_again,
+        "requests": outcome.requests,
+        "spent": outcome.spent,
+        "perhaps_spent": outcome.perhaps_spent,
+        "budget": outcome.budget,
+        "seconds": round(outcome.seconds, 1),
+        "judgments": len(outcome.judgments),
+        "judgments_that_differ_from_the_undisturbed_run": sum(
+            outcome.judgments.get(key) != response for key, response in calm.items()
+        ),
+    }
+    text = json.dumps(result, indent=1)
+    print(text)
+    (HERE / "faults.json").write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

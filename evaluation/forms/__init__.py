@@ -1,0 +1,1 @@
+"""What researchers fill in."""
