@@ -44,7 +44,7 @@ def p1_table1(ctx: Context) -> Section | None:
     else:
         note = f"Which follow-ups can be simulated is told by: {judge.name.lower()}."
     generators = sorted(set(table.generator) - {""})
-    part, sampled = _part(ctx, table)
+    part, sampled = part_of(ctx, table)
     rows = diversity_by_generator(
         part,
         all_similarities(Cosine(encoder_of(ctx.choices.encoder))),
@@ -89,7 +89,7 @@ def p1_table1(ctx: Context) -> Section | None:
     )
 
 
-def _part(ctx: Context, table: FollowUps) -> tuple[FollowUps, list[str]]:
+def part_of(ctx: Context, table: FollowUps) -> tuple[FollowUps, list[str]]:
     """The whole table; of a very large one, the follow-ups of explanations drawn at random, and a note that says so."""
     if len(table) <= EXACT:
         return table, []

@@ -23,7 +23,7 @@ def p3_table20(ctx: Context) -> Section | None:
         rows.kind,
         rows.system,
         utility_classes(rows.label["before"], rows.label["after"], rows.gold),
-        combine=sorted(set(rows.system) - {"gold"}) if len(set(rows.system)) > 1 else (),
+        combine=_models(ctx, rows.system),
         rng=ctx.rng("p3-table-20"),
         replicates=max(ctx.choices.replicates, 1),
     )
@@ -36,6 +36,13 @@ def p3_table20(ctx: Context) -> Section | None:
         blocks=[_table(cells, rows.rule), _figure(cells)],
         notes=[f"The difference is paired, after minus before. Labels are those of the rule {rows.rule}."],
     )
+
+
+def _models(ctx: Context, systems: list[str]) -> list[str]:
+    """The systems that are models, not gold rationales, where there are several to pool."""
+    methods = ctx.data.judgments.items.systems
+    found = sorted({name for name in systems if methods.get(name, ("", ""))[1] != "gold"})
+    return found if len(found) > 1 else []
 
 
 def _table(cells: list[GeneralizationCell], rule: str) -> Table:

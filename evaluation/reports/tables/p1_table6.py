@@ -1,0 +1,83 @@
+"""P1 Table 6: are explanations of systems that are right more often also easier to simulate?"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evaluation.metrics import mean_over_systems, per_explanation, task_accuracy
+from evaluation.reports.columns import rule_of
+from evaluation.reports.content import Cell, Column, Row, Section, Table
+from evaluation.reports.context import Context
+from evaluation.reports.registry import SIMULATIONS, section
+from evaluation.reports.words import estimate, left_out
+
+
+@section(order=70, title="P1 Table 6: task accuracy and precision", hit_types=SIMULATIONS)
+def p1_table6(ctx: Context) -> Section | None:
+    """Each system's own accuracy on the starter questions beside its simulation precision, and both means."""
+    rule = rule_of(ctx)
+    tables = ctx.follow_ups(ctx.headline.name, rule)
+    if not tables or not len(tables[0]):
+        return None
+    counts = per_explanation(tables[0])
+    output, gold, instance, system = _starters(ctx)
+    options = {"rng": ctx.rng("p1-table-6"), "replicates": max(ctx.choices.replicates, 1)}
+    accuracy = task_accuracy(output, gold, instance, system, **options)  # type: ignore[arg-type]
+    precision = mean_over_systems(
+        counts.precision,
+        counts.instance.tolist(),
+        counts.system.tolist(),
+        **options,  # type: ignore[arg-type]
+    )
+    names = sorted({*accuracy.systems, *precision.systems})
+    rows = [
+        Row(
+            [ctx.dataset, name],
+            [
+                Cell.of(found.systems[name], shape="percent", rule=used)
+                if name in found.systems
+                else Cell("–")
+                for found, used in ((accuracy, ""), (precision, rule))
+            ],
+        )
+        for name in names
+    ]
+    means = [
+        Cell.of(accuracy.mean, shape="percent"),
+        Cell.of(precision.mean, shape="percent", rule=rule),
+    ]
+    aside = left_out(accuracy.mean.left_out)
+    return Section(
+        id="p1-table-6",
+        number="P1 Table 6",
+        title="Task accuracy and precision",
+        prose=[
+            f"Over the systems, the mean task accuracy is {estimate(accuracy.mean, 'percent')} and the mean simulation "
+            f"precision {estimate(precision.mean, 'percent')}."
+        ],
+        blocks=[
+            Table(
+                id="p1-table-6",
+                number="P1 Table 6",
+                title="Task accuracy and simulation precision, %",
+                head=["Dataset", "System"],
+                columns=[Column("Task accuracy"), Column("Simulation precision")],
+                rows=[*rows, Row([ctx.dataset, "Mean over systems"], means)],
+                notes=[f"Of task accuracy, left out: {aside}."] if aside else [],
+            )
+        ],
+    )
+
+
+def _starters(ctx: Context) -> tuple[list[str | None], list[str | None], list[str], list[str]]:
+    """Each explanation once: the system's own answer, the right one, instance and system."""
+    items, in_play = ctx.data.judgments.items, ctx.data.judgments.in_play
+    explained = np.flatnonzero(in_play & (items.explanation >= 0))
+    _, first = np.unique(items.explanation[explained], return_index=True)
+    rows = explained[first]
+    return (
+        [value or None for value in items.output.take(rows).values()],
+        [value or None for value in items.gold.take(rows).values()],
+        items.instance_names.take(rows).values("").tolist(),
+        items.system.take(rows).values("").tolist(),
+    )
