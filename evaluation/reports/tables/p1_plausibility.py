@@ -1,0 +1,94 @@
+"""Plausibility (P1, section 5.2.2): how convincing each system's explanations are, and how far annotators agree."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evaluation.metrics import annotator_ceiling
+from evaluation.metrics.resample import ratio_estimate
+from evaluation.reports.content import Cell, Column, Figure, Row, Section, Table
+from evaluation.reports.context import Context
+from evaluation.reports.registry import section
+from evaluation.reports.words import estimate, left_out
+
+
+@section(order=40, title="Plausibility of explanations", hit_types=("plausibility",))
+def p1_plausibility(ctx: Context) -> Section | None:
+    """Mean plausibility by system (yes 1, moderate 0.5, no 0), and the correlation between two annotators."""
+    table = ctx.data.table("plausibility")
+    ratings = table.ratings.people()
+    if not len(ratings):
+        return None
+    scores = np.array([{"no": 0.0, "moderate": 0.5, "yes": 1.0}[label] for label in ratings.labels])[
+        ratings.value
+    ]
+    system = np.asarray(table.units.system.values("not known"), dtype=object)[ratings.unit]
+    instance = np.asarray(table.units.instance.values(""), dtype=object)[ratings.unit]
+    rng, replicates = ctx.rng("plausibility"), max(ctx.choices.replicates, 1)
+    clusters = np.unique(instance.astype(str), return_inverse=True)[1]
+    means = {
+        name: ratio_estimate(
+            scores * (system == name), system == name, clusters, rng=rng, replicates=replicates
+        )
+        for name in sorted(set(system))
+    }
+    raters = [ratings.raters[code] for code in ratings.rater]
+    ceiling = annotator_ceiling(
+        scores,
+        raters,
+        instance.tolist(),
+        _distinct(system, table.units.suffix.values(""), ratings.unit),
+        rng=rng,
+        replicates=replicates,
+    )
+    return Section(
+        id="p1-plausibility",
+        number="P1 Section 5.2.2",
+        title="Plausibility",
+        prose=[
+            "Two annotators’ scores of one instance’s explanations correlate at "
+            f"{estimate(ceiling.pearson)} (Pearson) and {estimate(ceiling.spearman)} (Spearman): the most that a metric "
+            "could reach."
+        ],
+        blocks=[
+            Table(
+                id="p1-plausibility",
+                title="Mean plausibility, from 0 (no) to 1 (yes)",
+                head=["System"],
+                columns=[Column("Plausibility"), Column("Ratings")],
+                rows=[
+                    Row([name], [Cell.of(found, rule="per_rater"), Cell.count(found.n)])
+                    for name, found in means.items()
+                ],
+            ),
+            Figure(
+                id="p1-plausibility-systems",
+                title="Plausibility by system",
+                alt="The values of the table.",
+                form="intervals",
+                data={
+                    "x": "Plausibility",
+                    "domain": [0.0, 1.0],
+                    "points": [{"label": name, **found.to_dict()} for name, found in means.items()],
+                },
+            ),
+            Table(
+                id="p1-plausibility-ceiling",
+                title="Correlation between two annotators, within an instance, then the mean over instances",
+                head=["Correlation"],
+                columns=[Column("Value"), Column("Instances")],
+                rows=[
+                    Row([name], [Cell.of(found), Cell.count(found.n)])
+                    for name, found in (("Pearson", ceiling.pearson), ("Spearman", ceiling.spearman))
+                ],
+                notes=[f"Left out: {left_out(ceiling.pearson.left_out)}."]
+                if ceiling.pearson.left_out
+                else [],
+            ),
+        ],
+    )
+
+
+def _distinct(system: np.ndarray, suffix: np.ndarray, unit: np.ndarray) -> list[str]:
+    """What tells the explanations of an instance apart: the system, with the unit where one has several."""
+    return [f"{name}\x1e{suffix[u]}" for name, u in zip(system, unit, strict=True)]
