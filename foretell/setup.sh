@@ -48,5 +48,5 @@ fi
 installed && exit 0
 echo "installing $lock (once, some minutes)"
 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore \
-    .venv/bin/python -m pip install -q --no-deps --require-hashes -r "$lock"
+    .venv/bin/python -m pip install -qq --no-deps --require-hashes -r "$lock"
 cp "$lock" "$stamp"

@@ -48,7 +48,7 @@ class Redis:
             raise EmbeddedError(f"Redis did not start; the end of {self.log}:\n{tail(self.log)}")
 
     def _launch(self) -> bool:
-        program = reachable([redis_program().resolve()], self.account)[0]
+        program = reachable([redis_program()], self.account)[0]
         with tempfile.TemporaryFile() as config, self.log.open("ab") as output:
             # Read from standard input: the password stands neither on the command line nor in a file.
             config.write("".join(f"{key} {value}\n" for key, value in self._config().items()).encode())

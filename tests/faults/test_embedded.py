@@ -114,6 +114,23 @@ def test_programs_within_reach_are_run_where_they_are(closed_home: Path) -> None
     assert binaries.reachable(parts, Account(os.geteuid(), os.getegid(), dropped=False)) == parts
 
 
+def test_a_redis_from_path_that_is_a_link_is_run_by_its_name(
+    closed_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Debian's redis-server is a link to redis-check-rdb, which looks at the name it is called by."""
+    real = binaries.redis_program()
+    program = closed_home / "redis-check-rdb"
+    program.write_text(f'#!/bin/sh\necho "called $0"\nexec {real} "$@"\n')
+    program.chmod(0o755)
+    (closed_home / "redis-server").symlink_to(program.name)
+    monkeypatch.setattr(binaries, "package_dir", lambda name: None)
+    monkeypatch.setenv("PATH", f"{closed_home}:{os.environ['PATH']}")
+    servers = EmbeddedServers(tmp_path)
+    servers.start_redis()
+    servers.stop()
+    assert f"called {closed_home / 'redis-server'}" in servers.redis.log.read_text()
+
+
 def test_a_machine_without_redis_is_told_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(binaries, "package_dir", lambda name: None)
     monkeypatch.setenv("PATH", "/nonexistent")

@@ -96,7 +96,7 @@ def test_root_on_debian_installs_the_package_that_makes_environments(machine: Ma
 def test_an_installed_lock_is_not_installed_again_and_a_changed_one_is(machine: Machine) -> None:
     machine.program("python3", PYTHON)
     assert "installing requirements.lock" in machine.setup().stdout
-    assert machine.pip_calls() == ["install -q --no-deps --require-hashes -r requirements.lock"]
+    assert machine.pip_calls() == ["install -qq --no-deps --require-hashes -r requirements.lock"]
     assert machine.setup().stdout == ""
     (machine.root / "requirements.lock").write_text("# something else\n")
     assert "installing requirements.lock" in machine.setup().stdout
