@@ -59,7 +59,10 @@ _INSERTS = (
             UNION ALL
             SELECT p.system, '', '', line FROM import_row r
             CROSS JOIN LATERAL jsonb_to_recordset(r.parts) AS p(system text)
-        ) named ORDER BY name, line ON CONFLICT DO NOTHING""",
+        ) named ORDER BY name, model = '', line
+        ON CONFLICT (name) DO UPDATE SET model = EXCLUDED.model, method = EXCLUDED.method
+        WHERE annotator_system.model = '' AND annotator_system.method = ''
+            AND (EXCLUDED.model <> '' OR EXCLUDED.method <> '')""",
     ),
     (
         "explanations",
