@@ -274,7 +274,8 @@ class HitType:
         """
         stages = [stage for _, stage in self._graded(payload, gold)]
         fields = tuple(asked for stage in stages for asked in stage.fields)
-        return Stage(stages[-1].name, stages[-1].title, stages[-1].blocks, fields, stages[-1].lead)
+        blocks = {block.name: block for stage in stages for block in stage.blocks}
+        return Stage(stages[-1].name, stages[-1].title, tuple(blocks.values()), fields, stages[-1].lead)
 
     def parse_question(self, payload: JSON, gold: JSON, raw: Mapping[str, Any]) -> JSON:
         """Check an answer to a practice or exam question; raises ``FieldErrors``."""

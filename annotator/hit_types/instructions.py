@@ -26,7 +26,10 @@ from typing import Any
 JSON = dict[str, Any]
 
 _FENCE = re.compile(r"^(`{3,}|~{3,})[ \t]*([^\n`]*)$")
-_ONLY = re.compile(r"^<!--\s*only:\s*([\w, -]+?)\s*-->\s*$\n?(.*?)^<!--\s*end\s*-->\s*$\n?", re.M | re.S)
+_ONLY = re.compile(
+    r"^<!--[ \t]*only:[ \t]*([\w, -]+?)[ \t]*-->[ \t]*\n(.*?)^<!--[ \t]*end[ \t]*-->[ \t]*(?:\n|\Z)",
+    re.M | re.S,
+)
 
 
 @dataclass(frozen=True)

@@ -256,6 +256,19 @@ def test_each_variant_has_an_exam_practice_and_variables_of_its_own(kind: HitTyp
 
 
 @every_asked_type
+def test_a_question_page_shows_all_that_it_asks_about(kind: HitType) -> None:
+    asked = [(q.payload, q.gold) for q in questions(kind)] + [(e.payload, e.response) for e in worked(kind)]
+    for payload, gold in asked:
+        page = kind.question_stage(payload, gold)
+        shown = {block.name for block in page.blocks}
+        assert all(field.target in ("", *shown) for field in page.fields)
+        assert set(gold) <= {field.name for field in page.fields}
+        for stage in kind.stages(payload):
+            if any(field.name in gold for field in stage.fields):
+                assert {block.name for block in stage.blocks} <= shown
+
+
+@every_asked_type
 def test_exam_cannot_be_passed_by_always_choosing_one_option(kind: HitType) -> None:
     golds = [json.dumps(question.gold, sort_keys=True) for question in kind.exam]
     commonest = max(golds.count(gold) for gold in golds)

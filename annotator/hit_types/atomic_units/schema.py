@@ -31,25 +31,27 @@ NAMES: Mapping[str, tuple[str, str]] = {
 #: Domain -> its stages in order: (name, part, role of the units, title, what the units are).
 PLAN: Mapping[str, tuple[tuple[str, str, str, str, str], ...]] = {
     "news": (
-        ("news_parse", "parse", "both", "Are the points taken rightly from the explanation?", "points"),
-        ("news_input", "input", "both", "Which points are found in the article?", "points"),
-        ("news_output", "output", "both", "Which points are found in the summary?", "points"),
+        ("news_parse", "parse", "both", "The list of points", "points"),
+        ("news_input", "input", "both", "The article", "points"),
+        ("news_output", "output", "both", "The summary", "points"),
     ),
     "medical": (
-        ("medical_details", "parse", "input", "Are the patient's details taken rightly?", "details"),
-        ("medical_input", "input", "input", "Which details are found in the question?", "details"),
-        ("medical_suggestions", "parse", "output", "Are the suggestions taken rightly?", "suggestions"),
-        ("medical_output", "output", "output", "Which suggestions are found in the advice?", "suggestions"),
+        ("medical_details", "parse", "input", "The patient's details", "details"),
+        ("medical_input", "input", "input", "The question", "details"),
+        ("medical_suggestions", "parse", "output", "The suggestions", "suggestions"),
+        ("medical_output", "output", "output", "The advice", "suggestions"),
     ),
 }
 LEADS: Mapping[str, str] = {
-    "news_parse": "The list below was made from the explanation, which says how a robot goes about its summaries.",
-    "news_input": "A point is found if the article holds something of that kind. The wording does not matter.",
-    "news_output": "A point is found if the summary holds something of that kind. The wording does not matter.",
-    "medical_details": "The list should hold what the explanation says of the patient: complaints, history, age and so on.",
-    "medical_input": "A detail is found if the question says the same in any words, or says something that implies it.",
-    "medical_suggestions": "The list should hold what the explanation suggests to do.",
-    "medical_output": "A suggestion is found if the advice says the same in any words.",
+    "news_parse": "The list was made from the explanation. Choose No for a point that the explanation does not say or says otherwise.",
+    "news_input": "A point is found if the article holds something of that kind. The wording does not matter; a part is not enough.",
+    "news_output": "A point is found if the summary holds something of that kind. The wording does not matter; a part is not enough.",
+    "medical_details": "The list should hold what the explanation says of the patient: complaints, history, age and so on. Choose No for"
+    " a point that it does not say or says otherwise, or that is no such detail.",
+    "medical_input": "A detail is found if the question says the same in any words, or implies it; a part is not enough.",
+    "medical_suggestions": "The list should hold what the explanation suggests to do. Choose No for a point that it does not say or says"
+    " otherwise, or that is no suggestion.",
+    "medical_output": "A suggestion is found if the advice says the same in any words; a part is not enough.",
 }
 LABELS: Mapping[str, str] = {
     "parse": "Is it taken rightly from the explanation?",
@@ -59,16 +61,8 @@ LABELS: Mapping[str, str] = {
     "medical_output": "Is it found in the advice?",
 }
 FIELD_OF = {"parse": "parsed", "input": "input", "output": "output"}
-PARSED = (
-    Option("yes", "Yes", "The explanation says it, and it belongs in this list."),
-    Option(
-        "no", "No", "The explanation does not say it, says it otherwise, or it does not belong in this list."
-    ),
-)
-FOUND = (
-    Option("yes", "Yes", "It is there, in whatever words."),
-    Option("no", "No", "It is not there, or only a part of it is."),
-)
+#: Without details: they would stand beside every point; the lead says once what they mean.
+YES_NO_OPTIONS = (Option("yes", "Yes"), Option("no", "No"))
 
 COLUMNS = (
     Column(
@@ -215,7 +209,7 @@ def _stage(payload: JSON, name: str, part: str, role: str, title: str, what: str
             Field(
                 f"{FIELD_OF[part]}_{number}",
                 LABELS["parse" if part == "parse" else name],
-                options=PARSED if part == "parse" else FOUND,
+                options=YES_NO_OPTIONS,
                 target=block.name,
             )
         )

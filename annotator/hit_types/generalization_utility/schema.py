@@ -188,17 +188,17 @@ def stage_of(payload: JSON, step: str, *, seen: Sequence[str]) -> Stage:
     if about == "follow_up" or any(s.startswith("follow_up") for s in seen):
         blocks += _question("follow_up", "Follow-up question", payload["follow_up"], second)
     titles = {
-        "question": ("The question", "Answer as well as you can. Do not look it up."),
+        "question": ("Question", "Answer as well as you can. Do not look it up."),
         "follow_up": (
-            "The follow-up question",
+            "Follow-up",
             "Answer as well as you can, from what you know yourself. Do not look it up.",
         ),
         "question_again": (
-            "The question, with the explanation",
+            "Question again",
             "Now read the explanation and answer the question again from it alone.",
         ),
         "follow_up_again": (
-            "The follow-up question, with the explanation",
+            "Follow-up again",
             "Answer the follow-up question; you may use the explanation of the first question.",
         ),
     }

@@ -24,15 +24,12 @@ from annotator.hit_types.base import (
 )
 
 MOST = 12
-OPTIONS = (
-    Option("yes", "Yes", "What it says is true, and it makes a good case for the correct answer."),
-    Option(
-        "moderate",
-        "Moderate",
-        "Something in it is false, or its reasoning slips or leaves a hole; yet part of it is true and helps the case for the"
-        " answer.",
-    ),
-    Option("no", "No", "It makes no case for the correct answer, or what it says is false."),
+#: Without details: they would stand beside every explanation; the lead says once what they mean.
+OPTIONS = (Option("yes", "Yes"), Option("moderate", "Moderate"), Option("no", "No"))
+LEAD = (
+    "Yes: what it says is true, and it makes a good case for the correct answer. Moderate: something in it is false, or its"
+    " reasoning slips or leaves a hole, yet part of it is true and helps the case. No: it makes no case, or what it rests on"
+    " is false. Look up facts that you do not know."
 )
 RATINGS = {option.value: option.value for option in OPTIONS}
 
@@ -153,7 +150,11 @@ def stages_of(payload: JSON, presentation: JSON | None) -> tuple[Stage, ...]:
         )
     return (
         Stage(
-            "plausibility", "Does each explanation justify the correct answer?", tuple(blocks), tuple(fields)
+            "plausibility",
+            "Does each explanation justify the correct answer?",
+            tuple(blocks),
+            tuple(fields),
+            LEAD,
         ),
     )
 

@@ -59,16 +59,8 @@ CHOICE = Field(
     "choice",
     "Which response will the robot choose in the follow-up example?",
     options=(
-        Option(
-            "response_1",
-            "Response 1",
-            "Going by its explanation and choice, the robot will choose Response 1.",
-        ),
-        Option(
-            "response_2",
-            "Response 2",
-            "Going by its explanation and choice, the robot will choose Response 2.",
-        ),
+        Option("response_1", "Response 1"),
+        Option("response_2", "Response 2"),
         Option(
             EQUALLY_LIKELY,
             "Equally likely",
@@ -122,15 +114,17 @@ def stages_of(payload: JSON) -> tuple[Stage, ...]:
     """One stage: the starter example with explanation and choice, the follow-up example, one question."""
     chosen = payload["choice"].replace("_", " ").capitalize()
     blocks = (
-        Block("context", "Starter example: context", payload["context"], group="starter"),
-        Block("response_1", "Response 1", payload["response_1"], group="starter"),
-        Block("response_2", "Response 2", payload["response_2"], group="starter"),
-        Block("explanation", "The robot's explanation", payload["explanation"], group="starter"),
-        Block("robot_choice", "The robot chose", chosen, kind="answer", group="starter"),
+        Block("context", "Context", payload["context"], group="starter_example"),
+        Block("response_1", "Response 1", payload["response_1"], group="starter_example"),
+        Block("response_2", "Response 2", payload["response_2"], group="starter_example"),
+        Block("explanation", "The robot's explanation", payload["explanation"], group="starter_example"),
+        Block("robot_choice", "The robot chose", chosen, kind="answer", group="starter_example"),
+        Block("follow_up_context", "Context", payload["follow_up_context"], group="follow_up_example"),
         Block(
-            "follow_up_context", "Follow-up example: context", payload["follow_up_context"], group="follow_up"
+            "follow_up_response_1", "Response 1", payload["follow_up_response_1"], group="follow_up_example"
         ),
-        Block("follow_up_response_1", "Response 1", payload["follow_up_response_1"], group="follow_up"),
-        Block("follow_up_response_2", "Response 2", payload["follow_up_response_2"], group="follow_up"),
+        Block(
+            "follow_up_response_2", "Response 2", payload["follow_up_response_2"], group="follow_up_example"
+        ),
     )
     return (Stage("simulation", "Which response will the robot choose?", blocks, (CHOICE,)),)

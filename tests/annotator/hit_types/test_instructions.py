@@ -71,4 +71,6 @@ def test_parts_for_one_variant() -> None:
     markdown = "A\n<!-- only: news, sport -->\nB\n<!-- end -->\nC\n<!-- only: medical -->\nD\n<!-- end -->\n"
     assert for_variant(markdown, "sport") == "A\nB\nC\n"
     assert for_variant(markdown, "medical") == "A\nC\nD\n"
+    spaced = "A\n\n<!-- only: x -->\nB\n<!-- end -->\n\nC"
+    assert for_variant(spaced, "x") == "A\n\nB\n\nC", "paragraphs stay apart"
     assert for_variant(markdown, "") == "A\nB\nC\nD\n"
