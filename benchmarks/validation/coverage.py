@@ -237,14 +237,20 @@ def main() -> None:
     )
     parser.add_argument("--runs", type=int, default=1_000)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path)
+    parser.add_argument("--out", type=Path, help="JSON to write; cases that are not run again are kept")
+    parser.add_argument("--only", default="", help="only cases whose name holds this")
     options = parser.parse_args()
-    results = {}
+    kept = json.loads(options.out.read_text("utf-8"))["cases"] if options.only and options.out else {}
+    results: dict[str, dict[str, float]] = kept
     for name, case in cases().items():
+        if options.only not in name:
+            continue
         start = time.perf_counter()
         results[name] = covered(case, options.runs, options.seed) | {"seconds": time.perf_counter() - start}
         print(f"{name:40}" + "  ".join(f"{k} {v:.4f}" for k, v in results[name].items()), flush=True)
     for name, run in tests().items():
+        if options.only not in name:
+            continue
         results[name] = level(run, options.runs, options.seed)
         print(f"{name:40}" + "  ".join(f"{k} {v:.4f}" for k, v in results[name].items()), flush=True)
     if options.out:
