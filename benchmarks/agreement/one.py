@@ -90,7 +90,7 @@ def scikit_learn(ratings: int, per_unit: int, raters: int, sample: int = 2000) -
     matrix[table.rater, table.unit] = table.value
     chosen = np.random.default_rng(1).choice(len(kappas), min(sample, len(kappas)), replace=False)
     worst = 0.0
-    start = time.perf_counter()
+    start, used = time.perf_counter(), time.process_time()
     for index in chosen:
         a, b = matrix[kappas.sums.a[index]], matrix[kappas.sums.b[index]]
         both = (a >= 0) & (b >= 0)
@@ -100,9 +100,14 @@ def scikit_learn(ratings: int, per_unit: int, raters: int, sample: int = 2000) -
             worst = np.inf
         elif not np.isnan(found):
             worst = max(worst, abs(found - kappas.kappa[index]))
-    each = (time.perf_counter() - start) / chosen.size
-    return {"seconds": {"all pairs, from a sample": round(each * len(kappas), 1)}, "peak MB": peak(),
-            "pairs compared": int(chosen.size), "difference": worst}  # fmt: skip
+    each, processor = (
+        (clock() - t) / chosen.size for clock, t in ((time.perf_counter, start), (time.process_time, used))
+    )
+    times = {
+        "all pairs, from a sample": round(each * len(kappas), 1),
+        "all pairs, from a sample (processor)": round(processor * len(kappas), 1),
+    }
+    return {"seconds": times, "peak MB": peak(), "pairs compared": int(chosen.size), "difference": worst}
 
 
 def crowd_kit(ratings: int, per_unit: int, raters: int) -> dict[str, Any]:
@@ -148,7 +153,7 @@ def bootstrap(ratings: int, per_unit: int, raters: int, replicates: int = 1000) 
         )
 
     timed(precision, times, "precision")
-    start = time.perf_counter()
+    start = time.process_time()
     grouped = table.grouped
     for _ in range(3):
         units = rng.integers(0, len(table.units), len(table.units))
@@ -158,8 +163,8 @@ def bootstrap(ratings: int, per_unit: int, raters: int, replicates: int = 1000) 
             table.raters, table.units, table.labels, grouped.rater[rows], new, grouped.value[rows]
         )
         krippendorff_alpha(drawn), pairwise_kappa(drawn)
-    by_rows = (time.perf_counter() - start) / 3 * replicates
-    return {"seconds": times, "peak MB": peak(), "resampling rows, seconds": round(by_rows, 1),
+    by_rows = (time.process_time() - start) / 3 * replicates
+    return {"seconds": times, "peak MB": peak(), "resampling rows, seconds of processor": round(by_rows, 1),
             "pairs averaged": int(kappas.averaged.sum())}  # fmt: skip
 
 

@@ -145,47 +145,60 @@ def markdown(results: dict[str, Any]) -> str:
 
 
 def _speed_lines(results: dict[str, Any]) -> list[str]:
-    lines = ["| | " + " | ".join(results) + " |", "|---" * (len(results) + 1) + "|"]
+    lines = [
+        "Seconds of processor (in brackets: of the clock, which other work on the machine lengthens).",
+        "",
+    ]
+    lines += ["| | " + " | ".join(results) + " |", "|---" * (len(results) + 1) + "|"]
     shapes = list(results.values())
-    keys = [key for key in shapes[0]["ours"]["seconds"] if not key.endswith("(processor)")]
-    for key in keys:
-        cells = [
-            f"{s['ours']['seconds'][key]:.3f} s ({s['ours']['seconds'][key + ' (processor)']:.3f} s of processor)"
-            for s in shapes
-        ]
-        lines.append(f"| ours: {key} | " + " | ".join(cells) + " |")
-    lines.append(
-        "| ours: peak memory | " + " | ".join(f"{s['ours']['peak MB']:.0f} MB" for s in shapes) + " |"
-    )
     titles = {
-        "krippendorff_package": "krippendorff: alpha",
-        "scikit_learn": "scikit-learn: cohen_kappa_score",
+        "ours": "ours",
+        "krippendorff_package": "krippendorff, alpha",
+        "scikit_learn": "scikit-learn, cohen_kappa_score",
         "crowd_kit": "crowd-kit",
     }
     for side, title in titles.items():
-        cells = [", ".join(f"{k} {v:.2f} s" for k, v in s[side]["seconds"].items() if not k.endswith("(processor)"))
-                 + f"; {s[side]['peak MB']:.0f} MB" for s in shapes]  # fmt: skip
-        lines.append(f"| {title} | " + " | ".join(cells) + " |")
+        measured = [shape[side] for shape in shapes]
+        keys = dict.fromkeys(
+            k for found in measured for k in found["seconds"] if not k.endswith("(processor)")
+        )
+        for key in keys:
+            lines.append(
+                f"| {title}: {key} | "
+                + " | ".join(_seconds(found["seconds"], key) for found in measured)
+                + " |"
+            )
         lines.append(
-            "| largest difference from ours | "
-            + " | ".join(f"{s[side]['difference']:.1e}" for s in shapes)
+            f"| {title}: peak memory | "
+            + " | ".join(f"{found['peak MB']:.0f} MB" for found in measured)
             + " |"
         )
+        if side != "ours":
+            differences = " | ".join(f"{found['difference']:.1e}" for found in measured)
+            lines.append(f"| {title}: largest difference from ours | {differences} |")
     return lines
+
+
+def _seconds(times: dict[str, float], key: str) -> str:
+    return f"{times[key + ' (processor)']:.3f} ({times[key]:.2f})" if key in times else "-"
 
 
 def _bootstrap_lines(results: dict[str, Any]) -> list[str]:
     lines = [
-        "1,000 replicates.",
+        "1,000 replicates; seconds of processor (in brackets: of the clock).",
         "",
         "| | alpha, percent, AC1, Fleiss | mean kappa (pairs) | precision | resampling rows | peak |",
         "|---|---|---|---|---|---|",
     ]
     for shape, found in results.items():
-        s = found["seconds"]
+        columns = (
+            _seconds(found["seconds"], key)
+            for key in ("alpha, percent, AC1, Fleiss", "mean kappa", "precision")
+        )
+        alpha, kappa, precision = columns
         lines.append(
-            f"| {shape} | {s['alpha, percent, AC1, Fleiss']:.2f} s | {s['mean kappa']:.2f} s ({found['pairs averaged']:,}) "
-            f"| {s['precision']:.2f} s | {found['resampling rows, seconds']:.0f} s | {found['peak MB']:.0f} MB |"
+            f"| {shape} | {alpha} | {kappa}, {found['pairs averaged']:,} pairs | {precision} "
+            f"| {found['resampling rows, seconds of processor']:.0f} | {found['peak MB']:.0f} MB |"
         )
     return lines
 

@@ -222,7 +222,7 @@ def _by_cells(
     index, at = cells // width, x[order[cells % width]] if cells.size else np.zeros(0)
     weight = disagreement(x[records.row], x[records.column], weights)
 
-    def add(codes: npt.NDArray[np.int64], values: Floats, size: int) -> Floats:
+    def add(codes: Ints | Codes, values: Floats, size: int) -> Floats:
         return np.bincount(codes, weights=values, minlength=size).astype(np.float64)
 
     def kappas(counts: Floats) -> Batch:
