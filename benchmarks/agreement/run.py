@@ -180,7 +180,10 @@ def _speed_lines(results: dict[str, Any]) -> list[str]:
 
 
 def _seconds(times: dict[str, float], key: str) -> str:
-    return f"{times[key + ' (processor)']:.3f} ({times[key]:.2f})" if key in times else "-"
+    if key not in times:
+        return "-"
+    used = times.get(f"{key} (processor)")
+    return f"{used:.3f} ({times[key]:.2f})" if used is not None else f"({times[key]:.2f})"
 
 
 def _bootstrap_lines(results: dict[str, Any]) -> list[str]:
@@ -198,7 +201,7 @@ def _bootstrap_lines(results: dict[str, Any]) -> list[str]:
         alpha, kappa, precision = columns
         lines.append(
             f"| {shape} | {alpha} | {kappa}, {found['pairs averaged']:,} pairs | {precision} "
-            f"| {found['resampling rows, seconds of processor']:.0f} | {found['peak MB']:.0f} MB |"
+            f"| {found.get('resampling rows, seconds of processor', float('nan')):.0f} | {found['peak MB']:.0f} MB |"
         )
     return lines
 
