@@ -275,4 +275,4 @@ class PipelineAdmin(ReadOnly):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Pipeline]:
         rows = super().get_queryset(request).select_related("recipe", "dataset", "endpoint", "study")
-        return rows if request.user.is_superuser else rows.filter(created_by=request.user)  # type: ignore[misc]
+        return rows if request.user.is_superuser else rows.filter(created_by=request.user)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from annotator.hit_types.base import Unparsable
-from annotator.hit_types.replies import YES_NO_LABELS, label_of, tidy
+from annotator.hit_types.replies import label_of, tidy
 
 _NUMBER = re.compile(
     r"^[ \t>*_#]*(?:(?!Response\b)[A-Z][a-z]+(?:[ -][A-Za-z]+){0,3}[ \t]+)?#?(\d{1,3})[ \t*_]*[.):][ \t*_]*",
@@ -30,6 +30,7 @@ _REFUSED = re.compile(
     r"^\W*(?:i['’]?m sorry|sorry|i (?:cannot|can['’]t|won['’]t|am unable|am not able)\b|as an ai\b|i must decline)",
     re.IGNORECASE,
 )
+_YES_NO = {"yes": ("yes", "true"), "no": ("no", "false")}
 MAX_ENTRY = 20_000
 
 
@@ -68,7 +69,7 @@ def answer_of(value: str, task: str) -> str:
     """An answer in the form in which material keeps it: yes, no; a letter; response_1."""
     value = value.strip(" \t\n.\"'*_()[]")
     if task == "yes_no":
-        label = label_of(value, YES_NO_LABELS | {"yes": ("yes", "true"), "no": ("no", "false")})
+        label = label_of(value, _YES_NO)
         if label is None:
             raise Unparsable(f"{value[:40]!r} is neither yes nor no")
         return label

@@ -77,6 +77,29 @@ class OpenAICompatible:
         raw = _json(response)
         return [str(model.get("id")) for model in raw.get("data") or [] if isinstance(model, dict)]
 
+    async def batch_send(self, lines: bytes) -> str:
+        """Hand in a file of requests (JSON lines with ``custom_id``); returns the batch's id."""
+        try:
+            file = await self.client.files.create(file=("batch.jsonl", lines), purpose="batch")
+            batch = await self.client.batches.create(
+                input_file_id=file.id, endpoint="/v1/chat/completions", completion_window="24h"
+            )
+        except Exception as error:
+            raise provider_error(error) from error
+        return str(batch.id)
+
+    async def batch_read(self, batch_id: str) -> tuple[str, bytes]:
+        """``(status, replies as JSON lines)``; replies are empty until the batch is over."""
+        try:
+            batch = await self.client.batches.retrieve(batch_id)
+            parts = []
+            for file in (batch.output_file_id, batch.error_file_id):
+                if file:
+                    parts.append((await self.client.files.content(file)).content)
+        except Exception as error:
+            raise provider_error(error) from error
+        return str(batch.status), b"\n".join(parts)
+
     async def aclose(self) -> None:
         await self.client.close()
 
@@ -159,6 +182,14 @@ def provider_error(error: Exception) -> ProviderError:
     if isinstance(error, openai.APIConnectionError | httpx2.HTTPError):
         return ProviderError("connection", f"the connection failed: {error.__cause__ or error}"[:500])
     raise error
+
+
+def provider_error_of_status(status: int, body: Any) -> ProviderError:
+    """The error of one line of a batch."""
+    inner = body.get("error", body) if isinstance(body, dict) else body
+    said = inner.get("message") if isinstance(inner, dict) else inner
+    kind = _KINDS.get(status, "bad_request" if 400 <= status < 500 else "server")
+    return ProviderError(kind, f"HTTP {status}: {said}"[:500], status=status)
 
 
 def _said(error: openai.APIStatusError) -> str:

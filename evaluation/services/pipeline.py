@@ -157,7 +157,7 @@ def _numbers(run: Run) -> JSON:
     progress = run_progress(run)
     parsed = run.calls.filter(parsed__isnull=False).values_list("parsed", flat=True)
     counts = {
-        name: sum(p.get(name, 0) for p in parsed)
+        name: sum((p or {}).get(name, 0) for p in parsed)
         for name in ("duplicates", "duplicates_of_others", "missing")
     }
     return {
@@ -173,7 +173,8 @@ def _numbers(run: Run) -> JSON:
 
 def _options(pipeline: Pipeline, step: JSON) -> JSON:
     chosen = step.get("options", {}) | pipeline.overrides.get(step["name"], {})
-    return filled(chosen, pipeline.endpoint.model)  # type: ignore[no-any-return]
+    options: JSON = filled(chosen, pipeline.endpoint.model)
+    return options
 
 
 def _run_create(pipeline: Pipeline, step: JSON, *, attach: bool) -> Run:

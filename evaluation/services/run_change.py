@@ -83,6 +83,8 @@ def run_create(
         created_by=created_by,
     )
     run.full_clean(exclude=["prompt_digest"])
+    if mode == Run.Mode.BATCH and together > 1:
+        raise ValidationError({"together": "in a batch every item is a request of its own"})
     with transaction.atomic():
         run.save()
         made = 0

@@ -88,8 +88,12 @@ WHERE cache_key = ANY(%s) AND state = 'done' AND reply IS NOT NULL ORDER BY cach
 """
 
 
-def claim(*, run: Run, endpoint: Endpoint, step: Step, token: str, want: int) -> Claim:
+def claim(
+    *, run: Run, endpoint: Endpoint, step: Step, token: str, want: int, in_a_file: bool = False
+) -> Claim:
     """Claim up to ``want`` requests for the worker that ``token`` names. ``run`` and ``endpoint`` may be stale.
+
+    ``in_a_file``: they go to the batch API, which has no concurrency and no rate.
 
     Nothing is claimed beyond the endpoint's concurrency and rates or the run's budgets; a budget that allows
     no further call pauses the run, once nothing in flight can give back a reservation.
@@ -106,8 +110,10 @@ def claim(*, run: Run, endpoint: Endpoint, step: Step, token: str, want: int) ->
             cursor.execute(_FLYING, [run.pk, token, endpoint.pk])
             flying, own = cursor.fetchone()
         flying, own = math.ceil(flying / run.together), math.ceil(own / run.together)
-        room = min(want, place.concurrency + ahead(place.concurrency) - flying)
-        room, wait = _rate_room(place, now, room)
+        room, wait = want, 0.05
+        if not in_a_file:
+            room = min(want, place.concurrency + ahead(place.concurrency) - flying)
+            room, wait = _rate_room(place, now, room)
         if room < 1:
             return Claim(row.state, others=flying - own, wait=wait)
         calls = _pick(run, now, room * run.together)
@@ -115,7 +121,7 @@ def claim(*, run: Run, endpoint: Endpoint, step: Step, token: str, want: int) ->
             return Claim(row.state, others=flying - own, wait=_seconds_to_next(run, now))
         ready, hits = _prepare(run, place, step, calls)
         ready, short = _afford(row, place, ready)
-        if short and not ready and not hits and not row.reserved_cost and not flying:
+        if short and not ready and not hits and not row.reserved_cost and not (flying and not in_a_file):
             row.state, row.reason = Run.State.PAUSED, short
             row.save(update_fields=["state", "reason"])
             return Claim(row.state)
@@ -135,7 +141,13 @@ def _pick(run: Run, now: datetime, limit: int) -> list[Asked]:
     with connection.cursor() as cursor:
         cursor.execute(_PICK, [run.pk, now, limit])
         rows: list[tuple[Any, ...]] = cursor.fetchall()
-    return [Asked(*row[:6], json.loads(row[6]), *row[7:10]) for row in rows]
+    return [asked_of(row) for row in rows]
+
+
+def asked_of(row: tuple[Any, ...]) -> Asked:
+    """A call from its columns, in the order of ``_PICK``; the context as JSON text."""
+    pk, key, item, subject, sample, stage, context, attempts, unparsable, lost = row
+    return Asked(pk, key, item, subject, sample, stage, json.loads(context), attempts, unparsable, lost)
 
 
 def _seconds_to_next(run: Run, now: datetime) -> float | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from evaluation.models import Run
+from evaluation.services.run_batch import batch_work
 from evaluation.services.run_change import OVER, run_finish
 from evaluation.services.run_engine import SliceWorker
 
@@ -16,10 +17,13 @@ def run_inline(*, run: Run, seconds: float = 3600.0) -> Run:
         run.refresh_from_db()
         if run.state in OVER or run.state == Run.State.PAUSED:
             break
-        worked = SliceWorker(run_pk=run.pk, seconds=max(0.1, end - time.monotonic())).work()
+        if run.mode == Run.Mode.BATCH:
+            worked = batch_work(run_pk=run.pk)
+        else:
+            worked = SliceWorker(run_pk=run.pk, seconds=max(0.1, end - time.monotonic())).work()
         if worked.why == "idle" and run_finish(run=run):
             break
-        if worked.why in ("busy", "idle"):
-            time.sleep(0.3)
+        if worked.why in ("busy", "idle", "time"):
+            time.sleep(min(worked.wait or 0.3, 1.0))
     run.refresh_from_db()
     return run

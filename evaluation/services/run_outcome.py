@@ -28,16 +28,51 @@ async def answered(
 ) -> list[Outcome]:
     """Send one request and read its reply; never raises for anything that an endpoint can do."""
     started = time.perf_counter()
-    prices = Prices(endpoint.price_in, endpoint.price_out)
+    reply: ChatReply | ProviderError
     try:
         reply = await provider.chat(ready.request)
     except ProviderError as error:
-        seconds = time.perf_counter() - started
-        cost = _cost(prices, ready, error.reply) / len(ready.calls) if error.reply else Decimal(0)
-        return _each(ready, [failed(run, ready, call, error, cost, seconds, rng) for call in ready.calls])
-    if len(ready.calls) == 1:
-        return [_read(run, step, ready.calls[0], ready, reply, reply.text, _cost(prices, ready, reply), rng)]
+        reply = error
+    seconds = time.perf_counter() - started
+    if len(ready.calls) == 1 or isinstance(reply, ProviderError):
+        return _each(
+            ready,
+            [
+                read_reply(
+                    run=run,
+                    endpoint=endpoint,
+                    step=step,
+                    ready=ready,
+                    reply=reply,
+                    rng=rng,
+                    call=call,
+                    seconds=seconds,
+                )
+                for call in ready.calls
+            ],
+        )
+    prices = Prices(endpoint.price_in, endpoint.price_out)
     return _each(ready, _read_together(run, step, ready, reply, prices, rng))
+
+
+def read_reply(
+    *,
+    run: Run,
+    endpoint: Endpoint,
+    step: Step,
+    ready: Ready,
+    reply: ChatReply | ProviderError,
+    rng: random.Random,
+    call: Asked | None = None,
+    seconds: float = 0.0,
+) -> Outcome:
+    """The outcome of one call from its own reply, or from what came instead."""
+    call = call or ready.calls[0]
+    prices = Prices(endpoint.price_in, endpoint.price_out)
+    if isinstance(reply, ProviderError):
+        cost = _cost(prices, ready, reply.reply) / len(ready.calls) if reply.reply else Decimal(0)
+        return failed(run, ready, call, reply, cost, seconds, rng)
+    return _read(run, step, call, ready, reply, reply.text, _cost(prices, ready, reply), rng)
 
 
 def _each(ready: Ready, outcomes: list[Outcome]) -> list[Outcome]:

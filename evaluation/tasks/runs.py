@@ -6,6 +6,7 @@ from celery import shared_task
 from django.conf import settings
 
 from evaluation.models import Run
+from evaluation.services.run_batch import batch_work
 from evaluation.services.run_change import run_finish
 from evaluation.services.run_engine import SliceWorker
 from evaluation.services.run_sweep import runs_sweep
@@ -19,8 +20,6 @@ def run_work(*, run_pk: int, number: int = 0) -> str:
     if run is None or run.state != Run.State.RUNNING:
         return "not running"
     if run.mode == Run.Mode.BATCH:
-        from evaluation.services.run_batch import batch_work
-
         worked = batch_work(run_pk=run_pk)
     else:
         worked = SliceWorker(run_pk=run_pk, number=number, seconds=settings.RUN_SLICE_SECONDS).work()

@@ -18,6 +18,7 @@ from evaluation.pipelines.steps.material import (
     by_subject,
     instances,
     option,
+    results,
     shown,
     system_of,
     task_of,
@@ -99,11 +100,11 @@ class Explain(MaterialStep):
     def apply(self, run: Run, groups: Sequence[Sequence[Call]]) -> None:
         system = system_of(run, option(run, "method", METHODS, "cot"))
         rows = []
-        for call in (call for group in groups for call in group):
-            text, output = call.parsed["explanation"], call.parsed["output"]
+        for _, instance, parsed in results(groups):
+            text, output = parsed["explanation"], parsed["output"]
             rows.append(
                 Explanation(
-                    instance_id=call.subject,
+                    instance_id=instance,
                     system=system,
                     text=text,
                     output=output,

@@ -19,6 +19,7 @@ from evaluation.pipelines.steps.material import (
     instances,
     number,
     option,
+    results,
     shown,
     task_of,
 )
@@ -110,24 +111,17 @@ class Counterfactuals(MaterialStep):
         generator = str(
             run.options.get("generator") or run.model + (" · baseline" if way == "baseline" else "")
         )
-        calls = [call for group in groups for call in group]
-        owners = dict(
-            Explanation.objects.filter(pk__in=[call.subject for call in calls]).values_list(
-                "pk", "instance_id"
-            )
-        )
+        calls = list(results(groups))
+        found = Explanation.objects.filter(pk__in=[pk for _, pk, _ in calls])
+        owners = dict(found.values_list("pk", "instance_id"))
         there = _there(FollowUp.objects.filter(explanation__in=owners))
         rows, doubled = [], {}
-        for call in calls:
-            new = [
-                text for text in call.parsed["follow_ups"] if same(text) not in there.get(call.subject, ())
-            ]
-            doubled[call.pk] = len(call.parsed["follow_ups"]) - len(new)
-            rows += [
-                _follow_up(owners[call.subject], call.subject, t, generator, "counterfactual") for t in new
-            ]
+        for call, pk, parsed in calls:
+            new = [text for text in parsed["follow_ups"] if same(text) not in there.get(pk, ())]
+            doubled[call.pk] = len(parsed["follow_ups"]) - len(new)
+            rows += [_follow_up(owners[pk], pk, text, generator, "counterfactual") for text in new]
         FollowUp.objects.bulk_create(rows, ignore_conflicts=True)
-        _note_doubled(calls, doubled)
+        _note_doubled([(call, parsed) for call, _, parsed in calls], doubled)
 
 
 class Generalization(MaterialStep):
@@ -184,25 +178,24 @@ class Generalization(MaterialStep):
 
     def apply(self, run: Run, groups: Sequence[Sequence[Call]]) -> None:
         generator = str(run.options.get("generator") or run.model)
-        calls = [call for group in groups for call in group]
-        asked = FollowUp.objects.filter(instance__in=[c.subject for c in calls], explanation__isnull=True)
-        there: dict[Any, set[str]] = {}
+        calls = list(results(groups))
+        asked = FollowUp.objects.filter(instance__in=[pk for _, pk, _ in calls], explanation__isnull=True)
+        there: dict[int, set[str]] = {}
         for instance, text in asked.values_list("instance_id", "text"):
             there.setdefault(instance, set()).add(same(text))
         rows, doubled = [], {}
-        for call in calls:
-            seen = there.setdefault(call.subject, set())
-            new = [(q, a) for q, a in call.parsed["questions"] if same(q) not in seen]
+        for call, pk, parsed in calls:
+            seen = there.setdefault(pk, set())
+            new = [(q, a) for q, a in parsed["questions"] if same(q) not in seen]
             seen.update(same(q) for q, _ in new)
-            doubled[call.pk] = len(call.parsed["questions"]) - len(new)
-            kind = call.context["kind"]
-            rows += [_follow_up(call.subject, None, q, generator, kind, gold_label=a) for q, a in new]
+            doubled[call.pk] = len(parsed["questions"]) - len(new)
+            rows += [_follow_up(pk, None, q, generator, call.context["kind"], gold_label=a) for q, a in new]
         FollowUp.objects.bulk_create(rows, ignore_conflicts=True)
-        _note_doubled(calls, doubled)
+        _note_doubled([(call, parsed) for call, _, parsed in calls], doubled)
 
 
 def _follow_up(
-    instance: int | None, explanation: int | None, text: str, generator: str, kind: str, gold_label: str = ""
+    instance: int, explanation: int | None, text: str, generator: str, kind: str, gold_label: str = ""
 ) -> FollowUp:
     return FollowUp(
         instance_id=instance,
@@ -223,11 +216,11 @@ def _there(rows: Any) -> dict[Any, set[str]]:
     return there
 
 
-def _note_doubled(calls: Sequence[Call], doubled: Mapping[int, int]) -> None:
+def _note_doubled(calls: Sequence[tuple[Call, JSON]], doubled: Mapping[int, int]) -> None:
     """Duplicates of what others wrote are counted where the reply is kept."""
-    for call in calls:
+    for call, parsed in calls:
         if doubled[call.pk]:
-            call.parsed["duplicates_of_others"] = doubled[call.pk]
+            call.parsed = parsed | {"duplicates_of_others": doubled[call.pk]}
             call.save(update_fields=["parsed"])
 
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from annotator.hit_types.base import JSON, Message, prompt_part, render_prompt
 from annotator.models import Explanation, Instance, System
-from evaluation.models import Run
+from evaluation.models import Call, Run
 from evaluation.pipelines.step import Asked, Step
 
 TASKS = ("yes_no", "multiple_choice", "preference", "news", "medical")
@@ -92,6 +92,14 @@ def system_of(run: Run, method: str) -> System:
     name = str(run.options.get("system") or f"{run.model} · {method.replace('_', '-')}")
     system, _ = System.objects.get_or_create(name=name[:200], defaults={"model": run.model, "method": method})
     return system
+
+
+def results(groups: Sequence[Sequence[Call]]) -> Iterator[tuple[Call, int, JSON]]:
+    """Each finished call with the primary key of what it is about, and what its reply says."""
+    for group in groups:
+        for call in group:
+            if call.subject is not None and call.parsed is not None:
+                yield call, call.subject, call.parsed
 
 
 def shown(output: str) -> str:

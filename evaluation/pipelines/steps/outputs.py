@@ -17,6 +17,7 @@ from evaluation.pipelines.steps.material import (
     OptionError,
     by_subject,
     option,
+    results,
     task_of,
 )
 from evaluation.prompts.replies import answer_of, labelled, marked_answer, reasoning_then_answer
@@ -152,7 +153,9 @@ class GenU(MaterialStep):
         found = by_subject(FollowUp, calls)
         wanted = {call.context["explanation"] for call in calls if "explanation" in call.context}
         texts = dict(Explanation.objects.filter(pk__in=wanted).values_list("pk", "text"))
-        return {call.id: (found[call.id], texts.get(call.context.get("explanation"), "")) for call in calls}
+        return {
+            call.id: (found[call.id], texts.get(call.context.get("explanation", 0), "")) for call in calls
+        }
 
     def part(self, run: Run, call: Asked) -> str:
         return "with" if "explanation" in call.context else "without"
@@ -177,9 +180,8 @@ class GenU(MaterialStep):
 def _store(system: System, groups: Sequence[Sequence[Call]]) -> None:
     Output.objects.bulk_create(
         [
-            Output(follow_up_id=call.subject, system=system, text=call.parsed["output"])
-            for group in groups
-            for call in group
+            Output(follow_up_id=follow_up, system=system, text=parsed["output"])
+            for _, follow_up, parsed in results(groups)
         ],
         ignore_conflicts=True,
     )

@@ -15,6 +15,7 @@ from evaluation.pipelines.steps.material import (
     OptionError,
     by_subject,
     explanations,
+    results,
     task_of,
 )
 from evaluation.prompts.replies import bullets, labelled
@@ -55,10 +56,9 @@ class Units(MaterialStep):
     def apply(self, run: Run, groups: Sequence[Sequence[Call]]) -> None:
         AtomicUnit.objects.bulk_create(
             [
-                AtomicUnit(explanation_id=call.subject, number=n, role=role, text=text)
-                for group in groups
-                for call in group
-                for n, (role, text) in enumerate(call.parsed["units"], 1)
+                AtomicUnit(explanation_id=explanation, number=n, role=role, text=text)
+                for _, explanation, parsed in results(groups)
+                for n, (role, text) in enumerate(parsed["units"], 1)
             ],
             ignore_conflicts=True,
         )

@@ -13,7 +13,7 @@ from django.db import connection
 
 from annotator.errors import Conflict
 from annotator.models import Item, Judgment
-from evaluation.models import Call, Endpoint, Run
+from evaluation.models import Batch, Call, Endpoint, Run
 from evaluation.pipelines.registry import step_get
 from evaluation.services.run_change import (
     run_cancel,
@@ -25,6 +25,7 @@ from evaluation.services.run_change import (
 )
 from evaluation.services.run_claim import claim
 from evaluation.services.run_engine import SliceWorker
+from evaluation.services.run_inline import run_inline
 from evaluation.services.run_lock import slice_lock, slice_unlock
 from evaluation.services.run_outcome import unsent
 from evaluation.services.run_settle import settle
@@ -508,3 +509,48 @@ def test_calls_are_unique_in_their_run(scripted: ScriptedProcess) -> None:
     call = run.calls.get()
     with pytest.raises(ValidationError):
         Call(run=run, key=call.key, sample=0, stage=0).full_clean()
+
+
+def test_items_asked_together_are_matched_by_their_names(scripted: ScriptedProcess) -> None:
+    study = make_material(11)
+    run = make_run(make_endpoint(scripted), study, together=4)
+    work(run)
+    assert (run.state, states(run), scripted.stats()["requests"]) == ("done", {"done": 11}, 3)
+    alone = make_run(make_endpoint(scripted, name="b"), make_material(11))
+    work(alone)
+    assert {c.key: c.parsed for c in run.calls.all()} == {c.key: c.parsed for c in alone.calls.all()}
+    assert run.spent_cost == sum(c.cost for c in run.calls.all())
+    assert run.reserved_cost == 0
+
+
+def test_a_batch_with_replies_shuffled_missing_and_doubled_is_made_whole(scripted: ScriptedProcess) -> None:
+    study = make_material(40)
+    run = make_run(
+        make_endpoint(scripted), study, model="scripted?faults=0.4&seed=3", mode="batch", max_attempts=20
+    )
+    run_inline(run=run, seconds=40)
+    run.refresh_from_db()
+    assert (run.state, states(run)) == ("done", {"done": 40})
+    assert run.calls.filter(attempts__gt=1).exists()
+    assert run.batches.count() >= 2
+    assert set(run.batches.values_list("state", flat=True)) == {"done"}
+    alone = make_run(make_endpoint(scripted, name="b"), make_material(40), model="scripted?seed=3")
+    work(alone)
+    assert {c.key: c.parsed for c in run.calls.all()} == {c.key: c.parsed for c in alone.calls.all()}
+    assert run.reserved_cost == 0
+    assert Judgment.objects.filter(study=study).count() == 40
+
+
+def test_a_batch_whose_sender_died_is_sent_again_and_counted_as_perhaps_paid(
+    scripted: ScriptedProcess,
+) -> None:
+    endpoint = make_endpoint(scripted)
+    run = make_run(endpoint, make_material(3), mode="batch")
+    Batch.objects.create(run=run, token="file:dead")
+    claim(run=run, endpoint=endpoint, step=step_get("simulate"), token="file:dead", want=10, in_a_file=True)
+    assert states(run) == {"in_flight": 3}
+    run_inline(run=run, seconds=20)
+    run.refresh_from_db()
+    assert (run.state, states(run)) == ("done", {"done": 3})
+    assert run.lost_cost > 0
+    assert list(run.batches.values_list("state", flat=True)).count("failed") == 1
