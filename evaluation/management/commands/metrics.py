@@ -1,0 +1,37 @@
+"""``manage.py metrics STUDY``: a study's metrics without the rest of its report."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from evaluation.management.commands.report import add_choice_arguments, choices_from, study_from
+
+#: Sections of a report that are not metrics of explanations.
+OTHERS = ("data", "agreement", "calibration", "method")
+
+
+class Command(BaseCommand):
+    help = "Print the metrics of a study: precision, generality, utility, units, properties, as its task type has them."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        add_choice_arguments(parser)
+        parser.add_argument("--format", choices=["text", "json", "csv", "latex"], default="text")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        from evaluation.reports.compute import compute
+        from evaluation.reports.exports import export
+
+        study, choices = study_from(options), choices_from(options)
+        try:
+            content = compute(study=study, choices=choices, figures=False).content
+        except (ValueError, KeyError) as error:
+            raise CommandError(f"{study.slug}: {error}") from error
+        content["sections"] = [s for s in content["sections"] if s["id"] not in OTHERS]
+        if not content["sections"]:
+            raise CommandError(
+                f"{study.slug}: this task type has no metrics beyond agreement (manage.py report)"
+            )
+        self.stdout.write(export(content, {}, options["format"]), ending="")

@@ -1,0 +1,165 @@
+"""May a simulator stand in for people? Each one against people: κ beside the human ceiling, confusion, the test, where."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evaluation.agreement import AlternativeTest, aggregate
+from evaluation.estimate import Estimate
+from evaluation.models import Run
+from evaluation.ratings import Ratings
+from evaluation.reports.content import Cell, Column, Row, Section, Table
+from evaluation.reports.context import Context
+from evaluation.reports.registry import section
+from evaluation.reports.words import estimate, number
+
+#: At most this many items are listed for each simulator.
+LISTED = 50
+#: More labels than this do not make a confusion that can be read.
+LABELS = 8
+
+
+@section(order=90, title="Comparing simulators with people")
+def calibration(ctx: Context) -> Section | None:
+    """One row a simulator with its prompt, then what it says where the people's majority says what, and where they differ."""
+    if not ctx.simulators:
+        return None
+    found = ctx.agreement(ctx.headline.name)
+    tests = {test.simulator: test for test in found.alternative}
+    blocks = [_overview(ctx, tests), _people(ctx, tests)]
+    for name in ctx.simulators:
+        blocks += _confusion(ctx, name, found.ratings)
+    return Section(
+        id="calibration",
+        title="Simulators against people",
+        prose=[_sentence(ctx, name, tests[name]) for name in ctx.simulators],
+        blocks=[block for block in blocks if block.rows],
+        notes=[
+            "The alternative annotator test (Calderon, Reichart and Dror, 2025) leaves out each person in turn and asks "
+            "whether the simulator is at least as close to the others, within ε. A winning rate of 0.5 or more: it may "
+            "replace people. The advantage probability compares simulators with each other.",
+            f"The label of {ctx.people} is their majority; ties are left out.",
+        ],
+    )
+
+
+def _sentence(ctx: Context, name: str, test: AlternativeTest) -> str:
+    found = ctx.agreement(ctx.headline.name)
+    verdict = ""
+    if test.winning_rate.defined:
+        may = "may" if test.winning_rate.value >= 0.5 else "may not"
+        verdict = f" By the alternative annotator test it {may} replace them (winning rate {number(test.winning_rate.value)})."
+    else:
+        verdict = f" The alternative annotator test is not defined: {test.winning_rate.reason}."
+    return (
+        f"{name} agrees with {ctx.people} at κ {estimate(found.human_simulator[name])}; they agree with each other at "
+        f"{estimate(found.human_human)}.{verdict}"
+    )
+
+
+def _overview(ctx: Context, tests: dict[str, AlternativeTest]) -> Table:
+    found = ctx.agreement(ctx.headline.name)
+    prompts = _prompts(ctx)
+    rows = []
+    for name in ctx.simulators:
+        test = tests[name]
+        cells = [Cell.of(found.human_simulator[name]), Cell.of(found.human_human), Cell.of(test.winning_rate)]
+        cells += [Cell.of(test.advantage_probability), Cell.number(test.epsilon)]
+        rows.append(Row([name, prompts.get(name, "not known")], cells))
+    return Table(
+        id="calibration",
+        title="Each simulator beside the ceiling",
+        head=["Simulator", "Prompt"],
+        columns=[
+            Column(f"κ with {ctx.people}"),
+            Column(f"κ among {ctx.people}"),
+            Column("Winning rate"),
+            Column("Advantage probability"),
+            Column("ε"),
+        ],
+        rows=rows,
+        notes=["Prompts are told apart by the first figures of their SHA-256, as in the list of runs."],
+    )
+
+
+def _prompts(ctx: Context) -> dict[str, str]:
+    """Each simulator's prompt version, by its digest."""
+    raters = ctx.data.judgments.raters
+    names = dict(zip(raters.ids.tolist(), raters.names, strict=True))
+    runs = (
+        Run.objects.filter(rater_id__in=list(names)).order_by("id").values_list("rater_id", "prompt_digest")
+    )
+    return {names[pk]: digest[:12] for pk, digest in runs}
+
+
+def _people(ctx: Context, tests: dict[str, AlternativeTest]) -> Table:
+    rows = [
+        Row(
+            [name, person.human],
+            [
+                Cell.count(person.units),
+                Cell.of(Estimate(person.simulator_advantage, n=person.units)),
+                Cell.of(Estimate(person.human_advantage, n=person.units)),
+                Cell.number(person.adjusted_p, shape="p", reason="no variation to test", n=person.units),
+                Cell("yes" if person.rejected else "no"),
+            ],
+        )
+        for name, test in tests.items()
+        for person in test.humans[:200]
+    ]
+    skipped = {name: len(test.skipped) for name, test in tests.items() if test.skipped}
+    return Table(
+        id="calibration-people",
+        title="The alternative annotator test, person by person",
+        head=["Simulator", "Left out"],
+        columns=[
+            Column("Items"),
+            Column("Simulator’s advantage"),
+            Column("Person’s advantage"),
+            Column("p (adjusted)"),
+            Column("Simulator wins"),
+        ],
+        rows=rows,
+        notes=[f"{name}: {n} with fewer than 30 items skipped." for name, n in skipped.items()],
+    )
+
+
+def _confusion(ctx: Context, name: str, ratings: Ratings) -> list[Table]:
+    """The simulator's labels against the people's majority, and the items where the two differ."""
+    people = aggregate(ratings.people(), "majority").value
+    own = np.full(len(ratings.units), -1, dtype=np.int64)
+    mine = ratings.rater == ratings.raters.index(name)
+    own[ratings.unit[mine]] = ratings.value[mine]
+    both = (people >= 0) & (own >= 0)
+    size = len(ratings.labels)
+    spoken = [label.replace("_", " ") for label in ratings.labels]
+    tables = []
+    if size <= LABELS:
+        counts = np.bincount(people[both] * size + own[both], minlength=size * size).reshape(size, size)
+        tables.append(
+            Table(
+                id=f"calibration-confusion-{ctx.simulators.index(name) + 1}",
+                title=f"{name} against the majority of {ctx.people}: items",
+                head=[f"{ctx.people.capitalize()} say"],
+                columns=[Column(label, f"{name} says") for label in spoken],
+                rows=[
+                    Row([label], [Cell.count(int(n)) for n in row])
+                    for label, row in zip(spoken, counts, strict=True)
+                ],
+            )
+        )
+    differ = np.flatnonzero(both & (people != own))
+    tables.append(
+        Table(
+            id=f"calibration-items-{ctx.simulators.index(name) + 1}",
+            title=f"Items where {name} differs from the majority",
+            head=["Item"],
+            columns=[Column(ctx.people.capitalize()), Column(name)],
+            rows=[
+                Row([ratings.units[unit]], [Cell(spoken[people[unit]]), Cell(spoken[own[unit]])])
+                for unit in differ[:LISTED]
+            ],
+            notes=[f"The first {LISTED} of {differ.size:,}."] if differ.size > LISTED else [],
+        )
+    )
+    return tables
