@@ -91,7 +91,7 @@ def _person(username: str, *, staff: bool) -> User:
 def _study(name: str, path: Path, researcher: User) -> Iterator[str]:
     slug = f"demo-{name.replace('_', '-')}"
     plan = PLANS.get(name) or Plan(
-        hit_type_get(name).title, f"A demonstration of “{hit_type_get(name).title}”."
+        hit_type_get(name).task_title, f"A demonstration of “{hit_type_get(name).title}”."
     )
     study = Study.objects.filter(slug=slug).first()
     if study is None:
