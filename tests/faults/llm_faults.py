@@ -69,7 +69,7 @@ def go_through(
         price_in=1,
         price_out=2,
     )
-    study = make_material(ordeal.calls)
+    study = make_material(ordeal.calls, slug=f"ordeal-{time.time_ns()}")
     model = "scripted"
     if ordeal.faults:
         kinds = "429,500,hang,truncated,empty,refusal"
