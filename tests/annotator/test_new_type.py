@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from django.test import Client
+from django.urls import reverse
 
 import annotator.hit_types
 from annotator.hit_types import registry
@@ -76,8 +77,13 @@ def test_people_work_on_it(study: Study) -> None:
 
 
 @pytest.mark.django_db
-def test_the_api_lists_it(study: Study, researcher: User, client: Client) -> None:
+def test_the_admin_previews_it_and_the_api_lists_it(study: Study, researcher: User, client: Client) -> None:
     client.force_login(researcher)
+    change = client.get(reverse("admin:annotator_study_change", args=[study.pk]))
+    assert change.status_code == 200
+    preview = client.get(reverse("annotator:preview", args=[study.pk]))
+    assert preview.status_code == 200
+    assert "Can it be understood at first reading?" in preview.content.decode()
     types = client.get("/api/v1/hit-types/")
     assert types.status_code == 200
     assert "clarity" in [one["name"] for one in types.json()]
