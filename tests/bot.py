@@ -16,8 +16,8 @@ from lxml import html
 from annotator.hit_types.base import Stage
 from annotator.models import Assignment, Judgment, Participation, Study, User
 from annotator.rehearsal import rehearsal_answer
+from annotator.selectors.study import study_hit_type
 from annotator.services.rehearsal import right_answers
-from annotator.services.study import study_kind
 from annotator.views.steps import question_page  # noqa: F401 - the page that practice and exam are built from
 
 
@@ -26,7 +26,7 @@ class Bot:
 
     def __init__(self, study: Study):
         self.study = study
-        self.kind = study_kind(study)
+        self.kind = study_hit_type(study)
         self.client = Client(enforce_csrf_checks=True)
         self.seen: list[tuple[str, str]] = []
         self.rng = Random(4)

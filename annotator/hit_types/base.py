@@ -157,6 +157,8 @@ class HitType:
     headline: ClassVar[str]
     #: Kinds of items with instructions, practice and exam of their own (four groups of properties, say).
     variants: ClassVar[tuple[str, ...]] = ()
+    #: The payload's key that says which of the variants an item is.
+    variant_field: ClassVar[str] = ""
     #: Judged elsewhere and imported: nobody is asked here, so no instructions, practice, exam or prompt.
     external: ClassVar[bool] = False
     folder: ClassVar[Path]
@@ -211,7 +213,7 @@ class HitType:
 
     def variant(self, payload: JSON) -> str:
         """Which of ``variants`` an item is; empty where the type has none."""
-        return ""
+        return str(payload[self.variant_field]) if self.variant_field else ""
 
     def every_stage(self, payload: JSON) -> tuple[Stage, ...]:
         """All stages that any rater of an item may get, where raters get different ones (arms)."""

@@ -47,7 +47,16 @@ def study_get_for(
 
 
 def study_hit_type(study: Study) -> HitType:
-    """The study's HIT type, with the variables that its own items declare where the type leaves them open."""
+    """The study's HIT type as its own items have it.
+
+    With the variables that items declare, where the type leaves them open; and where all items are of one of the
+    type's variants (a group of properties, say), with that variant's instructions, practice, exam and variables.
+    """
     kind = hit_type_get(study.hit_type)
-    payload = study.items.values_list("payload", flat=True).first() if kind.external else None
+    items = study.items.order_by("id")
+    one = kind.external
+    if kind.variant_field:
+        variants = study.items.order_by().values_list(f"payload__{kind.variant_field}", flat=True).distinct()
+        one = len(variants[:2]) == 1
+    payload = items.values_list("payload", flat=True).first() if one else None
     return kind.bound(payload) if payload else kind

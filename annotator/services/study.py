@@ -13,6 +13,7 @@ from annotator.canonical import digest_of
 from annotator.hit_types.base import HitType
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Exam, ExamQuestion, Item, Membership, Place, Snapshot, Study, User
+from annotator.selectors.study import study_hit_type
 
 #: What a snapshot holds of the study's own fields. A change of any of them is a new version.
 FROZEN_FIELDS = (
@@ -87,7 +88,7 @@ def study_launch(*, study: Study, by: User | None = None) -> Snapshot:
 
 def launch_faults(study: Study) -> list[str]:
     """Everything that stands in the way of a launch, in words that say what to do."""
-    kind = study_kind(study)
+    kind = study_hit_type(study)
     faults = []
     if kind.external:
         faults.append("Its labels are collected elsewhere: import judgments; there is nothing to launch.")
@@ -108,7 +109,7 @@ def launch_faults(study: Study) -> list[str]:
 
 def snapshot_freeze(*, study: Study, by: User | None) -> Snapshot:
     """The study as it is now, as a content-addressed snapshot; the same content gives the same row."""
-    kind = study_kind(study)
+    kind = study_hit_type(study)
     exam = exam_version(kind) if study.exam_required else None
     content: dict[str, Any] = {name: getattr(study, name) for name in FROZEN_FIELDS}
     content |= {
@@ -133,22 +134,6 @@ def items_digest(study: Study) -> str:
     """One address for all items: of each item's key, payload, gold and role, in the order of their keys."""
     rows = study.items.order_by("key").values_list("key", "payload", "gold", "role").iterator(chunk_size=5000)
     return digest_of([digest_of(row) for row in rows])
-
-
-def study_kind(study: Study) -> HitType:
-    """The HIT type as a study's items have it.
-
-    Of a type with variants (four groups of properties, say) whose items are all of one variant: with that
-    variant's instructions, practice and exam.
-    """
-    kind = hit_type_get(study.hit_type)
-    found: dict[str, Any] = {}
-    if kind.variants:
-        for payload in study.items.values_list("payload", flat=True).iterator(chunk_size=5000):
-            found.setdefault(kind.variant(payload), payload)
-            if len(found) > 1:
-                return kind
-    return kind.bound(next(iter(found.values()))) if found else kind
 
 
 def exam_version(kind: HitType) -> Exam:

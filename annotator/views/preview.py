@@ -15,8 +15,7 @@ from annotator.allocation import presentation_rng
 from annotator.hit_types.base import JSON, FieldErrors
 from annotator.hit_types.registry import hit_type_get
 from annotator.markdown import instructions_context
-from annotator.selectors.study import study_get_for
-from annotator.services.study import study_kind
+from annotator.selectors.study import study_get_for, study_hit_type
 from annotator.views.task import raw_response, template
 from annotator.views.task_page import TaskPage, committed_lines, option_keys, stage_marks
 
@@ -110,7 +109,7 @@ def _whole(text: str | None, default: int) -> int:
 def preview_instructions(request: HttpRequest, pk: int) -> HttpResponse:
     """The instructions as annotators will read them, with worked examples."""
     study = study_get_for(user=request.user, pk=pk)
-    kind = study_kind(study)
+    kind = study_hit_type(study)
     context = {
         "study": study,
         "task_title": kind.task_title,

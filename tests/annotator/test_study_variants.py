@@ -10,6 +10,7 @@ import pytest
 
 import annotator.demo
 from annotator.models import ExamQuestion, Study, User
+from annotator.selectors.study import study_hit_type
 from annotator.services.imports.material_import import material_import
 from annotator.services.study import study_create, study_launch
 
@@ -35,6 +36,9 @@ def test_items_of_one_group(researcher: User) -> None:
     assert set(pools) == {"support"}
     assert "Non-ambiguity" in content["instructions"]
     assert "Giveaway" not in content["instructions"]
+    kind = study_hit_type(study)
+    assert kind.headline == "association"
+    assert [variable.name for variable in kind.variables] == ["association", "contrast"]
 
 
 @pytest.mark.django_db

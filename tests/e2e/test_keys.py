@@ -11,8 +11,8 @@ from annotator.hit_types.base import Question
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Assignment, Judgment, Study
 from annotator.rehearsal import rehearsal_answer
+from annotator.selectors.study import study_hit_type
 from annotator.services.rehearsal import right_answers
-from annotator.services.study import study_kind
 from tests.annotator.test_way import TYPES, demo_study
 from tests.e2e import keyboard
 
@@ -33,7 +33,7 @@ def press_through(page: Page, study: Study) -> None:
 
 
 def practise(page: Page, study: Study) -> None:
-    kind = study_kind(study)
+    kind = study_hit_type(study)
     for question in kind.practice:
         keyboard.wait_ready(page)
         keyboard.answer(page, right(study, question))

@@ -47,14 +47,11 @@ class AtomicUnits(HitType):
     )
     headline = "in_output"
     variants: ClassVar[tuple[str, ...]] = schema.DOMAINS
+    variant_field = "domain"
 
     def parse_item(self, row: Mapping[str, Any]) -> ItemDraft:
         """Check one import row: ``domain``, ``explanation``, its units, ``input``, ``output``; see ``columns``."""
         return self.draft(*schema.parse_row(row))
-
-    def variant(self, payload: JSON) -> str:
-        """News or medical."""
-        return str(payload["domain"])
 
     def stages(self, payload: JSON, presentation: JSON | None = None) -> tuple[Stage, ...]:
         """Three stages for news, four for medical; fewer where the item asks for some parts only."""

@@ -42,14 +42,11 @@ class QuestionValidation(HitType):
     defaults = Defaults(redundancy=3, exam_questions=8, pass_mark=6, minutes_per_item=0.7, min_seconds=5.0)
     headline = "relation"
     variants: ClassVar[tuple[str, ...]] = tuple(schema.RELATIONS)
+    variant_field = "kind"
 
     def parse_item(self, row: Mapping[str, Any]) -> ItemDraft:
         """Check one import row: ``context``, ``question``, ``follow_up``, ``kind``, ``answer``; see ``columns``."""
         return self.draft(*schema.parse_row(row))
-
-    def variant(self, payload: JSON) -> str:
-        """The kind of question."""
-        return str(payload["kind"])
 
     def stages(self, payload: JSON, presentation: JSON | None = None) -> tuple[Stage, ...]:
         """One stage with three steps."""

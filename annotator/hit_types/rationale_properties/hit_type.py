@@ -48,14 +48,11 @@ class RationaleProperties(HitType):
     defaults = Defaults(redundancy=5, exam_questions=8, pass_mark=6, minutes_per_item=0.61, min_seconds=5.0)
     headline = "association"
     variants: ClassVar[tuple[str, ...]] = tuple(schema.GROUPS)
+    variant_field = "group"
 
     def parse_item(self, row: Mapping[str, Any]) -> ItemDraft:
         """Check one import row: ``question``, ``answer``, ``rationale``, ``group``; see ``columns``."""
         return self.draft(*schema.parse_row(row))
-
-    def variant(self, payload: JSON) -> str:
-        """The group of properties."""
-        return str(payload["group"])
 
     def bound(self, payload: JSON) -> HitType:
         """The type of a study on this item's group: its two properties, the first one its headline."""
