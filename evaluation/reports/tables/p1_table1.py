@@ -25,6 +25,8 @@ from evaluation.reports.words import left_out
 
 #: Up to this many follow-ups, every pair of an explanation's follow-ups is compared.
 EXACT = 10_000
+#: Of more, those of explanations drawn at random, about this many.
+DRAWN = 3_000
 COLUMNS = {"bleu": "BLEU", "cosine": "Cosine", "jaccard": "Jaccard"}
 
 
@@ -94,7 +96,7 @@ def part_of(ctx: Context, table: FollowUps) -> tuple[FollowUps, list[str]]:
     if len(table) <= EXACT:
         return table, []
     names = table.explanations
-    size = max(1, EXACT * len(names) // len(table))
+    size = max(1, DRAWN * len(names) // len(table))
     drawn = np.random.default_rng([ctx.choices.seed, 1]).choice(len(names), size=size, replace=False)
     keep = np.zeros(len(names), dtype=bool)
     keep[drawn] = True
