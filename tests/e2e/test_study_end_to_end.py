@@ -1,0 +1,197 @@
+"""A researcher and three annotators play one study from import to the exported report, on `make run`'s processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from foretell import env
+from tests.e2e import keyboard
+from tests.e2e.conftest import visitor
+from tests.faults.test_supervisor import Installation
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("supervisor")]
+PASSWORD = "a-long-password-7"
+STARTERS = ("Can owls fly?", "Can ducks swim?", "Can bats see?")
+
+
+@pytest.fixture(scope="module")
+def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    installation = Installation(tmp_path_factory.mktemp("make-run"))
+    installation.start()
+    yield installation
+    installation.stop()
+
+
+def manage(installation: Installation, *arguments: str, **more: str) -> str:
+    """A command on the installation, as its operator would run it."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "manage.py", *arguments],
+        cwd=env.ROOT,
+        env=installation.environment() | more,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def material() -> bytes:
+    rows = []
+    for number, question in enumerate(STARTERS):
+        for follow in range(2):
+            row = {
+                "question": question,
+                "explanation": f"All of them can. Rule {number}. So the answer is yes.",
+                "answer": "yes",
+                "follow_up": f"{question[:-1]} in winter, case {follow}?",
+                "real_output": "yes" if follow else "no",
+                "system": "robot-a",
+                "model": "robot-a",
+                "method": "post-hoc",
+            }
+            rows.append(json.dumps(row))
+    return "\n".join(rows).encode()
+
+
+def log_in(page: Page, base: str) -> None:
+    page.goto(f"{base}/admin/")
+    page.fill("[name=username]", "ada")
+    page.fill("[name=password]", PASSWORD)
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    expect(page.get_by_role("link", name="Judgments")).to_be_visible()
+
+
+def make_study(page: Page, base: str) -> str:
+    """From the template to the launch; returns the link for annotators."""
+    page.goto(f"{base}/admin/annotator/study/add/")
+    page.select_option("[name=template]", "simulation")
+    page.fill("[name=title]", "Owls and others")
+    page.fill("[name=slug]", "owls")
+    page.click("[name=_save]")
+    page.click("a.fh__button:has-text('Import material')")
+    file = {"name": "owls.jsonl", "mimeType": "application/x-ndjson", "buffer": material()}
+    page.set_input_files("[name=file]", file)
+    page.click("button:has-text('Check or import')")
+    expect(page.get_by_text("The file is sound")).to_be_visible()
+    page.set_input_files("[name=file]", file)
+    page.uncheck("[name=dry_run]")
+    page.click("button:has-text('Check or import')")
+    expect(page.get_by_text("Ready to launch")).to_be_visible()
+    page.click(".fh__links a:has-text('Preview as an annotator')")
+    expect(page.get_by_role("heading", name="The robot's explanation")).to_be_visible()
+    page.go_back()
+    page.click("a.fh__button:has-text('Launch')")
+    page.click("button:has-text('Launch')")
+    link = page.locator(".fh__next a").first
+    expect(link).to_be_visible()
+    return link.get_attribute("href") or ""
+
+
+def annotate(page: Page, link: str, answers: list[tuple[str, str]]) -> None:
+    """Invitation to completion; the exam's answers are looked up as a person would know them."""
+    page.goto(link)
+    page.click("button:has-text('Start')")
+    page.click("button[value=agree]")
+    page.click("button:has-text('I have read them')")
+    kind_answers = right_by_follow_up()
+    while "/practice/" in page.url:
+        keyboard.wait_ready(page)
+        answer_as(page, kind_answers, "")
+        page.keyboard.press("Enter")
+        expect(page.locator("h1")).to_have_text("That is right")
+        with page.expect_navigation():
+            page.keyboard.press("Enter")
+    keyboard.wait_ready(page)
+    wanted = {}
+    for section in page.locator("section.quiz").all():
+        number = (section.get_attribute("id") or "").removeprefix("question-")
+        gold = next(gold for text, gold in kind_answers.items() if text in section.inner_text())
+        wanted |= {f"q{number}-{name}": value for name, value in gold.items()}
+    keyboard.answer(page, wanted)
+    with page.expect_navigation():
+        keyboard.submit(page)
+    page.click("a:has-text('Start with the tasks')")
+    done = 0
+    while "/task/" in page.url:
+        keyboard.wait_ready(page)
+        helpful, answer = answers[done % len(answers)]
+        task = page.locator("form[data-task]").get_attribute("data-task")
+        keyboard.answer(page, {"helpful": helpful, "answer": answer})
+        keyboard.submit(page)
+        page.wait_for_function(
+            "task => document.querySelector('form[data-task]')?.dataset.task !== task", arg=task
+        )
+        page.wait_for_load_state()
+        done += 1
+    expect(page.locator("h1")).to_have_text("Thank you. That was all.")
+    assert done == 2 * len(STARTERS)
+
+
+def right_by_follow_up() -> dict[str, dict[str, str]]:
+    """The follow-up question of each practice and exam question -> its right answer."""
+    folder = env.ROOT / "annotator" / "hit_types" / "simulation"
+    found = {}
+    for name in ("practice.json", "exam.json"):
+        for question in json.loads((folder / name).read_text(encoding="utf-8")):
+            found[question["payload"]["follow_up"]] = question["gold"]
+    return found
+
+
+def answer_as(page: Page, known: dict[str, dict[str, str]], prefix: str) -> None:
+    text = page.locator("main").inner_text()
+    gold = next(gold for follow_up, gold in known.items() if follow_up in text)
+    keyboard.answer(page, {f"{prefix}{name}": value for name, value in gold.items()})
+
+
+def test_a_study_from_import_to_the_exported_report(
+    installation: Installation, browser: Browser, tmp_path: Path
+) -> None:
+    base = f"http://127.0.0.1:{installation.port}"
+    manage(
+        installation, "createsuperuser", "--noinput", "--username", "ada", "--email", "ada@example.org",
+        DJANGO_SUPERUSER_PASSWORD=PASSWORD,
+    )  # fmt: skip
+    desk = visitor(browser, viewport={"width": 1366, "height": 900}, accept_downloads=True)
+    page = next(desk)
+    log_in(page, base)
+    link = make_study(page, base)
+    for answers in ([("yes", "yes")], [("yes", "yes"), ("yes", "no")], [("yes", "yes"), ("no", "")]):
+        person = visitor(browser, viewport={"width": 1366, "height": 768})
+        annotate(next(person), link, answers)
+        next(person, None)
+
+    page.goto(f"{base}/admin/annotator/study/")
+    page.click("a:has-text('Owls and others')")
+    expect(page.get_by_text("every place is filled")).to_be_visible()
+    page.click(".fh__links a:has-text('Reports')")
+    page.fill("[name=min_overlap]", "2")
+    page.fill("[name=bootstrap]", "100")
+    page.click("button:has-text('Compute')")
+    expect(page.get_by_text("P1 Table 3").first).to_be_visible(timeout=60_000)
+    shown = page.locator("main").inner_text()
+    assert "Krippendorff" in shown
+    with page.expect_download() as download:
+        page.click("a:has-text('CSV')")
+    path = tmp_path / "report.csv"
+    download.value.save_as(path)
+    text = path.read_text(encoding="utf-8")
+    assert "kappa" in text.lower()
+    with page.expect_download() as export:
+        page.goto(f"{base}/admin/annotator/study/")
+        page.click("a:has-text('Owls and others')")
+        page.click(".fh__links a:has-text('Download judgments')")
+    judgments = Path(export.value.path()).read_text(encoding="utf-8")
+    assert len(judgments.splitlines()) == 1 + 3 * 2 * len(STARTERS)
+    next(desk, None)
+    assert os.path.exists(installation.data)
