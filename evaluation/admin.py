@@ -61,7 +61,7 @@ class EndpointAdmin(ModelAdmin):
     form = EndpointForm
     list_display = ("name", "base_url", "model", "concurrency", "price_in", "price_out", "key_shown")
     search_fields = ("name", "base_url", "model")
-    change_form_before_template = "admin/evaluation/endpoint_home.html"
+    change_form_outer_before_template = "admin/evaluation/endpoint_home.html"
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.is_staff)
@@ -112,7 +112,7 @@ class RunAdmin(ReadOnly):
     list_display = ("shown", "study", "model", "state_shown", "progress_shown", "spent_cost", "created_at")
     list_filter = ("state", "kind", "endpoint")
     search_fields = ("model", "study__title", "rater__name")
-    change_form_before_template = "admin/evaluation/run_home.html"
+    change_form_outer_before_template = "admin/evaluation/run_home.html"
     fields = (
         "kind", "study", "dataset", "endpoint", "model", "rater", "parameters", "options", "samples", "together",
         "mode", "workers", "use_cache", "max_attempts", "max_unparsable", "budget_cost", "budget_calls",

@@ -65,7 +65,7 @@ class StudyAdmin(StudyScoped):
         "closed_at",
     )
     prepopulated_fields: dict[str, tuple[str, ...]] = {}
-    change_form_before_template = "admin/annotator/study/home.html"
+    change_form_outer_before_template = "admin/annotator/study/home.html"
     fieldsets = (
         (
             "What annotators read",
@@ -268,9 +268,9 @@ class StudyAdmin(StudyScoped):
             ("Exclusions", "admin:annotator_exclusion_changelist", [], of_study, "what is left out, and why"),
             (
                 "Run a simulator",
-                "admin:evaluation_run_simulate",
+                "admin:evaluation_run_add",
                 [],
-                f"?study={study.pk}",
+                f"?kind=simulate&study={study.pk}",
                 "the same items to a model",
             ),
             ("Runs", "admin:evaluation_run_changelist", [], of_study, "jobs of model calls"),

@@ -55,6 +55,8 @@ class NewRunForm(forms.ModelForm):
     """A new run: a simulator on a study, or a step over a dataset."""
 
     kind = forms.ChoiceField(choices=())
+    #: Not named "dataset": the admin's theme takes a form with a field of that name for one of its own.
+    material = forms.ModelChoiceField(Dataset.objects.none(), required=False, label="Dataset")
     temperature = forms.FloatField(required=False, min_value=0, max_value=2)
     prompt = forms.CharField(
         required=False, widget=forms.Textarea(attrs={"rows": 8}), help_text="Empty: the prompt that ships."
@@ -63,7 +65,7 @@ class NewRunForm(forms.ModelForm):
     class Meta:
         model = Run
         fields = (
-            "kind", "study", "dataset", "endpoint", "model", "temperature", "parameters", "options", "prompt",
+            "kind", "study", "material", "endpoint", "model", "temperature", "parameters", "options", "prompt",
             "samples", "together", "mode", "workers", "use_cache", "max_attempts", "max_unparsable",
             "budget_cost", "budget_calls",
         )  # fmt: skip
@@ -74,7 +76,10 @@ class NewRunForm(forms.ModelForm):
         super().__init__(*args, **kwargs)
         self.fields["kind"].choices = [(step.name, step.title) for step in steps().values()]  # type: ignore[attr-defined]
         self.fields["study"].queryset = studies_for(user=self.user, role=Membership.Role.EDITOR)  # type: ignore[attr-defined]
-        self.fields["dataset"].queryset = Dataset.objects.order_by("name")  # type: ignore[attr-defined]
+        datasets = Dataset.objects.order_by("name")
+        if not self.user.is_superuser:  # a study's import makes a dataset of the study's name
+            datasets = datasets.filter(name__in=studies_for(user=self.user).values("slug"))
+        self.fields["material"].queryset = datasets  # type: ignore[attr-defined]
         self.fields["model"].required = False
         self.fields["model"].help_text = "Empty: the endpoint's own."
 
@@ -84,8 +89,8 @@ class NewRunForm(forms.ModelForm):
         if cleaned.get("kind") == "simulate":
             if study is None:
                 self.add_error("study", "A simulator needs a study.")
-        elif cleaned.get("kind") and cleaned.get("dataset") is None:
-            self.add_error("dataset", "This step needs a dataset.")
+        elif cleaned.get("kind") and cleaned.get("material") is None:
+            self.add_error("material", "This step needs a dataset.")
         if not self.errors:
             try:
                 self.instance = self._create(cleaned)
@@ -118,7 +123,7 @@ class NewRunForm(forms.ModelForm):
                 study=cleaned["study"], **common, **{name: cleaned[name] for name in names}
             )
         return material_run_create(
-            kind=cleaned["kind"], dataset=cleaned["dataset"], options=cleaned.get("options") or {}, **common
+            kind=cleaned["kind"], dataset=cleaned["material"], options=cleaned.get("options") or {}, **common
         )
 
     def _post_clean(self) -> None:

@@ -98,6 +98,24 @@ def make_study(page: Page, base: str) -> str:
     return link.get_attribute("href") or ""
 
 
+def simulate(page: Page, base: str, provider: str) -> None:
+    """An endpoint, a run with its estimate, and its progress to the end, on the page that shows it live."""
+    page.goto(f"{base}/admin/evaluation/endpoint/add/")
+    page.fill("[name=name]", "scripted")
+    page.fill("[name=base_url]", provider)
+    page.fill("[name=model]", "scripted")
+    page.click("[name=_save]")
+    page.goto(f"{base}/admin/annotator/study/")
+    page.click("a:has-text('Owls and others')")
+    page.click(".fh__links a:has-text('Run a simulator')")
+    page.select_option("[name=endpoint]", label="scripted")
+    page.click("[name=_save]")
+    expect(page.get_by_text("Nothing has been sent.")).to_be_visible()
+    page.click("#run-progress button:has-text('Start')")
+    done = f"Done: {2 * len(STARTERS)} of {2 * len(STARTERS)} calls"
+    expect(page.get_by_role("heading", name=done)).to_be_visible(timeout=60_000)
+
+
 def annotate(page: Page, link: str, answers: list[tuple[str, str]]) -> None:
     """Invitation to completion; the exam's answers are looked up as a person would know them."""
     page.goto(link)
@@ -174,13 +192,17 @@ def test_a_study_from_import_to_the_exported_report(
     page.goto(f"{base}/admin/annotator/study/")
     page.click("a:has-text('Owls and others')")
     expect(page.get_by_text("every place is filled")).to_be_visible()
+    simulate(page, base, json.loads((installation.data / "servers.json").read_text())["provider_url"])
+    page.goto(f"{base}/admin/annotator/study/")
+    page.click("a:has-text('Owls and others')")
     page.click(".fh__links a:has-text('Reports')")
     page.fill("[name=min_overlap]", "2")
-    page.fill("[name=bootstrap]", "100")
+    page.fill("[name=replicates]", "100")
     page.click("button:has-text('Compute')")
     expect(page.get_by_text("P1 Table 3").first).to_be_visible(timeout=60_000)
     shown = page.locator("main").inner_text()
     assert "Krippendorff" in shown
+    assert "scripted · simulation v1" in shown
     with page.expect_download() as download:
         page.click("a:has-text('CSV')")
     path = tmp_path / "report.csv"
@@ -192,6 +214,6 @@ def test_a_study_from_import_to_the_exported_report(
         page.click("a:has-text('Owls and others')")
         page.click(".fh__links a:has-text('Download judgments')")
     judgments = Path(export.value.path()).read_text(encoding="utf-8")
-    assert len(judgments.splitlines()) == 1 + 3 * 2 * len(STARTERS)
+    assert len(judgments.splitlines()) == 1 + (3 + 1) * 2 * len(STARTERS)  # three people and a simulator
     next(desk, None)
     assert os.path.exists(installation.data)
