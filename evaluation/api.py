@@ -143,10 +143,12 @@ class ReportExport(APIView):
 
 app_name = "evaluation_api"
 converters.register()
+from evaluation.api_runs import urlpatterns as run_urls  # noqa: E402 - its paths need the converters
 
 urlpatterns = [
     path("studies/<slug:study>/reports/", StudyReports.as_view(), name="study_reports"),
     path("reports/<row_id:pk>/", ReportDetail.as_view(), name="report"),
     path("reports/<row_id:pk>/content/", ReportContent.as_view(), name="report_content"),
     path("reports/<row_id:pk>/export/<report_format:format>/", ReportExport.as_view(), name="report_export"),
+    *run_urls,
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 
 from evaluation.models import Endpoint
+from evaluation.providers.encoder import EndpointEncoder
 from evaluation.providers.hosts import HostPolicy, HostRefused, Origin, origin_of
 from evaluation.providers.keys import KeyRefused, key_from_variable, key_open
 from evaluation.providers.openai_compatible import OpenAICompatible
@@ -39,4 +40,13 @@ def endpoint_provider(endpoint: Endpoint) -> OpenAICompatible:
         key=endpoint_key(endpoint),
         policy=host_policy(),
         timeout=endpoint.timeout_seconds,
+    )
+
+
+def endpoint_encoder(endpoint: Endpoint, *, model: str = "") -> EndpointEncoder:
+    """The endpoint's embeddings as an encoder for cosine figures."""
+    return EndpointEncoder(
+        open_provider=lambda: endpoint_provider(endpoint),
+        model=model or endpoint.model,
+        endpoint=endpoint.name,
     )
