@@ -9,6 +9,7 @@ from kombu.exceptions import OperationalError
 
 from annotator.services.assignment import leases_expire
 from annotator.services.exports import export_build, exports_sweep
+from annotator.services.imports.parked import parked_sweep
 
 log = logging.getLogger(__name__)
 
@@ -36,4 +37,5 @@ def export_wake(export_pk: int) -> None:
 @shared_task(name="annotator.exports_sweep", ignore_result=True)
 def exports_sweep_task() -> int:
     """Wake exports that were asked for and never built, and remove old files."""
+    parked_sweep()
     return exports_sweep(wake=export_wake)

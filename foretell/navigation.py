@@ -41,12 +41,13 @@ GROUPS = (
             ("Exam questions", "quiz", "admin:annotator_examquestion_changelist"),
             ("Ledger", "payments", "admin:annotator_ledgerentry_changelist"),
             ("Log-ins", "key", "admin:annotator_user_changelist"),
-            ("API tokens", "token", "admin:authtoken_tokenproxy_changelist"),
+            ("API", "code", "api:docs"),
+            ("Your API token", "token", "admin:api_token"),
         ),
     ),
 )
 #: Pages of the installation, not of a study.
-SUPERUSER = {"admin:annotator_user_changelist", "admin:authtoken_tokenproxy_changelist"}
+SUPERUSER = {"admin:annotator_user_changelist"}
 
 
 def sidebar(request: HttpRequest) -> list[dict[str, Any]]:

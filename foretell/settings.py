@@ -114,7 +114,7 @@ FILE_UPLOAD_HANDLERS = [
     "django.core.files.uploadhandler.TemporaryFileUploadHandler",
 ]
 #: The largest file of material or judgments, and the most rows of one.
-IMPORT_MAX_BYTES = 512 * 1024 * 1024
+IMPORT_MAX_BYTES = 500_000_000
 IMPORT_MAX_ROWS = 2_000_000
 
 # --- Who is asking ---------------------------------------------------------------------------------------

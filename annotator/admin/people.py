@@ -9,6 +9,7 @@ from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.models import Group
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest
+from rest_framework.authtoken.models import TokenProxy
 from unfold.admin import ModelAdmin
 from unfold.decorators import display
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
@@ -19,6 +20,7 @@ from annotator.selectors.study import studies_for
 from annotator.services.exam import qualification_revoke
 
 admin.site.unregister(Group)
+admin.site.unregister(TokenProxy)  # everybody's tokens in one list are nobody's business
 
 
 @admin.register(User)

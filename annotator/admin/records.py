@@ -7,9 +7,11 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.http import urlencode
 from unfold.decorators import display
 
 from annotator.admin.access import StudyScoped
@@ -92,27 +94,16 @@ class JudgmentAdmin(StudyScoped):
     def signals_shown(self, judgment: Judgment) -> str:
         return as_text(judgment.signals)
 
-    @admin.action(description="Exclude the chosen judgments")
-    def leave_out(self, request: HttpRequest, rows: QuerySet[Judgment]) -> None:
-        done = 0
-        for judgment in rows.select_related("study"):
-            if not studies_for(user=request.user, role=REVIEWER).filter(pk=judgment.study_id).exists():
-                messages.error(request, f"{judgment}: your role may not exclude.")
-                continue
-            try:
-                exclusion_make(
-                    study=judgment.study,
-                    by=request.user,
-                    judgment=judgment,
-                    reason="excluded by hand in the admin",
-                )
-                done += 1
-            except ValidationError as error:
-                messages.warning(request, f"{judgment}: {' '.join(error.messages)}")
-        if done:
-            messages.success(
-                request, f"{done} excluded. Give the reason in the list of exclusions, or lift them there."
-            )
+    @admin.action(description="Exclude the chosen judgments…")
+    def leave_out(self, request: HttpRequest, rows: QuerySet[Judgment]) -> HttpResponse | None:
+        """To the page that asks why: an exclusion without a reason is none."""
+        chosen = list(rows.order_by().values_list("study_id", "pk")[:1_000])
+        studies = {study for study, _ in chosen}
+        if len(studies) != 1:
+            messages.error(request, "Choose judgments of one study.")
+            return None
+        address = reverse("admin:study_exclude_judgments", args=studies)
+        return redirect(f"{address}?{urlencode({'pk': [pk for _, pk in chosen]}, doseq=True)}")
 
 
 class ExclusionForm(forms.ModelForm):

@@ -15,6 +15,7 @@ from unfold.decorators import display
 
 from annotator.admin import study_pages
 from annotator.admin.access import EDITOR, OWNER, StudyScoped
+from annotator.admin.desk import urls as desk
 from annotator.forms.study import NewStudyForm
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Membership, Study
@@ -255,8 +256,8 @@ class StudyAdmin(StudyScoped):
         of_study = f"?study__id__exact={study.pk}"
         wanted = [
             ("Preview as an annotator", "annotator:preview", [study.pk], "", "nothing is stored"),
-            ("Items", "admin:annotator_item_changelist", [], of_study, "what is judged"),
-            ("Judgments", "admin:annotator_judgment_changelist", [], of_study, "what was said"),
+            ("Items", "admin:study_items", [study.pk], "", "what is judged"),
+            ("Judgments", "admin:study_judgments", [study.pk], "", "what was said, in words"),
             (
                 "People",
                 "admin:annotator_participation_changelist",
@@ -265,7 +266,8 @@ class StudyAdmin(StudyScoped):
                 "who takes part, and how far they are",
             ),
             ("Messages", "admin:annotator_message_changelist", [], of_study, "flags and questions"),
-            ("Exclusions", "admin:annotator_exclusion_changelist", [], of_study, "what is left out, and why"),
+            ("Raters", "admin:study_raters", [study.pk], "", "how many, how fast"),
+            ("Exclusions", "admin:study_exclusions", [study.pk], "", "what is left out, and why"),
             (
                 "Run a simulator",
                 "admin:evaluation_run_add",
@@ -275,7 +277,7 @@ class StudyAdmin(StudyScoped):
             ),
             ("Runs", "admin:evaluation_run_changelist", [], of_study, "jobs of model calls"),
             ("Reports", "evaluation:reports", [study.pk], "", "agreement and metrics"),
-            ("Exports", "admin:annotator_export_changelist", [], of_study, "files of all judgments"),
+            ("Exports", "admin:study_exports", [study.pk], "", "chosen rows, also very many"),
         ]
         found = []
         for title, name, args, query, why in wanted:
@@ -289,16 +291,11 @@ class StudyAdmin(StudyScoped):
         view = self.admin_site.admin_view
         return [
             path("<int:pk>/do/<slug:name>/", view(study_pages.do), name="annotator_study_do"),
-            path("<int:pk>/import/", view(study_pages.material), name="annotator_study_import"),
-            path(
-                "<int:pk>/import-judgments/",
-                view(study_pages.judgments),
-                name="annotator_study_import_judgments",
-            ),
             path(
                 "<int:pk>/export/<slug:form>.<slug:ending>",
                 view(study_pages.export),
                 name="annotator_study_export",
             ),
+            *desk.patterns(view),
             *super().get_urls(),
         ]

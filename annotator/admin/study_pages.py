@@ -1,4 +1,4 @@
-"""A study's pages beside its settings: launch and the like, imports, exports."""
+"""A study's pages beside its settings: launch and the like, the plain downloads."""
 
 from __future__ import annotations
 
@@ -13,14 +13,9 @@ from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpRespons
 from django.shortcuts import redirect, render
 
 from annotator.admin.access import EDITOR
-from annotator.forms.study import JudgmentsImportForm, MaterialImportForm
-from annotator.hit_types.registry import hit_type_get
 from annotator.models import Item, Judgment, Study, User
 from annotator.selectors.study import studies_for, study_get_for
 from annotator.services.exports import judgments_export
-from annotator.services.imports.faults import ImportRefused
-from annotator.services.imports.judgments_import import judgments_import
-from annotator.services.imports.material_import import material_import
 from annotator.services.study import launch_faults, study_close, study_launch, study_pause, study_resume
 
 
@@ -100,59 +95,6 @@ def do(request: HttpRequest, pk: int, name: str) -> HttpResponse:
         judgments=items * study.redundancy,
         cost=items * study.redundancy * study.pay_per_item,
     )
-
-
-def material(request: HttpRequest, pk: int) -> HttpResponse:
-    """Import material: checked first, every fault with its line, all or nothing."""
-    study = study_get_for(user=request.user, pk=pk, role=EDITOR)
-    form = MaterialImportForm(request.POST or None, request.FILES or None, initial={"dry_run": True})
-    context: dict[str, Any] = {"form": form, "kind": hit_type_get(study.hit_type), "what": "material"}
-    if request.method == "POST" and form.is_valid():
-        data = form.cleaned_data
-        try:
-            result = material_import(
-                study=study,
-                file=data["file"],
-                name=data["file"].name,
-                mapping=data["mapping"],
-                constants=data["constants"],
-                dry_run=data["dry_run"],
-            )
-        except ImportRefused as error:
-            return page(
-                request, "import.html", study, "Import material", **context, refused=error, status=422
-            )
-        if not data["dry_run"]:
-            messages.success(request, f"Imported {result.rows:,} rows: {result.items:,} new items.")
-            return redirect("admin:annotator_study_change", study.pk)
-        context["result"] = result
-    return page(request, "import.html", study, "Import material", **context)
-
-
-def judgments(request: HttpRequest, pk: int) -> HttpResponse:
-    """Import judgments that were collected elsewhere."""
-    study = study_get_for(user=request.user, pk=pk, role=EDITOR)
-    form = JudgmentsImportForm(request.POST or None, request.FILES or None, initial={"dry_run": True})
-    context: dict[str, Any] = {"form": form, "kind": hit_type_get(study.hit_type), "what": "judgments"}
-    if request.method == "POST" and form.is_valid():
-        data = form.cleaned_data
-        try:
-            result = judgments_import(
-                study=study,
-                file=data["file"],
-                name=data["file"].name,
-                columns=form.columns(),
-                dry_run=data["dry_run"],
-            )
-        except ImportRefused as error:
-            return page(
-                request, "import.html", study, "Import judgments", **context, refused=error, status=422
-            )
-        if not data["dry_run"]:
-            messages.success(request, f"Imported {result.judgments:,} judgments of {result.raters:,} raters.")
-            return redirect("admin:annotator_study_change", study.pk)
-        context["judged"] = result
-    return page(request, "import.html", study, "Import judgments", **context)
 
 
 def export(request: HttpRequest, pk: int, form: str, ending: str) -> StreamingHttpResponse:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.core.files.storage import default_storage
-from django.http import FileResponse, Http404, StreamingHttpResponse
+from django.http import Http404, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -29,7 +28,7 @@ from annotator.models import Exclusion, Export, Judgment, Study
 from annotator.selectors.judgment import FILTERS, ExclusionReasons, judgments_filter
 from annotator.selectors.study import studies_for
 from annotator.services.exclusion import exclusion_lift, exclusion_make
-from annotator.services.exports import STREAMED, export_request, judgments_export
+from annotator.services.exports import STREAMED, export_download, export_request, judgments_export
 from annotator.tasks import export_wake
 
 FILTER_PARAMETERS = [OpenApiParameter(name, str, description="Only those; exact.") for name in FILTERS]
@@ -219,14 +218,4 @@ class ExportFile(APIView):
         export = export_get_for(request=request, pk=pk)
         if export.state != Export.State.DONE:
             return Response({"detail": f"It is {export.state}."}, status=status.HTTP_409_CONFLICT)
-        return export_file(export)
-
-
-def export_file(export: Export) -> FileResponse:
-    """A built export as a download."""
-    try:
-        file = default_storage.open(export.file)
-    except FileNotFoundError:
-        raise Http404("the file is gone") from None
-    name = f"{export.study.slug}-{export.form}-{export.pk}.{export.format}.gz"
-    return FileResponse(file, as_attachment=True, filename=name, content_type="application/gzip")
+        return export_download(export)

@@ -2,34 +2,15 @@
 
 from __future__ import annotations
 
-from django.urls import include, path, register_converter
-from django.urls.converters import SlugConverter
+from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView
 from rest_framework.routers import SimpleRouter
 
+from annotator import converters  # noqa: F401 - registers them
 from annotator.api import docs, imports, judgments, studies
 
 app_name = "api"
 
-
-class RowId:
-    """An id that the database can hold."""
-
-    regex = "[0-9]{1,18}"
-
-    def to_python(self, value: str) -> int:
-        return int(value)
-
-    def to_url(self, value: int) -> str:
-        return str(value)
-
-
-class StudySlug(SlugConverter):
-    regex = "[-a-zA-Z0-9_]{1,80}"
-
-
-register_converter(RowId, "row")
-register_converter(StudySlug, "study")
 
 router = SimpleRouter()
 router.register("studies", studies.Studies, basename="study")

@@ -46,6 +46,16 @@ def study_get_for(
     return study
 
 
+def study_role(*, user: Any, study: Study) -> Membership.Role | None:
+    """The researcher's role in a study; a superuser owns every one, somebody without a part has none."""
+    if not user.is_active or not user.is_staff:
+        return None
+    if user.is_superuser:
+        return Membership.Role.OWNER
+    role = study.memberships.filter(user=user).values_list("role", flat=True).first()
+    return Membership.Role(role) if role else None
+
+
 def study_hit_type(study: Study) -> HitType:
     """The study's HIT type as its own items have it.
 

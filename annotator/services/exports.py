@@ -20,6 +20,7 @@ from django.core.exceptions import ValidationError
 from django.core.files import File
 from django.core.files.storage import default_storage
 from django.db import connection, transaction
+from django.http import FileResponse, Http404
 from django.utils import timezone
 
 from annotator.hit_types.base import JSON
@@ -255,6 +256,16 @@ class _Counted:
         for row in self.rows:
             self.count += 1
             yield row
+
+
+def export_download(export: Export) -> FileResponse:
+    """A built export as a download; ``Http404`` where its file is gone."""
+    try:
+        file = default_storage.open(export.file)
+    except FileNotFoundError:
+        raise Http404("the file is gone") from None
+    name = f"{export.study.slug}-{export.form}-{export.pk}.{export.format}.gz"
+    return FileResponse(file, as_attachment=True, filename=name, content_type="application/gzip")
 
 
 def exports_sweep(*, wake: Callable[[int], Any]) -> int:

@@ -49,7 +49,7 @@ BOM = b"\xef\xbb\xbf"
 
 def max_bytes() -> int:
     """The largest file that is taken, in bytes (setting ``IMPORT_MAX_BYTES``)."""
-    return int(getattr(settings, "IMPORT_MAX_BYTES", 512 * 1024 * 1024))
+    return int(getattr(settings, "IMPORT_MAX_BYTES", 500_000_000))
 
 
 def max_rows() -> int:

@@ -9,9 +9,10 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from annotator.models import Exclusion, Item, Judgment, Membership, Message, Study
+from annotator.models import Exclusion, Membership, Message, Study
 from annotator.services.message import message_send
 from annotator.services.study import study_launch
+from tests.annotator.admin.test_desk import sent_form
 from tests.factories import (
     make_item,
     make_judgment,
@@ -64,10 +65,10 @@ def test_a_study_goes_from_template_to_close(desk, owner):
     assert (study.redundancy, study.pass_mark, study.memberships.get().user) == (3, 9, owner)
     assert "import material first" in made.content.decode()
 
-    checked = desk.post(page(study, "import"), {"file": csv_file(GOOD), "dry_run": "on"})
-    assert "The file is sound" in checked.content.decode()
+    checked = desk.post(page(study, "import"), {"file": csv_file(GOOD)}).content.decode()
+    assert "items.csv: 1 item from 1 row" in checked
     assert not study.items.exists()
-    desk.post(page(study, "import"), {"file": csv_file(GOOD)}, follow=True)
+    desk.post(page(study, "import"), sent_form(checked) | {"import": "1"}, follow=True)
     assert study.items.count() == 1
 
     asked = desk.get(page(study, "do", "launch")).content.decode()
@@ -90,46 +91,6 @@ def test_a_template_or_slug_that_does_not_work_says_so(desk):
         reply = desk.post(reverse("admin:annotator_study_add"), data)
         assert words in reply.content.decode()
     assert Study.objects.count() == 1
-
-
-def test_a_bad_file_is_refused_whole_with_every_line(desk, owner):
-    study = make_study(by=owner)
-    reply = desk.post(
-        page(study, "import"), {"file": csv_file(GOOD, "Q?,E.,perhaps,F?,,robot-a", "Q?,E.,yes,,,robot-a")}
-    )
-    text = reply.content.decode()
-    assert reply.status_code == 422
-    assert "Nothing was imported: 2 faults" in text
-    assert "<td>3</td><td>answer</td><td>perhaps</td>" in text
-    assert "<td>4</td><td>follow_up</td>" in text
-    assert not Item.objects.exists()
-
-
-@pytest.mark.parametrize("mapping", ["question", "=x", 'a="b'])
-def test_a_mapping_that_cannot_be_read_says_so(desk, owner, mapping):
-    study = make_study(by=owner)
-    reply = desk.post(page(study, "import"), {"file": csv_file(GOOD), "mapping": mapping})
-    assert reply.status_code == 200
-    assert "fh__error" in reply.content.decode()
-    assert not Item.objects.exists()
-
-
-def test_judgments_collected_elsewhere_come_in(desk, owner):
-    study = make_study(items=2, by=owner)
-    text = "item,who,said\nitem-0,ann,yes\nitem-0,bob,no\nitem-1,ann,cannot_guess\n"
-    data = {
-        "file": SimpleUploadedFile("said.csv", text.encode()),
-        "item": "item",
-        "rater": "who",
-        "value": "said",
-    }
-    assert (
-        "3 new judgments of 2 raters"
-        in desk.post(page(study, "import_judgments"), data | {"dry_run": "on"}).content.decode()
-    )
-    data["file"].seek(0)
-    desk.post(page(study, "import_judgments"), data, follow=True)
-    assert Judgment.objects.filter(study=study, source="import").count() == 3
 
 
 def test_settings_of_a_live_study_make_a_new_version(desk, owner):

@@ -237,6 +237,14 @@ def test_one_system_with_two_models(study: Study) -> None:
     assert faults[0].startswith("m.jsonl:2: system: 'toy-cot': this name stands for another model")
 
 
+def test_a_system_gets_the_model_that_a_later_row_names(study: Study, researcher: User) -> None:
+    material_import(study=study, file=jsonl(ROW), name="m.jsonl")
+    other = study_create(by=researcher, hit_type="toy", slug="other", title="Other")
+    material_import(study=other, file=jsonl(ROW | {"model": "m1"}), name="m.jsonl")
+    assert System.objects.get().model == "m1"
+    assert "another model" in refused(other, jsonl(ROW | {"model": "m2", "key": "b", "follow_up": "B?"}))[0]
+
+
 @pytest.mark.parametrize(
     ("content", "name"),
     [

@@ -1,0 +1,1 @@
+"""The researcher's pages beside a study's home: imports, rows in words, raters, exclusions, exports, the API token."""

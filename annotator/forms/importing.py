@@ -1,0 +1,170 @@
+"""The forms of the import pages: which column of the file is which."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from django import forms
+
+from annotator.forms.fields import PlainForm, SafeTextField
+from annotator.hit_types.base import HitType, Level
+from annotator.services.imports.judgments_import import variable_name
+from annotator.services.imports.readers import FORMATS
+from annotator.services.imports.value_columns import (
+    MTURK_ANSWER,
+    MTURK_INPUT,
+    MTURK_WORKER,
+    JudgmentColumns,
+    ValueColumn,
+)
+
+UNNAMED = "(nobody is named)"
+
+
+class UploadForm(PlainForm):
+    file = forms.FileField(
+        help_text="JSON lines, CSV, TSV or Parquet. Nothing is written before you have seen a preview.",
+        widget=forms.FileInput(attrs={"accept": ",".join(FORMATS)}),
+    )
+
+
+class MaterialForm(PlainForm):
+    """For each column of the HIT type the file's column, or a value for every row."""
+
+    def __init__(self, *args: Any, kind: HitType, header: tuple[str, ...], **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self.kind = kind
+        self.header = header
+        for column in kind.columns:
+            self.fields[f"column-{column.name}"] = forms.ChoiceField(
+                choices=[("", "-"), *((name, name) for name in header)],
+                required=False,
+                initial=matching(column.name, header),
+                label=column.name,
+                help_text=column.help,
+            )
+            self.fields[f"value-{column.name}"] = SafeTextField(
+                required=False, max_length=2_000, label="or for all rows"
+            )
+
+    def rows(self) -> list[tuple[Any, forms.BoundField, forms.BoundField]]:
+        return [(c, self[f"column-{c.name}"], self[f"value-{c.name}"]) for c in self.kind.columns]
+
+    def mapping(self) -> dict[str, str]:
+        """Only what a person chose: a column that is not there is then told as missing under its own name."""
+        return {
+            column.name: self.cleaned_data[f"column-{column.name}"]
+            for column in self.kind.columns
+            if self.cleaned_data[f"column-{column.name}"] and not self.cleaned_data[f"value-{column.name}"]
+        }
+
+    def constants(self) -> dict[str, str]:
+        values = {column.name: self.cleaned_data[f"value-{column.name}"] for column in self.kind.columns}
+        return {name: value for name, value in values.items() if value}
+
+
+def matching(name: str, header: tuple[str, ...]) -> str:
+    """The file's column for a column of the type: of the same name, or MTurk's ``Input.`` before it."""
+    lower = {column.lower(): column for column in header}
+    return lower.get(name.lower()) or lower.get(f"{MTURK_INPUT}{name}".lower()) or ""
+
+
+class JudgmentsForm(PlainForm):
+    """What the columns of a file of judgments mean."""
+
+    item = forms.ChoiceField(help_text="Names what was judged.")
+    rater = forms.ChoiceField(help_text="Names who judged.")
+    values = forms.MultipleChoiceField(
+        label="Values",
+        widget=forms.CheckboxSelectMultiple,
+        help_text="Each holds the labels of one variable.",
+    )
+    level = forms.ChoiceField(choices=[(level, level) for level in get_args(Level)], initial="nominal")
+    labels = SafeTextField(
+        required=False, max_length=2_000, help_text="In their order, with commas; needed for ordinal."
+    )
+    listed = SafeTextField(
+        required=False,
+        max_length=2_000,
+        label="Listed units",
+        help_text="If a cell lists which units are “yes”, as in 1|3: all units, with commas.",
+    )
+    aside = SafeTextField(
+        required=False,
+        max_length=200,
+        label="Not a label",
+        help_text="A value that stands beside the scale, and its name: -9=needs_more_info",
+    )
+    simulators = SafeTextField(
+        required=False, max_length=2_000, help_text="Raters that are models, with commas."
+    )
+    skip_blank = forms.BooleanField(required=False, label="Leave out rows without any value")
+
+    def __init__(self, *args: Any, kind: HitType, header: tuple[str, ...], **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self.kind = kind
+        names = [(name, name) for name in header]
+        for name, choices in (
+            ("item", names),
+            ("rater", [*names, (UNNAMED, UNNAMED)]),
+            ("values", names),
+        ):
+            self.fields[name].choices = choices  # type: ignore[attr-defined]
+        self.initial |= guesses(header)
+        if not kind.external:
+            for name in ("level", "labels", "listed", "aside"):
+                del self.fields[name]
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        aside = cleaned.get("aside") or ""
+        if aside and not all(aside.partition("=")[::2]):
+            self.add_error("aside", "Expected VALUE=NAME.")
+        return cleaned
+
+    def columns(self) -> JudgmentColumns:
+        data: Mapping[str, Any] = self.cleaned_data
+        value, _, name = (data.get("aside") or "").partition("=")
+        unnamed = data["rater"] == UNNAMED
+        return JudgmentColumns(
+            item=data["item"],
+            rater="" if unnamed else data["rater"],
+            unnamed=unnamed,
+            values=tuple(
+                ValueColumn(
+                    column,
+                    name=self._field(column),
+                    level=data.get("level") or "nominal",
+                    labels=words(data.get("labels")),
+                    listed=words(data.get("listed")),
+                )
+                for column in data["values"]
+            ),
+            aside={value: name} if name else {},
+            simulators=frozenset(words(data["simulators"])),
+            skip_blank=data["skip_blank"],
+        )
+
+    def _field(self, column: str) -> str:
+        """The field of a type that is asked here, where the column is called like it."""
+        if self.kind.external or len(self.cleaned_data["values"]) == 1:
+            return ""
+        return variable_name(column)
+
+
+def guesses(header: tuple[str, ...]) -> dict[str, Any]:
+    """What the columns probably are, by their names."""
+    answers = [name for name in header if name.startswith(MTURK_ANSWER)]
+    raters = [n for n in header if n == MTURK_WORKER or n.lower() in ("rater", "worker", "annotator")]
+    items = [n for n in header if n in ("Input.id", "Input.key") or n.lower() in ("item", "key", "unit")]
+    return {
+        "item": items[0] if items else "",
+        "rater": raters[0] if raters else UNNAMED,
+        "values": answers or [n for n in header if n.lower() in ("value", "label", "response")],
+    }
+
+
+def words(text: str | None) -> tuple[str, ...]:
+    """Texts divided by commas."""
+    return tuple(part.strip() for part in (text or "").split(",") if part.strip())

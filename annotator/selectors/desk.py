@@ -1,0 +1,55 @@
+"""What the researcher's pages list: raters with their counts and times, items with their counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection
+from django.db.models import Count, Q, QuerySet
+
+from annotator.models import Item, Study
+
+_RATERS = """
+SELECT r.id, r.name, r.kind, r.rehearsal, count(*), count(*) FILTER (WHERE j.standing = 'surplus'),
+    percentile_cont(0.5) WITHIN GROUP (ORDER BY j.seconds), count(*) FILTER (WHERE j.seconds < %(least)s),
+    max(j.created_at)
+FROM annotator_judgment j JOIN annotator_rater r ON r.id = j.rater_id
+WHERE j.study_id = %(study)s GROUP BY r.id ORDER BY count(*) DESC, r.name LIMIT %(limit)s OFFSET %(offset)s
+"""
+
+
+@dataclass(frozen=True)
+class RaterRow:
+    """One rater of a study. ``fast`` counts judgments under the study's ``min_seconds``."""
+
+    pk: int
+    name: str
+    kind: str
+    rehearsal: bool
+    judgments: int
+    surplus: int
+    median_seconds: float | None
+    fast: int
+    last_at: Any
+
+    @property
+    def fast_percent(self) -> float:
+        return 100 * self.fast / self.judgments
+
+
+def raters_of(study: Study, *, limit: int = 100, offset: int = 0) -> list[RaterRow]:
+    """Raters with judgments in the study, those with most first."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _RATERS, {"study": study.pk, "least": study.min_seconds, "limit": limit, "offset": offset}
+        )
+        return [RaterRow(*row) for row in cursor.fetchall()]
+
+
+def items_of(study: Study) -> QuerySet[Item]:
+    """The study's items with ``counted``, their judgments that count."""
+    counted = Count("judgments", filter=Q(judgments__standing="counted"))
+    return (
+        study.items.select_related("instance", "explanation__system").annotate(counted=counted).order_by("id")
+    )
