@@ -132,13 +132,13 @@ class ReportExport(APIView):
     """A report as a file."""
 
     @extend_schema(
-        parameters=[OpenApiParameter("format", str, OpenApiParameter.PATH, enum=list(FORMATS))],
+        parameters=[OpenApiParameter("as_format", str, OpenApiParameter.PATH, enum=list(FORMATS))],
         responses={200: OpenApiTypes.BINARY, 409: OpenApiTypes.STR},
         operation_id="reports_export",
     )
-    def get(self, request: Request, pk: int, format: str) -> HttpResponseBase:
+    def get(self, request: Request, pk: int, as_format: str) -> HttpResponseBase:
         """The report as CSV, JSON, LaTeX, plain text or one HTML file."""
-        return export_response(report_get_for(user=request.user, pk=pk), format)
+        return export_response(report_get_for(user=request.user, pk=pk), as_format)
 
 
 app_name = "evaluation_api"
@@ -149,6 +149,8 @@ urlpatterns = [
     path("studies/<slug:study>/reports/", StudyReports.as_view(), name="study_reports"),
     path("reports/<row_id:pk>/", ReportDetail.as_view(), name="report"),
     path("reports/<row_id:pk>/content/", ReportContent.as_view(), name="report_content"),
-    path("reports/<row_id:pk>/export/<report_format:format>/", ReportExport.as_view(), name="report_export"),
+    path(
+        "reports/<row_id:pk>/export/<report_format:as_format>/", ReportExport.as_view(), name="report_export"
+    ),
     *run_urls,
 ]

@@ -1,0 +1,74 @@
+"""Reports over the REST API."""
+
+import pytest
+from django.test import Client
+from rest_framework.authtoken.models import Token
+
+from annotator.models import Membership, Study
+from evaluation.models import Report
+from evaluation.services import report as service
+from tests.evaluation.reports.studies import small_study, stored
+from tests.factories import make_study, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def sent(monkeypatch) -> list[int]:
+    found: list[int] = []
+    monkeypatch.setattr(service, "_send", found.append)
+    return found
+
+
+def api(study: Study, role: str = "owner") -> Client:
+    user = make_user(staff=True)
+    Membership.objects.update_or_create(study=study, user=user, defaults={"role": role})
+    return Client(headers={"Authorization": f"Token {Token.objects.create(user=user).key}"})
+
+
+def test_a_report_from_asking_to_its_export(sent, django_capture_on_commit_callbacks):
+    study = small_study()
+    client = api(study)
+    with django_capture_on_commit_callbacks(execute=True):
+        asked = client.post(
+            f"/api/v1/studies/{study.slug}/reports/",
+            {"replicates": 0, "min_overlap": 1},
+            content_type="application/json",
+        )
+    assert asked.status_code == 202
+    pk = asked.json()["id"]
+    assert sent == [pk]
+    assert client.get(f"/api/v1/reports/{pk}/").json()["state"] == "queued"
+    assert client.get(f"/api/v1/reports/{pk}/content/").status_code == 409
+    service.report_compute(report_id=pk)
+    assert client.get(f"/api/v1/reports/{pk}/").json()["state"] == "done"
+    content = client.get(f"/api/v1/reports/{pk}/content/").json()
+    assert content["inputs_hash"] == Report.objects.get(pk=pk).inputs_hash
+    assert content["sections"]
+    assert b"0.739" in b"".join(client.get(f"/api/v1/reports/{pk}/export/csv/").streaming_content)
+    assert [row["id"] for row in client.get(f"/api/v1/studies/{study.pk}/reports/").json()] == [pk]
+
+
+def test_choices_that_make_no_sense_are_named():
+    study = small_study()
+    answer = api(study).post(
+        f"/api/v1/studies/{study.slug}/reports/",
+        {"rule": "best", "colour": "red", "replicates": -1},
+        content_type="application/json",
+    )
+    assert answer.status_code == 400
+    assert set(answer.json()["errors"]) == {"rule", "colour", "replicates"}
+    assert not Report.objects.exists()
+
+
+def test_another_study_is_not_found_and_roles_hold():
+    study = small_study()
+    report = stored(study)
+    stranger, viewer, editor = api(make_study()), api(study, "viewer"), api(study, "editor")
+    for address in ("", "content/", "export/json/"):
+        assert stranger.get(f"/api/v1/reports/{report.pk}/{address}").status_code == 404
+    assert Client().get(f"/api/v1/reports/{report.pk}/").status_code in (401, 403)
+    assert viewer.get(f"/api/v1/reports/{report.pk}/").status_code == 200
+    assert viewer.post(f"/api/v1/studies/{study.slug}/reports/").status_code == 404
+    assert viewer.delete(f"/api/v1/reports/{report.pk}/").status_code == 404
+    assert editor.delete(f"/api/v1/reports/{report.pk}/").status_code == 204
