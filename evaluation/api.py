@@ -73,10 +73,14 @@ class ReportSerializer(serializers.ModelSerializer):
         return reverse("evaluation:report", args=[report.pk])
 
 
+#: A study in the address: its id or its slug.
+STUDY = OpenApiParameter("study", {"type": "string", "pattern": "^[-a-zA-Z0-9_]+$"}, OpenApiParameter.PATH)
+
+
 class StudyReports(APIView):
     """A study's reports."""
 
-    @extend_schema(responses=ReportSerializer(many=True), operation_id="reports_list")
+    @extend_schema(parameters=[STUDY], responses=ReportSerializer(many=True), operation_id="reports_list")
     def get(self, request: Request, study: str) -> Response:
         """The reports of a study, newest first (at most 200)."""
         found = study_get_for(user=request.user, pk=study)

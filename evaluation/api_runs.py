@@ -22,6 +22,8 @@ from evaluation.services.run_change import run_cancel, run_pause, run_resume, ru
 from evaluation.services.run_estimate import run_estimate
 from evaluation.services.simulate import simulation_create
 
+#: A study's slug in the address.
+SLUG = OpenApiParameter("slug", {"type": "string", "pattern": "^[-a-zA-Z0-9_]+$"}, OpenApiParameter.PATH)
 ACTIONS: dict[str, Any] = {
     "start": run_start,
     "pause": run_pause,
@@ -46,7 +48,7 @@ class NewRunSerializer(serializers.Serializer):
     budget_cost = serializers.DecimalField(required=False, max_digits=12, decimal_places=6, min_value=0)
 
 
-class ProgressSerializer(serializers.Serializer):
+class RunProgressSerializer(serializers.Serializer):
     """Counts of a run's calls; ``failures`` maps a kind to how many."""
 
     total = serializers.IntegerField()
@@ -83,12 +85,12 @@ class RunSerializer(serializers.ModelSerializer):
         )  # fmt: skip
         read_only_fields = fields
 
-    @extend_schema_field(ProgressSerializer)
+    @extend_schema_field(RunProgressSerializer)
     def get_progress(self, run: Run) -> dict[str, Any]:
-        return dict(ProgressSerializer(run_progress(run)).data)
+        return dict(RunProgressSerializer(run_progress(run)).data)
 
 
-class EstimateSerializer(serializers.Serializer):
+class RunEstimateSerializer(serializers.Serializer):
     """What a run would ask and about what it would cost; nothing is sent."""
 
     calls = serializers.IntegerField()
@@ -102,17 +104,22 @@ class EstimateSerializer(serializers.Serializer):
 class StudyRuns(APIView):
     """A study's runs of models."""
 
-    @extend_schema(responses=RunSerializer(many=True), operation_id="runs_list")
-    def get(self, request: Request, study: str) -> Response:
+    @extend_schema(parameters=[SLUG], responses=RunSerializer(many=True), operation_id="runs_list")
+    def get(self, request: Request, slug: str) -> Response:
         """The runs of a study, newest first (at most 100)."""
-        found = study_get_for(user=request.user, pk=study)
+        found = study_get_for(user=request.user, slug=slug)
         runs = Run.objects.filter(study=found).select_related("endpoint", "study", "rater")
         return Response(RunSerializer(runs[:100], many=True).data)
 
-    @extend_schema(request=NewRunSerializer, responses={201: RunSerializer}, operation_id="runs_create")
-    def post(self, request: Request, study: str) -> Response:
+    @extend_schema(
+        parameters=[SLUG],
+        request=NewRunSerializer,
+        responses={201: RunSerializer},
+        operation_id="runs_create",
+    )
+    def post(self, request: Request, slug: str) -> Response:
         """Make a simulator's run, not yet started; items that this simulator has judged are left out."""
-        found = study_get_for(user=request.user, pk=study, role=Membership.Role.EDITOR)
+        found = study_get_for(user=request.user, slug=slug, role=Membership.Role.EDITOR)
         asked = NewRunSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         try:
@@ -136,10 +143,10 @@ class RunDetail(APIView):
 class RunEstimate(APIView):
     """A dry run."""
 
-    @extend_schema(responses=EstimateSerializer, operation_id="runs_estimate")
+    @extend_schema(responses=RunEstimateSerializer, operation_id="runs_estimate")
     def get(self, request: Request, pk: int) -> Response:
         """Calls, tokens and cost of what the run still has to ask."""
-        return Response(EstimateSerializer(run_estimate(run=_run(request, pk))).data)
+        return Response(RunEstimateSerializer(run_estimate(run=_run(request, pk))).data)
 
 
 class RunAction(APIView):
@@ -186,7 +193,7 @@ def _may_change(user: User, run: Run) -> bool:
 
 
 urlpatterns = [
-    path("studies/<slug:study>/runs/", StudyRuns.as_view(), name="study_runs"),
+    path("studies/<slug:slug>/runs/", StudyRuns.as_view(), name="study_runs"),
     path("runs/<row_id:pk>/", RunDetail.as_view(), name="run"),
     path("runs/<row_id:pk>/estimate/", RunEstimate.as_view(), name="run_estimate"),
     path("runs/<row_id:pk>/<slug:action>/", RunAction.as_view(), name="run_action"),
