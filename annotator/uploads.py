@@ -21,7 +21,7 @@ class LimitedUploadHandler(FileUploadHandler):
         input_data: Any,
         META: dict[str, Any],
         content_length: int,
-        boundary: bytes,
+        boundary: Any,
         encoding: str | None = None,
     ) -> None:
         if content_length > max_bytes() + SLACK:

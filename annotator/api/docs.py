@@ -27,14 +27,14 @@ def operations(schema: dict[str, Any]) -> list[dict[str, Any]]:
             if method not in item:
                 continue
             operation = item[method]
-            content = operation.get("requestBody", {}).get("content", {})
+            content: dict[str, Any] = operation.get("requestBody", {}).get("content", {})
             found.append({
                 "method": method.upper(),
                 "path": path,
                 "description": operation.get("description", ""),
                 "parameters": operation.get("parameters", []),
                 "media": list(content),
-                "fields": _fields(schema, next(iter(content.values()), {}).get("schema", {})),
+                "fields": _fields(schema, (next(iter(content.values())) if content else {}).get("schema", {})),
                 "replies": {code: _name(reply) for code, reply in operation["responses"].items()},
             })  # fmt: skip
     return found

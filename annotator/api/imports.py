@@ -82,11 +82,12 @@ class ImportView(APIView):
 
     parser_classes = [MultiPartParser, RowsParser, TsvParser, NdjsonParser, JsonlParser, ParquetParser]
 
-    def sent(self, request: Request, *objects: str) -> tuple[IO[bytes], str, dict[str, Any]]:
+    def sent(self, request: Request, *objects: str) -> tuple[IO[bytes] | None, str, dict[str, Any]]:
         """(file, its name, the other values); of a body the others are in the query, objects as JSON."""
         if int(request.META.get("CONTENT_LENGTH") or 0) > max_bytes() + 1_000_000:
             raise RequestDataTooBig(f"expected at most {max_bytes():,} bytes")
-        body = request.data.get("body")
+        data: Any = request.data
+        body = data.get("body")
         if body is not None and not isinstance(body, str):
             media = (request.content_type or "").partition(";")[0].strip().lower()
             values: dict[str, Any] = {"dry_run": request.query_params.get("dry_run", "false")}
@@ -94,7 +95,7 @@ class ImportView(APIView):
                 if name in request.query_params:
                     values[name] = from_json(name, request.query_params[name])
             return body, BODIES[media], values
-        return None, "", request.data  # type: ignore[return-value]
+        return None, "", data
 
 
 def from_json(name: str, text: str) -> Any:

@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotator.api.access import REVIEWER, VIEWER, study_of
+from annotator.api.access import REVIEWER, VIEWER, person, study_of
 from annotator.api.serializers import (
     DetailSerializer,
     ErrorsSerializer,
@@ -41,7 +41,7 @@ def filters_of(request: Request, *known: str) -> dict[str, str]:
     twice = [name for name in request.query_params if len(request.query_params.getlist(name)) > 1]
     if twice:
         raise ValidationError(dict.fromkeys(twice, "is given twice"))
-    return {name: value for name, value in request.query_params.items() if name not in known}
+    return {name: str(value) for name, value in request.query_params.items() if name not in known}
 
 
 class Judgments(GenericAPIView[Judgment]):
@@ -59,7 +59,7 @@ class Judgments(GenericAPIView[Judgment]):
             "item", "rater"
         )
         page = self.paginate_queryset(found)
-        context = self.get_serializer_context() | {"reasons": ExclusionReasons(study)}
+        context = {**self.get_serializer_context(), "reasons": ExclusionReasons(study)}
         return self.get_paginated_response(JudgmentSerializer(page, many=True, context=context).data)
 
 
@@ -120,7 +120,7 @@ class Exclusions(GenericAPIView[Exclusion]):
         form.is_valid(raise_exception=True)
         made = exclusion_make(
             study=study,
-            by=request.user,
+            by=person(request),
             reason=form.validated_data["reason"],
             **_target(study, form.validated_data),
         )
@@ -176,7 +176,7 @@ class Exports(GenericAPIView[Export]):
     @extend_schema(responses={200: ExportSerializer(many=True), 404: DetailSerializer})
     def get(self, request: Request, slug: str) -> Response:
         """Your own exports of the study."""
-        page = self.paginate_queryset(study_of(request, slug).exports.filter(created_by=request.user))
+        page = self.paginate_queryset(study_of(request, slug).exports.filter(created_by=person(request)))
         return self.get_paginated_response(ExportSerializer(page, many=True).data)
 
     @extend_schema(request=ExportSerializer, responses={202: ExportSerializer, **ERRORS})
@@ -185,13 +185,13 @@ class Exports(GenericAPIView[Export]):
         study = study_of(request, slug, VIEWER)
         form = ExportSerializer(data=request.data)
         form.is_valid(raise_exception=True)
-        export = export_request(study=study, by=request.user, wake=export_wake, **form.validated_data)
+        export = export_request(study=study, by=person(request), wake=export_wake, **form.validated_data)
         return Response(ExportSerializer(export).data, status=status.HTTP_202_ACCEPTED)
 
 
 def export_get_for(*, request: Request, pk: int) -> Export:
     """An export that the caller asked for, of a study that they may still see; else not found."""
-    mine = Export.objects.filter(created_by=request.user, study__in=studies_for(user=request.user))
+    mine = Export.objects.filter(created_by=person(request), study__in=studies_for(user=request.user))
     export = mine.select_related("study").filter(pk=pk).first()
     if export is None:
         raise Http404("no such export")

@@ -64,7 +64,7 @@ class ProgressSerializer(serializers.Serializer[Any]):
 
 class ColumnSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
-    help = serializers.CharField()  # type: ignore[assignment]
+    help = serializers.CharField()
     required = serializers.BooleanField()  # type: ignore[assignment]
     kind = serializers.CharField()
 
@@ -102,11 +102,15 @@ class ImportRefusedSerializer(serializers.Serializer[Any]):
     detail = serializers.CharField(required=False)
     total = serializers.IntegerField(required=False)
     faults = FaultSerializer(many=True, required=False, help_text="The first hundred.")
-    errors = serializers.DictField(child=serializers.ListField(child=serializers.CharField()), required=False)
+    errors = serializers.DictField(  # type: ignore[assignment]
+        child=serializers.ListField(child=serializers.CharField()), required=False
+    )
 
 
 class ErrorsSerializer(serializers.Serializer[Any]):
-    errors = serializers.DictField(child=serializers.ListField(child=serializers.CharField()))
+    errors = serializers.DictField(  # type: ignore[assignment]
+        child=serializers.ListField(child=serializers.CharField())
+    )
 
 
 class DetailSerializer(serializers.Serializer[Any]):
@@ -202,7 +206,7 @@ class JudgmentsImportedSerializer(serializers.Serializer[Any]):
 
 
 class ItemSerializer(serializers.ModelSerializer[Item]):
-    instance = serializers.CharField(source="instance.key", default="")
+    instance = serializers.CharField(source="instance.key", default="")  # type: ignore[assignment]
     system = serializers.CharField(source="explanation.system.name", default="")
 
     class Meta:

@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotator.api.access import EDITOR, study_of
+from annotator.api.access import EDITOR, person, study_of
 from annotator.api.serializers import (
     SETTABLE,
     DetailSerializer,
@@ -80,7 +80,7 @@ class Studies(mixins.ListModelMixin, viewsets.GenericViewSet[Study]):
         given = {name: value for name, value in form.validated_data.items() if name in form.initial_data}
         template, slug = form.validated_data["template"], form.validated_data["slug"]
         fields = {name: value for name, value in given.items() if name in SETTABLE}
-        study = study_create_from_template(by=request.user, template=template, slug=slug, **fields)
+        study = study_create_from_template(by=person(request), template=template, slug=slug, **fields)
         return self._shown(study, status.HTTP_201_CREATED)
 
     @extend_schema(request=StudySerializer, responses={200: StudySerializer, **ERRORS})
@@ -89,14 +89,14 @@ class Studies(mixins.ListModelMixin, viewsets.GenericViewSet[Study]):
         study = study_of(request, slug, EDITOR)
         form = StudySerializer(study, data=request.data, partial=True)
         form.is_valid(raise_exception=True)
-        return self._shown(study_update(study=study, by=request.user, **form.validated_data))
+        return self._shown(study_update(study=study, by=person(request), **form.validated_data))
 
     @extend_schema(request=None, responses={200: StudySerializer, **ERRORS})
     @action(detail=True, methods=["post"])
     def launch(self, request: Request, slug: str) -> Response:
         """Freeze items and rules, and open the study. Needs the role of an editor."""
         study = study_of(request, slug, EDITOR)
-        study_launch(study=study, by=request.user)
+        study_launch(study=study, by=person(request))
         return self._shown(study_of(request, slug))
 
     @extend_schema(request=None, responses={200: StudySerializer, **ERRORS})
@@ -128,7 +128,7 @@ class Studies(mixins.ListModelMixin, viewsets.GenericViewSet[Study]):
     def items(self, request: Request, slug: str) -> Response:
         """The study's items, with their right responses where there are any."""
         items = study_of(request, slug).items.select_related("instance", "explanation__system")
-        page = self.paginate_queryset(items)
+        page: Any = self.paginate_queryset(items)  # type: ignore[arg-type]
         return self.get_paginated_response(ItemSerializer(page, many=True).data)
 
     def _shown(self, study: Study, code: int = status.HTTP_200_OK) -> Response:

@@ -111,7 +111,7 @@ class JudgmentsForm(PlainForm):
             ("values", names),
         ):
             self.fields[name].choices = choices  # type: ignore[attr-defined]
-        self.initial |= guesses(header)
+        self.initial = {**self.initial, **guesses(header)}
         if not kind.external:
             for name in ("level", "labels", "listed", "aside"):
                 del self.fields[name]

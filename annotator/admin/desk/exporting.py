@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
@@ -14,7 +16,7 @@ from rest_framework.authtoken.models import Token
 
 from annotator.admin.desk.pages import VIEWER, render, study_page
 from annotator.forms.desk import ExportForm
-from annotator.models import Export, Study
+from annotator.models import Export, Study, User
 from annotator.selectors.judgment import UnknownFilter
 from annotator.services.exports import STREAMED, export_download, export_request, judgments_export
 from annotator.tasks import export_wake
@@ -34,10 +36,15 @@ def exports(request: HttpRequest, study: Study) -> HttpResponseBase:
             response = redirect("admin:study_download", study.pk)
             response["Location"] += f"?{query}"
             return response
+        by = cast(User, request.user)
         export_request(
-            study=study, by=request.user, format=data["format"], form=data["form"], filters=form.filters(),
+            study=study,
+            by=by,
+            format=data["format"],
+            form=data["form"],
+            filters=form.filters(),
             wake=export_wake,
-        )  # type: ignore[arg-type]  # fmt: skip
+        )
         messages.success(request, "It is being built; this page shows when it is ready.")
         return redirect("admin:study_exports", study.pk)
     mine = study.exports.filter(created_by=request.user)[:50]  # type: ignore[misc]
@@ -52,7 +59,7 @@ def exports(request: HttpRequest, study: Study) -> HttpResponseBase:
 def download(request: HttpRequest, study: Study) -> HttpResponseBase:
     """A streamed export with the filters in the address."""
     format, form = request.GET.get("format", "csv"), request.GET.get("form", "judgments")
-    filters = {name: value for name, value in request.GET.items() if name not in ("format", "form")}
+    filters = {name: str(value) for name, value in request.GET.items() if name not in ("format", "form")}
     try:
         chunks = judgments_export(study=study, format=format, form=form, filters=filters)
     except (UnknownFilter, ValidationError) as error:

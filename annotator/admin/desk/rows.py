@@ -47,7 +47,7 @@ def items(request: HttpRequest, study: Study) -> HttpResponse:
     page = list(found[: PAGE + 1])
     return render(
         request, study, "items", tab="items", title=f"Items of {study.title}", items=page[:PAGE], query=query,
-        following=urlencode({"q": query, "after": page[PAGE - 1].pk}) if len(page) > PAGE else "",
+        following=urlencode({"q": query, "after": str(page[PAGE - 1].pk)}) if len(page) > PAGE else "",
         total=study.items.count(), after=after,
     )  # fmt: skip
 
@@ -88,7 +88,7 @@ def judgment_rows(kind: HitType, reasons: ExclusionReasons, judgments: Any) -> l
 @study_page(VIEWER)
 def judgments(request: HttpRequest, study: Study) -> HttpResponse:
     """A list with the filters that there are; any other name in the address is a fault."""
-    chosen = {name: value for name, value in request.GET.items() if value and name != "after"}
+    chosen = {name: str(value) for name, value in request.GET.items() if value and name != "after"}
     errors: dict[str, str] = {}
     try:
         found = judgments_filter(study=study, filters=chosen)
@@ -108,7 +108,7 @@ def judgments(request: HttpRequest, study: Study) -> HttpResponse:
         }
         for name in FILTERS
     ]
-    following = urlencode({**chosen, "after": page[PAGE - 1].pk}) if len(page) > PAGE else ""
+    following = urlencode({**chosen, "after": str(page[PAGE - 1].pk)}) if len(page) > PAGE else ""
     return render(
         request, study, "judgments", tab="judgments", title=f"Judgments of {study.title}", rows=rows,
         filters=filters, chosen=chosen, following=following, errors=errors, status=400 if errors else 200,
@@ -169,7 +169,7 @@ def exclude(request: HttpRequest, study: Study, what: str, target_pk: int) -> Ht
                 study=study, by=request.user, reason=form.cleaned_data["reason"], **{what: target}  # type: ignore[arg-type]
             )  # fmt: skip
         except ValidationError as error:
-            form.add_error(None, error.messages)  # type: ignore[arg-type]
+            form.add_error(None, error.messages)
         else:
             messages.success(
                 request, "Excluded. It stays stored; every figure can be shown with and without it."

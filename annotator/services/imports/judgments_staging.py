@@ -84,7 +84,12 @@ def judgments_store(
     *, study_pk: int, source: str, file: str, item_column: str, log: FaultLog
 ) -> tuple[int, int, int]:
     """Write what is staged: (rows, new raters, new judgments); faults go to the log, then nothing is written."""
-    values = {"study": study_pk, "source": source, "file": file[-200:], "kept": KEPT + 1}
+    values: dict[str, str | int] = {
+        "study": study_pk,
+        "source": source,
+        "file": file[-200:],
+        "kept": KEPT + 1,
+    }
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE import_judgment")
         cursor.execute("SELECT count(*) FROM import_judgment")

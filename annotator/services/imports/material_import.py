@@ -188,7 +188,7 @@ class _Reader:
 
 
 def _limit(model: type[models.Model], name: str) -> int:
-    return int(model._meta.get_field(name).max_length or 0)
+    return int(getattr(model._meta.get_field(name), "max_length", None) or 0)
 
 
 _LIMITS = (
