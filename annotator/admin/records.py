@@ -27,6 +27,7 @@ from annotator.models import (
     Participation,
 )
 from annotator.selectors.study import studies_for
+from annotator.selectors.user import user_of
 from annotator.services.exclusion import exclusion_lift, exclusion_make
 from annotator.services.message import message_reply
 
@@ -146,7 +147,7 @@ class ExclusionAdmin(StudyScoped):
         form = super().get_form(request, obj, change, **kwargs)
         if obj is not None:
             return form
-        user = request.user
+        user = user_of(request)
 
         class Made(form):  # type: ignore[valid-type, misc]
             def clean(self) -> Any:
@@ -246,7 +247,7 @@ class MessageAdmin(StudyScoped):
 
     def save_model(self, request: HttpRequest, obj: Message, form: Any, change: bool) -> None:
         if form.cleaned_data.get("answer", "").strip():
-            message_reply(message=obj, by=request.user, text=form.cleaned_data["answer"])
+            message_reply(message=obj, by=user_of(request), text=form.cleaned_data["answer"])
 
 
 @admin.register(LedgerEntry)

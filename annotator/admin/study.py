@@ -21,6 +21,7 @@ from annotator.hit_types.registry import hit_type_get
 from annotator.models import Membership, Study
 from annotator.selectors.progress import study_progress
 from annotator.selectors.study import studies_for
+from annotator.selectors.user import user_of
 from annotator.services.study import launch_faults, study_update
 
 
@@ -205,7 +206,7 @@ class StudyAdmin(StudyScoped):
         version = obj.snapshot
         changed = {name: form.cleaned_data[name] for name in form.changed_data if name in form.cleaned_data}
         try:
-            saved = study_update(study=obj, by=request.user, **changed)
+            saved = study_update(study=obj, by=user_of(request), **changed)
         except ValidationError as error:
             messages.error(request, "Not saved: " + " ".join(error.messages))
             return

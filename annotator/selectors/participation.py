@@ -15,7 +15,7 @@ from annotator.selectors.snapshot import snapshot_content
 Step = Literal["consent", "instructions", "practice", "exam", "tasks", "left", "removed"]
 
 
-def participation_get_for(*, user_id: int | None, slug: str) -> Participation | None:
+def participation_get_for(*, user_id: int, slug: str) -> Participation | None:
     """A person's own participation in a study, or None."""
     return (
         Participation.objects.select_related("study", "rater")

@@ -52,7 +52,7 @@ class Browser:
 
     def post(self, path: str, data: JSON, *, swap: bool = False) -> httpx2.Response:
         headers = {
-            "X-CSRFToken": self.client.cookies.get("csrftoken", ""),
+            "X-CSRFToken": self.client.cookies.get("csrftoken") or "",
             "Referer": str(self.client.base_url),
         }
         if swap:

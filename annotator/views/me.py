@@ -15,6 +15,7 @@ from django.views.decorators.http import require_GET, require_POST
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Consent, ExamAttempt, Judgment, Message, Participation, Rater
 from annotator.selectors.participation import accounts_of
+from annotator.selectors.user import user_of
 from annotator.services.message import message_send
 from annotator.services.participation import rater_for
 from annotator.views.common import participant, says_refusals
@@ -36,14 +37,14 @@ def me(request: HttpRequest) -> HttpResponse:
     """Studies with work and pay, and the messages to and from the researchers."""
     if request.user.is_staff:
         return redirect("admin:index")
-    rater = rater_for(user=request.user)
+    rater = rater_for(user=user_of(request))
     context = {
         "rater": rater,
         "accounts": accounts_of(rater_id=rater.pk),
         "messages_list": Message.objects.filter(rater=rater)
         .select_related("study")
         .order_by("-created_at")[:100],
-        "has_password": request.user.has_usable_password(),
+        "has_password": user_of(request).has_usable_password(),
         "sent": request.GET.get("sent", ""),
     }
     return render(request, "annotator/me.html", context)
@@ -70,7 +71,7 @@ def message(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 def data(request: HttpRequest) -> StreamingHttpResponse:
     """Everything that is kept about the asker, as JSON lines, streamed."""
-    rater = rater_for(user=request.user)
+    rater = rater_for(user=user_of(request))
     response = StreamingHttpResponse(own_data(rater), content_type="application/x-ndjson")
     response["Content-Disposition"] = 'attachment; filename="my-foretell-data.jsonl"'
     return response

@@ -16,6 +16,7 @@ from annotator.errors import DraftConflict, Refused
 from annotator.hit_types.base import FieldErrors
 from annotator.models import Assignment, Participation
 from annotator.selectors.participation import progress_of
+from annotator.selectors.user import user_of
 from annotator.services.assignment import assignment_next, assignment_return, lease_extend, own_lease
 from annotator.services.judgment import draft_save, judgment_undo
 from annotator.services.message import message_send
@@ -121,7 +122,7 @@ def _invalid(request: HttpRequest, pk: int, raw: dict[str, Any], error: FieldErr
     """The same task again with what was sent and what is wrong with it."""
     assignment = (
         Assignment.objects.select_related("participation__study", "item")
-        .filter(pk=pk, rater__user_id=request.user.pk)
+        .filter(pk=pk, rater__user=user_of(request))
         .get()
     )
     page = task_page(
