@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator
 from django.db import models
@@ -221,6 +223,20 @@ class Call(models.Model):
 
     def __str__(self) -> str:
         return f"{self.run}: {self.key}"
+
+    @property
+    def about(self) -> int:
+        """The primary key of what it asks about; for steps whose calls all have one."""
+        if self.subject is None:
+            raise ValueError(f"call {self.key} asks about no row")
+        return self.subject
+
+    @property
+    def result(self) -> dict[str, Any]:
+        """What was read from the reply; for calls that are done."""
+        if self.parsed is None:
+            raise ValueError(f"call {self.key} has no result")
+        return dict(self.parsed)
 
 
 class Batch(models.Model):

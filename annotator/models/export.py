@@ -22,7 +22,7 @@ class Export(models.Model):
         CSV = "csv", "CSV"
         JSONL = "jsonl", "JSON lines"
 
-    study = models.ForeignKey("Study", models.CASCADE, related_name="exports")
+    study = models.ForeignKey("annotator.Study", models.CASCADE, related_name="exports")
     form = models.CharField(max_length=10, choices=Form, default=Form.JUDGMENTS)
     format = models.CharField(max_length=5, choices=Format, default=Format.CSV)
     filters = models.JSONField(default=dict, blank=True)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-import numpy as np
-import numpy.typing as npt
+if TYPE_CHECKING:  # the web process shows endpoints and must not hold numpy for it
+    import numpy as np
+    import numpy.typing as npt
+
 
 #: What became of a request that gave no usable reply.
 ErrorKind = Literal[

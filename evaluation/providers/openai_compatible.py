@@ -6,11 +6,13 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 import httpx2
-import numpy as np
-import numpy.typing as npt
 import openai
 
 from evaluation.providers import transport
@@ -58,6 +60,8 @@ class OpenAICompatible:
         return read_chat(response, seconds=time.perf_counter() - started)
 
     async def embed(self, model: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
+        import numpy as np
+
         body = {"model": model, "input": list(texts), "encoding_format": "float"}
         raw = _json(await self._post("/embeddings", body))
         try:
