@@ -93,6 +93,7 @@ def main(parts: list[str]) -> None:
         print("loading the demo studies", flush=True)
         try:
             call_command("load_demo", verbosity=0)
+            call_command("load_demo_results", verbosity=0)
         except Exception as error:  # no reason not to serve what is there; the next start tries again
             print(
                 f"the demo could not be loaded whole: {type(error).__name__}: {str(error)[:1000]}", flush=True

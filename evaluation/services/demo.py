@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import socket
+import subprocess
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 from django.core.exceptions import ValidationError
 
 from annotator.models import Study
 from evaluation.models import Endpoint, Report
+from evaluation.providers.hosts import origin_of
 from evaluation.services.report import report_compute, report_create
 from evaluation.services.run_change import run_start
 from evaluation.services.run_inline import run_inline
@@ -17,6 +22,26 @@ ENDPOINT = "scripted"
 #: The studies that get a simulator, and the longest that it may take.
 STUDIES = ("demo-simulation",)
 SECONDS = 20.0
+
+
+@contextmanager
+def provider_at(base_url: str) -> Iterator[None]:
+    """The scripted provider at its address: the one that runs, or one for as long as the demo is loaded."""
+    origin = origin_of(base_url)
+    try:
+        socket.create_connection((origin.host, origin.port), timeout=1).close()
+    except OSError:
+        command = [sys.executable, "-m", "evaluation.providers.scripted.server"]
+        address = ["--host", origin.host, "--port", str(origin.port)]
+        with subprocess.Popen([*command, *address], stdout=subprocess.PIPE) as process:  # noqa: S603
+            try:
+                if process.stdout is not None:
+                    process.stdout.readline()  # its address: it listens
+                yield
+            finally:
+                process.terminate()
+    else:
+        yield
 
 
 def demo_results_load(*, base_url: str) -> Iterator[str]:
@@ -40,6 +65,11 @@ def demo_results_load(*, base_url: str) -> Iterator[str]:
         endpoint.refresh_from_db()
     if made:
         yield f"endpoint {endpoint}: {base_url}"
+    with provider_at(base_url):
+        yield from _results(endpoint)
+
+
+def _results(endpoint: Endpoint) -> Iterator[str]:
     for study in Study.objects.filter(slug__in=STUDIES):
         try:
             run = run_start(run=simulation_create(study=study, endpoint=endpoint))
