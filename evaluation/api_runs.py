@@ -36,7 +36,7 @@ ACTIONS: dict[str, Any] = {
 class NewRunSerializer(serializers.Serializer):
     """A simulator's run on a study; what is left out takes its default."""
 
-    endpoint = serializers.SlugRelatedField(slug_field="name", queryset=Endpoint.objects.all())
+    endpoint: Any = serializers.SlugRelatedField(slug_field="name", queryset=Endpoint.objects.all())
     model = serializers.CharField(required=False, allow_blank=True, max_length=200)
     prompt = serializers.CharField(required=False, allow_blank=True, max_length=100_000)
     parameters = serializers.DictField(required=False)
@@ -72,9 +72,9 @@ class RunProgressSerializer(serializers.Serializer):
 class RunSerializer(serializers.ModelSerializer):
     """A run and how far it has come."""
 
-    endpoint = serializers.SlugRelatedField(slug_field="name", read_only=True)
-    study = serializers.SlugRelatedField(slug_field="slug", read_only=True)
-    rater = serializers.SlugRelatedField(slug_field="name", read_only=True)
+    endpoint: Any = serializers.SlugRelatedField(slug_field="name", read_only=True)
+    study: Any = serializers.SlugRelatedField(slug_field="slug", read_only=True)
+    rater: Any = serializers.SlugRelatedField(slug_field="name", read_only=True)
     progress = serializers.SerializerMethodField()
 
     class Meta:

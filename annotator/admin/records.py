@@ -103,7 +103,7 @@ class JudgmentAdmin(StudyScoped):
         if len(studies) != 1:
             messages.error(request, "Choose judgments of one study.")
             return None
-        address = reverse("admin:study_exclude_judgments", args=studies)
+        address = reverse("admin:study_exclude_judgments", args=[*studies])
         return redirect(f"{address}?{urlencode({'pk': [pk for _, pk in chosen]}, doseq=True)}")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from unfold.widgets import UnfoldAdminSelectWidget
@@ -25,7 +25,8 @@ class NewStudyForm(forms.ModelForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.by = kwargs.pop("by", None)
         super().__init__(*args, **kwargs)
-        self.fields["template"].choices = [
+        templates = cast(forms.ChoiceField, self.fields["template"])
+        templates.choices = [
             (one.key, f"{one.title} — {one.source} ({one.description})") for one in study_templates()
         ]
 
