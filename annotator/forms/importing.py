@@ -9,7 +9,6 @@ from django import forms
 
 from annotator.forms.fields import PlainForm, SafeTextField
 from annotator.hit_types.base import HitType, Level
-from annotator.services.imports.judgments_import import variable_name
 from annotator.services.imports.readers import FORMATS
 from annotator.services.imports.value_columns import (
     MTURK_ANSWER,
@@ -134,7 +133,6 @@ class JudgmentsForm(PlainForm):
             values=tuple(
                 ValueColumn(
                     column,
-                    name=self._field(column),
                     level=data.get("level") or "nominal",
                     labels=words(data.get("labels")),
                     listed=words(data.get("listed")),
@@ -145,12 +143,6 @@ class JudgmentsForm(PlainForm):
             simulators=frozenset(words(data["simulators"])),
             skip_blank=data["skip_blank"],
         )
-
-    def _field(self, column: str) -> str:
-        """The field of a type that is asked here, where the column is called like it."""
-        if self.kind.external or len(self.cleaned_data["values"]) == 1:
-            return ""
-        return variable_name(column)
 
 
 def guesses(header: tuple[str, ...]) -> dict[str, Any]:

@@ -10,19 +10,31 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from annotator.services.imports.faults import ImportRefused
-from annotator.services.imports.rationale_utility import MODELS, STAND_INS, rationale_utility_rows
+from annotator.services.imports.rationale_utility import (
+    MODELS,
+    STAND_INS,
+    Converted,
+    rationale_utility_rows,
+    utility_rows,
+)
 
 
 class Command(BaseCommand):
     help = (
-        "Join rationale_utility.json with the generated questions of generalisation_final_*.json into rows of a "
-        "`simulation` study. Every oddity of the files is reported."
+        "Turn rationale_utility.json into rows of a study: of `simulation`, joined with the generated questions of"
+        " generalisation_final_*.json (--follow-ups), or of `utility`, with the majority's answers (--utility). Every"
+        " oddity of the files is reported."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("rationales", metavar="RATIONALES", type=Path)
-        parser.add_argument("--follow-ups", nargs="+", required=True, type=Path, metavar="FILE")
-        parser.add_argument("--system", default="gpt3", help=f"whose rationales: {', '.join(MODELS)}")
+        what = parser.add_mutually_exclusive_group(required=True)
+        what.add_argument("--follow-ups", nargs="+", type=Path, metavar="FILE", help="rows of `simulation`")
+        what.add_argument("--utility", action="store_true", help="rows of `utility`")
+        parser.add_argument(
+            "--system", default="",
+            help=f"whose rationales: {', '.join(MODELS)} (gpt3 if not said; with --utility all)",
+        )  # fmt: skip
         parser.add_argument(
             "--answer", choices=list(STAND_INS), default="label",
             help="the stand-in for the system's own answer, which the data do not hold",
@@ -31,24 +43,33 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         try:
-            result = rationale_utility_rows(
-                rationales=options["rationales"],
-                follow_ups=options["follow_ups"],
-                system=options["system"],
-                answer=options["answer"],
-            )
+            if options["utility"]:
+                rows = utility_rows(rationales=options["rationales"], system=options["system"])
+                self.stdout.write(f"{len(rows)} rows in {options['output']}")
+            else:
+                system = options["system"] or "gpt3"
+                result = rationale_utility_rows(
+                    rationales=options["rationales"],
+                    follow_ups=options["follow_ups"],
+                    system=system,
+                    answer=options["answer"],
+                )
+                rows = result.rows
+                self._tell(result, system, options["output"])
             with options["output"].open("w", encoding="utf-8") as out:
-                out.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in result.rows)
+                out.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         except ImportRefused as refused:
             raise CommandError(str(refused)) from None
         except OSError as error:
             raise CommandError(f"{error.filename}: {error.strerror}") from None
+
+    def _tell(self, result: Converted, system: str, output: Path) -> None:
         for note in result.notes:
             self.stderr.write(note)
         for kind, count in result.counts.items():
             self.stdout.write(f"{count:6} {kind}")
         joined = len({row["instance"] for row in result.rows})
         self.stdout.write(
-            f"{result.questions} starter questions with a rationale of {options['system']}, {joined} of them with"
-            f" generated questions: {len(result.rows)} rows in {options['output']}"
+            f"{result.questions} starter questions with a rationale of {system}, {joined} of them with"
+            f" generated questions: {len(result.rows)} rows in {output}"
         )

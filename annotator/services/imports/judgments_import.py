@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
@@ -34,6 +33,7 @@ from annotator.services.imports.value_columns import (
     JudgmentColumns,
     Reading,
     cell_text,
+    variable_name,
 )
 
 CHUNK = 2_000
@@ -342,15 +342,6 @@ class _Job:
         }
         only = self.columns.values[0].column if len(self.columns.values) == 1 else field_name
         return names.get(field_name) or names.get(field_name.partition(".")[0]) or only
-
-
-def variable_name(column: str) -> str:
-    """What a column of labels is called as a variable.
-
-    >>> variable_name("Answer.acceptable")
-    'acceptable'
-    """
-    return re.sub(r"[^\w -]+", "_", column.removeprefix(MTURK_ANSWER)).strip("_ -")[:60] or "label"
 
 
 __all__ = ["JudgmentColumns", "JudgmentsResult", "judgments_import"]

@@ -92,6 +92,38 @@ def rationale_utility_rows(
     return result
 
 
+def utility_rows(*, rationales: Path, system: str = "") -> list[dict[str, str]]:
+    """The rationales as items of a `utility` study, each with what most of five people answered.
+
+    One row for each rationale (all systems, or one): the columns of `utility`, and ``before`` and ``after``, the
+    majority's answers before and after reading it. A question that is spelled in several ways is spelled as most
+    of its rows do. Raises ``ImportRefused``.
+    """
+    seen: Counter[str] = Counter()
+    found = list(_rationales(rationales, system))
+    spellings: dict[str, Counter[str]] = {}
+    for row in found:
+        spellings.setdefault(normal(row["question"]), Counter())[" ".join(row["question"].split())] += 1
+    rows = []
+    for row in found:
+        source = row["rationale_source"]
+        instance = stable_key(normal(row["question"]))
+        seen[f"{source}-{instance}"] += 1
+        again = seen[f"{source}-{instance}"]
+        rows.append({
+            "key": f"{source}-{instance}" + (f"-{again}" if again > 1 else ""),
+            "instance": instance,
+            "question": spellings[normal(row["question"])].most_common(1)[0][0],
+            "rationale": " ".join(row["rationale"].split()),
+            "gold_label": _LABELS[row["ground_truth_label"]],
+            "system": source,
+            "model": MODELS.get(source, ""),
+            "before": _LABELS[row[STAND_INS["before"][0]]],
+            "after": _LABELS[row[STAND_INS["after"][0]]],
+        })  # fmt: skip
+    return rows
+
+
 def _rows(
     row: Mapping[str, Any],
     question: str,
@@ -152,7 +184,7 @@ def _rationales(path: Path, system: str) -> Iterator[dict[str, Any]]:
                 if not isinstance(row.get(name), bool):
                     log.add("expected true or false", line=line, field=name, value=row.get(name))
             sources.add(str(row.get("rationale_source")))
-            if row.get("rationale_source") == system:
+            if system in ("", row.get("rationale_source")):
                 found.append(row)
     if not found and not log:
         log.add(f"expected one of: {', '.join(sorted(sources))}", field="--system", value=system)

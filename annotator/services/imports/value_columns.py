@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -50,6 +51,15 @@ class JudgmentColumns:
     aside: Mapping[str, str] = field(default_factory=dict)
     simulators: frozenset[str] = frozenset()
     show: tuple[str, ...] = ()
+
+
+def variable_name(column: str) -> str:
+    """What a column of labels is called as a variable.
+
+    >>> variable_name("Answer.acceptable")
+    'acceptable'
+    """
+    return re.sub(r"[^\w -]+", "_", column.removeprefix(MTURK_ANSWER)).strip("_ -")[:60] or "label"
 
 
 def cell_text(value: Any) -> str:
@@ -108,8 +118,8 @@ class Reading:
     def asked(self, kind: HitType, payload: JSON, values: Mapping[str, Any]) -> JSON:
         """The raw response of a row for a type that is asked here.
 
-        A column without a name holds the only field, or a whole answer, read as a model's reply is read. A cell
-        that holds an object is a whole response.
+        A column without a name holds the field that it is called like, or the only field, or a whole answer, read
+        as a model's reply is read. A cell that holds an object is a whole response.
         """
         fields = {f.name: f for stage in kind.stages(payload) for f in stage.fields}
         raw: JSON = {}
@@ -118,9 +128,10 @@ class Reading:
             if isinstance(cell, dict):
                 return cell
             text = self.label(values, column)
-            if column.name in fields:
-                multi = fields[column.name].kind == "multi"
-                raw[column.name] = text.split(self.columns.separator) if multi and text else text
+            name = column.name or variable_name(column.column)
+            if name in fields:
+                multi = fields[name].kind == "multi"
+                raw[name] = text.split(self.columns.separator) if multi and text else text
             elif column.name and column.name not in [v.name for v in kind.variables]:
                 raise FieldErrors({column.column: f"{column.name!r} is none of: {', '.join(fields)}"})
             elif len(fields) == 1:

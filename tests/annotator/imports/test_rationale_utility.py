@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotator.models import Explanation, Instance, Item, Output
+from annotator.models import Explanation, Instance, Item, Judgment, Output
 from annotator.services.imports.faults import ImportRefused
 from annotator.services.imports.rationale_utility import normal, rationale_utility_rows
 from tests.annotator.shared import DATA, with_data
@@ -125,3 +125,37 @@ def test_the_public_data_become_a_study(tmp_path: Path, capsys: pytest.CaptureFi
     assert (Instance.objects.count(), Explanation.objects.count(), Output.objects.count()) == (457, 457, 0)
     test = json.loads((folder / "generalisation_final_test.json").read_text())
     assert set(map(normal, Instance.objects.values_list("input", flat=True))) == set(map(normal, test))
+
+
+@with_data
+@pytest.mark.django_db
+def test_the_majorities_before_and_after_give_the_known_utility(tmp_path: Path) -> None:
+    """The rule of the paper on the imported judgments: useful, not useful, unsure, and right before and after."""
+    out = str(tmp_path / "utility.jsonl")
+    call_command(
+        "convert_rationale_utility",
+        str(DATA / "rationale_human_utility" / "rationale_utility.json"),
+        "--utility",
+        "--output",
+        out,
+    )
+    call_command("import_material", "p3", out, "--create", "--hit-type", "utility")
+    call_command(
+        "import_judgments", "p3", out, "--item", "key", "--rater-name", "majority of five", "--value", "before", "after"
+    )  # fmt: skip
+    found: dict[str, list[int]] = {}
+    for judgment in Judgment.objects.select_related("item__instance", "item__explanation__system"):
+        gold = judgment.item.instance.gold_label
+        before, after = judgment.response["before"] == gold, judgment.response["after"] == gold
+        counts = found.setdefault(judgment.item.explanation.system.name, [0] * 5)
+        counts[0] += after and not before
+        counts[1] += not after
+        counts[2] += after and before
+        counts[3] += before
+        counts[4] += after
+    assert found == {
+        "gpt3": [66, 153, 239, 309, 305],
+        "t53b": [71, 173, 214, 292, 285],
+        "t5large": [57, 189, 212, 298, 269],
+    }
+    assert Judgment.objects.values_list("rater__name").distinct().get() == ("majority of five",)
