@@ -150,7 +150,7 @@ converters.register()
 from evaluation.api_runs import urlpatterns as run_urls  # noqa: E402 - its paths need the converters
 
 urlpatterns = [
-    path("studies/<slug:study>/reports/", StudyReports.as_view(), name="study_reports"),
+    path("studies/<study_slug:study>/reports/", StudyReports.as_view(), name="study_reports"),
     path("reports/<row_id:pk>/", ReportDetail.as_view(), name="report"),
     path("reports/<row_id:pk>/content/", ReportContent.as_view(), name="report_content"),
     path(

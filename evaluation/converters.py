@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.urls import register_converter
-from django.urls.converters import get_converters
+from django.urls.converters import SlugConverter, get_converters
 
 from evaluation.reports.exports import FORMATS
 
@@ -32,8 +32,18 @@ class RowId:
         return str(value)
 
 
+class StudySlug(SlugConverter):
+    """A study's slug, or its id."""
+
+    regex = "[-a-zA-Z0-9_]{1,80}"
+
+
 def register() -> None:
     """Make the converters known, once."""
-    for name, converter in (("report_format", FormatConverter), ("row_id", RowId)):
+    for name, converter in (
+        ("report_format", FormatConverter),
+        ("row_id", RowId),
+        ("study_slug", StudySlug),
+    ):
         if name not in get_converters():
             register_converter(converter, name)
