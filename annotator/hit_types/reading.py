@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from annotator.hit_types.shapes import JSON, Field, FieldErrors
 
 MAX_TEXT = 20_000
+_BROKEN = re.compile("[\\x00\\ud800-\\udfff]")
 
 
 def parse_fields(fields: Sequence[Field], raw: Mapping[str, Any]) -> JSON:
@@ -71,7 +73,7 @@ def parse_fields(fields: Sequence[Field], raw: Mapping[str, Any]) -> JSON:
 def clean_text(value: str) -> str:
     """Text as it may be stored: no NUL, no lone surrogate, line ends as ``\\n``, no outer white space."""
     value = value.replace("\r\n", "\n").replace("\r", "\n").strip()
-    if "\x00" in value or any("\ud800" <= ch <= "\udfff" for ch in value):
+    if _BROKEN.search(value):
         raise FieldErrors({"text": "contains a NUL byte or a broken character"})
     return value
 

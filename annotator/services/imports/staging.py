@@ -130,10 +130,10 @@ _INSERTS = (
 
 MANY = 1_000
 _TABLES = {
-    "instances": "annotator_instance",
-    "explanations": "annotator_explanation",
-    "follow_ups": "annotator_followup",
-    "outputs": "annotator_output",
+    "instances": "annotator_instance (dataset_id, key)",
+    "explanations": "annotator_explanation (instance_id, system_id, digest)",
+    "follow_ups": "annotator_followup (instance_id, explanation_id, digest)",
+    "outputs": "annotator_output (follow_up_id, system_id)",
 }
 
 #: Each gives (line, value) of rows at fault. The first two look before anything is written, the rest after.
@@ -237,7 +237,7 @@ def staged_store(*, study_pk: int, dataset_pk: int, log: FaultLog, columns: Iter
     values = {"study": study_pk, "dataset": dataset_pk}
     result = Staged()
     with connection.cursor() as cursor:
-        cursor.execute("ANALYZE import_row")
+        cursor.execute("ANALYZE import_row (key, instance_key, system, explanation_digest, follow_up_digest)")
         cursor.execute("SELECT count(*) FROM import_row")
         result.rows = cursor.fetchone()[0]
         _look(cursor, _BEFORE, values, log, known)
