@@ -36,15 +36,17 @@ class MaterialForm(PlainForm):
         self.kind = kind
         self.header = header
         for column in kind.columns:
+            help_id = {"aria-describedby": f"help-{column.name}"}
             self.fields[f"column-{column.name}"] = forms.ChoiceField(
                 choices=[("", "-"), *((name, name) for name in header)],
                 required=False,
                 initial=matching(column.name, header),
-                label=column.name,
-                help_text=column.help,
+                widget=forms.Select(attrs={"aria-label": f"{column.name}: column of the file", **help_id}),
             )
             self.fields[f"value-{column.name}"] = SafeTextField(
-                required=False, max_length=2_000, label="or for all rows"
+                required=False,
+                max_length=2_000,
+                widget=forms.TextInput(attrs={"aria-label": f"{column.name}: value for all rows", **help_id}),
             )
 
     def rows(self) -> list[tuple[Any, forms.BoundField, forms.BoundField]]:
