@@ -9,6 +9,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from drf_spectacular.generators import SchemaGenerator
 
+from annotator.api.schema import STANDING
+
 METHODS = ("get", "post", "patch", "put", "delete")
 
 
@@ -35,7 +37,9 @@ def operations(schema: dict[str, Any]) -> list[dict[str, Any]]:
                 "parameters": operation.get("parameters", []),
                 "media": list(content),
                 "fields": _fields(schema, (next(iter(content.values())) if content else {}).get("schema", {})),
-                "replies": {code: _name(reply) for code, reply in operation["responses"].items()},
+                "replies": {
+                    code: _name(reply) for code, reply in operation["responses"].items() if reply.get("description") not in STANDING.values()
+                },
             })  # fmt: skip
     return found
 
