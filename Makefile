@@ -38,7 +38,7 @@ bench:
 
 load:
 	@foretell/setup.sh requirements-dev.lock
-	$(PY) -m benchmarks.load $(ARGS)
+	$(PY) -m benchmarks load $(ARGS)
 
 clean:
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis test-results .setup.lock

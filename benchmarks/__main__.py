@@ -1,0 +1,73 @@
+"""``python -m benchmarks [NAME [OPTION ...]]``: measures one thing; without a name, says what there is.
+
+What needs a database gets an embedded, migrated one of its own, unless ``DATABASE_URL`` names another.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from foretell.embedded import EmbeddedServers
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    module: str
+    about: str
+    servers: bool = False
+    options: tuple[str, ...] = ()
+
+
+BENCHMARKS = {
+    "agreement": Benchmark(
+        "benchmarks.agreement.run", "kappa, alpha and the rest on a million judgments", options=("speed",)
+    ),
+    "growth": Benchmark(
+        "benchmarks.core_loop.growth", "a turn as a study grows to 200,000 items and a million judgments"
+    ),
+    "load": Benchmark("benchmarks.core_loop.load", "many annotators at once over HTTP"),
+    "llm": Benchmark("benchmarks.llm.throughput", "calls of one worker against the ideal", servers=True),
+    "llm-faults": Benchmark("benchmarks.llm.faults", "5,000 calls while workers are killed", servers=True),
+    "report": Benchmark("benchmarks.report", "from Postgres to the stored report", servers=True),
+    "validation": Benchmark("benchmarks.validation.coverage", "whether the intervals cover the truth"),
+}
+
+
+def run(benchmark: Benchmark, options: list[str], **settings: str) -> int:
+    command = [sys.executable, "-m", benchmark.module, *(options or benchmark.options)]
+    return subprocess.run(command, cwd=ROOT, env={**os.environ, **settings}, check=False).returncode
+
+
+def run_with_servers(benchmark: Benchmark, options: list[str]) -> int:
+    with tempfile.TemporaryDirectory(prefix="foretell-benchmark-") as directory:
+        servers = EmbeddedServers(Path(directory))
+        try:
+            addresses = {"DATABASE_URL": servers.start_postgres(), "REDIS_URL": servers.start_redis()}
+            migrate = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
+            subprocess.run(migrate, cwd=ROOT, env={**os.environ, **addresses}, check=True)
+            return run(benchmark, options, **addresses)
+        finally:
+            servers.stop()
+
+
+def main() -> int:
+    name, *options = sys.argv[1:] or [""]
+    benchmark = BENCHMARKS.get(name)
+    if benchmark is None:
+        print('say which: make bench ARGS="NAME OPTION ..."; NAME is one of')
+        print("\n".join(f"  {name:<12} {one.about}" for name, one in BENCHMARKS.items()))
+        return 2 if name else 0
+    if benchmark.servers and "DATABASE_URL" not in os.environ:
+        return run_with_servers(benchmark, options)
+    return run(benchmark, options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
