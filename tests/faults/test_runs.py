@@ -12,7 +12,7 @@ from django.conf import settings as django_settings
 from django.db import connection, connections
 
 from annotator.models import Judgment
-from evaluation.services.run_change import run_finish
+from evaluation.services.run_change import run_finish, run_start
 from evaluation.services.run_engine import SliceWorker
 from evaluation.services.run_sweep import runs_sweep
 from evaluation.tasks.runs import run_work
@@ -77,10 +77,11 @@ def test_killed_after_the_reply_and_before_it_is_kept_it_is_asked_once_more(
     tmp_path: Path,
 ) -> None:
     endpoint = make_endpoint(scripted, concurrency=4)
-    run = make_run(endpoint, make_material(4), model="scripted?latency=0.6")
+    run = make_run(endpoint, make_material(4), model="scripted?latency=2", started=False)
     worker = WorkerProcess(tmp_path, WORKER_CONCURRENCY="1")
     worker.start()
     try:
+        run_start(run=run)
         wait_until(lambda: scripted.stats()["in_flight"] == 4, 20, "four calls are in flight")
         worker.kill()
         wait_until(lambda: scripted.stats()["answered"] == 4, 10, "the endpoint has answered nobody")
