@@ -6,8 +6,10 @@ They are started here, while pytest reads this file, because Django's settings a
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -58,3 +60,32 @@ def worker_process(transactional_db: None, tmp_path: Path) -> Iterator[WorkerPro
     process.start()
     yield process
     process.stop()
+
+
+@contextmanager
+def without_browser_loop(item: pytest.Item) -> Iterator[None]:
+    """A browser of this session leaves its event loop marked as running in the tests' thread.
+
+    Tests without a browser run their own loops: while they are set up and run, the mark is taken away.
+    """
+    if {"page", "phone", "browser", "no_script_page"} & set(getattr(item, "fixturenames", ())):
+        yield
+        return
+    running = asyncio.events._get_running_loop()
+    asyncio.events._set_running_loop(None)
+    try:
+        yield
+    finally:
+        asyncio.events._set_running_loop(running)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
+    with without_browser_loop(item):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    with without_browser_loop(item):
+        return (yield)
