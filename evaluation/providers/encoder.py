@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING
 
 from evaluation.providers.base import Provider
+
+if TYPE_CHECKING:  # the web process must not hold numpy for it
+    import numpy as np
+    import numpy.typing as npt
 
 #: Texts in one request.
 AT_ONCE = 128
@@ -30,6 +32,8 @@ class EndpointEncoder:
 
     def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
         """Shape (len(texts), d); the same text gives the same row."""
+        import numpy as np
+
         new = [text for text in dict.fromkeys(texts) if text not in self._known]
         if new:
             asyncio.run(self._ask(new))

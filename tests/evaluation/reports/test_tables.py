@@ -6,7 +6,7 @@ import pytest
 
 from annotator.models import Item, Judgment, Study
 from tests.evaluation.reports.studies import cells_of, computed, small_study
-from tests.factories import make_item, make_judgment, make_rater, make_study
+from tests.factories import make_item, make_judgment, make_rater, make_study, simulation_payload
 
 pytestmark = pytest.mark.django_db
 
@@ -88,7 +88,14 @@ def test_p2_tables_by_hand():
         "two": {"input_1": "yes", "input_2": "no", "output_1": "yes", "output_2": "yes"},
     }
     for key, response in answers.items():
-        item = make_item(study, key=key, instance="x")
+        payload = simulation_payload(key) | {
+            "domain": "news",
+            "units": [],
+            "explanation": "E.",
+            "input": "I.",
+            "output": "O.",
+        }
+        item = make_item(study, key=key, instance="x", payload=payload)
         extra = {"parsed_1": "yes", "parsed_2": "yes", "complete": "yes"} if key == "one" else {}
         judged(study, item, "ann", response | extra)
     content = computed(of_type(study, "atomic_units")).content
