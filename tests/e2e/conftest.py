@@ -16,7 +16,7 @@ from tests.e2e.browser import launch
 
 LAPTOP = {"width": 1366, "height": 768}
 PHONE = {"width": 390, "height": 844}
-TIMEOUT_MS = 10_000
+TIMEOUT_MS = 30_000
 
 
 @pytest.fixture(scope="session")
