@@ -30,6 +30,8 @@ def answer(page: Page, wanted: dict[str, Any], *, most: int = 120) -> None:
             option = opened.first.locator(f"input[value={value!r}]")
             key, name_on_page = option.get_attribute("data-key"), option.get_attribute("id")
             if key:
+                if in_text(page):  # there a digit is a character: Tab leaves the text, as it does for anybody
+                    page.keyboard.press("Tab")
                 page.keyboard.press(key)
             else:  # beyond nine options there are no keys left: arrows and space
                 reach(page, name, value)
@@ -50,5 +52,9 @@ def reach(page: Page, name: str, value: str = "") -> None:
 
 def submit(page: Page) -> None:
     """Enter submits; from a text, Control and Enter."""
-    in_text = page.evaluate("() => document.activeElement.tagName === 'TEXTAREA'")
-    page.keyboard.press("Control+Enter" if in_text else "Enter")
+    page.keyboard.press("Control+Enter" if in_text(page) else "Enter")
+
+
+def in_text(page: Page) -> bool:
+    """Whether what is typed now goes into a text."""
+    return bool(page.evaluate("() => document.activeElement.tagName === 'TEXTAREA'"))

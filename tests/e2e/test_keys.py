@@ -18,6 +18,7 @@ from tests.e2e import keyboard
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 ITEMS = 3
+TEXT_QUESTION = "news-one-missing"
 
 
 def press_through(page: Page, study: Study) -> None:
@@ -50,6 +51,13 @@ def right(study: Study, question: Question) -> dict:
 
 def sit_exam(page: Page, study: Study) -> None:
     attempt = study.participations.get().exam_attempts.latest("number")
+    if TEXT_QUESTION in attempt.exam.questions.values_list("key", flat=True):
+        # Which questions are drawn hangs on the rater's number. One that asks for words comes first, so that
+        # every run goes from a text on to the keys of the next question.
+        others = [key for key in attempt.drawn if key != TEXT_QUESTION]
+        attempt.drawn = [TEXT_QUESTION, *others][: len(attempt.drawn)]
+        attempt.save()
+        page.reload()
     answers = right_answers(study.participations.select_related("study").get(), attempt.drawn)
     wanted = {f"q{n}-{name}": v for n, key in enumerate(attempt.drawn, 1) for name, v in answers[key].items()}
     keyboard.wait_ready(page)
