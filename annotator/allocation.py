@@ -8,7 +8,7 @@ share items, and nobody scans what they have passed.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
 
 
@@ -31,6 +31,38 @@ def seeded_order(keys: Sequence[str], *, seed: int) -> list[int]:
 def presentation_rng(*, seed: int, item_key: str, rater: int) -> Random:
     """The generator behind what one rater sees of one item (an order, an arm): the same whenever asked."""
     return Random(hashlib.sha256(f"foretell presentation {seed}\x1f{item_key}\x1f{rater}".encode()).digest())
+
+
+def arm_choose(
+    *, arms: int, places: int, turn: int, held: Mapping[int, int], own: Mapping[int, int], rng: Random
+) -> int:
+    """The arm (0 to ``arms`` - 1) that the next rater of an item gets.
+
+    ``places`` is k, ``turn`` the item's position in the study's order, ``held`` the item's completed judgments and
+    live leases by arm, ``own`` the rater's by arm in this study. The item's least held arm goes first; among equals
+    the one that the rater has had least; among equals the generator decides. Where k is no multiple of the arms,
+    the k mod ``arms`` arms that get one more move on from item to item.
+
+    What holds, with q = k / ``arms``, as long as every rater of the item came through here:
+
+    - no arm of an item is ever held more than q rounded up times;
+    - arms of an item differ by at most one while nothing has been given back, and whenever all places are held;
+    - over all items of a study whose places are all held, arms differ by at most one.
+
+    A place that was given back leaves a gap, which the next rater fills. A lapsed lease that comes back later keeps
+    the arm that the person has seen, so each such one may add one to the difference.
+
+    >>> arm_choose(arms=2, places=5, turn=0, held={0: 2, 1: 1}, own={}, rng=Random(1))
+    1
+    """
+    least = min(held.get(arm, 0) for arm in range(arms))
+    lowest = [arm for arm in range(arms) if held.get(arm, 0) == least]
+    whole, more = divmod(places, arms)
+    if least >= whole:
+        extra = {(turn * more + step) % arms for step in range(more)}
+        lowest = [arm for arm in lowest if arm in extra] or lowest
+    rarest = min(own.get(arm, 0) for arm in lowest)
+    return rng.choice([arm for arm in lowest if own.get(arm, 0) == rarest])
 
 
 def exam_draw(keys_by_pool: Sequence[tuple[str, str]], *, count: int, rng: Random) -> list[str]:

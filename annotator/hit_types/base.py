@@ -208,8 +208,16 @@ class HitType:
         return own
 
     def present(self, payload: JSON, rng: Random) -> JSON:
-        """What is drawn for one rater and stored with the assignment (an order, an arm); ``{}`` for most."""
+        """What is drawn for one rater and stored with the assignment (an order, an arm); ``{}`` for most.
+
+        Where an item has several ``arms``, the drawn one is under ``arm``; for people the study's allocation puts the
+        arm there that keeps the arms balanced.
+        """
         return {}
+
+    def arms(self, payload: JSON) -> int:
+        """Among how many arms the raters of an item are divided; 1 where all get the same."""
+        return 1
 
     def variant(self, payload: JSON) -> str:
         """Which of ``variants`` an item is; empty where the type has none."""

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from random import Random
 from typing import Any
 
 from django.db import connection, transaction
+from django.db.models import Count, QuerySet
 from django.utils import timezone
 
-from annotator.allocation import presentation_rng
+from annotator.allocation import arm_choose, presentation_rng
 from annotator.errors import Refused
 from annotator.hit_types.registry import hit_type_get
-from annotator.models import Assignment, Participation, Place, Study
+from annotator.models import Assignment, Item, Participation, Place, Rater, Study
 
 # One statement claims a place and makes its assignment. It looks at places that were given back, then onwards
 # from where the annotator stands, then (only when both are empty) at what was busy when they passed it. SKIP
@@ -89,6 +91,9 @@ def assignment_lease(participation: Participation) -> Assignment | None:
 
 
 def _claim(participation: Participation, study: Study) -> int | None:
+    if study.one_condition_per_instance:
+        # The rule looks at all that the person has, in any study: their tasks are given out one at a time.
+        Rater.objects.select_for_update(no_key=True).get(pk=participation.rater_id)
     now = timezone.now()
     allowed = _NOT_TWICE + (_ONE_CONDITION if study.one_condition_per_instance else "")
     with connection.cursor() as cursor:
@@ -109,12 +114,39 @@ def _claim(participation: Participation, study: Study) -> int | None:
 
 def _presented(assignment: Assignment, participation: Participation, study: Study) -> Assignment:
     assignment.participation = participation
+    kind, payload = hit_type_get(study.hit_type), assignment.item.payload
     rng = presentation_rng(seed=study.seed, item_key=assignment.item.key, rater=assignment.rater_id)
-    drawn = hit_type_get(study.hit_type).present(assignment.item.payload, rng)
+    drawn = kind.present(payload, rng)
+    arms = kind.arms(payload)
+    if arms > 1:
+        drawn = drawn | {"arm": _balanced_arm(assignment, study, arms, rng)}
     if drawn:
         assignment.presentation = drawn
         assignment.save(update_fields=["presentation"])
     return assignment
+
+
+def _balanced_arm(assignment: Assignment, study: Study, arms: int, rng: Random) -> int:
+    """The arm that keeps the item's arms balanced on completed judgments and live leases; see ``arm_choose``.
+
+    Whoever takes a place of the same item waits here until our arm is committed. The lock lets the foreign keys of
+    their assignments through, so two who hold a place each cannot wait for each other.
+    """
+    Item.objects.select_for_update(no_key=True).get(pk=assignment.item_id)
+    others = Assignment.objects.filter(place__isnull=False).exclude(pk=assignment.pk)  # leased, or counted
+
+    def by_arm(rows: QuerySet[Assignment]) -> dict[int, int]:
+        counted = rows.order_by().values_list("presentation__arm").annotate(n=Count("id"))
+        return {arm: n for arm, n in counted if arm is not None}
+
+    return arm_choose(
+        arms=arms,
+        places=study.redundancy,
+        turn=assignment.place.position,
+        held=by_arm(others.filter(item_id=assignment.item_id)),
+        own=by_arm(others.filter(participation_id=assignment.participation_id)),
+        rng=rng,
+    )
 
 
 def assignment_in_hand(participation: Participation) -> Assignment | None:

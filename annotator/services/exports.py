@@ -46,6 +46,7 @@ _FIELDS = {
     "rehearsal": "rater__rehearsal",
     "source": "source",
     "standing": "standing",
+    "presentation": "assignment__presentation",
     "seconds": "seconds",
     "created_at": "created_at",
 }
@@ -97,6 +98,7 @@ def _judgments(study: Study, found: Any) -> Iterator[Row]:
         *known, item, rater, response = values
         row: Row = dict(zip(names, known, strict=True))
         row["created_at"] = row["created_at"].isoformat()
+        row["presentation"] = row["presentation"] or {}
         row["excluded"] = reasons.of(row["judgment"], item, rater)
         row["response"] = response
         yield row
@@ -166,7 +168,7 @@ def _csv(rows: Iterator[Row], names: list[str], *, flat: bool) -> Iterator[bytes
     )
     fixed = [name for name in names if not (flat and name.startswith("response."))]
     for number, row in enumerate(rows, 1):
-        cells = [row[name] for name in fixed]
+        cells = [_cell(row[name]) for name in fixed]
         if fields:
             response: JSON = row["response"]
             cells += [_cell(response.get(name)) for name in fields]

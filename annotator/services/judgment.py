@@ -209,13 +209,14 @@ def judgment_record(
     snapshot: Snapshot | None = None,
     seconds: float | None = None,
     signals: JSON | None = None,
+    presentation: JSON | None = None,
 ) -> tuple[Judgment, bool]:
     """Keep a whole judgment that did not come through a page; returns it and whether it is new.
 
-    The response passes the HIT type's own parser. The same (item, rater) again with the same response is the
+    ``presentation`` is what was drawn for it (an order, an arm). The response passes the HIT type's own parser. The same (item, rater) again with the same response is the
     same judgment; with another one it is a ``Conflict``. Raises ``FieldErrors``.
     """
-    parsed = hit_type_get(item.study.hit_type).parse_whole(item.payload, response)
+    parsed = hit_type_get(item.study.hit_type).parse_whole(item.payload, response, presentation)
     digest = digest_of(parsed)
     try:
         with transaction.atomic():

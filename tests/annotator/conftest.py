@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+import foretell.urls  # noqa: F401  views bind the registry when they are imported: before a test patches it
 from annotator.hit_types import registry
 from annotator.models import Study, User
 from annotator.services.study import study_create

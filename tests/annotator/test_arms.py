@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import io
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -12,14 +13,18 @@ from django.test import Client
 from django.urls import reverse
 
 import annotator.demo
+from annotator.hit_types.base import FieldErrors
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Assignment, Judgment, Study, User
 from annotator.services.assignment import assignment_next
+from annotator.services.exports import judgments_export
 from annotator.services.imports.material_import import material_import
+from annotator.services.judgment import judgment_record
 from annotator.services.participation import participation_join
 from annotator.services.rehearsal import rehearsal_raters, rehearse, take_steps
 from annotator.services.study import study_create, study_launch
 from annotator.services.turn import turn_take
+from tests.factories import make_rater
 
 ROWS = (Path(annotator.demo.__path__[0]) / "generalization_utility.jsonl").read_text().splitlines()
 FIELDS = [{"before", "after", "follow_up_after"}, {"follow_up_before", "follow_up_after"}]
@@ -53,6 +58,32 @@ def test_every_judgment_has_the_fields_of_its_arm(study: Study) -> None:
         assert len(kind.to_ratings(judgment.item.payload, judgment.response)) == len(FIELDS[arm])
         assert len(kind.describe(judgment.item.payload, judgment.response)) == len(FIELDS[arm])
     assert drawn == {0, 1}
+
+
+@pytest.mark.django_db
+def test_the_arms_of_every_item_differ_by_at_most_one_and_exports_name_them(study: Study) -> None:
+    raters = rehearsal_raters(study=study, count=6, accuracy=0.8, spread=0.05, seed=4)
+    rehearse(study=study, raters=raters, seed=4)
+    rows = [json.loads(line) for line in b"".join(judgments_export(study=study, format="jsonl")).splitlines()]
+    assert len(rows) == 8 * 5
+    arms = Counter((row["item"], row["presentation"]["arm"]) for row in rows)
+    assert len(arms) == 16
+    assert set(arms.values()) == {2, 3}
+    assert sum(n for (_, arm), n in arms.items() if arm == 0) == 20, "over all items, exactly half"
+    assert b'""arm"": 1' in b"".join(judgments_export(study=study, format="csv"))
+
+
+@pytest.mark.django_db
+def test_a_judgment_from_elsewhere_is_read_with_the_arm_it_was_asked_in(study: Study) -> None:
+    item, rater = study.items.first(), make_rater("somebody")
+    assert item
+    where = {"item": item, "rater": rater, "source": "import"}
+    response = {"follow_up_before": "yes", "follow_up_after": "no"}
+    with pytest.raises(FieldErrors):
+        judgment_record(**where, response=response)
+    judgment, made = judgment_record(**where, response=response, presentation={"arm": 1})
+    assert made
+    assert judgment.response == response
 
 
 @pytest.mark.django_db

@@ -52,6 +52,10 @@ class GeneralizationUtility(HitType):
         """``{"arm": number}`` where the item has several arms."""
         return schema.draw_arm(payload, rng)
 
+    def arms(self, payload: JSON) -> int:
+        """As many as the item names."""
+        return len(payload["arms"])
+
     def stages(self, payload: JSON, presentation: JSON | None = None) -> tuple[Stage, ...]:
         """One stage for each step of the rater's arm."""
         return schema.stages_of(payload, presentation)

@@ -1,0 +1,156 @@
+"""People who take tasks at the same moment: arms stay balanced and conditions apart."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import close_old_connections, connection, transaction
+from django.utils import timezone
+
+from annotator.models import Assignment, Participation, Study
+from annotator.services.assignment import assignment_next, leases_expire
+from annotator.services.study import study_launch
+from annotator.services.turn import turn_take
+from tests.factories import make_item, make_participation, make_study, make_user
+
+pytestmark = [pytest.mark.fault, pytest.mark.django_db(transaction=True)]
+ARMS = [["follow_up"], ["question_again", "follow_up_again"], ["follow_up", "follow_up_again"]]
+
+
+def armed_study(*, items: int, places: int) -> Study:
+    study = make_study(hit_type="generalization_utility", redundancy=places)
+    for number in range(items):
+        payload = {
+            "question": f"Can bird {number} fly?", "options": [], "rationale": "It is a penguin.",
+            "follow_up": f"Can its chick {number} fly?", "follow_up_options": [], "arms": ARMS,
+        }  # fmt: skip
+        make_item(study, key=f"item-{number}", payload=payload)
+    study_launch(study=study)
+    study.refresh_from_db()
+    return study
+
+
+def together(call: Callable[[Any], Any], those: Sequence[Any]) -> list[Any]:
+    """One thread and connection each, all let go at once; what each gave, an error included."""
+    gate = threading.Barrier(len(those))
+
+    def one(thing: Any) -> Any:
+        close_old_connections()
+        try:
+            gate.wait(timeout=60)
+            return call(thing)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(max_workers=len(those)) as pool:
+        return list(pool.map(one, those))
+
+
+def arms_of(study: Study) -> list[Counter[int]]:
+    """The arms held of each item."""
+    found: dict[int, Counter[int]] = {item: Counter() for item in study.items.values_list("pk", flat=True)}
+    for item, drawn in Assignment.objects.filter(place__isnull=False).values_list("item", "presentation"):
+        found[item][drawn["arm"]] += 1
+    return list(found.values())
+
+
+def within_one(counts: Counter[int]) -> bool:
+    return max(counts[a] for a in range(3)) - min(counts[a] for a in range(3)) <= 1
+
+
+def test_arms_of_an_item_that_many_take_at_once_stay_within_one():
+    study = armed_study(items=1, places=12)
+    people = [make_participation(study) for _ in range(10)]
+    given = together(lambda person: assignment_next(participation=person), people)
+    assert all(given)
+    assert all(one.presentation["arm"] in (0, 1, 2) for one in given)
+    [counts] = arms_of(study)
+    assert counts.total() == 10
+    assert within_one(counts), counts
+    # All of one arm let their lease lapse: those who come next get that arm.
+    gone = [one.pk for one in given if one.presentation["arm"] == 0]
+    Assignment.objects.filter(pk__in=gone).update(lease_until=timezone.now() - timedelta(seconds=1))
+    assert leases_expire() == len(gone)
+    together(
+        lambda person: assignment_next(participation=person),
+        [make_participation(study) for _ in range(12 - 10 + len(gone))],
+    )
+    [counts] = arms_of(study)
+    assert counts == Counter({0: 4, 1: 4, 2: 4})
+
+
+def work(person: Participation) -> int:
+    """Answer until nothing is left."""
+    done, assignment = 0, assignment_next(participation=person)
+    while assignment is not None:
+        steps = ARMS[assignment.presentation["arm"]]
+        field = {
+            "follow_up": "follow_up_before", "question_again": "after", "follow_up_again": "follow_up_after",
+        }[steps[assignment.stage]]  # fmt: skip
+        turn = turn_take(
+            user_id=person.rater.user_id,
+            assignment_pk=assignment.pk,
+            stage=assignment.stage,
+            raw={field: "yes"},
+        )
+        done += turn.submitted.finished
+        assignment = turn.assignment
+    return done
+
+
+def test_arms_are_balanced_over_the_whole_study_when_many_work_at_once():
+    study = armed_study(items=7, places=4)
+    done = together(work, [make_participation(study) for _ in range(8)])
+    assert sum(done) == 28
+    items = arms_of(study)
+    assert all(counts.total() == 4 and within_one(counts) for counts in items), items
+    assert within_one(sum(items, Counter())), items
+
+
+def one_instance(*, studies: int) -> list[Study]:
+    """Studies with three conditions of one and the same instance, each of which asks for one a person."""
+    made = [make_study(one_condition_per_instance=True, redundancy=3) for _ in range(studies)]
+    instance = None
+    for study in made:
+        for condition in ("a", "b", "c"):
+            item = make_item(
+                study, key=f"{study.slug}-{condition}", instance="I", system=f"robot-{condition}"
+            )
+            instance = instance or item.instance
+            item.instance = instance
+            item.save(update_fields=["instance"])
+        study_launch(study=study)
+        study.refresh_from_db()
+    return made
+
+
+def test_one_person_at_eight_windows_gets_one_condition_of_an_instance():
+    user = make_user()
+    [study] = one_instance(studies=1)
+    person = make_participation(study, user)
+    together(lambda person: assignment_next(participation=person), [person] * 8)
+    assert Assignment.objects.filter(rater__user=user).count() == 1
+
+
+def test_one_person_in_two_studies_at_once_gets_one_condition_of_an_instance():
+    user = make_user()
+    first, second = (make_participation(study, user) for study in one_instance(studies=2))
+
+    def elsewhere() -> Assignment | None:
+        try:
+            return assignment_next(participation=second)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        with transaction.atomic():
+            assert assignment_next(participation=first)
+            other = pool.submit(elsewhere)
+            wait([other], timeout=2)  # long enough to go wrong, if it does not wait for us
+        assert other.result(timeout=60) is None
