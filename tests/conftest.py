@@ -35,8 +35,21 @@ from django.conf import settings  # noqa: E402
 
 from tests.processes import WebProcess, WorkerProcess  # noqa: E402
 
+if os.environ["REDIS_URL"] != settings.CELERY_BROKER_URL:
+    raise RuntimeError("the settings were read before this session's servers were known; see the hook below")
+
 # Logging in is a step of many tests and a subject of few: those set the real one.
 settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes(config: pytest.Config, specs: object) -> None:
+    """xdist's workers must not inherit this name: with it pytest-django reads the settings before this file.
+
+    Their settings then named the controller's Redis database, and the processes that a test starts its own
+    (``own_share``): a Celery worker waited at one for what the test had sent to the other.
+    """
+    os.environ.pop("DJANGO_SETTINGS_MODULE", None)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

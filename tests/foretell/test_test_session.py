@@ -9,7 +9,10 @@ import redis
 from django.conf import settings
 from django.db import connection
 
+from foretell import env
+from foretell.celery import app
 from tests.network import NetworkBlocked
+from tests.processes import shared_environment
 
 
 @pytest.mark.django_db
@@ -35,3 +38,10 @@ def test_redis_is_real_and_refuses_a_client_without_the_password() -> None:
 def test_nothing_leaves_the_machine(host: str) -> None:
     with pytest.raises(NetworkBlocked):
         socket.create_connection((host, 80), timeout=1)
+
+
+def test_a_process_that_a_test_starts_shares_its_redis_and_its_files() -> None:
+    """In xdist's workers too, whose settings must be read after each got its own share."""
+    environment = shared_environment()
+    assert environment["REDIS_URL"] == settings.CELERY_BROKER_URL == app.conf.broker_url
+    assert environment["DATA_DIR"] == str(env.DATA_DIR)
