@@ -19,7 +19,7 @@ from evaluation import converters
 from evaluation.models import Report
 from evaluation.reports.choices import LABEL_SETS, RESTRICTIONS, ChoicesError
 from evaluation.reports.exports import FORMATS
-from evaluation.selectors.report import report_get_for, reports_of
+from evaluation.selectors.report import report_get_for, reports_of, studies_named_for
 from evaluation.services.report import report_create, report_delete
 from evaluation.views.reports import export_response
 
@@ -37,6 +37,11 @@ class ChoicesSerializer(serializers.Serializer):
     replicates = serializers.IntegerField(required=False, min_value=0, help_text="0: no intervals.")
     seed = serializers.IntegerField(required=False, min_value=0)
     encoder = serializers.CharField(required=False)
+    studies = serializers.ListField(
+        child=serializers.CharField(),
+        required=False,
+        help_text="Further studies, by id or slug, that the report is computed across.",
+    )
 
 
 class ReportSerializer(serializers.ModelSerializer):
@@ -50,6 +55,7 @@ class ReportSerializer(serializers.ModelSerializer):
         fields = (
             "id",
             "study",
+            "others",
             "state",
             "progress",
             "error",
@@ -84,7 +90,7 @@ class StudyReports(APIView):
     def get(self, request: Request, study: str) -> Response:
         """The reports of a study, newest first (at most 200)."""
         found = study_get_for(user=request.user, pk=study)
-        return Response(ReportSerializer(reports_of(study=found)[:200], many=True).data)
+        return Response(ReportSerializer(reports_of(study=found, user=request.user)[:200], many=True).data)
 
     @extend_schema(
         request=ChoicesSerializer, responses={202: ReportSerializer}, operation_id="reports_create"
@@ -94,9 +100,15 @@ class StudyReports(APIView):
         found = study_get_for(user=request.user, pk=study, role=Membership.Role.REVIEWER)
         if not isinstance(request.data, dict):
             raise serializers.ValidationError("expected an object of choices")
-        raw = {name: request.data[name] for name in request.data if name != "csrfmiddlewaretoken"}
+        raw = {n: request.data[n] for n in request.data if n not in ("csrfmiddlewaretoken", "studies")}
+        names = request.data.get("studies", [])
+        if not isinstance(names, list) or not all(isinstance(name, str | int) for name in names):
+            raise serializers.ValidationError({"studies": ["expected a list of ids or slugs"]})
+        others = studies_named_for(
+            user=request.user, names=[str(name) for name in names], role=Membership.Role.REVIEWER
+        )
         try:
-            report = report_create(study=found, choices=raw, user=request.user)  # type: ignore[arg-type]
+            report = report_create(study=found, others=others, choices=raw, user=request.user)  # type: ignore[arg-type]
         except ChoicesError as error:
             raise serializers.ValidationError({k: [v] for k, v in error.errors.items()}) from None
         return Response(ReportSerializer(report).data, status=status.HTTP_202_ACCEPTED)
@@ -113,8 +125,7 @@ class ReportDetail(APIView):
     @extend_schema(responses={204: None}, operation_id="reports_delete")
     def delete(self, request: Request, pk: int) -> Response:
         """Delete the report."""
-        found = report_get_for(user=request.user, pk=pk)
-        study_get_for(user=request.user, pk=found.study_id, role=Membership.Role.EDITOR)
+        found = report_get_for(user=request.user, pk=pk, role=Membership.Role.EDITOR)
         report_delete(report=found)
         return Response(status=status.HTTP_204_NO_CONTENT)
 

@@ -320,7 +320,7 @@ class Pipeline(models.Model):
 
 
 class Report(models.Model):
-    """A stored computation over a study: agreement and metrics, with what went in."""
+    """A stored computation over a study, or across several: agreement and metrics, with what went in."""
 
     class State(models.TextChoices):
         QUEUED = "queued", "queued"
@@ -329,6 +329,12 @@ class Report(models.Model):
         FAILED = "failed", "failed"
 
     study = models.ForeignKey("annotator.Study", models.CASCADE, related_name="reports")
+    others = models.ManyToManyField(
+        "annotator.Study",
+        related_name="reports_across",
+        blank=True,
+        help_text="Further studies that the report is computed across.",
+    )
     choices = models.JSONField(
         default=dict, help_text="Aggregation rule, exclusions, label set, bootstrap, seed."
     )
@@ -359,6 +365,11 @@ class Report(models.Model):
 
     def __str__(self) -> str:
         return f"Report {self.pk} on {self.study}"
+
+    @property
+    def studies(self) -> list[Any]:
+        """All studies that it is computed on, the one that it was asked for first."""
+        return [self.study, *sorted(self.others.all(), key=lambda study: study.pk)]
 
 
 class ReportFile(models.Model):

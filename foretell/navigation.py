@@ -28,6 +28,7 @@ GROUPS = (
         "Models",
         (
             ("Runs", "play_circle", "admin:evaluation_run_changelist"),
+            ("Reports", "description", "admin:evaluation_report_changelist"),
             ("Pipelines", "account_tree", "admin:evaluation_pipeline_changelist"),
             ("Endpoints", "hub", "admin:evaluation_endpoint_changelist"),
         ),

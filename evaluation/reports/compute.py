@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -13,7 +14,8 @@ from evaluation.pipelines.ratings import StudyRatings, study_ratings
 from evaluation.reports.choices import LABEL_SETS, RESTRICTIONS, Choices
 from evaluation.reports.content import Document, Section
 from evaluation.reports.context import Context
-from evaluation.reports.registry import parts
+from evaluation.reports.merging import merged
+from evaluation.reports.registry import parts, parts_across
 from evaluation.version import libraries, software
 
 REHEARSAL = (
@@ -44,16 +46,8 @@ def compute(
     ``progress`` is told what is being done; without ``figures`` none is drawn. Raises ``ValueError`` where the choices do not fit the study (a
     rule that names a rater who is not there) or a stored response cannot be read.
     """
-    progress("Reading the judgments")
-    data = study_ratings(study=study, exclusions=choices.exclusions)
-    context = Context(study=study, choices=choices, data=data, progress=progress)
-    serving = [part for part in parts() if part.serves(study.hit_type)]
-    sections: list[Section] = []
-    for number, part in enumerate(serving, start=1):
-        progress(f"{part.title} ({number} of {len(serving)})")
-        found = part.build(context)
-        if found is not None:
-            sections.append(found)
+    context = _context(study, choices, progress)
+    data, sections = context.data, list(_sections(context).values())
     inputs_hash = inputs_hash_of(data, choices)
     content = Document(
         title=f"Report on {study.title}",
@@ -65,9 +59,85 @@ def compute(
     return Computed(content, inputs_hash, _draw(content, progress) if figures else {})
 
 
-def inputs_hash_of(data: StudyRatings, choices: Choices) -> str:
+def compute_across(
+    *,
+    studies: Sequence[Study],
+    choices: Choices,
+    progress: Callable[[str], None] = lambda text: None,
+    figures: bool = True,
+) -> Computed:
+    """Compute a report across studies: each one's sections, joined, and those that need several.
+
+    One study gives that study's report. The same judgments, choices and software give the same report, in
+    whatever order the studies are named. Raises ``ValueError`` as ``compute`` does, naming the study.
+    """
+    from evaluation.reports.across_studies import Across
+
+    if len(studies) == 1:
+        return compute(study=studies[0], choices=choices, progress=progress, figures=figures)
+    chosen = sorted(studies, key=lambda study: study.pk)
+    contexts, built = [], {}
+    for number, study in enumerate(chosen, start=1):
+        where = f"study {number} of {len(chosen)}"
+        try:
+            ctx = _context(study, choices, lambda text, where=where: progress(f"{text}, {where}"))  # type: ignore[misc]
+            contexts.append(ctx)
+            built[study.pk] = _sections(ctx)
+        except ValueError as error:
+            raise ValueError(f"{study.slug}: {error}") from error
+    titles = _told_apart(chosen)
+    sections: list[Section] = []
+    for part in parts():
+        found = [(titles[s.pk], built[s.pk][part.name]) for s in chosen if part.name in built[s.pk]]
+        sections += [merged(found)] if found else []
+    across = Across(contexts, choices)
+    for joint in parts_across():
+        progress(joint.title)
+        section = joint.build(across)
+        sections += [section] if section is not None else []
+    inputs_hash = inputs_hash_of([ctx.data for ctx in contexts], choices)
+    warnings = [f"{titles[c.study.pk]}: {text}" for c in contexts for text in _warnings(c.study, c.data)]
+    content = Document(
+        title=f"Report across {len(chosen)} studies",
+        sections=[*sections, _method(choices)],
+        facts=[
+            *(("Study", f"{study.title} ({study.slug})") for study in chosen),
+            *_common_facts(choices, inputs_hash),
+        ],
+        warnings=warnings,
+        choices=choices.to_json(),
+    ).to_json()
+    return Computed(content, inputs_hash, _draw(content, progress) if figures else {})
+
+
+def _told_apart(studies: Sequence[Study]) -> dict[int, str]:
+    """Each study's title, with its slug where two share one."""
+    uses = Counter(study.title for study in studies)
+    return {s.pk: f"{s.title} ({s.slug})" if uses[s.title] > 1 else s.title for s in studies}
+
+
+def _context(study: Study, choices: Choices, progress: Callable[[str], None]) -> Context:
+    progress("Reading the judgments")
+    data = study_ratings(study=study, exclusions=choices.exclusions)
+    return Context(study=study, choices=choices, data=data, progress=progress)
+
+
+def _sections(context: Context) -> dict[str, Section]:
+    """The sections that serve a study's task type, by name."""
+    serving = [part for part in parts() if part.serves(context.study.hit_type)]
+    sections: dict[str, Section] = {}
+    for number, part in enumerate(serving, start=1):
+        context.progress(f"{part.title} ({number} of {len(serving)})")
+        found = part.build(context)
+        if found is not None:
+            sections[part.name] = found
+    return sections
+
+
+def inputs_hash_of(data: StudyRatings | Sequence[StudyRatings], choices: Choices) -> str:
     """SHA-256 of everything that went in: ratings, names, attributes and choices."""
-    whole = json.dumps([data.digest, choices.to_json()], sort_keys=True, ensure_ascii=False)
+    digests = data.digest if isinstance(data, StudyRatings) else [one.digest for one in data]
+    whole = json.dumps([digests, choices.to_json()], sort_keys=True, ensure_ascii=False)
     return sha256(whole.encode()).hexdigest()
 
 
@@ -75,6 +145,12 @@ def _facts(study: Study, data: StudyRatings, choices: Choices, inputs_hash: str)
     return [
         ("Study", f"{study.title} ({study.slug})"),
         ("Task", f"{data.hit_type.title}, version {data.hit_type.version}"),
+        *_common_facts(choices, inputs_hash),
+    ]
+
+
+def _common_facts(choices: Choices, inputs_hash: str) -> list[tuple[str, str]]:
+    return [
         ("Aggregation", choices.rule_title),
         ("Exclusions", "left out" if choices.exclusions else "counted"),
         ("Inputs", inputs_hash),

@@ -79,7 +79,11 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """A table. ``id`` is unique in a report and the same in every report, so that two can be compared."""
+    """A table. ``id`` is unique in a report and the same in every report, so that two can be compared.
+
+    In a report across studies, tables of one id become one: ``beside`` joins their columns (the papers' layout
+    where a dataset or task is a column), else their rows stand below each other.
+    """
 
     id: str
     title: str
@@ -88,6 +92,7 @@ class Table:
     rows: Sequence[Row]
     notes: Sequence[str] = ()
     number: str = ""
+    beside: bool = False
 
     def __post_init__(self) -> None:
         for row in self.rows:

@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -21,6 +21,8 @@ from evaluation.reports.choices import Choices
 if TYPE_CHECKING:
     from evaluation.reports.agreeing import Agreement
 
+T = TypeVar("T")
+
 
 @dataclass
 class Context:
@@ -34,6 +36,7 @@ class Context:
     _tables: dict[tuple[str, str], tuple[FollowUps, ...]] = field(default_factory=dict)
     _agreements: dict[tuple[str, str], Agreement] = field(default_factory=dict)
     _bases: dict[str, FollowUpTable] = field(default_factory=dict)
+    _kept: dict[str, Any] = field(default_factory=dict)
 
     @property
     def hit_type(self) -> HitType:
@@ -64,6 +67,12 @@ class Context:
         if not self.choices.replicates:
             return None
         return np.random.default_rng([self.choices.seed, zlib.crc32(name.encode())])
+
+    def once(self, name: str, make: Callable[[], T]) -> T:
+        """What ``make`` gives, computed the first time that a section asks for it under this name."""
+        if name not in self._kept:
+            self._kept[name] = make()
+        return self._kept[name]  # type: ignore[no-any-return]
 
     def ratings(self, variable: str) -> Ratings:
         return self.data.table(variable).ratings

@@ -1,4 +1,4 @@
-"""Finds the sections of a report: every module in ``sections``, ``tables`` and ``figures`` beside this file.
+"""Finds the sections of a report: every module in ``sections``, ``tables``, ``figures`` and ``across`` beside this file.
 
 Each table and figure of a paper is one function in one file, named after its number (``tables/p1_table3.py``)
 and marked with ``@section``: adding one touches no list.
@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING
 from evaluation.reports.content import Section
 
 if TYPE_CHECKING:
+    from evaluation.reports.across_studies import Across
     from evaluation.reports.context import Context
 
 #: The HIT types in which people foretell what a system does next.
 SIMULATIONS = ("simulation", "simulation_choice", "simulation_preference")
-PACKAGES = ("sections", "tables", "figures")
+PACKAGES = ("sections", "tables", "figures", "across")
 Build = Callable[["Context"], Section | None]
+BuildAcross = Callable[["Across"], Section | None]
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,36 @@ def section(*, order: int, title: str, hit_types: tuple[str, ...] = ()) -> Calla
         return build
 
     return register
+
+
+@dataclass(frozen=True)
+class PartAcross:
+    """A registered section of reports across studies."""
+
+    name: str
+    order: int
+    title: str
+    build: BuildAcross
+
+
+_across: dict[str, PartAcross] = {}
+
+
+def section_across(*, order: int, title: str) -> Callable[[BuildAcross], BuildAcross]:
+    """Register a function that builds a section from several studies, or None where they have nothing for it."""
+
+    def register(build: BuildAcross) -> BuildAcross:
+        name = build.__module__.rpartition(".")[2]
+        _across[name] = PartAcross(name, order, title, build)
+        return build
+
+    return register
+
+
+def parts_across() -> tuple[PartAcross, ...]:
+    """All sections that need several studies, in order."""
+    parts()
+    return tuple(sorted(_across.values(), key=lambda part: (part.order, part.name)))
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
@@ -24,11 +24,17 @@ LOST_AFTER = timedelta(minutes=2)
 
 @transaction.atomic
 def report_create(
-    *, study: Study, choices: Mapping[str, Any] | None = None, user: User | None = None
+    *,
+    study: Study,
+    others: Sequence[Study] = (),
+    choices: Mapping[str, Any] | None = None,
+    user: User | None = None,
+    send: bool = True,
 ) -> Report:
-    """Ask for a report on a study; the job starts once the caller's transaction is committed.
+    """Ask for a report on a study, or across it and ``others``; the job starts once the transaction is committed.
 
-    Raises ``ChoicesError`` where a choice makes no sense; then nothing is stored.
+    The caller has checked that the researcher may do so on every one of the studies. Raises ``ChoicesError``
+    where a choice makes no sense; then nothing is stored. Without ``send`` the caller computes it itself.
     """
     from evaluation.reports.choices import Choices
 
@@ -36,7 +42,9 @@ def report_create(
     report = Report(study=study, choices=checked.to_json(), created_by=user, progress="Waiting for a worker")
     report.full_clean()
     report.save()
-    transaction.on_commit(lambda: _send(report.pk))
+    report.others.set([other for other in others if other.pk != study.pk])
+    if send:
+        transaction.on_commit(lambda: _send(report.pk))
     return report
 
 
@@ -57,7 +65,7 @@ def report_compute(*, report_id: int) -> bool:
     whose worker was killed is still ``running`` with nobody holding its lock, and is computed anew.
     """
     from evaluation.reports.choices import Choices
-    from evaluation.reports.compute import compute
+    from evaluation.reports.compute import compute_across
     from evaluation.version import software
 
     with _alone(report_id) as mine:
@@ -72,7 +80,7 @@ def report_compute(*, report_id: int) -> bool:
         rows.update(state=Report.State.RUNNING, started_at=timezone.now(), progress="Starting")
         try:
             choices = Choices.parse(report.choices)
-            found = compute(study=report.study, choices=choices, progress=tell)
+            found = compute_across(studies=report.studies, choices=choices, progress=tell)
         except Exception as error:
             log.exception("report %s failed", report_id)
             rows.update(

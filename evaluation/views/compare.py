@@ -1,4 +1,4 @@
-"""Two reports of one study side by side."""
+"""Two reports on one study, or across it, side by side."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def report_compare(request: HttpRequest, study_pk: int) -> HttpResponse:
             if given.isdecimal() and len(given) < 19
             else None
         )
-        if report is None or report.study_id != study.pk or report.state != Report.State.DONE:
+        if report is None or study not in report.studies or report.state != Report.State.DONE:
             raise Http404("no such report")
         found.append(report)
     a, b = found

@@ -18,7 +18,13 @@ from evaluation.reports.choices import Choices, ChoicesError
 from evaluation.reports.exports import FORMATS, export
 from evaluation.reports.forms import choices_form
 from evaluation.reports.pages import page_of
-from evaluation.selectors.report import report_file_get, report_get_for, reports_of
+from evaluation.selectors.report import (
+    report_file_get,
+    report_get_for,
+    reports_of,
+    studies_named_for,
+    studies_to_join,
+)
 from evaluation.services.report import report_create, report_delete, report_retry
 
 #: An SVG may carry style of its own and nothing else: nothing in it can load or run.
@@ -36,8 +42,9 @@ def reports(request: HttpRequest, study_pk: int) -> HttpResponse:
     if request.method == "GET":
         return _list(request, study, Choices())
     raw = _raw_choices(request)
+    others = studies_named_for(user=request.user, names=request.POST.getlist("others"), role=role)
     try:
-        report = report_create(study=study, choices=raw, user=request.user)  # type: ignore[arg-type]
+        report = report_create(study=study, others=others, choices=raw, user=request.user)  # type: ignore[arg-type]
     except ChoicesError as error:
         return _list(request, study, raw, error.errors, status=422)
     return redirect("evaluation:report", pk=report.pk)
@@ -56,11 +63,20 @@ def _list(
 ) -> HttpResponse:
     context = {
         "study": study,
-        "reports": reports_of(study=study)[:200],
+        "reports": reports_of(study=study, user=request.user)[:200],
         "form": choices_form(study, choices, errors or {}),
+        "joinable": _joinable(
+            request, study, {int(pk) for pk in request.POST.getlist("others") if pk.isdecimal()}
+        ),
         "errors": errors,
     }
     return render(request, "evaluation/reports.html", context, status=status)
+
+
+def _joinable(request: HttpRequest, study: Study, chosen: set[int]) -> list[tuple[int, str, str, bool]]:
+    """(id, title, task type, ticked) of the studies that a report may be computed together with."""
+    found = studies_to_join(study=study, user=request.user)[:100]
+    return [(one.pk, one.title, one.hit_type.replace("_", " "), one.pk in chosen) for one in found]
 
 
 @login_required
@@ -76,7 +92,9 @@ def report(request: HttpRequest, pk: int) -> HttpResponse:
         found.content or {}, lambda name: reverse("evaluation:report_file", args=[found.pk, name])
     )
     context["form"] = choices_form(found.study, Choices.parse(found.choices), {})
-    context["others"] = reports_of(study=found.study).filter(state=Report.State.DONE).exclude(pk=pk)[:50]
+    context["joinable"] = _joinable(request, found.study, {study.pk for study in found.studies})
+    of_study = reports_of(study=found.study, user=request.user)
+    context["others"] = of_study.filter(state=Report.State.DONE).exclude(pk=pk)[:50]
     return render(request, "evaluation/report.html", context)
 
 
@@ -96,8 +114,7 @@ def report_status(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def retry(request: HttpRequest, pk: int) -> HttpResponse:
     """Compute a failed report once more."""
-    found = report_get_for(user=request.user, pk=pk)
-    study_get_for(user=request.user, pk=found.study_id, role=Membership.Role.REVIEWER)
+    found = report_get_for(user=request.user, pk=pk, role=Membership.Role.REVIEWER)
     report_retry(report=found)
     return redirect("evaluation:report", pk=pk)
 
@@ -106,8 +123,7 @@ def retry(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def delete(request: HttpRequest, pk: int) -> HttpResponse:
     """Delete a report."""
-    found = report_get_for(user=request.user, pk=pk)
-    study_get_for(user=request.user, pk=found.study_id, role=Membership.Role.EDITOR)
+    found = report_get_for(user=request.user, pk=pk, role=Membership.Role.EDITOR)
     report_delete(report=found)
     return redirect("evaluation:reports", study_pk=found.study_id)
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from evaluation.management.commands.report import add_choice_arguments, choices_from, study_from
+from evaluation.management.commands.report import add_choice_arguments, choices_from, named, studies_from
 
 #: Sections of a report that are not metrics of explanations.
-OTHERS = ("data", "agreement", "calibration", "method")
+OTHERS = ("data", "people", "agreement", "calibration", "method")
 
 
 class Command(BaseCommand):
@@ -21,17 +21,17 @@ class Command(BaseCommand):
         parser.add_argument("--format", choices=["text", "json", "csv", "latex"], default="text")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from evaluation.reports.compute import compute
+        from evaluation.reports.compute import compute_across
         from evaluation.reports.exports import export
 
-        study, choices = study_from(options), choices_from(options)
+        studies, choices = studies_from(options), choices_from(options)
         try:
-            content = compute(study=study, choices=choices, figures=False).content
+            content = compute_across(studies=studies, choices=choices, figures=False).content
         except (ValueError, KeyError) as error:
-            raise CommandError(f"{study.slug}: {error}") from error
+            raise CommandError(named(studies, error)) from error
         content["sections"] = [s for s in content["sections"] if s["id"] not in OTHERS]
         if not content["sections"]:
             raise CommandError(
-                f"{study.slug}: this task type has no metrics beyond agreement (manage.py report)"
+                f"{', '.join(study.slug for study in studies)}: this task type has no metrics beyond agreement (manage.py report)"
             )
         self.stdout.write(export(content, {}, options["format"]), ending="")

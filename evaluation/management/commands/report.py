@@ -1,4 +1,4 @@
-"""``manage.py report STUDY``: compute a report here and now, and print it or write it to a file."""
+"""``manage.py report STUDY [STUDY ...]``: compute a report here and now, and print it, write it or store it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,17 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
+from django.urls import reverse
 
 from annotator.models import Study
 
 
 def add_choice_arguments(parser: ArgumentParser) -> None:
     """The arguments that choose what a report is computed on."""
-    parser.add_argument("study", help="The study's slug.")
+    parser.add_argument(
+        "study", nargs="+", help="The study's slug; several: one report across them.", metavar="STUDY"
+    )
     parser.add_argument(
         "--rule", help="majority (default), dawid_skene, mace, per_rater or single:<rater>.", metavar="RULE"
     )
@@ -49,37 +53,50 @@ def choices_from(options: dict[str, Any]) -> Any:
         raise CommandError("\n".join(lines)) from None
 
 
-def study_from(options: dict[str, Any]) -> Study:
-    study = Study.objects.filter(slug=options["study"]).first()
-    if study is None:
-        raise CommandError(f"no study has the slug {options['study']!r}")
-    return study
+def studies_from(options: dict[str, Any]) -> list[Study]:
+    """The studies named, each once; one that is not there ends the command."""
+    found = []
+    for slug in dict.fromkeys(options["study"]):
+        study = Study.objects.filter(slug=slug).first()
+        if study is None:
+            raise CommandError(f"no study has the slug {slug!r}")
+        found.append(study)
+    return found
+
+
+def named(studies: list[Study], error: object) -> str:
+    """An error with the study's name, which one across several already names."""
+    return f"{studies[0].slug}: {error}" if len(studies) == 1 else str(error)
 
 
 class Command(BaseCommand):
     help = (
-        "Compute the report of a study and print it or write it to a file. Nothing is stored in the database."
+        "Compute the report of a study, or across several, and print it or write it to a file. "
+        "With --store it is kept like the reports that researchers ask for."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_choice_arguments(parser)
         parser.add_argument("--format", choices=["text", "json", "csv", "latex", "html"], default="text")
         parser.add_argument("--output", type=Path, help="Write here instead of printing.")
+        parser.add_argument("--store", action="store_true", help="Keep it, and print its address.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from evaluation.reports.compute import compute
+        from evaluation.reports.compute import compute_across
         from evaluation.reports.exports import export
 
-        study, choices = study_from(options), choices_from(options)
+        studies, choices = studies_from(options), choices_from(options)
+        if options["store"]:
+            return self.store(studies, choices)
         try:
-            found = compute(
-                study=study,
+            found = compute_across(
+                studies=studies,
                 choices=choices,
                 progress=self.tell(options),
                 figures=options["format"] == "html",
             )
         except (ValueError, KeyError) as error:
-            raise CommandError(f"{study.slug}: {error}") from error
+            raise CommandError(named(studies, error)) from error
         text = export(found.content, found.files, options["format"])
         if options["output"]:
             try:
@@ -88,6 +105,20 @@ class Command(BaseCommand):
                 raise CommandError(f"{options['output']}: {error.strerror}") from error
         else:
             self.stdout.write(text, ending="")
+
+    def store(self, studies: list[Study], choices: Any) -> None:
+        """Keep the report as one that a researcher asks for is kept, computed in this process."""
+        from evaluation.services.report import report_compute, report_create
+
+        with transaction.atomic():
+            report = report_create(
+                study=studies[0], others=studies[1:], choices=choices.to_json(), send=False
+            )
+        report_compute(report_id=report.pk)
+        report.refresh_from_db()
+        if report.state != report.State.DONE:
+            raise CommandError(named(studies, report.error))
+        self.stdout.write(f"report {report.pk}: {reverse('evaluation:report', args=[report.pk])}")
 
     def tell(self, options: dict[str, Any]) -> Any:
         """What is being done goes to the error stream, so that the output stays clean; nothing at verbosity 0."""

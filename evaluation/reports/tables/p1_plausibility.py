@@ -11,6 +11,9 @@ from evaluation.reports.context import Context
 from evaluation.reports.registry import section
 from evaluation.reports.words import estimate, left_out
 
+#: The ordinal scale as numbers.
+SCORES = {"no": 0.0, "moderate": 0.5, "yes": 1.0}
+
 
 @section(order=40, title="Plausibility of explanations", hit_types=("plausibility",))
 def p1_plausibility(ctx: Context) -> Section | None:
@@ -19,9 +22,7 @@ def p1_plausibility(ctx: Context) -> Section | None:
     ratings = table.ratings.people()
     if not len(ratings):
         return None
-    scores = np.array([{"no": 0.0, "moderate": 0.5, "yes": 1.0}[label] for label in ratings.labels])[
-        ratings.value
-    ]
+    scores = np.array([SCORES[label] for label in ratings.labels])[ratings.value]
     system = np.asarray(table.units.system.values("not known"), dtype=object)[ratings.unit]
     instance = np.asarray(table.units.instance.values(""), dtype=object)[ratings.unit]
     rng, replicates = ctx.rng("plausibility"), max(ctx.choices.replicates, 1)

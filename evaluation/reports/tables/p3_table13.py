@@ -7,6 +7,7 @@ from evaluation.ratings import Ratings
 from evaluation.reports.by_system import alpha_of, of_system
 from evaluation.reports.content import Cell, Column, Figure, Row, Section, Table
 from evaluation.reports.context import Context
+from evaluation.reports.helping import mean_of
 from evaluation.reports.registry import section
 
 
@@ -54,22 +55,18 @@ def _cells(rows: list[PropertyRow], order: list[str], property: str) -> list[Pro
 def _agreement(ctx: Context, tables: dict[str, Ratings], order: list[str]) -> Table:
     lines = []
     for system in order:
-        cells = [
-            Cell.of(
-                alpha_of(
-                    ctx, of_system(ctx, name, "" if system == "all" else system), f"p3-13/{name}/{system}"
-                )
-            )
-            for name in tables
-        ]
+        only = "" if system == "all" else system
+        found = [alpha_of(ctx, of_system(ctx, name, only), f"p3-13/{name}/{system}") for name in tables]
+        cells = [Cell.of(one, rule="each annotator") for one in [*found, mean_of(found, "property’s α")]]
         lines.append(Row([_title(system)], cells))
     return Table(
         id="p3-table-13",
         number="P3 Table 13",
         title="Krippendorff’s α of each property",
         head=["Rationales of"],
-        columns=[Column(name.capitalize()) for name in tables],
+        columns=[*(Column(name.capitalize()) for name in tables), Column("Average")],
         rows=lines,
+        notes=["Average: the unweighted mean over the properties whose α is defined."],
     )
 
 

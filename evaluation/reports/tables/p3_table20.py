@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from evaluation.estimate import undefined
 from evaluation.metrics import GeneralizationCell, generalization_accuracy, utility_classes
 from evaluation.reports.columns import labelled_items
 from evaluation.reports.content import Cell, Column, Figure, Row, Section, Table
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
 
+CLASSES = {"useful": "Useful", "not useful": "Not useful", "unsure": "Unsure"}
 NAMES = ("before", "after", "follow_up_before", "follow_up_after")
 
 
@@ -33,8 +35,11 @@ def p3_table20(ctx: Context) -> Section | None:
         id="p3-table-20",
         number="P3 Table 20, Figure 4",
         title="Generalization questions",
-        blocks=[_table(cells, rows.rule), _figure(cells)],
-        notes=[f"The difference is paired, after minus before. Labels are those of the rule {rows.rule}."],
+        blocks=[_table(cells, rows.rule), _figure(cells), _details(cells, rows.rule)],
+        notes=[
+            "The class is that of the original question’s rationale. The difference is paired, after minus before. "
+            f"Labels are those of the rule {rows.rule}."
+        ],
     )
 
 
@@ -45,16 +50,47 @@ def _models(ctx: Context, systems: list[str]) -> list[str]:
     return found if len(found) > 1 else []
 
 
+def _title(kind: str) -> str:
+    return kind.replace("_", " ").capitalize() or "Kind not known"
+
+
+def _name(system: str) -> str:
+    return "Combined (models)" if system == "combined" else system
+
+
 def _table(cells: list[GeneralizationCell], rule: str) -> Table:
+    """The paper's layout: accuracy after the rationale, a column a utility class."""
+    found = {(cell.kind, cell.system, cell.utility_class): cell.after for cell in cells}
+    lines = dict.fromkeys((cell.kind, cell.system) for cell in cells)
+    nothing = undefined("no question of this kind and class")
     return Table(
         id="p3-table-20",
         number="P3 Table 20",
-        title="Accuracy on generalization questions, %",
+        title="Accuracy on generalization questions after the rationale, %",
+        head=["Type of question", "Model"],
+        columns=[Column(title, "Generalization accuracy") for title in CLASSES.values()],
+        rows=[
+            Row(
+                [_title(kind), _name(system)],
+                [
+                    Cell.of(found.get((kind, system, name), nothing), shape="percent", rule=rule)
+                    for name in CLASSES
+                ],
+            )
+            for kind, system in lines
+        ],
+    )
+
+
+def _details(cells: list[GeneralizationCell], rule: str) -> Table:
+    return Table(
+        id="p3-table-20-details",
+        title="Accuracy on generalization questions before and after the rationale, %",
         head=["Rationales of", "Utility"],
         columns=[Column("Before"), Column("After"), Column("Difference"), Column("n")],
         rows=[
             Row(
-                [cell.system, cell.utility_class],
+                [_name(cell.system), cell.utility_class],
                 [
                     *(
                         Cell.of(value, shape="percent", rule=rule)
@@ -62,7 +98,7 @@ def _table(cells: list[GeneralizationCell], rule: str) -> Table:
                     ),
                     Cell.count(cell.difference.n),
                 ],
-                group=cell.kind.replace("_", " ").capitalize() or "Kind not known",
+                group=_title(cell.kind),
             )
             for cell in cells
         ],
@@ -82,8 +118,8 @@ def _figure(cells: list[GeneralizationCell]) -> Figure:
             "reference": {"value": 0.0, "label": "no change"},
             "points": [
                 {
-                    "label": f"{cell.system}, {cell.utility_class}",
-                    "group": cell.kind.replace("_", " ").capitalize(),
+                    "label": f"{_name(cell.system)}, {cell.utility_class}",
+                    "group": _title(cell.kind),
                     **cell.difference.to_dict(),
                 }
                 for cell in cells

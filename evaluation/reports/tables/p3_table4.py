@@ -1,54 +1,111 @@
-"""P3 Table 4: do the usual measures of a system tell whether its rationales help people?"""
+"""P3 Tables 4 and 6: do task performance, BERTScore and GEN-U tell whether rationales help people?"""
 
 from __future__ import annotations
 
-from evaluation.metrics import theils_u, utility_classes
-from evaluation.reports.columns import labelled_items
-from evaluation.reports.content import Cell, Column, Row, Section, Table
+from evaluation.estimate import Estimate, undefined
+from evaluation.reports.content import Cell, Column, Figure, Row, Section, Table
 from evaluation.reports.context import Context
+from evaluation.reports.helping import GenUOfModel, eta_of_bertscore, gen_u_by_model, helping, told_by
 from evaluation.reports.registry import section
-from evaluation.reports.words import estimate
+from evaluation.reports.words import count, estimate
+
+NO_GEN_U = "no GEN-U run on these instances"
 
 
-@section(order=50, title="P3 Table 4: task performance and utility", hit_types=("utility",))
+@section(order=50, title="P3 Tables 4 and 6: what tells about utility", hit_types=("utility",))
 def p3_table4(ctx: Context) -> Section | None:
-    """Theil's U of utility given whether the system's own answer was right, overall and by system."""
-    rows = labelled_items(ctx, "before", "after")
-    if not rows.instance:
+    """U(utility | task accuracy) and eta of BERTScore by system (Table 4); GEN-U beside both (Table 6)."""
+    found = helping(ctx)
+    if not found.rows.instance:
         return None
-    classes = utility_classes(rows.label["before"], rows.label["after"], rows.gold)
-    right = [None if not o or not g else str(o == g) for o, g in zip(rows.output, rows.gold, strict=True)]
-    cells = []
-    systems = ["", *sorted(set(rows.system))]
-    for name in systems:
-        kept = [i for i, system in enumerate(rows.system) if name in ("", system)]
-        found = theils_u(
-            [classes[i] for i in kept],
-            [right[i] for i in kept],
-            clusters=[rows.instance[i] for i in kept],
-            rng=ctx.rng(f"p3-table-4/{name}"),
-            replicates=max(ctx.choices.replicates, 1),
-        )
-        cells.append(Cell.of(found, rule=rows.rule))
-    whole = cells[0].estimate
+    systems = ["", *found.systems]
+    accuracy = [told_by(ctx, f"p3-table-4/{name}", found.right, found.of(name)) for name in systems]
+    scores = [eta_of_bertscore(ctx, f"p3-table-4/bert/{name}", found.of(name)) for name in systems]
+    runs = gen_u_by_model(ctx)
+    everything = found.of("")
+    by_gen_u = [told_by(ctx, f"p3-table-6/{run.model}", run.told, everything) for run in runs]
+    rule = found.rows.rule
+    blocks: list[Table | Figure] = [
+        _table4(ctx, systems, accuracy, scores, rule),
+        _table6(ctx, runs, by_gen_u, accuracy[0], scores[0], rule),
+    ]
+    blocks += [_gen_u(number, run) for number, run in enumerate(runs, start=1)]
     return Section(
         id="p3-table-4",
+        number="P3 Tables 4, 6",
+        title="What tells about utility",
+        prose=[text for text in (_sentence(accuracy[0], "whether the system was right"),) if text]
+        + [
+            text
+            for run, value in zip(runs, by_gen_u, strict=True)
+            if (text := _sentence(value, f"GEN-U by {run.model}"))
+        ],
+        blocks=blocks,
+        notes=[
+            "U(utility | y): the share of the entropy of utility that knowing y takes away, from 0 to 1, in this direction. "
+            "η is the correlation ratio of BERTScore’s F1 (rationale against gold rationale) by utility class, not "
+            "squared. U and η are different measures and stand side by side as in the paper."
+        ],
+    )
+
+
+def _sentence(found: Estimate, what: str) -> str:
+    return f"Knowing {what} tells a share of {estimate(found)} about utility." if found.defined else ""
+
+
+def _table4(
+    ctx: Context, systems: list[str], accuracy: list[Estimate], scores: list[Estimate], rule: str
+) -> Table:
+    return Table(
+        id="p3-table-4",
         number="P3 Table 4",
-        title="Task performance and utility",
-        prose=[f"Knowing whether the system was right tells a share of {estimate(whole)} about utility."]
-        if whole and whole.defined
-        else [],
-        blocks=[
-            Table(
-                id="p3-table-4",
-                number="P3 Table 4",
-                title="Theil’s U of human utility given task accuracy",
-                head=["Dataset", "Type"],
-                columns=[Column(name if name else "Overall") for name in systems],
-                rows=[Row([ctx.dataset, "Task accuracy"], cells)],
-                notes=[
-                    "U(utility | accuracy): the share of the entropy of utility that accuracy takes away, from 0 to 1."
-                ],
-            )
+        title="Correlation of human utility with task performance (Theil’s U) and BERTScore (η)",
+        head=["Dataset", "Type"],
+        columns=[Column(name if name else "Overall", "Correlation") for name in systems],
+        rows=[
+            Row([ctx.dataset, "Task accuracy"], [Cell.of(value, rule=rule) for value in accuracy]),
+            Row([ctx.dataset, "BERTScore"], [Cell.of(value, rule=rule) for value in scores]),
+        ],
+    )
+
+
+def _table6(
+    ctx: Context,
+    runs: list[GenUOfModel],
+    by_gen_u: list[Estimate],
+    accuracy: Estimate,
+    score: Estimate,
+    rule: str,
+) -> Table:
+    names = [f"GEN-U ({run.model})" for run in runs] or ["GEN-U"]
+    values = [*(by_gen_u or [undefined(NO_GEN_U)]), accuracy, score]
+    return Table(
+        id="p3-table-6",
+        number="P3 Table 6",
+        title="Correlation of human utility with GEN-U, task accuracy and BERTScore",
+        head=["Dataset", "Metric"],
+        columns=[*(Column(name) for name in names), Column("Task accuracy"), Column("BERTScore")],
+        rows=[Row([ctx.dataset, "Correlation"], [Cell.of(value, rule=rule) for value in values])],
+        notes=[]
+        if runs
+        else ["GEN-U needs its two runs: a model answers the questions without and with the rationale."],
+    )
+
+
+def _gen_u(number: int, run: GenUOfModel) -> Table:
+    """Mean GEN-U by system: the first row of P3 Table 7."""
+    return Table(
+        id=f"p3-gen-u-{number}",
+        title=f"GEN-U by {run.model}, from −1 to 1",
+        head=["Rationales of"],
+        columns=[Column("Mean GEN-U"), Column("Instances"), Column("Tied modes")],
+        rows=[
+            Row([system], [Cell.of(mean), Cell.count(mean.n), Cell.count(run.ties[system])])
+            for system, mean in run.means.items()
+        ],
+        notes=[
+            f"{count(sum(run.ties.values()), 'tied mode')} took the smallest of the tied values."
+            if sum(run.ties.values())
+            else "No mode was tied."
         ],
     )

@@ -1,0 +1,1 @@
+"""Sections that need several studies."""

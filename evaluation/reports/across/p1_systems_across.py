@@ -1,0 +1,141 @@
+"""P1 Table 4 where systems of one dataset were judged in several studies: compared on the instances that all share."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from evaluation.metrics import FollowUps, compare_systems
+from evaluation.reports.across_studies import Across, instance_keys, listed_titles
+from evaluation.reports.columns import rule_of
+from evaluation.reports.content import Cell, Column, Row, Section, Table
+from evaluation.reports.context import Context
+from evaluation.reports.registry import SIMULATIONS, section_across
+from evaluation.reports.words import count, number
+
+COLUMNS = (
+    "unit", "explanation", "instance", "system", "simulated", "real", "generator", "kind", "text", "missing",
+)  # fmt: skip
+
+
+@section_across(order=42, title="P1 Table 4 across studies")
+def p1_systems_across(across: Across) -> Section | None:
+    """Each system's precision on the instances common to all of a dataset, and the paired differences."""
+    blocks: list[Table] = []
+    prose = []
+    for dataset, contexts in _by_dataset(across).items():
+        table = pooled(contexts)
+        if len(set(table.system)) < 2:
+            continue
+        rng = across.rng(f"systems/{dataset}")
+        found = compare_systems(table, rng=rng, replicates=across.replicates)
+        rule = rule_of(contexts[0])
+        prose.append(
+            f"{dataset}: {count(len(found.systems), 'system')} of {listed_titles(contexts)} share "
+            f"{count(found.instances, 'instance')} on which precision is defined in all; {found.left_out:,} more have it in some."
+        )
+        blocks.append(_precision(len(blocks), dataset, found, rule))
+        if found.differences:
+            blocks.append(_differences(len(blocks), dataset, found, rule))
+    if not blocks:
+        return None
+    return Section(
+        id="p1-systems-across",
+        number="P1 Table 4",
+        title="Systems compared across studies",
+        prose=prose,
+        blocks=blocks,
+        notes=["Two studies’ explanations of one system are told apart by the study’s name."],
+    )
+
+
+def _by_dataset(across: Across) -> dict[str, list[Context]]:
+    """Simulation studies of one task type and dataset, where there are several."""
+    found: dict[tuple[str, str], list[Context]] = {}
+    for ctx in across.of_type(*SIMULATIONS):
+        instances = set(instance_keys(ctx).values())
+        for key, others in found.items():
+            if key[0] == ctx.hit_type.name and instances & set(instance_keys(others[0]).values()):
+                others.append(ctx)
+                break
+        else:
+            found[ctx.hit_type.name, ctx.dataset] = [ctx]
+    return {name: several for (_, name), several in found.items() if len(several) > 1}
+
+
+def pooled(contexts: list[Context]) -> FollowUps:
+    """The studies' follow-ups in one table; a system that two studies have is one a study."""
+    tables = [ctx.follow_ups(ctx.headline.name, rule_of(ctx))[0] for ctx in contexts]
+    uses = Counter(system for table in tables for system in set(table.system))
+    columns: dict[str, Any] = {}
+    for name in COLUMNS:
+        parts = []
+        for ctx, table in zip(contexts, tables, strict=True):
+            values = [str(v) if v is not None else v for v in getattr(table, name)]
+            if name in ("unit", "explanation"):
+                values = [f"{ctx.study.pk}/{value}" for value in values]
+            if name == "instance":
+                known = instance_keys(ctx)
+                values = [known.get(v, v) for v in values]
+            if name == "system":
+                values = [f"{v} ({ctx.study.title})" if uses[v] > 1 else v for v in values]
+            parts += values
+        columns[name] = parts
+    return FollowUps(**columns, abstain=tables[0].abstain)
+
+
+def _precision(place: int, dataset: str, found: Any, rule: str) -> Table:
+    return Table(
+        id=f"p1-systems-across-{place}",
+        number="P1 Table 4",
+        title=f"Simulation precision across studies, %: {dataset}",
+        head=["System"],
+        columns=[
+            Column("Common instances", "Macro precision"),
+            Column("All instances", "Macro precision"),
+            Column("Micro precision"),
+            Column("Simulatable"),
+        ],
+        rows=[
+            Row(
+                [name],
+                [
+                    Cell.of(value, shape="percent", rule=rule)
+                    for value in (
+                        found.common[name].precision,
+                        found.unrestricted[name].precision,
+                        found.unrestricted[name].precision_micro,
+                        found.unrestricted[name].simulatable,
+                    )
+                ],
+            )
+            for name in found.systems
+        ],
+    )
+
+
+def _differences(place: int, dataset: str, found: Any, rule: str) -> Table:
+    rows = []
+    for one in found.differences:
+        cells = [
+            Cell.of(value, shape="percent", rule=rule)
+            for value in (one.first_mean, one.second_mean, one.difference)
+        ]
+        reason = "no difference that could be tested"
+        cells += [Cell.number(p, shape="p", n=one.difference.n, reason=reason) for p in (one.p_holm, one.p_t)]
+        rows.append(Row([one.first, one.second], [*cells, Cell.count(one.difference.n)]))
+    return Table(
+        id=f"p1-systems-across-{place}",
+        title=f"Simulation precision of every two systems, %: {dataset}",
+        head=["First", "Second"],
+        columns=[
+            Column("First"),
+            Column("Second"),
+            Column("Difference"),
+            Column("p (Holm)"),
+            Column("p (t-test)"),
+            Column("Instances"),
+        ],
+        rows=rows,
+        notes=[f"On the {number(float(found.instances), 'count')} common instances, paired within instance."],
+    )

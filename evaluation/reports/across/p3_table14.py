@@ -1,0 +1,182 @@
+"""P3 Tables 14 and 15: which properties of a rationale go with a right answer? A study of utility and one of properties."""
+
+from __future__ import annotations
+
+from itertools import chain, combinations
+
+from evaluation.estimate import Estimate
+from evaluation.metrics import MixedModel, property_model
+from evaluation.metrics.mixed import PROPERTIES
+from evaluation.reports.across_studies import Across, Key, instance_keys, listed_titles
+from evaluation.reports.columns import rule_of
+from evaluation.reports.content import Cell, Column, Figure, Row, Section, Table
+from evaluation.reports.context import Context
+from evaluation.reports.registry import section_across
+from evaluation.reports.words import count, estimate, left_out, listed
+
+#: Twice the normal quantile that the model's intervals are made with: their width over it is the standard deviation.
+WIDTH = 2 * 1.959963984540054
+TOP = 10
+RULE = "each annotator’s answer"
+
+
+@section_across(order=80, title="P3 Tables 14 and 15: properties and utility")
+def p3_table14(across: Across) -> Section | None:
+    """Log odds of a right answer after the rationale, by property and by pair of properties."""
+    answered, judged = across.of_type("utility"), across.of_type("rationale_properties")
+    if not answered or not judged:
+        return None
+    properties = properties_by_key(judged)
+    names = [name for name in PROPERTIES if any(name in found for found in properties.values())]
+    rows = [row for ctx in answered for row in answers_of(ctx)]
+    keyed = [properties.get((instance, system), {}) for _, _, instance, system in rows]
+    model = property_model(
+        [after for _, after, _, _ in rows],
+        {name: [found.get(name) for found in keyed] for name in names},
+        {
+            "question": [instance for _, _, instance, _ in rows],
+            "system": [system for _, _, _, system in rows],
+            "human prior": ["right before" if before else "wrong before" for before, _, _, _ in rows],
+        },
+    )
+    missing = [name for name in PROPERTIES if name not in names]
+    notes = [
+        "Logit mixed model: right after ~ (properties)² + (1 | question) + (1 | system) + (1 | human prior), one "
+        f"row an annotator’s answer, in {listed_titles(answered)}; a rationale has a property where the label of "
+        f"{listed_titles(judged)} by the rule {rule_of(judged[0])} is yes. Intervals: 95 %, normal approximation to the posterior.",
+        *(f"{note[:1].upper()}{note[1:]}." for note in model.notes),
+    ]
+    if missing:
+        notes.append(f"Nobody judged {listed(missing)}: the model is without.")
+    if model.left_out:
+        notes.append(f"Left out: {left_out(model.left_out)}.")
+    return Section(
+        id="p3-table-14",
+        number="P3 Tables 14, 15",
+        title="Properties and utility",
+        prose=_prose(model),
+        blocks=[_table14(model, names), _table15(model), *_figure(model, names), *_spread(model)],
+        notes=notes,
+    )
+
+
+def properties_by_key(contexts: list[Context]) -> dict[Key, dict[str, bool | None]]:
+    """(instance, system) -> property -> whether people's label says that the rationale has it; None for a tie."""
+    found: dict[Key, dict[str, bool | None]] = {}
+    for ctx in contexts:
+        rule, named = rule_of(ctx), instance_keys(ctx)
+        for variable in ctx.hit_type.variables:
+            (labels,) = ctx.labels(variable.name, rule)
+            units = ctx.data.table(variable.name).units
+            rows = zip(units.instance.values(""), units.system.values(""), labels.value.tolist(), strict=True)
+            for instance, system, code in rows:
+                held = None if code < 0 else labels.labels[code] == "yes"
+                key = (named.get(str(instance), str(instance)), str(system))
+                found.setdefault(key, {}).setdefault(variable.name, held)
+    return found
+
+
+def answers_of(ctx: Context) -> list[tuple[bool, bool, str, str]]:
+    """(right before, right after, instance, system) of each person's judgment of an item whose gold label is known."""
+    items = ctx.data.judgments.items
+    gold, instance = items.gold.values(""), items.instance_names.values("")
+    system = items.system.values("not known")
+    named = instance_keys(ctx)
+    before: dict[tuple[str, int], str] = {}
+    rows = []
+    for name in ("before", "after"):
+        table = ctx.data.table(name)
+        ratings = table.ratings.people()
+        for rater, unit, value in zip(ratings.rater, ratings.unit, ratings.value, strict=True):
+            item, label = int(table.units.item[unit]), ratings.labels[value]
+            key = (ratings.raters[rater], item)
+            if name == "before":
+                before[key] = label
+            elif key in before and gold[item]:
+                right = (before[key] == gold[item], label == gold[item])
+                name = str(instance[item])
+                rows.append((*right, named.get(name, name), str(system[item])))
+    return sorted(rows, key=lambda row: (row[2], row[3], row[0], row[1]))
+
+
+def _prose(model: MixedModel) -> list[str]:
+    if model.reason:
+        return [f"The model is not defined: {model.reason}."]
+    names = list(model.present)
+    every = chain.from_iterable(combinations(names, size) for size in range(len(names) + 1))
+    best = max(every, key=lambda held: model.log_odds(held).value)
+    trust = "" if model.converged else " The fit did not converge: do not rely on it."
+    return [
+        f"Over {count(model.n, 'answer')}, the log odds of a right answer are {estimate(model.intercept)} where no property "
+        f"holds, and highest, {estimate(model.log_odds(best))}, where exactly these hold: {listed(list(best)) or 'none'}.{trust}"
+    ]
+
+
+def _table14(model: MixedModel, names: list[str]) -> Table:
+    return Table(
+        id="p3-table-14",
+        number="P3 Table 14",
+        title="Log odds of a right answer after the rationale, when a property is present or absent",
+        head=["Property"],
+        columns=[Column("Present"), Column("Absent")],
+        rows=[
+            Row(
+                [name.capitalize()],
+                [Cell.of(side[name], rule=RULE) for side in (model.present, model.absent)],
+            )
+            for name in names
+        ],
+        notes=["Averaged over presence and absence of the other properties."],
+    )
+
+
+def _table15(model: MixedModel) -> Table:
+    pairs = list(model.pairs.items())[:TOP]
+    rows = [("(Intercept)", model.intercept), *((f"+ {a} + {b}", value) for (a, b), value in pairs)]
+    return Table(
+        id="p3-table-15",
+        number="P3 Table 15",
+        title="The ten pairs of properties that raise the log odds most over the base where none holds",
+        head=["Parameter"],
+        columns=[Column("Coefficient"), Column("SD")],
+        rows=[Row([name], [Cell.of(value, rule=RULE), _sd(value)]) for name, value in rows],
+    )
+
+
+def _sd(found: Estimate) -> Cell:
+    return Cell.number((found.high - found.low) / WIDTH, reason=found.reason or "no interval", n=found.n)
+
+
+def _figure(model: MixedModel, names: list[str]) -> list[Figure]:
+    if model.reason:
+        return []
+    return [
+        Figure(
+            id="p3-table-14-odds",
+            title="Log odds with each property present and absent",
+            alt="The values of P3 Table 14.",
+            form="intervals",
+            data={
+                "x": "Log odds of a right answer",
+                "points": [
+                    {"label": label, "group": name.capitalize(), **side[name].to_dict()}
+                    for name in names
+                    for label, side in (("present", model.present), ("absent", model.absent))
+                ],
+            },
+        )
+    ]
+
+
+def _spread(model: MixedModel) -> list[Table]:
+    if model.reason:
+        return []
+    return [
+        Table(
+            id="p3-table-14-random",
+            title="Standard deviation of the random effects",
+            head=["Random effect"],
+            columns=[Column("SD (log odds)")],
+            rows=[Row([name], [Cell.number(sd, n=model.n)]) for name, sd in model.random_sd.items()],
+        )
+    ]

@@ -1,0 +1,64 @@
+"""What the sections of a report across studies work from: the studies' contexts, and how their material is matched."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+import numpy as np
+
+from evaluation.reports.choices import Choices
+from evaluation.reports.context import Context
+from evaluation.selectors.material import instance_inputs
+
+#: What tells one system's explanation of one instance, in whichever study: ``instance_keys`` and the system's name.
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Across:
+    """A report across studies being computed; ``contexts`` in the order of the studies."""
+
+    contexts: Sequence[Context]
+    choices: Choices
+
+    def of_type(self, *hit_types: str) -> list[Context]:
+        """The contexts of studies of these task types."""
+        return [ctx for ctx in self.contexts if ctx.hit_type.name in hit_types]
+
+    def rng(self, name: str) -> np.random.Generator | None:
+        """As a context's: a generator of its own for each section; None: no intervals."""
+        if not self.choices.replicates:
+            return None
+        return np.random.default_rng([self.choices.seed, zlib.crc32(f"across/{name}".encode())])
+
+    @property
+    def replicates(self) -> int:
+        return max(self.choices.replicates, 1)
+
+
+def instance_keys(ctx: Context) -> dict[str, str]:
+    """A study's instances by name -> what tells them in any study: the name with a digest of the input.
+
+    Each study's import makes a dataset of its own, so that an instance is the same one in two studies where both
+    its name and its input (spaces aside) are; two questions that only share a number are not.
+    """
+
+    def make() -> dict[str, str]:
+        items = ctx.data.judgments.items
+        names = dict(zip(items.instance.tolist(), items.instance_names.values(""), strict=True))
+        texts = instance_inputs(study=ctx.study)
+        return {
+            str(name): f"{name}\x1f{sha256(' '.join(texts.get(pk, '').split()).encode()).hexdigest()[:16]}"
+            for pk, name in names.items()
+            if pk >= 0
+        }
+
+    return ctx.once("instance-keys", make)
+
+
+def listed_titles(contexts: Sequence[Context]) -> str:
+    """The studies' titles for a sentence."""
+    return ", ".join(f"“{ctx.study.title}”" for ctx in contexts)

@@ -1,0 +1,150 @@
+"""Measures that might stand in for human utility (P3 Tables 4 and 6), one value a rationale, beside its utility class."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evaluation.estimate import Estimate, undefined
+from evaluation.metrics import bertscore, correlation_ratio, gen_u, theils_u, utility_classes
+from evaluation.reports.columns import Labelled, labelled_items
+from evaluation.reports.context import Context
+from evaluation.selectors.material import GenUAnswer, gen_u_answers, rationale_texts
+
+
+@dataclass(frozen=True, eq=False)
+class Helping:
+    """One entry a rationale in play, aligned with ``rows``: its utility class, and whether its system's answer was right."""
+
+    rows: Labelled
+    classes: list[str | None]
+    right: list[str | None]
+
+    @property
+    def systems(self) -> list[str]:
+        return sorted(set(self.rows.system))
+
+    def of(self, system: str) -> list[int]:
+        """The rationales of one system; all for an empty name."""
+        return [i for i, name in enumerate(self.rows.system) if system in ("", name)]
+
+
+def helping(ctx: Context) -> Helping:
+    """Utility class and task accuracy of each rationale, computed once a report."""
+
+    def make() -> Helping:
+        rows = labelled_items(ctx, "before", "after")
+        classes = utility_classes(rows.label["before"], rows.label["after"], rows.gold)
+        pairs = zip(rows.output, rows.gold, strict=True)
+        return Helping(rows, classes, [None if not o or not g else str(o == g) for o, g in pairs])
+
+    return ctx.once("helping", make)
+
+
+def told_by(ctx: Context, name: str, told: Sequence[str | None], kept: Sequence[int]) -> Estimate:
+    """Theil's U(utility | told) over the rationales ``kept``."""
+    found = helping(ctx)
+    return theils_u(
+        [found.classes[i] for i in kept],
+        [told[i] for i in kept],
+        clusters=[found.rows.instance[i] for i in kept],
+        rng=ctx.rng(name),
+        replicates=max(ctx.choices.replicates, 1),
+    )
+
+
+def eta_of_bertscore(ctx: Context, name: str, kept: Sequence[int]) -> Estimate:
+    """Correlation ratio of BERTScore's F1 by utility class; not defined, with the reason, where it cannot be computed."""
+    found = helping(ctx)
+    scores, why = bert_f1(ctx)
+    if why:
+        return undefined(why)
+    return correlation_ratio(
+        [found.classes[i] for i in kept],
+        [scores[i] for i in kept],
+        clusters=[found.rows.instance[i] for i in kept],
+        rng=ctx.rng(name),
+        replicates=max(ctx.choices.replicates, 1),
+    )
+
+
+def bert_f1(ctx: Context) -> tuple[Sequence[float], str]:
+    """F1 of each rationale against its gold rationale (nan where either is missing), or why there is none."""
+
+    def make() -> tuple[Sequence[float], str]:
+        items, rows = ctx.data.judgments.items, helping(ctx).rows.item
+        texts = rationale_texts(study=ctx.study)
+        pairs = [texts.get(int(pk), ("", "")) for pk in items.explanation[rows]]
+        if not any(text.strip() and gold.strip() for text, gold in pairs):
+            return [], "no instance has a gold rationale to hold the rationale against"
+        try:
+            found = bertscore([text for text, _ in pairs], [gold for _, gold in pairs])
+        except ImportError:
+            return [], "not computed: install the optional extra, pip install 'foretell[bertscore]'"
+        return found.f1.tolist(), ""
+
+    return ctx.once("bertscore", make)
+
+
+@dataclass(frozen=True, eq=False)
+class GenUOfModel:
+    """GEN-U by one model that answers the generalization questions: a value a rationale, and the mean by system."""
+
+    model: str
+    told: list[str | None]
+    means: dict[str, Estimate]
+    ties: dict[str, int]
+
+
+def gen_u_by_model(ctx: Context) -> list[GenUOfModel]:
+    """GEN-U of each rationale in play by each model whose two runs are there; none where no run is."""
+
+    def make() -> list[GenUOfModel]:
+        answers = list(gen_u_answers(study=ctx.study))
+        return [
+            _of_model(ctx, name, [a for a in answers if a.model == name])
+            for name in sorted({a.model for a in answers})
+        ]
+
+    return ctx.once("gen-u", make)
+
+
+def _of_model(ctx: Context, model: str, answers: Sequence[GenUAnswer]) -> GenUOfModel:
+    values: dict[tuple[str, int], int] = {}
+    means: dict[str, Estimate] = {}
+    ties: dict[str, int] = {}
+    for system in sorted({a.system for a in answers}):
+        mine = [a for a in answers if a.system == system]
+        found = gen_u(
+            [a.with_right for a in mine],
+            [a.without_right for a in mine],
+            [str(a.instance) for a in mine],
+            rng=ctx.rng(f"gen-u/{model}/{system}"),
+            replicates=max(ctx.choices.replicates, 1),
+        )
+        means[system], ties[system] = found.mean, found.ties
+        for name, value in zip(found.instances, found.values, strict=True):
+            values[system, int(name)] = int(value)
+    rows, items = helping(ctx).rows, ctx.data.judgments.items
+    keys = zip(rows.system, items.instance[rows.item].tolist(), strict=True)
+    told = [str(values[key]) if key in values else None for key in keys]
+    return GenUOfModel(model, told, means, ties)
+
+
+def mean_of(estimates: Sequence[Estimate], what: str) -> Estimate:
+    """Unweighted mean of coefficients, of those that are defined; it has no interval."""
+    values = [one.value for one in estimates if one.defined]
+    if not values:
+        return undefined(f"no {what} is defined")
+    left = len(estimates) - len(values)
+    return Estimate(
+        float(np.mean(values)),
+        math.nan,
+        math.nan,
+        n=len(values),
+        left_out={"not defined": left} if left else {},
+        interval="none: a mean of coefficients",
+    )

@@ -1,0 +1,105 @@
+"""Sections of several studies made one: the papers' tables with a row (or a column) for each dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from evaluation.reports.content import Cell, Column, Figure, Row, Section, Table
+
+Named = tuple[str, Section]
+ABSENT = Cell(text="–")
+
+
+def merged(found: Sequence[Named]) -> Section:
+    """One section of what several studies have under one name; ``found`` are (study's title, section), one or more.
+
+    Tables of one id, title and head become one; other blocks stay apart, named after their study. Sentences and
+    notes say which study they are about, unless all studies say the same.
+    """
+    first = found[0][1]
+    numbers = list(dict.fromkeys(section.number for _, section in found if section.number))
+    blocks: list[Table | Figure] = []
+    for name in dict.fromkeys(block.id for _, section in found for block in section.blocks):
+        same = [(n, title, b) for n, (title, s) in enumerate(found, 1) for b in s.blocks if b.id == name]
+        blocks += _blocks(same, alone=len(found) == 1)
+    return replace(
+        first,
+        number=max(numbers, key=len, default=""),
+        prose=_texts([(title, text) for title, section in found for text in section.prose]),
+        blocks=blocks,
+        notes=_texts([(title, text) for title, section in found for text in section.notes]),
+    )
+
+
+def _texts(texts: Sequence[tuple[str, str]]) -> list[str]:
+    """Each text once; with its study in front where not all say it."""
+    titles = dict.fromkeys(title for title, _ in texts)
+    said: dict[str, list[str]] = {}
+    for title, text in texts:
+        said.setdefault(text, []).append(title)
+    return [
+        text if len(titles) > 1 and len(set(by)) == len(titles) else f"{', '.join(dict.fromkeys(by))}: {text}"
+        for text, by in said.items()
+    ]
+
+
+def _blocks(same: Sequence[tuple[int, str, Table | Figure]], *, alone: bool) -> list[Table | Figure]:
+    tables = [(n, title, block) for n, title, block in same if isinstance(block, Table)]
+    if len(tables) == len(same) and len(same) > 1:
+        shapes = {(tuple(block.head), block.title) for _, _, block in tables}
+        if len(shapes) == 1:
+            join = _beside if tables[0][2].beside else _stacked
+            return [join([(title, block) for _, title, block in tables])]
+    if len(same) == 1 and alone:
+        return [same[0][2]]
+    return [
+        replace(block, id=f"{block.id}-s{n}" if len(same) > 1 else block.id, title=f"{block.title}: {title}")
+        for n, title, block in same
+    ]
+
+
+def _stacked(tables: Sequence[tuple[str, Table]]) -> Table:
+    """Rows below each other, columns joined; rows are grouped by study where their first head does not tell it."""
+    columns = list(dict.fromkeys(column for _, table in tables for column in table.columns))
+    firsts = [{row.head[0] for row in table.rows if row.head} for _, table in tables]
+    told = tables[0][1].head[:1] in (["Dataset"], ["Task"]) and len(set.union(*firsts)) == sum(
+        map(len, firsts)
+    )
+    rows = []
+    for title, table in tables:
+        places = [_place(table.columns, column) for column in columns]
+        for row in table.rows:
+            cells = [ABSENT if at is None else row.cells[at] for at in places]
+            group = row.group if told else " · ".join(filter(None, [title, row.group]))
+            rows.append(Row(row.head, cells, group))
+    return _with(tables, columns, rows)
+
+
+def _place(columns: Sequence[Column], wanted: Column) -> int | None:
+    return next((n for n, column in enumerate(columns) if column == wanted), None)
+
+
+def _beside(tables: Sequence[tuple[str, Table]]) -> Table:
+    """Columns side by side under their dataset; rows joined by their heads."""
+    heads = list(dict.fromkeys((row.group, tuple(row.head)) for _, table in tables for row in table.rows))
+    columns: list[Column] = []
+    parts: list[dict[tuple[str, tuple[str, ...]], Sequence[Cell]]] = []
+    for title, table in tables:
+        taken = {column.group for column in columns}
+        columns += [
+            Column(c.label, f"{c.group} ({title})" if c.group in taken else c.group) for c in table.columns
+        ]
+        parts.append({(row.group, tuple(row.head)): row.cells for row in table.rows})
+    rows = []
+    for group, head in heads:
+        cells: list[Cell] = []
+        for part, (_, table) in zip(parts, tables, strict=True):
+            cells += part.get((group, head), [ABSENT] * len(table.columns))
+        rows.append(Row(list(head), cells, group))
+    return _with(tables, columns, rows)
+
+
+def _with(tables: Sequence[tuple[str, Table]], columns: list[Column], rows: list[Row]) -> Table:
+    notes = _texts([(title, note) for title, table in tables for note in table.notes])
+    return replace(tables[0][1], columns=columns, rows=rows, notes=notes)

@@ -1,0 +1,268 @@
+"""Reports across studies, worked out by hand: what is joined, what needs several studies, and who may see them."""
+
+import io
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
+
+from annotator.models import Explanation, Instance, Item, Membership, Study, System
+from evaluation.models import Report
+from evaluation.reports.choices import Choices
+from evaluation.reports.compute import compute_across
+from evaluation.services import report as service
+from tests.evaluation.reports.studies import cells_of, small_study, stored, table_of
+from tests.evaluation.reports.test_tables import judged, of_type
+from tests.factories import make_item, make_judgment, make_rater, make_study, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def sent(monkeypatch) -> list[int]:
+    found: list[int] = []
+    monkeypatch.setattr(service, "_send", found.append)
+    return found
+
+
+def across(*studies: Study, **choices: Any) -> dict[str, Any]:
+    parsed = Choices.parse({"min_overlap": 1, "replicates": 0} | choices)
+    return compute_across(studies=studies, choices=parsed, figures=False).content
+
+
+def same_inputs(*studies: Study) -> None:
+    """The factory writes the item's key into the question; here an instance of one name is one question."""
+    for instance in Instance.objects.filter(items__study__in=studies).distinct():
+        Instance.objects.filter(pk=instance.pk).update(input=f"Question {instance.key}?")
+
+
+def simulated(precision: dict[tuple[str, str], tuple[int, int]], **fields: Any) -> Study:
+    """(instance, system) -> (right, follow-ups): one person foretells yes; the system says yes where it is right."""
+    study = make_study(**fields)
+    ann = make_rater("ann")
+    for (instance, system), (right, total) in precision.items():
+        for number in range(total):
+            real = "yes" if number < right else "no"
+            key = f"{instance}{system}{number}"
+            make_judgment(
+                make_item(study, key=key, instance=instance, system=system, real_output=real), ann, "yes"
+            )
+    return study
+
+
+def judged_plausible(scores: dict[tuple[str, str], str]) -> Study:
+    """(instance, system) -> one person's answer; an item shows all systems' explanations of an instance."""
+    study = make_study()
+    for instance in sorted({name for name, _ in scores}):
+        item = make_item(study, key=instance, instance=instance)
+        parts, shown, response = {}, [], {}
+        for number, (name, system) in enumerate(sorted(k for k in scores if k[0] == instance), start=1):
+            maker, _ = System.objects.get_or_create(name=system)
+            explanation, _ = Explanation.objects.get_or_create(
+                instance=item.instance, system=maker, digest=system, defaults={"text": "Because."}
+            )
+            parts[str(number)] = explanation.pk
+            shown.append({"key": str(number), "text": "Because."})
+            response[f"justifies_{number}"] = scores[name, system]
+        judged(study, item, "ann", response)
+        Item.objects.filter(pk=item.pk).update(payload=item.payload | {"explanations": shown}, parts=parts)
+    return of_type(study, "plausibility")
+
+
+def test_plausibility_against_precision_by_hand():
+    # x: precision 1, 1/2, 0 and plausibility 1, 1/2, 0: Pearson and Spearman 1
+    # y: precision 0, 1/2, 1 and plausibility 1, 1, 0: ranks 1 2 3 against 2.5 2.5 1; Pearson of (0, .5, 1) with
+    # (1, 1, 0): cov = -1/6 ... = -(1/2)/sqrt(1/2 * 2/3) = -0.8660
+    precision = simulated(
+        {
+            ("x", "a"): (2, 2), ("x", "b"): (1, 2), ("x", "c"): (0, 2),
+            ("y", "a"): (0, 2), ("y", "b"): (1, 2), ("y", "c"): (2, 2),
+            ("z", "a"): (2, 2),
+        },
+        title="Simulated",
+    )  # fmt: skip
+    plausible = judged_plausible(
+        {
+            ("x", "a"): "yes", ("x", "b"): "moderate", ("x", "c"): "no",
+            ("y", "a"): "yes", ("y", "b"): "yes", ("y", "c"): "no",
+        }
+    )  # fmt: skip
+    same_inputs(precision, plausible)
+    content = across(precision, plausible)
+    cells = cells_of(content, "p1-precision-plausibility")
+    assert cells["Pearson", "Value"]["value"] == pytest.approx((1 - np.sqrt(3) / 2) / 2)
+    assert cells["Spearman", "Value"]["value"] == pytest.approx((1 - np.sqrt(3) / 2) / 2)
+    assert cells["Pearson", "Instances"]["value"] == 2
+    means = cells_of(content, "p1-precision-plausibility-systems")
+    assert means["a", "Plausibility"]["value"] == 1.0
+    assert means["a", "Precision"]["value"] == 0.5  # z has no plausibility
+    assert means["a", "Explanations"]["value"] == 2
+
+
+def test_questions_that_only_share_a_name_are_not_matched():
+    precision = simulated({("x", "a"): (2, 2), ("x", "b"): (1, 2)})
+    plausible = judged_plausible({("x", "a"): "yes", ("x", "b"): "no"})
+    cells = cells_of(across(precision, plausible), "p1-precision-plausibility")
+    assert cells["Pearson", "Value"]["value"] is None
+    assert cells["Pearson", "Value"]["reason"]
+
+
+def test_tables_of_one_id_get_a_row_a_dataset():
+    one, two = small_study(title="One"), small_study(title="Two")
+    content = across(one, two)
+    cells = cells_of(content, "p1-table-4")
+    # the same judgments in both: each dataset's row has the values of a report on the study alone
+    assert cells[f"{one.slug} People", "robot-b"]["value"] == 1.0
+    assert cells[f"{two.slug} People", "robot-b"]["value"] == 1.0
+    agreement = cells_of(content, "agreement-simulation")
+    for title in ("One", "Two"):
+        found = agreement[f"{title} Cohen’s κ, people with each other", "All labels Value"]
+        assert found["value"] == pytest.approx(17 / 23)
+    assert [fact[0] for fact in content["facts"]].count("Study") == 2
+    ids = [block["id"] for section in content["sections"] for block in section["blocks"]]
+    assert len(ids) == len(set(ids))
+
+
+def test_systems_of_several_studies_on_one_dataset_are_compared_on_common_instances():
+    one = simulated({("x", "a"): (2, 2), ("y", "a"): (0, 2)}, title="One")
+    two = simulated({("x", "b"): (1, 2), ("z", "b"): (2, 2), ("x", "a"): (0, 1)}, title="Two")
+    same_inputs(one, two)
+    content = across(one, two, replicates=100)
+    cells = cells_of(content, "p1-systems-across-0")
+    # x alone is common to a (One), a (Two) and b
+    assert cells["a (One)", "Macro precision Common instances"]["value"] == 1.0
+    assert cells["a (One)", "Macro precision All instances"]["value"] == 0.5
+    assert cells["a (Two)", "Macro precision Common instances"]["value"] == 0.0
+    assert cells["b", "Macro precision Common instances"]["value"] == 0.5
+    assert cells["b", "Macro precision All instances"]["value"] == 0.75
+    pairs = cells_of(content, "p1-systems-across-1")
+    assert pairs["a (One) b", "Difference"]["value"] == 0.5
+    assert pairs["a (One) b", "Instances"]["value"] == 1
+
+
+def test_two_tasks_stand_beside_each_other_as_in_p2():
+    def atomic(answers: dict[str, str], title: str) -> Study:
+        study = make_study(title=title)
+        item = make_item(study, key="k", instance="x")
+        payload = item.payload | {"domain": "news", "units": [], "input": "I.", "output": "O."}
+        judged(study, item, "ann", answers | {"parsed_1": "yes", "complete": "yes"})
+        Item.objects.filter(pk=item.pk).update(payload=payload)
+        return of_type(study, "atomic_units")
+
+    news = atomic({"input_1": "yes", "output_1": "yes"}, "News")
+    medical = atomic({"input_1": "no", "output_1": "yes"}, "Medical")
+    content = across(news, medical)
+    cells = cells_of(content, "p2-table-5")
+    assert cells["1.00", f"{news.slug} Follow-ups"]["value"] == 1
+    assert cells["1.00", f"{medical.slug} Follow-ups"]["value"] == 0
+    assert cells["0-.19", f"{medical.slug} Follow-ups"]["value"] == 1
+    columns = [column["group"] for column in table_of(content, "p2-table-2")["columns"]]
+    assert columns == [news.slug, news.slug, medical.slug, medical.slug]
+
+
+def test_one_study_is_its_own_report_and_order_does_not_matter():
+    one, two = small_study(), small_study()
+    choices = Choices.parse({"min_overlap": 1, "replicates": 0})
+    alone = compute_across(studies=[one], choices=choices, figures=False)
+    assert alone.content["title"] == f"Report on {one.title}"
+    first = compute_across(studies=[one, two], choices=choices, figures=False)
+    second = compute_across(studies=[two, one], choices=choices, figures=False)
+    assert first == second
+    assert first.inputs_hash != alone.inputs_hash
+
+
+def client_of(*studies: Study, role: str = "reviewer") -> Client:
+    user = make_user(staff=True)
+    for study in studies:
+        Membership.objects.create(study=study, user=user, role=role)
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def test_a_report_across_studies_is_asked_for_and_seen_only_with_all_of_them():
+    one, two, hidden = small_study(), small_study(), small_study()
+    client = client_of(one, two)
+    address = reverse("evaluation:reports", args=[one.pk])
+    assert f'value="{two.pk}"' in client.get(address).content.decode()
+    assert f'id="join-{hidden.pk}"' not in client.get(address).content.decode()
+    assert client.post(address, {"others": [hidden.pk]}).status_code == 404
+    assert not Report.objects.exists()
+    client.post(address, {"others": [two.pk], "replicates": "0", "min_overlap": "1"})
+    report = Report.objects.get()
+    assert report.studies == [one, two]
+    service.report_compute(report_id=report.pk)
+    page = client.get(reverse("evaluation:report", args=[report.pk])).content.decode()
+    assert "Report across 2 studies" in page
+    for study in (one, two):  # it is listed under both
+        assert (
+            f"Report {report.pk}"
+            in client.get(reverse("evaluation:reports", args=[study.pk])).content.decode()
+        )
+    half = client_of(one)
+    assert half.get(reverse("evaluation:report", args=[report.pk])).status_code == 404
+    assert half.get(reverse("evaluation:report_export", args=[report.pk, "json"])).status_code == 404
+    assert f"Report {report.pk}" not in half.get(address).content.decode()
+    assert (
+        f"Report {report.pk}" not in half.get(reverse("admin:evaluation_report_changelist")).content.decode()
+    )
+
+
+def test_studies_are_chosen_in_the_admin(sent, django_capture_on_commit_callbacks):
+    one, two, hidden = small_study(), small_study(), small_study()
+    client = client_of(one, two)
+    address = reverse("admin:evaluation_report_add")
+    page = client.get(address).content.decode()
+    assert one.title in page
+    assert hidden.title not in page
+    form = {
+        "rule": "majority", "exclusions": "on", "labels": "all", "restriction": "common",
+        "min_overlap": "1", "replicates": "0", "seed": "1", "encoder": "tfidf",
+    }  # fmt: skip
+    assert client.post(address, form | {"studies": [hidden.pk]}).status_code == 200
+    assert client.post(address, form | {"studies": [one.pk], "rule": "best"}).status_code == 200
+    assert not Report.objects.exists()
+    with django_capture_on_commit_callbacks(execute=True):
+        answer = client.post(address, form | {"studies": [one.pk, two.pk]})
+    report = Report.objects.get()
+    assert answer["Location"] == reverse("evaluation:report", args=[report.pk])
+    assert sent == [report.pk]
+    service.report_compute(report_id=report.pk)
+    report.refresh_from_db()
+    page = client.get(reverse("admin:evaluation_report_changelist")).content.decode()
+    assert report.inputs_hash[:12] in page
+    assert f"{one.title}, {two.title}" in page
+
+
+def run(*arguments: str) -> str:
+    out = io.StringIO()
+    call_command(*arguments, stdout=out)
+    return out.getvalue()
+
+
+def test_the_command_takes_several_studies_and_can_keep_the_report():
+    one, two = small_study(), small_study()
+    options = ["--bootstrap", "0", "--min-overlap", "1"]
+    content = json.loads(run("report", one.slug, two.slug, *options, "--format", "json"))
+    assert content["title"] == "Report across 2 studies"
+    assert "data" not in {
+        s["id"]
+        for s in json.loads(run("metrics", one.slug, two.slug, *options, "--format", "json"))["sections"]
+    }
+    assert not Report.objects.exists()
+    said = run("report", two.slug, one.slug, *options, "--store")
+    report = Report.objects.get()
+    assert said == f"report {report.pk}: /reports/{report.pk}/\n"
+    assert (report.state, report.studies) == ("done", [two, one])
+    assert report.content == content
+    with pytest.raises(CommandError, match="no study has the slug 'nowhere'"):
+        run("report", one.slug, "nowhere")
+
+
+def test_stored_reports_of_one_study_are_not_across():
+    report = stored(small_study())
+    assert len(report.studies) == 1
