@@ -72,7 +72,7 @@ class Context:
         """What ``make`` gives, computed the first time that a section asks for it under this name."""
         if name not in self._kept:
             self._kept[name] = make()
-        return self._kept[name]  # type: ignore[no-any-return]
+        return self._kept[name]
 
     def ratings(self, variable: str) -> Ratings:
         return self.data.table(variable).ratings

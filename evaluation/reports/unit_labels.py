@@ -25,7 +25,7 @@ class Annotation:
     simulator: bool = False
 
 
-def annotations(ctx: Context) -> list[Annotation]:
+def annotators(ctx: Context) -> list[Annotation]:
     """People first where any judged, then each simulator."""
     rule = rule_of(ctx)
     human = (~ctx.data.judgments.raters.is_simulator).any()

@@ -71,7 +71,7 @@ def pooled(contexts: list[Context]) -> FollowUps:
     for name in COLUMNS:
         parts = []
         for ctx, table in zip(contexts, tables, strict=True):
-            values = [str(v) if v is not None else v for v in getattr(table, name)]
+            values: list[Any] = [None if v is None else str(v) for v in getattr(table, name)]
             if name in ("unit", "explanation"):
                 values = [f"{ctx.study.pk}/{value}" for value in values]
             if name == "instance":

@@ -19,7 +19,7 @@ from evaluation.reports.encoders import encoder_of
 from evaluation.reports.registry import section
 from evaluation.reports.unit_labels import (
     Annotation,
-    annotations,
+    annotators,
     is_sanity,
     model_and_method,
     of_systems,
@@ -47,7 +47,7 @@ class _Figures:
 @section(order=40, title="P2 Tables 1 and 3: generality and precision", hit_types=("atomic_units",))
 def p2_table1(ctx: Context) -> Section | None:
     """By explanation method (Table 1), by model and method for each who annotated (Table 3)."""
-    judged = [(who, unit_table(ctx, who.rule)) for who in annotations(ctx)]
+    judged = [(who, unit_table(ctx, who.rule)) for who in annotators(ctx)]
     judged = [(who, units) for who, units in judged if len(units)]
     if not judged:
         return None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -91,7 +93,7 @@ def presence(ctx: Context) -> Ratings:
     )
 
 
-def _cell(pairs: dict[frozenset[str], dict], name: str, other: str) -> Cell:
+def _cell(pairs: dict[frozenset[str], dict[str, Any]], name: str, other: str) -> Cell:
     if name == other:
         return Cell(text="–")
     row = pairs.get(frozenset((name, other)))
@@ -108,7 +110,7 @@ def _n(given: np.ndarray, ratings: Ratings, name: str) -> Cell:
 
 
 def _means(
-    ctx: Context, mean: dict[str, Estimate], weighted: dict[str, Estimate], simulators: tuple[str, ...]
+    ctx: Context, mean: Mapping[Any, Estimate], weighted: Mapping[Any, Estimate], simulators: tuple[str, ...]
 ) -> Table:
     who = ctx.people.capitalize()
     rows = [(f"{who} with each other", "people"), *((f"{who} with {name}", name) for name in simulators)]

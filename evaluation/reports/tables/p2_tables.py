@@ -14,13 +14,13 @@ from evaluation.reports.content import Cell, Column, Row, Section, Table
 from evaluation.reports.context import Context
 from evaluation.reports.encoders import encoder_of
 from evaluation.reports.registry import section
-from evaluation.reports.unit_labels import annotations, asked_of, is_sanity, labels_of, of_systems, unit_table
+from evaluation.reports.unit_labels import annotators, asked_of, is_sanity, labels_of, of_systems, unit_table
 
 
 @section(order=50, title="P2 Tables 4, 5 and 6: atomic units", hit_types=("atomic_units",))
 def p2_tables(ctx: Context) -> Section | None:
     """Parsing quality, the share of units present, and growth with the number of follow-ups."""
-    who = annotations(ctx)
+    who = annotators(ctx)
     if not who:
         return None
     rule = who[0].rule
