@@ -179,8 +179,8 @@ class Run:
                 ways = json.loads((self.data_dir / "demo.json").read_text())
         lines = [f"Foretell runs at {base}/"]
         for way in ways:
-            login = " / ".join(way[key] for key in ("username", "password") if way.get(key))
-            lines.append(f"{way['label']:<12} {base}{way['url']}  {login}".rstrip())
+            note = " / ".join(way[key] for key in ("username", "password", "about") if way.get(key))
+            lines.append(f"{way['label']:<12} {base}{way['url']}  {note}".rstrip())
         lines.append(f"logs in {self.data_dir / 'logs'}; Ctrl-C stops everything")
         print("\n  " + "\n  ".join(lines) + "\n", flush=True)
 

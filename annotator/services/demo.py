@@ -68,13 +68,13 @@ def demo_load() -> Iterator[str]:
 
 
 def demo_ways_in() -> list[dict[str, str]]:
-    """Who can try what: ``label`` and ``url``, and a log-in where one is needed."""
+    """Who can try what: ``label`` and ``url``, a log-in where one is needed, ``about``: the study invited to."""
     ways = [
         {"label": "researcher", "url": "/admin/", "username": RESEARCHER, "password": PASSWORD},
         {"label": "annotator", "url": "/login/", "username": ANNOTATOR, "password": PASSWORD},
     ]
     for study in Study.objects.filter(slug__startswith="demo-", state=Study.State.LIVE).order_by("slug"):
-        ways.append({"label": "invitation", "url": f"/join/{study.join_token}/"})
+        ways.append({"label": "invitation", "url": f"/join/{study.join_token}/", "about": study.title})
     return ways
 
 
