@@ -20,6 +20,7 @@ from evaluation.models import Endpoint, Run
 from evaluation.selectors.run import run_progress, runs_visible_to
 from evaluation.services.run_change import run_cancel, run_pause, run_resume, run_retry_failed, run_start
 from evaluation.services.run_estimate import run_estimate
+from evaluation.services.run_text import clean
 from evaluation.services.simulate import simulation_create
 
 #: A study's slug in the address.
@@ -33,10 +34,19 @@ ACTIONS: dict[str, Any] = {
 }
 
 
+class NamedField(serializers.SlugRelatedField):
+    """A row by its name; what cannot be a name in Postgres names none."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if not isinstance(data, str) or clean(data) != data:
+            self.fail("does_not_exist", slug_name=self.slug_field, value=ascii(data)[:100])
+        return super().to_internal_value(data)
+
+
 class NewRunSerializer(serializers.Serializer):
     """A simulator's run on a study; what is left out takes its default."""
 
-    endpoint: Any = serializers.SlugRelatedField(slug_field="name", queryset=Endpoint.objects.all())
+    endpoint: Any = NamedField(slug_field="name", queryset=Endpoint.objects.all())
     model = serializers.CharField(required=False, allow_blank=True, max_length=200)
     prompt = serializers.CharField(required=False, allow_blank=True, max_length=100_000)
     parameters = serializers.DictField(required=False)

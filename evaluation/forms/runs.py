@@ -13,6 +13,7 @@ from evaluation.models import Endpoint, Run
 from evaluation.pipelines.registry import steps
 from evaluation.services.endpoint import endpoint_save
 from evaluation.services.material_run import material_run_create
+from evaluation.services.run_request import parameters_check
 from evaluation.services.simulate import simulation_create
 
 
@@ -35,6 +36,14 @@ class EndpointForm(forms.ModelForm):
 
     def save_m2m(self) -> None:
         """There is nothing of the kind."""
+
+    def clean_parameters(self) -> Any:
+        parameters = self.cleaned_data["parameters"]
+        try:
+            parameters_check({} if parameters is None else parameters)
+        except ValueError as error:
+            raise ValidationError(str(error)) from None
+        return {} if parameters is None else parameters
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}

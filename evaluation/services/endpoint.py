@@ -13,6 +13,7 @@ from evaluation.providers.base import ChatRequest, ProviderError
 from evaluation.providers.hosts import HostRefused, check_origin, origin_of
 from evaluation.providers.keys import KeyRefused, key_seal
 from evaluation.selectors.endpoint import endpoint_key, endpoint_provider, host_policy, key_secrets
+from evaluation.services.run_request import parameters_check
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,10 @@ def endpoint_save(*, endpoint: Endpoint, key: str = "") -> Endpoint:
 
     Raises ``ValidationError`` keyed by field, also where the host may not be asked.
     """
+    try:
+        parameters_check(endpoint.parameters)
+    except ValueError as error:
+        raise ValidationError({"parameters": str(error)}) from None
     endpoint.full_clean()
     try:
         origin = origin_of(endpoint.base_url)

@@ -19,7 +19,9 @@ from annotator.models import Dataset, Rater, Study, User
 from evaluation.models import Call, Endpoint, Pipeline, Run
 from evaluation.pipelines.registry import step_get
 from evaluation.pipelines.step import Job, Step
+from evaluation.services.run_request import parameters_check
 from evaluation.services.run_settle import call_of
+from evaluation.services.run_text import clean
 from evaluation.services.run_wake import pipeline_wake, run_wake
 
 log = logging.getLogger(__name__)
@@ -82,6 +84,12 @@ def run_create(
         budget_cost=budget_cost,
         created_by=created_by,
     )
+    try:
+        parameters_check(run.parameters)
+    except ValueError as error:
+        raise ValidationError({"parameters": str(error)}) from None
+    if clean(run.options) != run.options:
+        raise ValidationError({"options": "holds a character that is no text (NUL or half a pair)"})
     run.full_clean(exclude=["prompt_digest"])
     if mode == Run.Mode.BATCH and together > 1:
         raise ValidationError({"together": "in a batch every item is a request of its own"})

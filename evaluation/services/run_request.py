@@ -10,7 +10,10 @@ from typing import Any
 from annotator.canonical import digest_of
 from annotator.hit_types.base import Message
 from evaluation.providers.base import ChatRequest
+from evaluation.services.run_text import clean
 
+#: What the request itself says; a parameter of that name would say it over.
+RESERVED = ("model", "messages", "stream")
 MILLION = Decimal(1_000_000)
 _CENT = Decimal("0.00000001")
 
@@ -30,6 +33,29 @@ class Prices:
         return ((self.tokens_in * tokens_in + self.tokens_out * tokens_out) / MILLION).quantize(
             _CENT, rounding=ROUND_UP
         )
+
+
+def parameters_check(parameters: Any) -> None:
+    """Refuse parameters that no request can be made of; raises ``ValueError`` naming the parameter.
+
+    >>> parameters_check({"temperature": 0.7, "max_tokens": None})
+    >>> parameters_check({"max_tokens": "many"})
+    Traceback (most recent call last):
+    ...
+    ValueError: max_tokens: expected a whole number above 0, got 'many'
+    """
+    if not isinstance(parameters, dict):
+        raise ValueError("expected a JSON object")
+    if clean(parameters) != parameters:
+        raise ValueError("holds a character that is no text (NUL or half a pair)")
+    for name in RESERVED:
+        if name in parameters:
+            raise ValueError(f"{name}: is set by the run itself")
+    for name, least in (("max_tokens", 1), ("max_completion_tokens", 1), ("n", 1), ("seed", -(2**63))):
+        value = parameters.get(name)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
+            above = " above 0" if least == 1 else ""
+            raise ValueError(f"{name}: expected a whole number{above}, got {value!r}")
 
 
 def request_build(

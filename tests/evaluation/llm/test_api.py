@@ -63,8 +63,17 @@ def test_runs_of_others_are_not_found_and_bad_input_is_refused(
         {"endpoint": "no"},
         {"endpoint": "scripted", "samples": 0},
         {"endpoint": "scripted", "budget_cost": -1},
+        {"endpoint": "scri\x00pted"},
+        {"endpoint": "\ud800"},
+        {"endpoint": ["scripted"]},
+        {"endpoint": {"name": "scripted"}},
+        {"endpoint": "scripted", "model": "m\x00"},
+        {"endpoint": "scripted", "parameters": {"stop": "\x00"}},
+        {"endpoint": "scripted", "parameters": {"messages": []}},
+        {"endpoint": "scripted", "parameters": {"max_tokens": "many"}},
+        {"endpoint": "scripted", "parameters": {"seed": 1.5}},
     ):
-        assert client.post(url, body, content_type="application/json").status_code == 400
+        assert client.post(url, body, content_type="application/json").status_code == 400, body
     pk = client.post(url, {"endpoint": "scripted"}, content_type="application/json").json()["id"]
     client.force_login(other)
     assert client.get(url).status_code == 404
