@@ -18,9 +18,11 @@ from unfold.decorators import display
 from annotator.errors import Conflict
 from annotator.models import Membership
 from annotator.selectors.study import studies_for
+from evaluation import admin_pipelines  # noqa: F401  found by Django through this module
+from evaluation.admin_base import ReadOnly
 from evaluation.forms.reports import NewReportForm
 from evaluation.forms.runs import EndpointForm, NewRunForm
-from evaluation.models import Call, Endpoint, Pipeline, Report, Run
+from evaluation.models import Call, Endpoint, Report, Run
 from evaluation.selectors.report import reports_visible_to
 from evaluation.selectors.run import run_progress, runs_visible_to
 from evaluation.services.endpoint import endpoint_try
@@ -35,28 +37,6 @@ ACTIONS: dict[str, tuple[str, tuple[str, ...], Any]] = {
     "retry": ("Ask again what failed", ("done", "paused"), run_retry_failed),
     "cancel": ("Cancel for good", ("queued", "running", "paused"), run_cancel),
 }
-
-
-class ReadOnly(ModelAdmin):
-    """Rows that services write: looked at here, never typed into."""
-
-    list_per_page = 50
-    show_full_result_count = False
-
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        return bool(request.user.is_staff)
-
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return bool(request.user.is_staff)
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
 
 @admin.register(Endpoint)
@@ -267,18 +247,6 @@ class CallAdmin(ReadOnly):
             if match and match.url_name == "evaluation_call_changelist"
             else calls
         )
-
-
-@admin.register(Pipeline)
-class PipelineAdmin(ReadOnly):
-    list_display = ("__str__", "endpoint", "study", "state", "step", "created_at")
-    list_filter = ("state",)
-    fields = ("recipe", "dataset", "endpoint", "study", "state", "reason", "step", "results", "overrides")
-    readonly_fields = fields
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Pipeline]:
-        rows = super().get_queryset(request).select_related("recipe", "dataset", "endpoint", "study")
-        return rows if request.user.is_superuser else rows.filter(created_by=request.user)
 
 
 @admin.register(Report)

@@ -30,6 +30,7 @@ GROUPS = (
             ("Runs", "play_circle", "admin:evaluation_run_changelist"),
             ("Reports", "description", "admin:evaluation_report_changelist"),
             ("Pipelines", "account_tree", "admin:evaluation_pipeline_changelist"),
+            ("Recipes", "menu_book", "admin:evaluation_recipe_changelist"),
             ("Endpoints", "hub", "admin:evaluation_endpoint_changelist"),
         ),
     ),

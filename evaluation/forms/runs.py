@@ -11,6 +11,7 @@ from annotator.models import Dataset, Membership, Study, User
 from annotator.selectors.study import studies_for
 from evaluation.models import Endpoint, Run
 from evaluation.pipelines.registry import steps
+from evaluation.selectors.run import datasets_visible_to
 from evaluation.services.endpoint import endpoint_save
 from evaluation.services.material_run import material_run_create
 from evaluation.services.run_request import parameters_check
@@ -85,10 +86,7 @@ class NewRunForm(forms.ModelForm):
         super().__init__(*args, **kwargs)
         self.fields["kind"].choices = [(step.name, step.title) for step in steps().values()]  # type: ignore[attr-defined]
         self.fields["study"].queryset = studies_for(user=self.user, role=Membership.Role.EDITOR)  # type: ignore[attr-defined]
-        datasets = Dataset.objects.order_by("name")
-        if not self.user.is_superuser:  # a study's import makes a dataset of the study's name
-            datasets = datasets.filter(name__in=studies_for(user=self.user).values("slug"))
-        self.fields["material"].queryset = datasets  # type: ignore[attr-defined]
+        self.fields["material"].queryset = datasets_visible_to(self.user)  # type: ignore[attr-defined]
         self.fields["model"].required = False
         self.fields["model"].help_text = "Empty: the endpoint's own."
 

@@ -70,16 +70,16 @@ def recipe_check(content: Any) -> JSON:
     return content
 
 
-def filled(value: Any, model: str) -> Any:
-    """A step's choices with ``{model}`` put in.
+def filled(value: Any, model: str, second: str = "") -> Any:
+    """A step's choices with ``{model}`` and ``{second}`` put in; without a second model it is the first.
 
-    >>> filled({"system": "{model} · post-hoc"}, "gpt")
-    {'system': 'gpt · post-hoc'}
+    >>> filled({"system": "{model} · post-hoc", "generator": "{second}"}, "gpt")
+    {'system': 'gpt · post-hoc', 'generator': 'gpt'}
     """
     if isinstance(value, str):
-        return value.replace("{model}", model)
+        return value.replace("{model}", model).replace("{second}", second or model)
     if isinstance(value, list):
-        return [filled(held, model) for held in value]
+        return [filled(held, model, second) for held in value]
     if isinstance(value, dict):
-        return {key: filled(held, model) for key, held in value.items()}
+        return {key: filled(held, model, second) for key, held in value.items()}
     return value

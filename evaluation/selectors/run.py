@@ -9,8 +9,9 @@ from decimal import Decimal
 from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 from django.utils import timezone
 
-from annotator.models import Membership, User
-from evaluation.models import Call, Run
+from annotator.models import Dataset, Membership, User
+from annotator.selectors.study import studies_for
+from evaluation.models import Call, Pipeline, Run
 
 #: What throughput is measured over.
 WINDOW_SECONDS = 60.0
@@ -111,3 +112,14 @@ def runs_visible_to(user: User) -> QuerySet[Run]:
 def run_get_for(*, user: User, pk: int) -> Run:
     """One of the runs that a researcher may see; another's is not found (``Run.DoesNotExist``)."""
     return runs_visible_to(user).get(pk=pk)
+
+
+def datasets_visible_to(user: User) -> QuerySet[Dataset]:
+    """Datasets of a researcher's studies and pipelines; all for a superuser."""
+    datasets = Dataset.objects.order_by("name")
+    if user.is_superuser:
+        return datasets
+    studies = studies_for(user=user).values("slug")  # a study's import makes a dataset of the study's name
+    return datasets.filter(
+        Q(name__in=studies) | Q(pk__in=Pipeline.objects.filter(created_by=user).values("dataset"))
+    )

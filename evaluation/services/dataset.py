@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import csv
+import hashlib
+import io
 import json
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from django.db import transaction
 
 from annotator.canonical import text_digest
 from annotator.hit_types.base import FieldErrors, clean_text
-from annotator.models import Dataset, Instance
+from annotator.models import Dataset, Instance, User
 from evaluation.prompts.replies import answer_of
 
 #: Our field -> the names under which known data sets hold it.
@@ -22,6 +26,10 @@ NAMES = {
     "gold_rationale": ("gold_rationale", "rationale", "facts", "explanation"),
 }
 LONGEST = 100_000
+#: Of the answers of a multiple choice question.
+LETTERS = "ABCDEFGH"
+#: Bytes of a file, which is read whole.
+LARGEST = 100_000_000
 
 
 class DatasetFaults(ValueError):
@@ -35,7 +43,7 @@ class DatasetFaults(ValueError):
 
 @transaction.atomic
 def dataset_load(*, name: str, path: Path, task: str, limit: int | None = None) -> tuple[Dataset, int]:
-    """Read JSON lines (or one JSON array) into a dataset; returns it and how many instances are new.
+    """Read JSON lines, one JSON array or CSV (a file ``*.csv``) into a dataset; returns it and how many instances are new.
 
     An instance that is there already, by its key, must be the same. Raises ``DatasetFaults``; then nothing is
     written. For preferences a row holds ``context``, ``response_1`` and ``response_2``; for multiple choice,
@@ -69,23 +77,53 @@ def dataset_load(*, name: str, path: Path, task: str, limit: int | None = None) 
     return dataset, len(new)
 
 
+def dataset_upload(*, file: IO[bytes], name: str, task: str, user: User, limit: int | None = None) -> Dataset:
+    """Read an uploaded file into a dataset of its own, named by who brought it, the file and its content.
+
+    The same file meets the same dataset. Raises ``DatasetFaults``.
+    """
+    digest = hashlib.sha256(f"{task}:{limit}:".encode())
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / (Path(name).name or "upload")
+        with path.open("wb") as kept:
+            while piece := file.read(1 << 20):
+                digest.update(piece)
+                kept.write(piece)
+        own = f"{user.get_username()[:60]}: {path.stem[:100]} · {digest.hexdigest()[:8]}"
+        return dataset_load(name=own, path=path, task=task, limit=limit)[0]
+
+
 def _rows(path: Path, faults: list[str]) -> Iterator[tuple[int, Any]]:
+    if path.stat().st_size > LARGEST:
+        faults.append(f"{path.name}: at most {LARGEST:,} bytes, got {path.stat().st_size:,}")
+        return
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         faults.append(f"{path.name}: is not UTF-8 (byte {error.start})")
         return
+    if path.suffix.lower() == ".csv":
+        rows = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+        try:
+            for cells in rows:
+                if None in cells or None in cells.values():
+                    faults.append(f"{path.name}:{rows.line_num}: has not as many cells as the first line")
+                else:
+                    yield rows.line_num, cells
+        except csv.Error as error:
+            faults.append(f"{path.name}:{rows.line_num}: is not CSV: {error}")
+        return
     if text.lstrip().startswith("["):
         try:
             yield from enumerate(json.loads(text), 1)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             faults.append(f"{path.name}: is not a JSON array: {error}")
         return
-    for line, row in enumerate(text.splitlines(), 1):
+    for line, row in enumerate(text.split("\n"), 1):
         if row.strip():
             try:
                 yield line, json.loads(row)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 faults.append(f"{path.name}:{line}: is not JSON: {error}")
 
 
@@ -100,11 +138,13 @@ def _instance(raw: Any, task: str) -> Instance:
         values["input"] = "Context: {context}\nResponse 1: {response_1}\nResponse 2: {response_2}".format_map(
             {name: _one_line(raw, name) for name in ("context", "response_1", "response_2")}
         )
-    if task == "multiple_choice" and isinstance(raw.get("options"), list):
-        letters = "ABCDEFGH"
-        lines = [f"{letter}: {option}" for letter, option in zip(letters, raw["options"], strict=False)]
-        values["input"] = "\n".join([str(values["input"]), *lines])
     errors: dict[str, str] = {}
+    if task == "multiple_choice" and raw.get("options"):
+        options = _options(raw["options"], errors)
+        lines = [f"{letter}: {option}" for letter, option in options.items()]
+        values["input"] = "\n".join([str(values["input"]), *lines])
+        named = {option.casefold(): letter for letter, option in options.items()}
+        values["gold_label"] = named.get(str(values["gold_label"]).strip().casefold(), values["gold_label"])
     for field in ("key", "input", "gold_rationale"):
         value = values[field]
         try:
@@ -127,6 +167,15 @@ def _instance(raw: Any, task: str) -> Instance:
     return Instance(
         key=key[:200], input=values["input"], gold_label=gold[:200], gold_rationale=values["gold_rationale"]
     )
+
+
+def _options(raw: Any, errors: dict[str, str]) -> dict[str, str]:
+    """Letter -> option, of a list or of a text with ``|`` between."""
+    options = raw.split("|") if isinstance(raw, str) else raw
+    if not isinstance(options, list) or not 2 <= len(options) <= len(LETTERS):
+        errors["options"] = f"expected a list of 2 to {len(LETTERS)} answers"
+        return {}
+    return {letter: " ".join(str(option).split()) for letter, option in zip(LETTERS, options, strict=False)}
 
 
 def _one_line(raw: dict[str, Any], name: str) -> str:

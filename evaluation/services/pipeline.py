@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
-from decimal import Decimal
+from decimal import ROUND_DOWN, Decimal, InvalidOperation
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -13,6 +13,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotator.canonical import digest_of
+from annotator.errors import Conflict
 from annotator.hit_types.base import JSON
 from annotator.models import Dataset, Study, User
 from annotator.services.imports.faults import ImportRefused
@@ -24,11 +25,14 @@ from evaluation.pipelines.study_rows import study_rows
 from evaluation.selectors.run import run_progress
 from evaluation.services.material_run import material_run_create
 from evaluation.services.report import report_create
-from evaluation.services.run_change import run_cancel, run_start
+from evaluation.services.run_change import run_cancel, run_resume, run_start
+from evaluation.services.run_text import clean
 from evaluation.services.run_wake import pipeline_wake
 from evaluation.services.simulate import simulation_create
 
 log = logging.getLogger(__name__)
+#: Under this name overrides say what goes for the whole pipeline.
+ALL_STEPS = "*"
 _LIVE = (Run.State.QUEUED, Run.State.RUNNING)
 
 
@@ -58,10 +62,12 @@ def pipeline_create(
     overrides: JSON | None = None,
     created_by: User | None = None,
 ) -> Pipeline:
-    """Begin a pipeline. ``overrides``: step name -> choices (and ``model``, ``prompt``, ``budget``) that win."""
-    strange = set(overrides or {}) - {step["name"] for step in recipe.content["steps"]}
-    if strange:
-        raise ValidationError({"overrides": f"no such step: {', '.join(sorted(strange))}"})
+    """Begin a pipeline. ``overrides``: step name -> choices (and ``model``, ``prompt``, ``budget``) that win.
+
+    Under ``"*"`` stands what goes for all of it: ``budget``, the most that all its runs may cost together, and
+    ``second``, the model that a recipe calls ``{second}`` (the endpoint's own where none is named).
+    """
+    _overrides_check(recipe, overrides)
     with transaction.atomic():
         pipeline = Pipeline.objects.create(
             recipe=recipe,
@@ -72,6 +78,27 @@ def pipeline_create(
         )
         transaction.on_commit(lambda: pipeline_wake(pipeline_pk=pipeline.pk))
     return pipeline
+
+
+def _overrides_check(recipe: Recipe, overrides: Any) -> None:
+    overrides = overrides or {}
+    if not isinstance(overrides, dict) or not all(isinstance(held, dict) for held in overrides.values()):
+        raise ValidationError({"overrides": "expected a JSON object {step: {choice: value}}"})
+    strange = set(overrides) - {step["name"] for step in recipe.content["steps"]} - {ALL_STEPS}
+    if strange:
+        raise ValidationError({"overrides": f"no such step: {', '.join(sorted(strange))}"})
+    for step, chosen in overrides.items():
+        try:
+            amount = Decimal(str(chosen.get("budget", 0)))
+        except InvalidOperation:
+            amount = Decimal("NaN")
+        if not amount.is_finite() or amount < 0:
+            raise ValidationError({"overrides": f"{step}: budget: expected an amount of 0 or more"})
+    unknown = set(overrides.get(ALL_STEPS, {})) - {"budget", "second"}
+    if unknown:
+        raise ValidationError({"overrides": f"for all steps: {', '.join(sorted(unknown))} cannot be chosen"})
+    if clean(overrides) != overrides:
+        raise ValidationError({"overrides": "holds a character that is no text (NUL or half a pair)"})
 
 
 def pipeline_advance(*, pipeline_pk: int) -> str:
@@ -117,12 +144,41 @@ def pipeline_cancel(*, pipeline: Pipeline) -> Pipeline:
     return pipeline
 
 
-def pipeline_step_again(*, pipeline: Pipeline, name: str) -> Run:
-    """Run one step of a pipeline again, alone: what is there stays, what is missing is asked for."""
-    for step in pipeline.recipe.content["steps"]:
-        if step["name"] == name:
-            return run_start(run=_run_create(pipeline, step, attach=False))
-    raise ValidationError({"name": f"no step {name!r} in {pipeline.recipe}"})
+def pipeline_resume(*, pipeline: Pipeline) -> Pipeline:
+    """Go on after a pause: with the run that paused, or with a new one where it was cancelled."""
+    with transaction.atomic():
+        row = Pipeline.objects.select_for_update(no_key=True).get(pk=pipeline.pk)
+        if row.state in (Pipeline.State.DONE, Pipeline.State.CANCELLED):
+            raise Conflict(f"{row} is {row.get_state_display()}.")
+        for run in row.runs.filter(state=Run.State.PAUSED):
+            run_resume(run=run)
+        row.runs.filter(state__in=[Run.State.CANCELLED, Run.State.FAILED]).update(pipeline=None)
+        row.state, row.reason = Pipeline.State.RUNNING, ""
+        row.save(update_fields=["state", "reason"])
+        transaction.on_commit(lambda: pipeline_wake(pipeline_pk=row.pk))
+    return row
+
+
+def pipeline_step_again(*, pipeline: Pipeline, name: str) -> Run | Study | Report:
+    """Do one step of a pipeline again, alone: what is there stays, what is missing is asked for or added.
+
+    Returns the run, started; the study, with the items that it lacked; or the new report. Raises
+    ``ValidationError`` where there is no such step, where it was not reached yet, and where nothing is missing.
+    """
+    step = next((step for step in pipeline.recipe.content["steps"] if step["name"] == name), None)
+    if step is None:
+        raise ValidationError({"name": f"no step {name!r} in {pipeline.recipe}"})
+    if name not in pipeline.results:
+        raise ValidationError({"name": f"{name} was not reached yet"})
+    if step["kind"] == "study":
+        with transaction.atomic():
+            row = Pipeline.objects.select_for_update(no_key=True).get(pk=pipeline.pk)
+            row.results[name] = _study(row, step)
+            row.save(update_fields=["results"])
+        return Study.objects.get(slug=row.results[name]["study"])
+    if step["kind"] == "report":
+        return report_create(study=_study_of(pipeline, step), user=pipeline.created_by)
+    return run_start(run=_run_create(pipeline, step, attach=False))
 
 
 def _step(pipeline: Pipeline, step: JSON) -> JSON | None:
@@ -130,9 +186,9 @@ def _step(pipeline: Pipeline, step: JSON) -> JSON | None:
     if step["kind"] == "study":
         return _study(pipeline, step)
     if step["kind"] == "report":
-        study = Study.objects.get(slug=pipeline.results[_options(pipeline, step)["study"]]["study"])
-        report = Report.objects.filter(study=study).first() or report_create(study=study)
-        return {"report": report.pk}
+        study = _study_of(pipeline, step)
+        report = Report.objects.filter(study=study).first()
+        return {"report": (report or report_create(study=study, user=pipeline.created_by)).pk}
     run = pipeline.runs.filter(options__step=step["name"]).order_by("-pk").first()
     if run is None:
         try:
@@ -151,6 +207,11 @@ def _step(pipeline: Pipeline, step: JSON) -> JSON | None:
         pipeline.reason = f"{step['name']}: run {run.pk} is {run.get_state_display()}: {run.reason}"[:2000]
         return None
     return _numbers(run)
+
+
+def _study_of(pipeline: Pipeline, step: JSON) -> Study:
+    """The study that an earlier step made."""
+    return Study.objects.get(slug=pipeline.results[_options(pipeline, step)["study"]]["study"])
 
 
 def _numbers(run: Run) -> JSON:
@@ -173,8 +234,19 @@ def _numbers(run: Run) -> JSON:
 
 def _options(pipeline: Pipeline, step: JSON) -> JSON:
     chosen = step.get("options", {}) | pipeline.overrides.get(step["name"], {})
-    options: JSON = filled(chosen, pipeline.endpoint.model)
+    second = pipeline.overrides.get(ALL_STEPS, {}).get("second") or pipeline.endpoint.model
+    options: JSON = filled(chosen, pipeline.endpoint.model, str(second))
     return options
+
+
+def _budget(pipeline: Pipeline, own: Any) -> Decimal | None:
+    """The most that a step's run may cost: its own limit, and what the pipeline's runs have left of theirs all."""
+    limits = [] if own is None else [Decimal(str(own))]
+    whole = pipeline.overrides.get(ALL_STEPS, {}).get("budget")
+    if whole is not None:
+        used = sum((run.spent_cost + run.lost_cost for run in pipeline.runs.all()), Decimal(0))
+        limits.append(max(Decimal(str(whole)) - used, Decimal(0)))
+    return min(limits).quantize(Decimal("0.000001"), ROUND_DOWN) if limits else None
 
 
 def _run_create(pipeline: Pipeline, step: JSON, *, attach: bool) -> Run:
@@ -187,12 +259,12 @@ def _run_create(pipeline: Pipeline, step: JSON, *, attach: bool) -> Run:
         "model": model,
         "prompt": prompt,
         "parameters": parameters,
-        "budget_cost": None if budget is None else Decimal(str(budget)),
+        "budget_cost": _budget(pipeline, budget),
         "pipeline": pipeline if attach else None,
         "created_by": pipeline.created_by,
     }
     if step["kind"] == "simulate":
-        study = Study.objects.get(slug=pipeline.results[options["study"]]["study"])
+        study = _study_of(pipeline, step)
         run = simulation_create(study=study, samples=int(options.get("samples", 1)), **common)
         run.options = {"step": step["name"]}
         run.save(update_fields=["options"])

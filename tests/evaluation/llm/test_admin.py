@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import html
+import json
+
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-from evaluation.models import Endpoint, Run
+from annotator.models import Dataset
+from evaluation.models import Endpoint, Pipeline, Run
 from evaluation.services.endpoint import endpoint_save, endpoint_try
+from evaluation.services.pipeline import pipeline_advance
 from evaluation.services.run_inline import run_inline
 from tests.evaluation.llm.provider import ScriptedProcess
 from tests.evaluation.llm.runs import make_endpoint, make_material, make_run
@@ -172,3 +178,123 @@ def test_a_variable_that_the_operator_does_not_offer_cannot_be_named(scripted: S
     endpoint.key_variable = "SECRET_KEY"
     with pytest.raises(ValidationError, match="LLM_KEYS"):
         endpoint_save(endpoint=endpoint)
+
+
+def pipeline_fields(endpoint: Endpoint, **more: object) -> dict[str, object]:
+    rows = [
+        {"key": "a", "query": "My left knee clicks since I fell in March. I am 51. What should I do?"},
+        {"key": "b", "query": "I sleep badly since the clocks changed. I drink tea late. What helps?"},
+    ]
+    text = "\n".join(json.dumps(row) for row in rows)
+    return {
+        "recipe": "p2-medical",
+        "file": SimpleUploadedFile("complaints.jsonl", text.encode()),
+        "endpoint": str(endpoint.pk),
+        "overrides": "{}",
+    } | more
+
+
+def carried_on(pipeline: Pipeline) -> None:
+    while pipeline_advance(pipeline_pk=pipeline.pk) == "waiting":
+        run_inline(run=pipeline.runs.get(state="running"))
+
+
+def test_a_pipeline_is_begun_watched_and_its_steps_done_again(
+    boss: Client, scripted: ScriptedProcess
+) -> None:
+    endpoint = make_endpoint(scripted, model="scripted?quality=0.9")
+    add = reverse("admin:evaluation_pipeline_add")
+    assert "p2-medical: Simulatability" in boss.get(add).content.decode()
+    begun = boss.post(add, pipeline_fields(endpoint, budget="5", limit="1"))
+    pipeline = Pipeline.objects.get()
+    assert begun["Location"] == reverse("admin:evaluation_pipeline_change", args=[pipeline.pk])
+    assert pipeline.dataset.instances.count() == 1
+    progress = reverse("admin:evaluation_pipeline_progress", args=[pipeline.pk])
+    assert "every 2s" in boss.get(progress).content.decode()
+    assert pipeline_advance(pipeline_pk=pipeline.pk) == "waiting"
+    assert "0 of 1 calls" in boss.get(progress).content.decode()
+    carried_on(pipeline)
+    page = boss.get(begun["Location"]).content.decode()
+    assert "Done: step 10 of 10 done" in page
+    assert "every 2s" not in boss.get(progress).content.decode()
+    budgets = [run.budget_cost for run in pipeline.runs.order_by("pk")]
+    assert budgets[0] == 5
+    assert budgets == sorted(budgets, reverse=True)
+    assert budgets[-1] < 5  # what is left after the earlier steps
+    again = reverse("admin:evaluation_pipeline_again", args=[pipeline.pk])
+    for step, where in (("explain-cot", "/run/"), ("study", "/study/"), ("report", "/reports/")):
+        done = boss.post(again, {"step": step})
+        assert where in done["Location"], step
+        assert boss.get(done["Location"]).status_code == 200
+    assert "nothing to ask about" in boss.post(again, {"step": "units"}, follow=True).content.decode()
+    assert "no step" in boss.post(again, {"step": "nonsense"}, follow=True).content.decode()
+    recipes = boss.get(reverse("admin:evaluation_recipe_changelist")).content.decode()
+    assert "p2-medical v1" in recipes
+
+
+def test_a_pipeline_that_pauses_goes_on_or_is_cancelled(boss: Client, scripted: ScriptedProcess) -> None:
+    endpoint = make_endpoint(scripted)
+    overrides = json.dumps({"explain-cot": {"model": "scripted?status=401"}})
+    boss.post(reverse("admin:evaluation_pipeline_add"), pipeline_fields(endpoint, overrides=overrides))
+    pipeline = Pipeline.objects.get()
+    carried_on(pipeline)
+    page = boss.get(reverse("admin:evaluation_pipeline_change", args=[pipeline.pk])).content.decode()
+    assert "HTTP 401" in page
+    Pipeline.objects.update(overrides={})
+    first = pipeline.runs.get()
+    boss.post(reverse("admin:evaluation_run_do", args=[first.pk, "cancel"]))
+    boss.post(reverse("admin:evaluation_pipeline_do", args=[pipeline.pk, "resume"]))
+    assert pipeline_advance(pipeline_pk=pipeline.pk) == "waiting"
+    assert pipeline.runs.get().pk != first.pk  # a cancelled run is not taken up again
+    boss.post(reverse("admin:evaluation_pipeline_do", args=[pipeline.pk, "cancel"]))
+    pipeline.refresh_from_db()
+    assert (pipeline.state, pipeline.runs.get().state) == ("cancelled", "cancelled")
+    done = boss.post(reverse("admin:evaluation_pipeline_do", args=[pipeline.pk, "resume"]), follow=True)
+    assert "is cancelled" in done.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"file": ""}, "one of the two"),
+        ({"file": SimpleUploadedFile("x.jsonl", b'{"query": "a"}\n{no')}, "x.jsonl:2: is not JSON"),
+        ({"file": SimpleUploadedFile("x.csv", b"key,query\na,b,c\n")}, "x.csv:2: has not as many cells"),
+        ({"changed": "{"}, "is not JSON"),
+        ({"changed": '{"name": "x", "task": "news", "steps": []}'}, "expected at least one"),
+        ({"overrides": '{"nothing": {}}'}, "no such step"),
+        ({"overrides": '{"units": {"budget": "much"}}'}, "units: budget"),
+        ({"overrides": "[1]"}, "expected a JSON object"),
+    ],
+)
+def test_a_pipeline_that_cannot_be_is_refused_and_leaves_nothing(
+    boss: Client, scripted: ScriptedProcess, fields: dict[str, object], said: str
+) -> None:
+    form = pipeline_fields(make_endpoint(scripted), **fields)
+    refused = boss.post(reverse("admin:evaluation_pipeline_add"), form)
+    assert refused.status_code == 200
+    assert said in html.unescape(refused.content.decode())
+    assert not Pipeline.objects.exists()
+    assert not Dataset.objects.filter(name__contains="x ·").exists()
+
+
+def test_other_peoples_pipelines_are_not_found(client: Client, scripted: ScriptedProcess) -> None:
+    owner, other = make_user("owner", staff=True), make_user("other", staff=True)
+    client.force_login(owner)
+    client.post(reverse("admin:evaluation_pipeline_add"), pipeline_fields(make_endpoint(scripted)))
+    pipeline = Pipeline.objects.get()
+    pages = [
+        reverse("admin:evaluation_pipeline_progress", args=[pipeline.pk]),
+        reverse("admin:evaluation_pipeline_change", args=[pipeline.pk]),
+    ]
+    assert [client.get(page).status_code for page in pages] == [200, 200]
+    client.force_login(other)
+    assert client.get(pages[0]).status_code == 404
+    assert client.get(pages[1]).status_code in (302, 404)
+    for name in ("do", "again"):
+        address = reverse(
+            f"admin:evaluation_pipeline_{name}", args=[pipeline.pk, *(["cancel"] * (name == "do"))]
+        )
+        assert client.post(address).status_code == 404
+    assert str(pipeline.dataset) not in client.get(reverse("admin:evaluation_pipeline_add")).content.decode()
+    pipeline.refresh_from_db()
+    assert pipeline.state == "running"

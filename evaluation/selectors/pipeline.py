@@ -1,0 +1,83 @@
+"""Pipelines: whose they are, and how far each step has come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models import QuerySet
+
+from annotator.models import Study, User
+from evaluation.models import Pipeline, Run
+from evaluation.selectors.run import Progress, run_progress
+
+#: What a step's numbers are called on its line.
+_WORDS = {
+    "items": "items",
+    "calls": "calls",
+    "failed": "failed",
+    "unparsable": "unparsable",
+    "duplicates": "exact duplicates dropped",
+    "duplicates_of_others": "duplicates of what was there dropped",
+    "missing": "fewer written than asked for",
+    "warnings": "warnings",
+}
+
+
+@dataclass(frozen=True)
+class StepShown:
+    """One step of a pipeline: done, current, or to come; ``numbers`` is (how many, of what)."""
+
+    name: str
+    kind: str
+    state: str
+    run: Run | None = None
+    progress: Progress | None = None
+    numbers: list[tuple[Any, str]] = field(default_factory=list)
+    spent: str = ""
+    study: Study | None = None
+    report: int | None = None
+
+    @property
+    def percent(self) -> int:
+        return int(self.progress.share * 100) if self.progress else 0
+
+
+def pipelines_visible_to(user: User) -> QuerySet[Pipeline]:
+    """A researcher's own pipelines; all for a superuser."""
+    found = Pipeline.objects.select_related("recipe", "dataset", "endpoint", "study", "created_by")
+    return found if user.is_superuser else found.filter(created_by=user)
+
+
+def pipeline_steps(pipeline: Pipeline) -> list[StepShown]:
+    """The steps of a pipeline in order, in a fixed number of queries but for the one under way."""
+    runs: dict[str, Run] = {}
+    for run in pipeline.runs.order_by("pk"):
+        runs[str(run.options.get("step", ""))] = run
+    slugs = [result["study"] for result in pipeline.results.values() if "study" in result]
+    studies = {study.slug: study for study in Study.objects.filter(slug__in=slugs)}
+    return [
+        _shown(pipeline, number, step, runs.get(step["name"]), studies)
+        for number, step in enumerate(pipeline.recipe.content["steps"])
+    ]
+
+
+def _shown(
+    pipeline: Pipeline, number: int, step: dict[str, Any], run: Run | None, studies: dict[str, Study]
+) -> StepShown:
+    name = step["name"]
+    result = pipeline.results.get(name)
+    if result is None:
+        current = number == pipeline.step
+        progress = run_progress(run) if current and run else None
+        return StepShown(name, step["kind"], "current" if current else "to come", run, progress)
+    return StepShown(
+        name,
+        step["kind"],
+        "done",
+        run,
+        numbers=[(result[key], word) for key, word in _WORDS.items() if result.get(key)],
+        spent=result.get("spent", ""),
+        study=studies.get(result.get("study", "")),
+        report=result.get("report"),
+    )
