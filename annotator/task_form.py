@@ -169,9 +169,12 @@ def _groups(blocks: Sequence[Block]) -> tuple[Group, ...]:
     groups = [(name, tuple(those)) for name, those in groupby(blocks, key=lambda block: block.group)]
     labels = [block.label for block in blocks]
     unclear = len(set(labels)) < len(labels)
-    return tuple(
-        Group(name.replace("_", "-").capitalize() if unclear else "", those) for name, those in groups
-    )
+    return tuple(Group(_title(name) if unclear else "", those) for name, those in groups)
+
+
+def _title(group: str) -> str:
+    """``follow_up_example`` -> ``Follow-up example``."""
+    return group.replace("follow_up", "follow-up").replace("_", " ").capitalize()
 
 
 def _numbered_through(fields: Sequence[Field]) -> bool:

@@ -89,6 +89,37 @@ def test_options_stay_in_view_on_a_phone_however_long_the_text(style: str, phone
             assert box["height"] >= 44
 
 
+@pytest.mark.parametrize("name", ["task-pairs", "task-points", "exam"])
+def test_the_options_of_the_text_that_is_read_are_in_view_on_a_phone(
+    style: str, phone: Page, name: str
+) -> None:
+    """Several texts with a question each: the one that fills the middle of the window has its options above the button."""
+    phone.goto(f"{style}screen/{name}/")
+    phone.wait_for_selector("[data-open-question]")
+    rows = ".paired__row:not(.paired__row--last), .quiz:not(.quiz--paired)"
+    hidden = phone.evaluate(
+        """rows => {
+            const bottom = () => document.querySelector('.panel').getBoundingClientRect().top;
+            const hidden = [];
+            for (let at = 0; at < document.documentElement.scrollHeight; at += 150) {
+                window.scrollTo(0, at);
+                const read = [...document.querySelectorAll(rows)].find((row) => {
+                    const box = row.getBoundingClientRect();
+                    return box.top < innerHeight / 3 && box.bottom > bottom() - 150;
+                });
+                for (const option of read?.querySelectorAll('.option') ?? []) {
+                    if (!option.checkVisibility()) continue;
+                    const box = option.getBoundingClientRect();
+                    if (box.height < 44 || box.top < 48 || box.bottom > bottom() + 1) hidden.push([at, box.top]);
+                }
+            }
+            return hidden;
+        }""",
+        rows,
+    )
+    assert hidden == []
+
+
 def test_material_is_left_and_the_question_stays_right_on_a_laptop(style: str, page: Page) -> None:
     page.goto(style + "screen/task-long/")
     page.evaluate("window.scrollTo(0, 300)")
