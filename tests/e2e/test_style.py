@@ -94,6 +94,7 @@ def test_the_options_of_the_text_that_is_read_are_in_view_on_a_phone(
     style: str, phone: Page, name: str
 ) -> None:
     """Several texts with a question each: the one that fills the middle of the window has its options above the button."""
+    phone.set_viewport_size({"width": 390, "height": 560})
     phone.goto(f"{style}screen/{name}/")
     phone.wait_for_selector("[data-open-question]")
     rows = ".paired__row:not(.paired__row--last), .quiz:not(.quiz--paired)"
