@@ -256,6 +256,7 @@ class StudyAdmin(StudyScoped):
         """(what, where, why): rows behind the figures, and the rooms that another app may bring."""
         of_study = f"?study__id__exact={study.pk}"
         wanted = [
+            ("Live", "admin:study_live", [study.pk], "", "is it going well, can I trust it, what needs me"),
             ("Preview as an annotator", "annotator:preview", [study.pk], "", "nothing is stored"),
             ("Items", "admin:study_items", [study.pk], "", "what is judged"),
             ("Judgments", "admin:study_judgments", [study.pk], "", "what was said, in words"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -49,6 +50,19 @@ def _yes_no(condition: Q) -> Condition:
     return either
 
 
+def _seconds(field: str) -> Condition:
+    def condition(value: str) -> Q:
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.nan
+        if not 0 <= number < 1e9:
+            raise ValueError("expected a number of seconds")
+        return Q(**{field: number})
+
+    return condition
+
+
 def _excluded() -> Q:
     lifted = Exclusion.objects.filter(study=OuterRef("study"), lifted_at__isnull=True)
     return (
@@ -69,6 +83,8 @@ FILTERS: dict[str, Condition] = {
     "role": _one_of("item__role", Item.Role),
     "source": _one_of("source", Judgment.Source),
     "standing": _one_of("standing", Judgment.Standing),
+    "seconds_from": _seconds("seconds__gte"),
+    "seconds_below": _seconds("seconds__lt"),
     "rehearsal": _yes_no(Q(rater__rehearsal=True)),
     "excluded": _yes_no(_excluded()),
 }

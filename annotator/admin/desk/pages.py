@@ -23,6 +23,7 @@ Page = Callable[..., HttpResponseBase]
 #: (address, name, title) of the tabs of every study.
 TABS = (
     ("admin:annotator_study_change", "home", "Study"),
+    ("admin:study_live", "live", "Live"),
     ("admin:study_items", "items", "Items"),
     ("admin:study_judgments", "judgments", "Judgments"),
     ("admin:study_raters", "raters", "Raters"),

@@ -1,0 +1,238 @@
+"""What the page that researchers watch rests on: how far each condition is, how fast it goes, who stands out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from django.db import connection
+from django.utils import timezone
+
+from annotator.models import Item, Judgment, Message, Study
+from annotator.selectors.judgment import judgments_filter
+from annotator.selectors.study import study_hit_type
+
+#: The pace is that of the latest judgments, at most these.
+LATEST = 200
+#: A rater is looked at from this many judgments on.
+ENOUGH = 5
+#: Gold items are graded one by one: no more than these.
+MOST_GOLD = 5_000
+
+_CONDITIONS = """
+SELECT i.condition, count(*), count(*) FILTER (WHERE a.state = 'submitted'),
+    count(*) FILTER (WHERE a.state IS NOT NULL AND a.state <> 'submitted')
+FROM annotator_place p JOIN annotator_item i ON i.id = p.item_id
+LEFT JOIN annotator_assignment a ON a.id = p.assignment_id
+WHERE p.study_id = %s GROUP BY i.condition ORDER BY i.condition
+"""
+_LATEST = """
+SELECT created_at FROM annotator_judgment
+WHERE study_id = %s AND source IN ('web', 'rehearsal') ORDER BY created_at DESC LIMIT %s
+"""
+# Bins double: up to 1, 2, 4, ... times the study's shortest time. 0 is "too fast", the last one is open.
+_TIMES = """
+SELECT CASE WHEN seconds < %(least)s THEN 0
+    ELSE least(%(most)s, 1 + floor(log(2.0, (seconds / %(least)s)::numeric)))::int END AS bin, count(*)
+FROM annotator_judgment WHERE study_id = %(study)s AND source IN ('web', 'rehearsal') AND standing = 'counted'
+    AND seconds IS NOT NULL GROUP BY bin
+"""
+_RATERS = """
+SELECT r.id, r.name, sum(d.n), sum(d.fast), max(d.n), sum(d.pastes)
+FROM (SELECT rater_id, digest, count(*) AS n, count(*) FILTER (WHERE seconds < %(least)s) AS fast,
+        count(*) FILTER (WHERE signals->>'pastes' ~ '^[1-9]') AS pastes
+    FROM annotator_judgment WHERE study_id = %(study)s AND source IN ('web', 'rehearsal')
+    GROUP BY rater_id, digest) d JOIN annotator_rater r ON r.id = d.rater_id
+GROUP BY r.id HAVING sum(d.n) >= %(enough)s ORDER BY r.name
+"""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Places of one condition (empty: the items that have none)."""
+
+    name: str
+    places: int
+    done: int
+    held: int
+
+    @property
+    def share(self) -> float:
+        return self.done / self.places if self.places else 0.0
+
+    @property
+    def held_share(self) -> float:
+        return self.held / self.places if self.places else 0.0
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How fast judgments come: ``per_hour`` over the latest ones up to now, None before there are enough."""
+
+    per_hour: float | None
+    last_at: datetime | None
+    since: timedelta | None
+
+    @property
+    def stalled(self) -> bool:
+        """Whether nothing has come for a day."""
+        return self.last_at is not None and timezone.now() - self.last_at > timedelta(days=1)
+
+    def end(self, left: int) -> datetime | None:
+        """When ``left`` more will be there at this pace; None where it cannot be said."""
+        if not self.per_hour or self.stalled:
+            return None
+        hours = left / self.per_hour
+        return timezone.now() + timedelta(hours=hours) if hours < 24 * 365 else None
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Judgments that took from ``low`` to ``high`` seconds; no ``high``: or longer."""
+
+    low: float
+    high: float | None
+    n: int
+
+
+@dataclass(frozen=True)
+class Flagged:
+    """A rater who stands out, with every reason in words. Flags decide nothing: people do."""
+
+    pk: int
+    name: str
+    judgments: int
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Live:
+    """Everything that the page shows of one study. ``open`` counts unsettled messages by kind."""
+
+    conditions: tuple[Condition, ...]
+    pace: Pace
+    times: tuple[Bin, ...]
+    flagged: tuple[Flagged, ...]
+    raters: int
+    open: dict[str, int]
+    latest: tuple[Message, ...]
+    late: int
+    pay: Decimal
+
+    @property
+    def places(self) -> int:
+        return sum(one.places for one in self.conditions)
+
+    @property
+    def done(self) -> int:
+        return sum(one.done for one in self.conditions)
+
+    @property
+    def held(self) -> int:
+        return sum(one.held for one in self.conditions)
+
+    @property
+    def spent(self) -> Decimal:
+        """Pay for what is done, late answers among it."""
+        return (self.done + self.late) * self.pay
+
+    @property
+    def whole(self) -> Decimal:
+        """Pay once every place is filled."""
+        return (self.places + self.late) * self.pay
+
+
+def study_live(study: Study) -> Live:
+    """One look at a study; the number of queries does not depend on its size."""
+    with connection.cursor() as cursor:
+        cursor.execute(_CONDITIONS, [study.pk])
+        conditions = tuple(Condition(*row) for row in cursor.fetchall())
+        cursor.execute(_LATEST, [study.pk, LATEST])
+        latest = [row[0] for row in cursor.fetchall()]
+    open_messages = study.messages.filter(settled_at__isnull=True).exclude(kind=Message.Kind.REPLY)
+    raters, flagged = flagged_raters(study)
+    return Live(
+        conditions=conditions,
+        pace=pace_of(latest, now=timezone.now()),
+        times=times_of(study),
+        flagged=flagged,
+        raters=raters,
+        open=dict(Counter(open_messages.values_list("kind", flat=True))),
+        latest=tuple(open_messages.select_related("rater", "item").order_by("-created_at")[:3]),
+        late=study.judgments.filter(standing=Judgment.Standing.SURPLUS).count(),
+        pay=study.pay_per_item,
+    )
+
+
+def pace_of(latest: list[datetime], *, now: datetime) -> Pace:
+    """Judgments per hour from the oldest of the latest ones until now; nights and pauses count, as they will again.
+
+    >>> from datetime import UTC
+    >>> noon = datetime(2026, 1, 1, 12, tzinfo=UTC)
+    >>> pace_of([noon - timedelta(hours=h) for h in (1, 1, 2, 2, 2)], now=noon).per_hour
+    2.5
+    """
+    if len(latest) < ENOUGH:
+        return Pace(None, latest[0] if latest else None, None)
+    since = max(now - latest[-1], timedelta(minutes=1))
+    return Pace(len(latest) * 3600 / since.total_seconds(), latest[0], since)
+
+
+def times_of(study: Study) -> tuple[Bin, ...]:
+    """How long judgments took, in bins that double from the study's shortest time on."""
+    least, most = max(study.min_seconds, 1.0), 7
+    with connection.cursor() as cursor:
+        cursor.execute(_TIMES, {"study": study.pk, "least": least, "most": most})
+        found = dict(cursor.fetchall())
+    if not found:
+        return ()
+    edges = [0.0, *(least * 2**power for power in range(most))]
+    return tuple(
+        Bin(edges[number], edges[number + 1] if number < most else None, found.get(number, 0))
+        for number in range(max(found) + 1)
+    )
+
+
+def flagged_raters(study: Study) -> tuple[int, tuple[Flagged, ...]]:
+    """How many raters have judged enough to be looked at, and those who stand out and are not excluded already."""
+    with connection.cursor() as cursor:
+        cursor.execute(_RATERS, {"study": study.pk, "least": study.min_seconds, "enough": ENOUGH})
+        rows = cursor.fetchall()
+    excluded = set(study.exclusions.filter(lifted_at__isnull=True).values_list("rater_id", flat=True))
+    wrong = _gold(study)
+    usual = sorted(same / n for _, _, n, _, same, _ in rows)
+    median = usual[(len(usual) - 1) // 2] if usual else 1.0
+    found = []
+    for pk, name, n, fast, same, pastes in rows:
+        reasons = []
+        if fast * 5 > n:
+            reasons.append(f"{fast} of {n} in under {study.min_seconds:g} s")
+        if n >= 10 and same * 20 >= n * 19 and median < 0.8:
+            reasons.append(f"the same answer in {same} of {n}")
+        failed, of = wrong.get(pk, (0, 0))
+        if of >= 2 and failed * 5 >= of * 2:
+            reasons.append(f"{failed} of {of} checks failed")
+        if pastes * 5 > n:
+            reasons.append(f"pasted text into {pastes} of {n}")
+        if reasons and pk not in excluded:
+            found.append(Flagged(pk, name, n, tuple(reasons)))
+    return len(rows), tuple(found)
+
+
+def _gold(study: Study) -> dict[int, tuple[int, int]]:
+    """Rater -> (failed, given) over gold items and attention checks."""
+    given: Any = judgments_filter(study=study, filters={"rater_kind": "human"}).filter(
+        item__role__in=[Item.Role.GOLD, Item.Role.ATTENTION], item__gold__isnull=False
+    )
+    rows = list(given.order_by("id").values_list("rater_id", "response", "item__gold")[:MOST_GOLD])
+    if not rows:
+        return {}
+    kind = study_hit_type(study)
+    counts: dict[int, tuple[int, int]] = {}
+    for rater, response, gold in rows:
+        failed, of = counts.get(rater, (0, 0))
+        counts[rater] = (failed + (not kind.grade(response, gold).passed), of + 1)
+    return counts

@@ -1,0 +1,65 @@
+"""What agreement so far is computed on: the ratings of people that count, in the order they came."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from annotator.hit_types.base import Variable
+from annotator.models import Study
+from annotator.selectors.judgment import judgments_filter
+from annotator.selectors.study import study_hit_type
+from evaluation.live import Point, agreement_over_time
+
+#: More judgments than these are not read in a web request; then every second, third, ... item is.
+MOST = 12_000
+
+
+@dataclass(frozen=True)
+class AgreementSoFar:
+    """Agreement on the study's headline variable. ``every``: 1 for all items, 3 for every third."""
+
+    variable: Variable
+    points: list[Point]
+    judgments: int
+    every: int
+    rehearsal: bool
+
+
+def agreement_so_far(*, study: Study) -> AgreementSoFar | None:
+    """As reports take them: no surplus, no exclusions, no gold, rehearsals only where there is nothing else.
+
+    None where the type has no headline that every item shares.
+    """
+    kind = study_hit_type(study)
+    variable = next((one for one in kind.variables if one.name == kind.headline), None)
+    if variable is None:
+        return None
+    counted = judgments_filter(
+        study=study,
+        filters={"standing": "counted", "rater_kind": "human", "role": "ordinary", "excluded": "no"},
+    )
+    people = counted.filter(rater__rehearsal=False)
+    rehearsal = not people.exists()
+    rows: Any = counted if rehearsal else people
+    n = rows.count()
+    every = -(-n // MOST) if n else 1
+    if every > 1:
+        rows = rows.extra(where=["annotator_judgment.item_id %% %s = 0"], params=[every])
+    fetched = list(
+        rows.order_by("created_at", "id").values_list("item_id", "digest", "response", "created_at")
+    )
+    payloads = dict(study.items.filter(pk__in={row[0] for row in fetched}).values_list("pk", "payload"))
+    ratings: list[tuple[Hashable, str, datetime]] = []
+    read: dict[tuple[int, str], list[tuple[str, str]]] = {}
+    for item, digest, response, at in fetched:
+        if (item, digest) not in read:
+            read[item, digest] = [
+                (one.unit, one.value)
+                for one in kind.to_ratings(payloads[item], response)
+                if one.variable == variable.name
+            ]
+        ratings += [((item, unit), value, at) for unit, value in read[item, digest]]
+    return AgreementSoFar(variable, agreement_over_time(ratings, variable), len(fetched), every, rehearsal)

@@ -1,0 +1,100 @@
+"""Agreement so far, as a part of the page that researchers watch and as a page of its own."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
+
+from annotator.selectors.study import study_get_for
+from evaluation.live import Alpha, Point
+from evaluation.selectors.live import AgreementSoFar, agreement_so_far
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A point of the plot: its place across and the places of dot and interval from the top, as shares."""
+
+    point: Point
+    x: float
+    y: float | None
+    top: float
+    bottom: float
+    words: str
+    last: bool
+
+
+@login_required
+@never_cache
+@require_GET
+def live_agreement(request: HttpRequest, study_pk: int) -> HttpResponse:
+    """Agreement on the headline variable after each eighth of the judgments."""
+    study = study_get_for(user=request.user, pk=study_pk)
+    context: dict[str, Any] = {"study": study, "says": "Agreement is not followed for this kind of study."}
+    found = agreement_so_far(study=study)
+    if found is not None:
+        context |= {"found": found, "says": says(found)} | plot(found.points)
+    partial = request.headers.get("HX-Request")
+    name = "evaluation/_live_agreement.html" if partial else "evaluation/live_agreement.html"
+    return render(request, name, context)
+
+
+def number(value: float) -> str:
+    """Two places, with a minus sign that is one."""
+    return f"{value:.2f}".replace("-", "−")
+
+
+def in_words(alpha: Alpha) -> str:
+    if math.isnan(alpha.value):
+        return f"not defined: {alpha.reason}"
+    if math.isnan(alpha.low):
+        return f"{number(alpha.value)}; {alpha.reason}"
+    return f"{number(alpha.value)}, 95 % interval {number(alpha.low)} to {number(alpha.high)}"
+
+
+def says(found: AgreementSoFar) -> str:
+    """The answer in a sentence; nothing is called good or bad, the interval speaks."""
+    if not found.points:
+        return "There are no judgments of people yet."
+    last = found.points[-1].alpha
+    if math.isnan(last.value):
+        return f"Alpha is not defined yet: {last.reason}."
+    words = f"Krippendorff's alpha is {in_words(last)}"
+    first = found.points[0]
+    if len(found.points) > 1 and not math.isnan(first.alpha.value):
+        words += f"; after the first {first.ratings:,} ratings it was {number(first.alpha.value)}"
+    return words + "."
+
+
+def plot(points: list[Point]) -> dict[str, Any]:
+    """Where each point stands; the scale goes from 1 down to 0, or to what lies below."""
+    defined = [one.alpha for one in points if not math.isnan(one.alpha.value)]
+    lows = [one.value if math.isnan(one.low) else one.low for one in defined]
+    floor = max(-1.0, min([0.0, *(math.floor(low * 5) / 5 for low in lows)]))
+
+    def down(value: float) -> float:
+        return (1 - max(value, floor)) / (1 - floor)
+
+    marks = []
+    for place, point in enumerate(points):
+        alpha = point.alpha
+        known, sure = not math.isnan(alpha.value), not math.isnan(alpha.low)
+        marks.append(
+            Mark(
+                point,
+                x=(place + 0.5) / len(points),
+                y=down(alpha.value) if known else None,
+                top=down(alpha.high if sure else alpha.value) if known else 0.0,
+                bottom=down(alpha.low if sure else alpha.value) if known else 0.0,
+                words=in_words(alpha),
+                last=place == len(points) - 1,
+            )
+        )
+    lines = [(number(value), down(value)) for value in (1.0, 0.5, 0.0, floor) if value >= floor]
+    return {"marks": marks if defined else [], "lines": sorted(set(lines), key=lambda line: line[1])}

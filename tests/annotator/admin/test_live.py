@@ -1,0 +1,261 @@
+"""The page that researchers watch: its answers are true, its figures lead to their rows, and it costs little."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from html import unescape
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from annotator.admin.desk.live import going_words, needs_words, trust_words
+from annotator.models import Judgment, Message, Participation, Study, User
+from annotator.selectors.live import Pace, pace_of, study_live
+from annotator.selectors.progress import study_progress
+from annotator.services.assignment import assignment_next
+from annotator.services.exclusion import exclusion_make
+from annotator.services.message import message_send
+from annotator.services.study import study_close, study_launch, study_pause
+from annotator.services.turn import turn_take
+from tests.factories import make_item, make_participation, make_study, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def researcher() -> User:
+    return make_user("ada", staff=True)
+
+
+@pytest.fixture
+def study(researcher: User) -> Study:
+    """Two conditions of six items each, two raters an item."""
+    made = make_study(by=researcher, slug="owls", redundancy=2, pay_per_item="0.50", min_seconds=5)
+    for number in range(12):
+        make_item(made, key=f"owl-{number}", condition="normal" if number < 6 else "forced")
+    study_launch(study=made)
+    made.refresh_from_db()
+    return made
+
+
+@pytest.fixture
+def desk(researcher: User) -> Client:
+    client = Client()
+    client.force_login(researcher)
+    return client
+
+
+def work(study: Study, turns: int, *, condition: str = "", who: Participation | None = None) -> Participation:
+    """Somebody answers ``turns`` tasks, one way and the other in turn; only of one condition, if it is named."""
+    participation = who or make_participation(study)
+    done = 0
+    while done < turns:
+        assignment = assignment_next(participation=participation)
+        assert assignment is not None
+        if condition and assignment.item.condition != condition:
+            turn = {"helpful": "no"}
+        else:
+            turn = {"helpful": "yes", "answer": "yes" if done % 2 else "no"}
+            done += 1
+        turn_take(user_id=participation.rater.user_id, assignment_pk=assignment.pk, stage=0, raw=turn)
+    return participation
+
+
+def address(study: Study) -> str:
+    return reverse("admin:study_live", args=[study.pk])
+
+
+def text(client: Client, study: Study) -> str:
+    return unescape(" ".join(re.sub(r"<[^>]+>", " ", client.get(address(study)).content.decode()).split()))
+
+
+def seconds(study: Study, value: float) -> None:
+    Judgment.objects.filter(study=study).update(seconds=value)
+
+
+def test_before_during_and_after(desk: Client, study: Study, researcher: User) -> None:
+    draft = make_study(by=researcher, items=2)
+    assert "It has not been launched." in text(desk, draft)
+    assert "Nobody has submitted anything yet; 0 in hand." in text(desk, study)
+    first = work(study, 12)
+    seconds(study, 20)
+    shown = text(desk, study)
+    assert "Yes: 50 % is done, the rest by " in shown
+    assert "6.00 USD" in shown
+    assert "12.00 USD once all is done" in shown
+    work(study, 12)
+    assert "It is done: all 24 places are filled, for 12.00 USD." in text(desk, study)
+    assert first.assignments.count() == 12
+
+
+def test_a_study_that_stands_still_or_is_stopped_says_so(desk: Client, study: Study) -> None:
+    work(study, 6)
+    Judgment.objects.filter(study=study).update(created_at=timezone.now() - timedelta(days=3))
+    assert "It stands still: 25 % is done, and nothing has come for 3" in text(desk, study).replace(
+        "\xa0", " "
+    )
+    study_pause(study=study)
+    assert "It is paused: 25 % is done, and nothing more is given out." in text(desk, study)
+    study.refresh_from_db()
+    study_close(study=study)
+    shown = text(desk, study)
+    assert "It is closed" in shown
+    assert "nothing changes here" in shown
+
+
+def test_each_condition_has_its_strip_and_the_last_is_named(desk: Client, study: Study) -> None:
+    work(study, 6, condition="normal")
+    found = {one.name: one for one in study_live(study).conditions}
+    assert {one.places for one in found.values()} == {12}
+    assert sum(one.done for one in found.values()) == Judgment.objects.filter(study=study).count()
+    behind, ahead = sorted(found.values(), key=lambda one: one.share)
+    assert (f"“{behind.name}” lags behind." in text(desk, study)) is (ahead.share - behind.share > 0.2)
+
+
+def test_the_pace_is_of_the_latest_and_says_nothing_of_few() -> None:
+    now = timezone.now()
+    assert pace_of([now] * 4, now=now) == Pace(None, now, None)
+    hourly = [now - timedelta(hours=hours) for hours in range(1, 11)]
+    pace = pace_of(hourly, now=now)
+    assert pace.per_hour == 1
+    end = pace.end(5)
+    assert end is not None
+    assert abs(end - now - timedelta(hours=5)) < timedelta(minutes=1)
+    assert pace_of([now - timedelta(days=2)] * 9, now=now).end(5) is None
+
+
+def test_who_stands_out_is_named_with_every_reason_until_excluded(desk: Client, study: Study) -> None:
+    fast, steady = work(study, 12), work(study, 10)
+    Judgment.objects.filter(study=study, rater=fast.rater).update(seconds=1.5, signals={"pastes": 2})
+    Judgment.objects.filter(study=study, rater=steady.rater).update(seconds=30)
+    flagged = study_live(study).flagged
+    assert [(one.name, one.reasons) for one in flagged] == [
+        (fast.rater.name, ("12 of 12 in under 5 s", "pasted text into 12 of 12"))
+    ]
+    shown = text(desk, study)
+    assert "1 of 2 raters stands out" in shown
+    assert "12 judgments took under 5 s" in shown
+    assert "1 rater to look at." in shown
+    exclusion_make(study=study, by=None, reason="too fast", rater=fast.rater)
+    assert study_live(study).flagged == ()
+
+
+def test_the_same_answer_again_and_again_stands_out_where_others_differ(study: Study) -> None:
+    for _ in range(2):
+        work(study, 10)
+    everybody = Judgment.objects.filter(study=study)
+    everybody.update(seconds=20)
+    one = everybody.order_by("rater_id").first()
+    assert one is not None
+    everybody.filter(rater=one.rater).update(digest=one.digest)
+    assert [found.reasons for found in study_live(study).flagged] == [("the same answer in 10 of 10",)]
+    everybody.update(digest=one.digest)
+    assert study_live(study).flagged == (), "where everybody says the same, nobody stands out"
+
+
+def test_failed_checks_stand_out(researcher: User) -> None:
+    study = make_study(by=researcher, redundancy=1)
+    for number in range(6):
+        gold = {"helpful": "no"} if number < 3 else None
+        make_item(study, key=f"k{number}", gold=gold, role="gold" if gold else "ordinary")
+    study_launch(study=study)
+    study.refresh_from_db()
+    work(study, 6)
+    seconds(study, 20)
+    assert [one.reasons for one in study_live(study).flagged] == [("3 of 3 checks failed",)]
+
+
+def test_what_waits_is_counted_by_kind_and_the_latest_are_there(desk: Client, study: Study) -> None:
+    participation = make_participation(study)
+    assert needs_words(study_live(study)) == "Nothing waits for you."
+    for kind, words in (
+        ("question", "Do bats count?"),
+        ("flag", "<b>Broken</b>"),
+        ("deletion", "Please."),
+        ("flag", "No text"),
+    ):
+        message_send(participation=participation, kind=kind, text=words)
+    shown = desk.get(address(study)).content.decode()
+    assert (
+        "1 person asks for deletion of their data, 1 question to answer and 2 problems reported with items."
+        in shown
+    )
+    assert "&lt;b&gt;Broken&lt;/b&gt;" in shown
+    Message.objects.update(settled_at=timezone.now())
+    assert needs_words(study_live(study)) == "Nothing waits for you."
+
+
+def test_every_figure_leads_to_its_rows(desk: Client, study: Study) -> None:
+    fast = work(study, 12)
+    Judgment.objects.filter(study=study, rater=fast.rater).update(seconds=1.5)
+    work(study, 5)
+    Judgment.objects.filter(study=study).exclude(rater=fast.rater).update(seconds=70)
+    message_send(participation=fast, kind="question", text="Why?")
+    html = desk.get(address(study)).content.decode()
+    part = html[html.index('id="live-part"') : html.index("live-agreement-title")]
+    links = {unescape(url) for url in re.findall(r'href="([^"]+)"', part)}
+    assert len(links) > 15
+    for link in links:
+        assert desk.get(link).status_code == 200, link
+    rows = reverse("admin:study_judgments", args=[study.pk])
+    for query, n in (("seconds_from=0&seconds_below=5", 12), ("seconds_from=40&seconds_below=80", 5)):
+        assert f"{rows}?{query}" in links
+        assert desk.get(f"{rows}?{query}").content.decode().count("/judgments/") - 1 >= n
+    assert desk.get(f"{rows}?seconds_from=nan").status_code == 400
+
+
+def test_it_asks_again_and_gets_nothing_where_nothing_has_changed(desk: Client, study: Study) -> None:
+    html = desk.get(address(study)).content.decode()
+    again = unescape(re.findall(r'id="live-part" hx-get="([^"]+)"', html)[0])
+    headers = {"HX-Request": "true"}
+    assert desk.get(again, headers=headers).status_code == 204
+    work(study, 1)
+    changed = desk.get(again, headers=headers)
+    assert changed.status_code == 200
+    assert changed.content.decode().startswith("\n<div") or 'id="live-part"' in changed.content.decode()[:200]
+    assert (
+        "hx-get"
+        not in desk.get(address(study), {"still": ""})
+        .content.decode()
+        .split("live-agreement-title")[0]
+        .split("fk-tabs")[1]
+    )
+
+
+def test_its_queries_do_not_grow_with_the_study(study: Study, researcher: User) -> None:
+    def queries() -> int:
+        client = Client()
+        client.force_login(researcher)
+        client.get(address(study))
+        with CaptureQueriesContext(connection) as seen:
+            client.get(address(study))
+        return len(seen)
+
+    work(study, 2)
+    few = queries()
+    for _ in range(2):
+        work(study, 8)
+    assert queries() <= few + 1
+    assert few <= 26
+
+
+def test_it_is_for_the_studys_researchers_alone(study: Study) -> None:
+    client = Client()
+    assert client.get(address(study)).status_code == 302
+    client.force_login(make_user("otto", staff=True))
+    assert client.get(address(study)).status_code == 404
+
+
+def test_words_of_a_study_without_judgments(study: Study) -> None:
+    live: Any = study_live(study)
+    assert going_words(study, live) == "Nobody has submitted anything yet; 0 in hand."
+    assert (
+        trust_words(live, study_progress(study), study)
+        == "There is too little to say: nobody has left five judgments."
+    )
