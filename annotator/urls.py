@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib.auth import views as auth
 from django.urls import path, re_path, reverse_lazy
 
-from annotator.views import join, me, offline, preview, steps, task
+from annotator.views import join, me, offline, preview, preview_questions, steps, task
 
 app_name = "annotator"
 
@@ -50,6 +50,11 @@ urlpatterns = [
     path("task/<int:pk>/ask/", task.ask, name="ask"),
     path("preview/<int:pk>/", preview.preview, name="preview"),
     path("preview/<int:pk>/instructions/", preview.preview_instructions, name="preview_instructions"),
+    re_path(
+        "^preview/(?P<pk>[0-9]{1,18})/(?P<which>exam|practice)/$",
+        preview_questions.preview_questions,
+        name="preview_questions",
+    ),
     path("worker.js", offline.worker, name="worker"),
     re_path("^(?P<name>offline|away)/$", offline.page, name="offline"),
 ]

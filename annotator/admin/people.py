@@ -8,15 +8,18 @@ from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.models import Group
 from django.db.models import Count, Q, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 from rest_framework.authtoken.models import TokenProxy
-from unfold.admin import ModelAdmin
+from unfold.admin import ModelAdmin, TabularInline
 from unfold.decorators import display
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from annotator.admin.access import EDITOR, StudyScoped
-from annotator.models import ExamQuestion, Qualification, Rater, User
+from annotator.forms.people import GrantForm, RevokeForm
+from annotator.models import ExamQuestion, Qualification, QualificationEvent, Rater, User
 from annotator.selectors.study import studies_for
+from annotator.selectors.user import user_of
 from annotator.services.exam import qualification_revoke
 
 admin.site.unregister(Group)
@@ -32,41 +35,88 @@ class UserAdmin(DjangoUserAdmin, ModelAdmin):
     change_password_form = AdminPasswordChangeForm
 
 
+class EventInline(TabularInline):
+    """What was done to a qualification, by whom and why: read only."""
+
+    model = QualificationEvent
+    extra = 0
+    fields = readonly_fields = ("kind", "by", "reason", "at")
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return bool(request.user.is_staff)
+
+
 @admin.register(Qualification)
 class QualificationAdmin(StudyScoped):
-    """Who may do which HIT type; taken back with a reason, never deleted."""
+    """Who may do which HIT type: granted by hand, taken back with a reason, never deleted."""
 
     study_path = "rater__participations__study"
     change_role = EDITOR
+    add_role = EDITOR
+    inlines = (EventInline,)
     list_display = ("rater", "hit_type", "exam", "granted_by", "granted_at", "revoked_at", "reason")
     list_filter = ("hit_type", ("revoked_at", admin.EmptyFieldListFilter))
     list_select_related = ("rater", "exam", "granted_by")
     search_fields = ("rater__name",)
-    readonly_fields = (
-        "rater",
-        "hit_type",
-        "exam",
-        "attempt",
-        "granted_by",
-        "granted_at",
-        "revoked_at",
-        "reason",
-    )
+    shown = ("rater", "hit_type", "exam", "attempt", "granted_by", "granted_at", "revoked_at", "reason")
     actions = ("revoke",)
 
     def reachable(self, request: HttpRequest, role: str) -> QuerySet[Any]:
         return super().reachable(request, role).distinct()
 
-    @admin.action(description="Revoke; what they have in hand goes to others")
-    def revoke(self, request: HttpRequest, rows: QuerySet[Qualification]) -> None:
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        return self.shown if obj else ("name", "hit_type", "why")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        return self.shown if obj else ()
+
+    def get_inlines(self, request: HttpRequest, obj: Any) -> Any:
+        return self.inlines if obj else ()
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        if obj is not None:
+            return super().get_form(request, obj, change, **kwargs)
+        user = user_of(request)
+
+        class Form(GrantForm):
+            by = user
+
+        return Form
+
+    def save_form(self, request: HttpRequest, form: Any, change: bool) -> Any:
+        return form.save(commit=False) if change else form.save()
+
+    def save_model(self, request: HttpRequest, obj: Qualification, form: Any, change: bool) -> None:
+        """The service has stored it; nothing of it is changed here."""
+
+    @admin.action(description="Revoke…")
+    def revoke(self, request: HttpRequest, rows: QuerySet[Qualification]) -> HttpResponse | None:
+        """Asks why; what people have in hand goes to others."""
         mine = self.reachable(request, EDITOR).values("pk")
-        done = [
-            qualification_revoke(qualification=one, reason=f"revoked in the admin by {request.user}")
-            for one in Qualification.objects.filter(pk__in=rows.values("pk")).filter(
-                pk__in=mine, revoked_at=None
-            )
-        ]
-        messages.success(request, f"{len(done)} revoked.")
+        chosen = Qualification.objects.filter(pk__in=rows.values("pk")).filter(pk__in=mine, revoked_at=None)
+        form = RevokeForm(request.POST if "sure" in request.POST else None)
+        if form.is_valid():
+            why, by = form.cleaned_data["why"], user_of(request)
+            done = [qualification_revoke(qualification=one, reason=why, by=by) for one in chosen]
+            messages.success(request, f"{len(done)} revoked.")
+            return None
+        context = {
+            **self.admin_site.each_context(request),
+            "title": "Revoke qualifications",
+            "chosen": chosen.select_related("rater"),
+            "form": form,
+            "opts": self.model._meta,
+        }
+        return render(request, "admin/annotator/revoke.html", context)
 
 
 @admin.register(Rater)

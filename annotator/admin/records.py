@@ -30,6 +30,7 @@ from annotator.selectors.study import studies_for
 from annotator.selectors.user import user_of
 from annotator.services.exclusion import exclusion_lift, exclusion_make
 from annotator.services.message import message_reply
+from annotator.services.review import judgments_accept
 
 REVIEWER = Membership.Role.REVIEWER
 
@@ -72,7 +73,7 @@ class JudgmentAdmin(StudyScoped):
     list_filter = (("study", admin.RelatedOnlyFieldListFilter), "source", "standing")
     list_select_related = ("study", "item", "rater")
     search_fields = ("item__key", "rater__name")
-    actions = ("leave_out",)
+    actions = ("accept", "leave_out")
     fields = (
         "study",
         "item",
@@ -94,6 +95,12 @@ class JudgmentAdmin(StudyScoped):
     @display(description="Times and signals")
     def signals_shown(self, judgment: Judgment) -> str:
         return as_text(judgment.signals)
+
+    @admin.action(description="Accept as done: their raters see it on their own page")
+    def accept(self, request: HttpRequest, rows: QuerySet[Judgment]) -> None:
+        mine = rows.filter(study__in=studies_for(user=request.user, role=REVIEWER))
+        accepted = judgments_accept(judgments=mine, by=user_of(request))
+        messages.success(request, f"{accepted} accepted.")
 
     @admin.action(description="Exclude the chosen judgments…")
     def leave_out(self, request: HttpRequest, rows: QuerySet[Judgment]) -> HttpResponse | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
-from django.forms import ModelForm
+from django.forms import CheckboxSelectMultiple, ModelForm, MultipleChoiceField
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import NoReverseMatch, path, reverse
@@ -16,10 +16,11 @@ from unfold.decorators import display
 from annotator.admin import study_pages
 from annotator.admin.access import EDITOR, OWNER, StudyScoped
 from annotator.admin.desk import urls as desk
-from annotator.forms.study import NewStudyForm
+from annotator.forms.study import NewStudyForm, StudyForm
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Membership, Study
 from annotator.selectors.progress import study_progress
+from annotator.selectors.qualification import requirement_choices
 from annotator.selectors.study import studies_for
 from annotator.selectors.user import user_of
 from annotator.services.study import launch_faults, study_update
@@ -49,10 +50,14 @@ class MembershipInline(TabularInline):
         return self._owner(request, obj)
 
 
+REQUIRES = "Only people who hold all of these can join: passed in another study, or granted by hand."
+
+
 @admin.register(Study)
 class StudyAdmin(StudyScoped):
     study_path = ""
     change_role = EDITOR
+    form = StudyForm
     inlines = (MembershipInline,)
     list_display = ("title", "type_shown", "state_shown", "items_shown", "judgments_shown", "created_at")
     list_filter = ("state", "hit_type")
@@ -91,7 +96,7 @@ class StudyAdmin(StudyScoped):
                 "classes": ("tab",),
                 "fields": (
                     "practice_required", "exam_required", "exam_questions", "pass_mark", "exam_attempts",
-                    "exam_wait_minutes", "exam_feedback",
+                    "exam_wait_minutes", "exam_feedback", "exam_pay", "requires",
                 ),
             },
         ),
@@ -197,6 +202,14 @@ class StudyAdmin(StudyScoped):
         kwargs["fields"] = ("template", "title", "slug")
         return super().get_form(request, obj, change, **kwargs)
 
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == "requires":
+            return MultipleChoiceField(
+                choices=requirement_choices(), required=False, widget=CheckboxSelectMultiple, help_text=REQUIRES,
+                label="Required qualifications",
+            )  # fmt: skip
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
+
     def save_form(self, request: HttpRequest, form: Any, change: bool) -> Any:
         return form.save(commit=False) if change else form.save()
 
@@ -258,6 +271,13 @@ class StudyAdmin(StudyScoped):
         wanted = [
             ("Live", "admin:study_live", [study.pk], "", "is it going well, can I trust it, what needs me"),
             ("Preview as an annotator", "annotator:preview", [study.pk], "", "nothing is stored"),
+            (
+                "Exam and practice",
+                "admin:study_exam",
+                [study.pk],
+                "",
+                "questions of your own, previewed; how they fare",
+            ),
             ("Items", "admin:study_items", [study.pk], "", "what is judged"),
             ("Judgments", "admin:study_judgments", [study.pk], "", "what was said, in words"),
             (

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, cast
 
 from django import forms
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from annotator.models import Study
+from annotator.services.study import study_text_faults
 from annotator.services.study_templates import study_create_from_template, study_templates
 
 
@@ -40,3 +42,16 @@ class NewStudyForm(forms.ModelForm):
 
     def save_m2m(self) -> None:
         """Nothing is left to save."""
+
+
+class StudyForm(forms.ModelForm):
+    """A study's settings; what a lab wrote itself is checked by the service's own rules, at its field."""
+
+    def clean(self) -> Any:
+        data = super().clean() or self.cleaned_data
+        meant = copy(self.instance)
+        for name, value in data.items():
+            setattr(meant, name, value)
+        for name, faults in study_text_faults(meant).items():
+            self.add_error(name if name in self.fields else None, faults)
+        return data

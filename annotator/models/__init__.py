@@ -2,10 +2,17 @@
 
 from annotator.models.account import Rater, User
 from annotator.models.assignment import Assignment, StageCommit
-from annotator.models.exam import Exam, ExamAnswer, ExamAttempt, ExamQuestion, Qualification
+from annotator.models.exam import (
+    Exam,
+    ExamAnswer,
+    ExamAttempt,
+    ExamQuestion,
+    Qualification,
+    QualificationEvent,
+)
 from annotator.models.export import Export
 from annotator.models.item import Item, Place
-from annotator.models.judgment import Exclusion, Judgment
+from annotator.models.judgment import Exclusion, Judgment, Review
 from annotator.models.material import AtomicUnit, Dataset, Explanation, FollowUp, Instance, Output, System
 from annotator.models.message import Message
 from annotator.models.participation import Consent, Participation
@@ -35,7 +42,9 @@ __all__ = [
     "Participation",
     "Place",
     "Qualification",
+    "QualificationEvent",
     "Rater",
+    "Review",
     "Snapshot",
     "StageCommit",
     "Study",

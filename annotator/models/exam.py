@@ -50,6 +50,13 @@ class ExamAttempt(models.Model):
     started_at = models.DateTimeField(auto_now_add=True)
     submitted_at = models.DateTimeField(null=True, blank=True)
     score = models.PositiveSmallIntegerField(null=True, blank=True)
+    pay = models.DecimalField(
+        max_digits=8,
+        decimal_places=2,
+        default=0,
+        db_default=0,
+        help_text="Earned by handing it in: the first one's only.",
+    )
 
     class Meta:
         constraints = [
@@ -111,3 +118,24 @@ class Qualification(models.Model):
 
     def __str__(self) -> str:
         return f"{self.rater}: {self.hit_type}"
+
+
+class QualificationEvent(models.Model):
+    """What was done to a qualification, by whom and why. Only ever added to."""
+
+    class Kind(models.TextChoices):
+        PASSED = "passed", "exam passed"
+        GRANTED = "granted", "granted"
+        REVOKED = "revoked", "revoked"
+
+    qualification = models.ForeignKey(Qualification, models.CASCADE, related_name="events")
+    kind = models.CharField(max_length=8, choices=Kind)
+    by = models.ForeignKey("annotator.User", models.PROTECT, null=True, blank=True, related_name="+")
+    reason = models.TextField(blank=True)
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.at:%Y-%m-%d %H:%M}"

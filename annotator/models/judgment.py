@@ -90,3 +90,18 @@ class Exclusion(models.Model):
 
     def __str__(self) -> str:
         return f"{self.rater or self.item or self.judgment}: {self.reason}"
+
+
+class Review(models.Model):
+    """A researcher's verdict on a judgment as paid work. Whether it counts in statistics is an ``Exclusion``'s matter."""
+
+    class Verdict(models.TextChoices):
+        ACCEPTED = "accepted", "accepted"
+
+    judgment = models.OneToOneField(Judgment, models.CASCADE, related_name="review")
+    verdict = models.CharField(max_length=10, choices=Verdict, default=Verdict.ACCEPTED)
+    by = models.ForeignKey("annotator.User", models.PROTECT, null=True, blank=True, related_name="+")
+    at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"{self.judgment}: {self.verdict}"

@@ -55,14 +55,37 @@ class Study(models.Model):
     instructions_text = models.TextField(
         blank=True, help_text="Markdown in place of the HIT type's own instructions."
     )
+    exam_own = models.JSONField(
+        null=True, blank=True, help_text="Questions in place of the HIT type's own exam."
+    )
+    practice_own = models.JSONField(
+        null=True, blank=True, help_text="Questions in place of the HIT type's own practice."
+    )
+    # Columns with a default of the database's own: code of the version before can still write rows.
+    requires = models.JSONField(
+        default=list,
+        db_default=models.Value([], models.JSONField()),
+        blank=True,
+        help_text="Qualifications that people must have before they join: HIT types, or exam versions (type@digest).",
+    )
     practice_required = models.BooleanField(default=True)
     exam_required = models.BooleanField(default=True)
-    exam_questions = models.PositiveSmallIntegerField(default=11, help_text="Drawn from the exam's pool.")
+    exam_questions = models.PositiveSmallIntegerField(
+        default=11, help_text="Drawn evenly from the exam's pools."
+    )
     pass_mark = models.PositiveSmallIntegerField(default=9)
     exam_attempts = models.PositiveSmallIntegerField(default=2, validators=[MinValueValidator(1)])
     exam_wait_minutes = models.PositiveIntegerField(default=0, help_text="Between two attempts.")
     exam_feedback = models.BooleanField(
         default=True, help_text="Show what was missed, and why, after the exam."
+    )
+    exam_pay = models.DecimalField(
+        max_digits=8,
+        decimal_places=2,
+        default=0,
+        db_default=0,
+        validators=[MinValueValidator(0)],
+        help_text="Paid once to whoever hands the exam in, passed or not. 0: the exam is not paid.",
     )
 
     # Pay and time
@@ -104,6 +127,7 @@ class Study(models.Model):
         constraints = [
             models.CheckConstraint(name="study_redundancy_positive", condition=Q(redundancy__gte=1)),
             models.CheckConstraint(name="study_pay_not_negative", condition=Q(pay_per_item__gte=0)),
+            models.CheckConstraint(name="study_exam_pay_not_negative", condition=Q(exam_pay__gte=0)),
             models.CheckConstraint(
                 name="study_pass_mark_in_exam", condition=Q(pass_mark__lte=F("exam_questions"))
             ),

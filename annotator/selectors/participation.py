@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Literal
+from typing import Any, Literal
 
 from django.db.models import Count, Q, Sum
 
 from annotator.canonical import text_digest
-from annotator.models import Judgment, LedgerEntry, Participation, Qualification
+from annotator.models import ExamAttempt, Judgment, LedgerEntry, Participation
+from annotator.selectors.qualification import qualification_revoked, qualified, requirements_missing
 from annotator.selectors.snapshot import snapshot_content
 
-Step = Literal["consent", "instructions", "practice", "exam", "tasks", "left", "removed"]
+Step = Literal[
+    "consent", "instructions", "practice", "exam", "tasks", "left", "removed", "needs", "not_qualified"
+]
 
 
 def participation_get_for(*, user_id: int, slug: str) -> Participation | None:
@@ -31,6 +35,8 @@ def participation_step(participation: Participation) -> Step:
     if participation.state == Participation.State.REMOVED:
         return "removed"
     rules = snapshot_content(participation.study.snapshot_id)
+    if requirements_missing(rules=rules, rater_id=participation.rater_id):
+        return "needs"
     if rules["consent_text"]:
         digest = text_digest(rules["consent_text"])
         if not participation.consents.filter(digest=digest, withdrawn_at__isnull=True).exists():
@@ -41,20 +47,18 @@ def participation_step(participation: Participation) -> Step:
     if not rules["exam_required"]:
         return "practice" if to_practise else "tasks"
     if not qualified(participation):
+        if qualification_revoked(participation):
+            return "not_qualified"
         return "practice" if to_practise else "exam"
     return "tasks"
 
 
-def qualified(participation: Participation) -> bool:
-    """By this study's exam version, or granted by hand; not when the grant by hand was revoked."""
-    rules = snapshot_content(participation.study.snapshot_id)
-    rows = Qualification.objects.filter(
-        Q(exam_id=rules["exam"]) | Q(exam__isnull=True),
-        rater_id=participation.rater_id,
-        hit_type=rules["hit_type"],
-        revoked_at__isnull=True,
-    )
-    return rows.exists()
+def exam_pay_words(rules: Mapping[str, Any]) -> str:
+    """What a study pays for its exam, said to those who sit it."""
+    pay = Decimal(rules.get("exam_pay", "0"))
+    if not pay:
+        return "The exam itself is not paid."
+    return f"{pay:.2f} {rules['currency']} for the exam, once, whatever the result."
 
 
 @dataclass(frozen=True)
@@ -94,10 +98,17 @@ class Account:
     earned: Decimal
     bonus: Decimal
     paid: Decimal
+    exam: Decimal
+    accepted: int
 
     @property
     def due(self) -> Decimal:
-        return self.earned + self.bonus - self.paid
+        return self.earned + self.exam + self.bonus - self.paid
+
+    @property
+    def waiting(self) -> int:
+        """To be looked at: what is done and not yet accepted."""
+        return self.done - self.accepted
 
 
 def accounts_of(*, rater_id: int) -> list[Account]:
@@ -109,15 +120,17 @@ def accounts_of(*, rater_id: int) -> list[Account]:
         Judgment.objects.filter(rater_id=rater_id)
         .order_by()
         .values("study_id", "snapshot_id")
-        .annotate(n=Count("id"), surplus=Count("id", filter=Q(standing="surplus")))
+        .annotate(n=Count("id"), surplus=Count("id", filter=Q(standing="surplus")), accepted=Count("review"))
     )
     done: dict[int, int] = {}
     surplus: dict[int, int] = {}
+    accepted: dict[int, int] = {}
     earned: dict[int, Decimal] = {}
     for row in counts:
         study = row["study_id"]
         done[study] = done.get(study, 0) + row["n"]
         surplus[study] = surplus.get(study, 0) + row["surplus"]
+        accepted[study] = accepted.get(study, 0) + row["accepted"]
         rate = (
             Decimal(snapshot_content(row["snapshot_id"])["pay_per_item"])
             if row["snapshot_id"]
@@ -131,6 +144,12 @@ def accounts_of(*, rater_id: int) -> list[Account]:
         .values("study_id", "kind")
         .annotate(sum=Sum("amount"))
     }
+    exams: dict[int, Decimal] = dict(
+        ExamAttempt.objects.filter(participation__rater_id=rater_id)
+        .order_by()
+        .values_list("participation__study_id")
+        .annotate(sum=Sum("pay"))
+    )
     zero = Decimal(0)
     return [
         Account(
@@ -140,6 +159,8 @@ def accounts_of(*, rater_id: int) -> list[Account]:
             earned=earned.get(p.study_id, zero),
             bonus=ledger.get((p.study_id, "bonus"), zero),
             paid=ledger.get((p.study_id, "payment"), zero),
+            exam=exams.get(p.study_id, zero),
+            accepted=accepted.get(p.study_id, 0),
         )
         for p in participations
     ]

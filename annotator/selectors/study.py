@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+from copy import copy
 from typing import Any
 
 from django.db.models import QuerySet
 from django.http import Http404
 
-from annotator.hit_types.base import HitType
+from annotator.hit_types.base import HitType, Question
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Membership, Study
 
@@ -61,6 +62,7 @@ def study_hit_type(study: Study) -> HitType:
 
     With the variables that items declare, where the type leaves them open; and where all items are of one of the
     type's variants (a group of properties, say), with that variant's instructions, practice, exam and variables.
+    Where the study brings an exam or practice of its own, with that.
     """
     kind = hit_type_get(study.hit_type)
     items = study.items.order_by("id")
@@ -69,4 +71,16 @@ def study_hit_type(study: Study) -> HitType:
         variants = study.items.order_by().values_list(f"payload__{kind.variant_field}", flat=True).distinct()
         one = len(variants[:2]) == 1
     payload = items.values_list("payload", flat=True).first() if one else None
-    return kind.bound(payload) if payload else kind
+    return _with_own(kind.bound(payload) if payload else kind, study)
+
+
+def _with_own(kind: HitType, study: Study) -> HitType:
+    own = {
+        name: tuple(Question(**question) for question in questions)
+        for name, questions in (("exam", study.exam_own), ("practice", study.practice_own))
+        if questions
+    }
+    if own:
+        kind = copy(kind)
+        kind.__dict__.update(own)
+    return kind

@@ -14,6 +14,8 @@ from annotator.allocation import arm_choose, presentation_rng
 from annotator.errors import Refused
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Assignment, Item, Participation, Place, Rater, Study
+from annotator.selectors.qualification import may_work
+from annotator.selectors.snapshot import snapshot_content
 
 # One statement claims a place and makes its assignment. It looks at places that were given back, then onwards
 # from where the annotator stands, then (only when both are empty) at what was busy when they passed it. SKIP
@@ -56,6 +58,12 @@ _ONE_CONDITION = (
     " AND (SELECT b.id FROM annotator_item i JOIN annotator_assignment b ON b.instance_id_of_item = i.instance_id"
     " WHERE i.id = p.item_id AND b.rater_id = %(rater)s LIMIT 1) IS NULL"
 )
+# Asked in the same statement, once: who lost a qualification a moment ago gets nothing more.
+_QUALIFIED = (
+    " AND (SELECT q.id FROM annotator_qualification q LEFT JOIN annotator_exam e ON e.id = q.exam_id"
+    " WHERE q.rater_id = %(rater)s AND q.hit_type = %(hit_type_{n})s AND q.revoked_at IS NULL"
+    " AND (q.exam_id IS NULL OR e.digest LIKE %(digest_{n})s) LIMIT 1) IS NOT NULL"
+)
 
 
 @transaction.atomic
@@ -86,6 +94,8 @@ def assignment_lease(participation: Participation) -> Assignment | None:
             raise Refused("full", "You have done all the tasks that one person may do here.")
     pk = _claim(participation, study)
     if pk is None:
+        if not may_work(participation):
+            raise Refused("not_qualified", "Your qualification for this study was taken back.")
         return None
     return _presented(Assignment.objects.select_related("item", "place").get(pk=pk), participation, study)
 
@@ -96,6 +106,8 @@ def _claim(participation: Participation, study: Study) -> int | None:
         Rater.objects.select_for_update(no_key=True).get(pk=participation.rater_id)
     now = timezone.now()
     allowed = _NOT_TWICE + (_ONE_CONDITION if study.one_condition_per_instance else "")
+    needs, values = _needs(study)
+    allowed += needs
     with connection.cursor() as cursor:
         cursor.execute(
             _CLAIM.format(allowed=allowed),
@@ -106,10 +118,23 @@ def _claim(participation: Participation, study: Study) -> int | None:
                 "participation": participation.pk,
                 "now": now,
                 "until": now + timedelta(minutes=study.lease_minutes),
+                **values,
             },
         )
         row = cursor.fetchone()
     return row[0] if row else None
+
+
+def _needs(study: Study) -> tuple[str, dict[str, str]]:
+    """The qualifications that a study asks for, as a condition of ``_CLAIM`` and its values."""
+    rules = snapshot_content(study.snapshot_id)
+    wanted = [tuple(one.partition("@")[::2]) for one in rules.get("requires", ())]
+    if rules["exam_required"]:
+        wanted.append((rules["hit_type"], rules["exam_digest"]))
+    values: dict[str, str] = {}
+    for n, (hit_type, digest) in enumerate(wanted):
+        values |= {f"hit_type_{n}": hit_type, f"digest_{n}": f"{digest}%"}
+    return "".join(_QUALIFIED.format(n=n) for n in range(len(wanted))), values
 
 
 def _presented(assignment: Assignment, participation: Participation, study: Study) -> Assignment:
@@ -158,7 +183,8 @@ def assignment_in_hand(participation: Participation) -> Assignment | None:
         assignment.participation = participation
         if assignment.state == Assignment.State.LEASED:
             return assignment
-        if participation.study.state == Study.State.LIVE and _lease_again(assignment, participation.study):
+        study = participation.study
+        if study.state == Study.State.LIVE and may_work(participation) and _lease_again(assignment, study):
             return assignment
     return None
 

@@ -4,27 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from decimal import Decimal
 from random import Random
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Max
 from django.utils import timezone
 
 from annotator.allocation import exam_draw
 from annotator.errors import Refused
 from annotator.hit_types.base import FieldErrors, Question
 from annotator.hit_types.registry import hit_type_get
-from annotator.models import ExamAnswer, ExamAttempt, ExamQuestion, Participation, Qualification, Rater, User
+from annotator.models import (
+    ExamAnswer,
+    ExamAttempt,
+    ExamQuestion,
+    Participation,
+    Qualification,
+    QualificationEvent,
+    Rater,
+    User,
+)
+from annotator.selectors.qualification import attempts_at, may_work
 from annotator.selectors.snapshot import snapshot_content
 from annotator.services.assignment import participation_release
 
 
 @transaction.atomic
 def exam_start(*, participation: Participation) -> ExamAttempt:
-    """The attempt that is open, or a new one. Raises ``Refused`` when attempts are used up or it is too soon."""
+    """The attempt that is open, or a new one. Raises ``Refused`` when attempts are used up or it is too soon.
+
+    An open attempt at an earlier version of the study's exam makes way for one at the version that counts.
+    """
     Participation.objects.select_for_update().get(pk=participation.pk)
     rules = snapshot_content(participation.study.snapshot_id)
-    attempts = list(participation.exam_attempts.order_by("number"))
+    every = participation.exam_attempts
+    every.filter(submitted_at__isnull=True).exclude(exam_id=rules["exam"]).delete()
+    attempts = attempts_at(participation)
     if attempts and attempts[-1].submitted_at is None:
         return attempts[-1]
     again = exam_retry_at(attempts=attempts, rules=rules)
@@ -33,7 +50,7 @@ def exam_start(*, participation: Participation) -> ExamAttempt:
     if again > timezone.now():
         raise Refused("not_now", f"You can try the exam again after {again:%H:%M} UTC.")
     questions = ExamQuestion.objects.filter(exam_id=rules["exam"]).values_list("key", "pool")
-    number = len(attempts) + 1
+    number = (every.aggregate(last=Max("number"))["last"] or 0) + 1
     rng = Random(f"exam {participation.study.seed} {participation.rater_id} {number}")
     return ExamAttempt.objects.create(
         participation=participation,
@@ -45,7 +62,10 @@ def exam_start(*, participation: Participation) -> ExamAttempt:
 
 
 def exam_retry_at(*, attempts: list[ExamAttempt], rules: Mapping[str, Any]) -> datetime | None:
-    """When the next attempt may start (a time in the past: now), or None when there is none left."""
+    """When the next attempt may start (a time in the past: now), or None when there is none left.
+
+    ``attempts`` are those at the exam version of ``rules``.
+    """
     if len(attempts) >= rules["exam_attempts"]:
         return None
     if not attempts or attempts[-1].submitted_at is None:
@@ -93,42 +113,72 @@ def exam_submit(*, attempt: ExamAttempt, answers: Mapping[str, Mapping[str, Any]
     ExamAnswer.objects.bulk_create(graded)
     attempt.score = sum(answer.right for answer in graded)
     attempt.submitted_at = timezone.now()
-    attempt.save(update_fields=["score", "submitted_at"])
+    attempt.pay = _exam_pay(attempt)
+    attempt.save(update_fields=["score", "submitted_at", "pay"])
     if attempt.passed:
-        Qualification.objects.get_or_create(
+        qualification, made = Qualification.objects.get_or_create(
             rater_id=attempt.participation.rater_id,
             hit_type=attempt.exam.hit_type,
             exam=attempt.exam,
             defaults={"attempt": attempt},
         )
+        if made:
+            _happened(qualification, QualificationEvent.Kind.PASSED, reason=f"{attempt.score} right")
     return attempt
 
 
+def _exam_pay(attempt: ExamAttempt) -> Decimal:
+    """What handing in earns: the study's pay for its exam, once a person, passed or not."""
+    earlier = attempt.participation.exam_attempts.filter(submitted_at__isnull=False).exclude(pk=attempt.pk)
+    if earlier.exists():
+        return Decimal(0)
+    return Decimal(snapshot_content(attempt.participation.study.snapshot_id).get("exam_pay", "0"))
+
+
+def _happened(qualification: Qualification, kind: str, *, by: User | None = None, reason: str = "") -> None:
+    QualificationEvent.objects.create(qualification=qualification, kind=kind, by=by, reason=reason)
+
+
+@transaction.atomic
 def qualification_grant(*, rater: Rater, hit_type: str, by: User | None, reason: str = "") -> Qualification:
-    """Qualify somebody by hand, for every exam version of the type; a revoked grant is given anew."""
+    """Qualify somebody by hand, for every exam version of the type; a revoked grant is given anew.
+
+    Who did what, when and why is kept in the qualification's events. Raises ``KeyError`` for an unknown type.
+    """
     hit_type_get(hit_type)
-    qualification, made = Qualification.objects.get_or_create(
+    qualification, made = Qualification.objects.select_for_update().get_or_create(
         rater=rater, hit_type=hit_type, exam=None, defaults={"granted_by": by, "reason": reason}
     )
-    if not made and qualification.revoked_at is not None:
+    if not made and qualification.revoked_at is None:
+        return qualification
+    if not made:
         qualification.revoked_at = None
         qualification.granted_by = by
         qualification.granted_at = timezone.now()
         qualification.reason = reason
         qualification.save()
+    _happened(qualification, QualificationEvent.Kind.GRANTED, by=by, reason=reason)
     return qualification
 
 
 @transaction.atomic
-def qualification_revoke(*, qualification: Qualification, reason: str) -> Qualification:
-    """Take a qualification back; what the person has in hand of that type goes to others."""
+def qualification_revoke(
+    *, qualification: Qualification, reason: str, by: User | None = None
+) -> Qualification:
+    """Take a qualification back; what the person has in hand of that type goes to others.
+
+    It stays where another one of theirs (a grant, say) still lets them work. Revoked twice is revoked once.
+    """
     if not reason.strip():
         raise Refused("not_now", "Give the reason.")
+    qualification = Qualification.objects.select_for_update(of=("self",)).get(pk=qualification.pk)
+    if qualification.revoked_at is not None:
+        return qualification
     qualification.revoked_at = timezone.now()
     qualification.reason = reason.strip()
     qualification.save(update_fields=["revoked_at", "reason"])
-    for participation in Participation.objects.filter(
-        rater=qualification.rater, study__hit_type=qualification.hit_type
-    ):
-        participation_release(participation=participation, reason="qualification revoked")
+    _happened(qualification, QualificationEvent.Kind.REVOKED, by=by, reason=reason.strip())
+    for participation in Participation.objects.filter(rater=qualification.rater).select_related("study"):
+        if participation.study.snapshot_id and not may_work(participation):
+            participation_release(participation=participation, reason="qualification revoked")
     return qualification

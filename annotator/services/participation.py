@@ -10,6 +10,7 @@ from django.utils import timezone
 from annotator.canonical import text_digest
 from annotator.errors import Refused
 from annotator.models import Consent, Participation, Rater, Study, User
+from annotator.selectors.qualification import requirement_task, requirements_missing
 from annotator.selectors.snapshot import snapshot_content
 from annotator.services.assignment import participation_release
 
@@ -39,11 +40,20 @@ def participation_join(*, study: Study, user: User) -> Participation:
         raise Refused("paused", "The researchers have paused this study. Come back later.")
     if study.state != Study.State.LIVE or not study.join_open:
         raise Refused("closed", "This study is not open to new participants.")
+    rules = snapshot_content(study.snapshot_id)
+    if missing := requirements_missing(rules=rules, rater_id=rater.pk):
+        raise Refused("needs", needs_words(missing))
     try:
         with transaction.atomic():
             return Participation.objects.create(study=study, rater=rater)
     except IntegrityError:
         return Participation.objects.get(study=study, rater=rater)
+
+
+def needs_words(missing: list[str]) -> str:
+    """What somebody has to have first, in words for annotators."""
+    tasks = ", ".join(f"“{requirement_task(one)}”" for one in missing)
+    return f"This study is for people who have passed the exam for tasks like {tasks}."
 
 
 def consent_give(*, participation: Participation, digest: str) -> Consent:

@@ -19,7 +19,7 @@ from annotator.rehearsal import accuracies, rehearsal_answer
 from annotator.selectors.participation import participation_step
 from annotator.selectors.snapshot import snapshot_content
 from annotator.services.assignment import assignment_next
-from annotator.services.exam import exam_start, exam_submit
+from annotator.services.exam import exam_start, exam_submit, qualification_grant
 from annotator.services.participation import (
     consent_give,
     instructions_finish,
@@ -52,9 +52,12 @@ def rehearsal_raters(
             user, _ = User.objects.get_or_create(username=username)
             user.set_password(password)
             user.save()
-            Rater.objects.get_or_create(
+            synthetic, _ = Rater.objects.get_or_create(
                 user=user, defaults={"kind": "human", "source": "login", "name": username, "rehearsal": True}
             )
+            for wanted in study.requires:
+                name = wanted.partition("@")[0]
+                qualification_grant(rater=synthetic, hit_type=name, by=None, reason="rehearsal")
         raters.append(RehearsalRater(user, share, password))
     return raters
 

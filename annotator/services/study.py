@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -10,9 +11,11 @@ from django.utils import timezone
 
 from annotator.allocation import seeded_order
 from annotator.canonical import digest_of
-from annotator.hit_types.base import HitType
+from annotator.hit_types.base import FieldErrors, Question
+from annotator.hit_types.questions import read_questions
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Exam, ExamQuestion, Item, Membership, Place, Snapshot, Study, User
+from annotator.selectors.qualification import requirement_known
 from annotator.selectors.study import study_hit_type
 
 #: What a snapshot holds of the study's own fields. A change of any of them is a new version.
@@ -34,6 +37,7 @@ FROZEN_FIELDS = (
     "exam_attempts",
     "exam_wait_minutes",
     "exam_feedback",
+    "requires",
     "currency",
     "minutes_per_item",
     "min_seconds",
@@ -60,7 +64,7 @@ def study_create(*, by: User | None, hit_type: str, slug: str, title: str, **fie
         "min_seconds": defaults.min_seconds,
     }
     study = Study(hit_type=hit_type, slug=slug, title=title, **(values | fields))
-    study.full_clean()
+    study_clean(study)
     with transaction.atomic():
         study.save()
         if by is not None:
@@ -94,10 +98,7 @@ def launch_faults(study: Study) -> list[str]:
         faults.append("Its labels are collected elsewhere: import judgments; there is nothing to launch.")
     if not study.items.exists():
         faults.append("There are no items yet: import material first.")
-    if study.exam_required and len(kind.exam) < study.exam_questions:
-        faults.append(f"The exam asks {study.exam_questions} questions but has only {len(kind.exam)}.")
-    if study.exam_required and study.exam_questions == 0:
-        faults.append("An exam is required but asks no questions: set the number, or do not require it.")
+    faults += exam_faults(study)
     per_hour = float(study.pay_per_item) * 60 / study.minutes_per_item
     if per_hour < float(study.pay_floor_per_hour):
         faults.append(
@@ -107,13 +108,64 @@ def launch_faults(study: Study) -> list[str]:
     return faults
 
 
+def exam_faults(study: Study) -> list[str]:
+    """Why nobody could sit the study's exam as it stands."""
+    if not study.exam_required:
+        return []
+    count = len(study_hit_type(study).exam)
+    if count < study.exam_questions:
+        return [f"The exam asks {study.exam_questions} questions but has only {count}."]
+    if study.exam_questions == 0:
+        return ["An exam is required but asks no questions: set the number, or do not require it."]
+    return []
+
+
+def study_clean(study: Study) -> None:
+    """Check a study before it is stored; its own questions come out as they are kept. Raises ``ValidationError``."""
+    errors = study_text_faults(study)
+    try:
+        study.full_clean()
+    except ValidationError as error:
+        for name, messages in error.message_dict.items():
+            errors.setdefault(name, []).extend(messages)
+    if errors:
+        raise ValidationError(errors)
+
+
+def study_text_faults(study: Study) -> dict[str, list[str]]:
+    """What is wrong with the instructions and questions that a lab wrote itself, and with what it requires."""
+    kind = hit_type_get(study.hit_type)
+    errors: dict[str, list[str]] = {}
+    for name in ("exam_own", "practice_own"):
+        if not getattr(study, name):
+            setattr(study, name, None)
+            continue
+        try:
+            questions = read_questions(kind, getattr(study, name))
+        except FieldErrors as error:
+            errors[name] = [f"{where}: {fault}" if where else fault for where, fault in error.errors.items()]
+        else:
+            setattr(study, name, [vars(question) for question in questions])
+    if study.instructions_text and not kind.external:
+        try:
+            kind.read_instructions(study.instructions_text)
+        except ValueError as error:
+            errors["instructions_text"] = [str(error)]
+    requires = study.requires if isinstance(study.requires, list) else [study.requires]
+    unknown = [str(one) for one in requires if not isinstance(one, str) or not requirement_known(one)]
+    if unknown:
+        errors["requires"] = [f"There is no such qualification: {', '.join(unknown)}."]
+    return errors
+
+
 def snapshot_freeze(*, study: Study, by: User | None) -> Snapshot:
     """The study as it is now, as a content-addressed snapshot; the same content gives the same row."""
     kind = study_hit_type(study)
-    exam = exam_version(kind) if study.exam_required else None
+    exam = exam_version(study.hit_type, kind.exam) if study.exam_required else None
     content: dict[str, Any] = {name: getattr(study, name) for name in FROZEN_FIELDS}
     content |= {
         "pay_per_item": str(study.pay_per_item),
+        "exam_pay": str(study.exam_pay),
         "hit_type_version": kind.version,
         "instructions": study.instructions_text or kind.instructions,
         "practice": [vars(question) for question in kind.practice],
@@ -136,15 +188,16 @@ def items_digest(study: Study) -> str:
     return digest_of([digest_of(row) for row in rows])
 
 
-def exam_version(kind: HitType) -> Exam:
-    """The exam of a HIT type as it is now; made once for each content."""
-    questions = [vars(question) for question in kind.exam]
-    exam, made = Exam.objects.get_or_create(hit_type=kind.name, digest=digest_of(questions))
+def exam_version(hit_type: str, exam: Sequence[Question]) -> Exam:
+    """These questions as a version of an exam; made once for each content."""
+    questions = [vars(question) for question in exam]
+    version, made = Exam.objects.get_or_create(hit_type=hit_type, digest=digest_of(questions))
     if made:
         ExamQuestion.objects.bulk_create(
-            ExamQuestion(exam=exam, number=number, **question) for number, question in enumerate(questions, 1)
+            ExamQuestion(exam=version, number=number, **question)
+            for number, question in enumerate(questions, 1)
         )
-    return exam
+    return version
 
 
 def places_make(*, study: Study, first: int = 1) -> None:
@@ -180,7 +233,11 @@ def study_update(*, study: Study, by: User | None = None, **changes: Any) -> Stu
         setattr(study, name, value)
     if launched and study.redundancy < before:
         raise ValidationError({"redundancy": f"Was {before} at launch; it can only grow."})
-    study.full_clean()
+    study_clean(study)
+    if launched:
+        faults = exam_faults(study)
+        if faults:
+            raise ValidationError(faults)
     study.save()
     if launched:
         if study.redundancy > before:

@@ -110,3 +110,13 @@ def percent(value: float) -> str:
     '25.6%'
     """
     return f"{min(max(float(value), 0.0), 1.0) * 100:.4g}%"
+
+
+@register.filter
+def hundred(share: float, direction: str = "") -> str:
+    """A share as a coordinate on a square of 100; ``down`` for an axis that begins at the bottom.
+
+    >>> hundred(0.25), hundred(0.25, "down")
+    ('25.0', '75.0')
+    """
+    return f"{100 * (1 - share if direction else share):.1f}"

@@ -39,6 +39,7 @@ TROUBLES: dict[str, Trouble] = {
     "lease_expired": Trouble("The time for this task was over", "It was given to somebody else.", "Your earlier answers are saved and count for your pay. This one was not submitted.", "Go on with the next task."),
     "already_done": Trouble("Already done", "You have submitted this task before.", _KEPT, "Go on with the next task."),
     "not_qualified": Trouble("Not qualified for this study", "The exam was not passed, and there are no attempts left.", "What the invitation says about the exam's pay holds. Not passing is not held against you.", "There is nothing more to do here."),
+    "needs": Trouble("This study needs something first", "It is for people who have passed a certain exam.", "Nothing is lost.", "Pass that exam in the study that it belongs to, or ask whoever invited you."),
     "removed": Trouble("You cannot work on this study any more", "The researchers have ended your part in it.", _KEPT, "Ask the researchers if you think that this is a mistake."),
     "left": Trouble("You have left this study", "You stopped, and what you had in hand was given back.", _KEPT, "Your own page shows your work and your pay."),
     "full": Trouble("You have done all your tasks", "One person may do only so many in this study.", _KEPT, "Thank you. Your own page shows your work and your pay."),

@@ -6,6 +6,7 @@ from django import forms
 from django.contrib.auth import login
 from django.contrib.auth.forms import BaseUserCreationForm
 from django.contrib.auth.views import LoginView
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -15,6 +16,8 @@ from django.views.decorators.http import require_http_methods
 
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Study, User
+from annotator.selectors.participation import exam_pay_words
+from annotator.selectors.snapshot import snapshot_content
 from annotator.services.participation import annotator_create, participation_join
 from annotator.views.common import says_refusals, trouble
 
@@ -32,8 +35,9 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
     if request.method == "POST":
         user = request.user
         if not user.is_authenticated:
-            user = annotator_create()
-            participation_join(study=study, user=user)
+            with transaction.atomic():  # nobody is made who then may not join
+                user = annotator_create()
+                participation_join(study=study, user=user)
             login(request, user, backend=BACKEND)
         else:
             participation_join(study=study, user=user)
@@ -49,6 +53,7 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
             "login_url": f"{reverse('annotator:login')}?next={request.path}",
             "signup_url": f"{reverse('annotator:signup')}?next={request.path}",
             "pay_per_hour": float(study.pay_per_item) * 60 / study.minutes_per_item,
+            "exam_pay": exam_pay_words(snapshot_content(study.snapshot_id)) if study.exam_required else "",
             "open": study.state == Study.State.LIVE and study.join_open,
         },
     )

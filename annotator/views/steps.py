@@ -12,11 +12,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotator.canonical import text_digest
-from annotator.hit_types.base import FieldErrors, Question
+from annotator.hit_types.base import JSON, FieldErrors, HitType, Question
 from annotator.hit_types.registry import hit_type_get
 from annotator.markdown import instructions_context, markdown_html
-from annotator.models import ExamAttempt, Participation, Qualification
-from annotator.selectors.participation import participation_step, progress_of
+from annotator.models import ExamAttempt, Participation, Qualification, Study
+from annotator.selectors.participation import exam_pay_words, participation_step, progress_of
+from annotator.selectors.qualification import attempts_at
 from annotator.selectors.snapshot import snapshot_content
 from annotator.services.exam import exam_retry_at, exam_start, exam_submit, question_of
 from annotator.services.participation import (
@@ -133,7 +134,9 @@ def practice(request: HttpRequest, participation: Participation) -> HttpResponse
                 "correct": kind.describe(question.payload, question.gold),
                 "reason": question.reason,
             }
-    page = question_page("practice", participation, question, raw=raw, errors=errors, url=request.path)
+    page = question_page(
+        "practice", participation.study, question, kind=kind, raw=raw, errors=errors, url=request.path
+    )
     name = "annotator/practice.html"
     if request.headers.get("HX-Request"):
         name = "annotator/_feedback.html" if "answered" in context else "annotator/_task.html"
@@ -142,19 +145,19 @@ def practice(request: HttpRequest, participation: Participation) -> HttpResponse
 
 def question_page(
     mode: str,
-    participation: Participation,
+    study: Study,
     question: Question,
     *,
+    kind: HitType,
     raw: dict[str, Any],
     errors: dict[str, str],
     url: str,
 ) -> TaskPage:
     """A practice or exam question as a task's page: all its stages' fields on one page, in order."""
-    kind = hit_type_get(participation.study.hit_type)
     stage = kind.question_stage(question.payload, question.gold)
     return TaskPage(
         mode=mode,
-        study=participation.study,
+        study=study,
         stage=stage,
         stages=[],
         committed=[],
@@ -163,8 +166,19 @@ def question_page(
         option_keys=option_keys(stage),
         submit_url=url,
         task_title=kind.task_title,
-        instructions_url=reverse("annotator:instructions_drawer", args=[participation.study.slug]),
+        instructions_url=reverse("annotator:instructions_drawer", args=[study.slug]),
     )
+
+
+def missed_question(kind: HitType, question: Question, response: JSON, number: int) -> dict[str, Any]:
+    """A question that was answered wrongly, as the result page explains it."""
+    return {
+        "number": number,
+        "stage": kind.question_stage(question.payload, question.gold),
+        "given": kind.describe(question.payload, response),
+        "correct": kind.describe(question.payload, question.gold),
+        "reason": question.reason,
+    }
 
 
 @never_cache
@@ -173,7 +187,7 @@ def question_page(
 def exam(request: HttpRequest, participation: Participation) -> HttpResponse:
     """The exam: all questions on one page, so that people can go back and forth before they hand in."""
     rules = snapshot_content(participation.study.snapshot_id)
-    attempts = list(participation.exam_attempts.order_by("number"))
+    attempts = attempts_at(participation)
     last = attempts[-1] if attempts else None
     if (
         request.method == "GET"
@@ -193,14 +207,16 @@ def exam(request: HttpRequest, participation: Participation) -> HttpResponse:
             return redirect("annotator:exam_result", slug=participation.study.slug)
     questions = {question.key: question for question in attempt.exam.questions.filter(key__in=attempt.drawn)}
     pages = []
+    kind = hit_type_get(rules["hit_type"])
     answers = exam_answers(request, attempt) if request.method == "POST" else {}
     for number, key in enumerate(attempt.drawn, 1):
         row = questions[key]
         question = question_of(row)
         page = question_page(
             "exam",
-            participation,
+            participation.study,
             question,
+            kind=kind,
             raw=answers.get(key, {}),
             errors={"": errors[key]} if key in errors else {},
             url=request.path,
@@ -212,9 +228,9 @@ def exam(request: HttpRequest, participation: Participation) -> HttpResponse:
         "questions": pages,
         "count": len(pages),
         "pass_mark": attempt.pass_mark,
-        "attempts_left": rules["exam_attempts"] - attempt.number,
+        "attempts_left": rules["exam_attempts"] - len([one for one in attempts if one.submitted_at]) - 1,
         "unanswered": sorted(number for number, key in enumerate(attempt.drawn, 1) if key in errors),
-        "task_title": hit_type_get(rules["hit_type"]).task_title,
+        "task_title": kind.task_title,
         "instructions_url": reverse("annotator:instructions_drawer", args=[participation.study.slug]),
         "submit_url": request.path,
     }
@@ -237,7 +253,7 @@ def exam_answers(request: HttpRequest, attempt: ExamAttempt) -> dict[str, dict[s
 def exam_result(request: HttpRequest, slug: str) -> HttpResponse:
     """Score, what was missed and why (where the study says so), what happens next."""
     participation = participant(request, slug)
-    attempts = list(participation.exam_attempts.order_by("number"))
+    attempts = attempts_at(participation)
     done = [attempt for attempt in attempts if attempt.submitted_at is not None]
     if not done:
         return redirect("annotator:study", slug=slug)
@@ -248,17 +264,8 @@ def exam_result(request: HttpRequest, slug: str) -> HttpResponse:
     if rules["exam_feedback"]:
         kind = hit_type_get(rules["hit_type"])
         for answer in attempt.answers.filter(right=False).select_related("question"):
-            question = answer.question
-            stage = kind.question_stage(question.payload, question.gold)
-            missed.append(
-                {
-                    "number": attempt.drawn.index(question.key) + 1,
-                    "stage": stage,
-                    "given": kind.describe(question.payload, answer.response),
-                    "correct": kind.describe(question.payload, question.gold),
-                    "reason": question.reason,
-                }
-            )
+            number = attempt.drawn.index(answer.question.key) + 1
+            missed.append(missed_question(kind, question_of(answer.question), answer.response, number))
     context = {
         "study": participation.study,
         "attempt": attempt,
@@ -266,6 +273,7 @@ def exam_result(request: HttpRequest, slug: str) -> HttpResponse:
         "count": len(attempt.drawn),
         "pass_mark": attempt.pass_mark,
         "passed": attempt.passed,
+        "exam_pay": exam_pay_words(rules),
         "missed": missed,
         "feedback": rules["exam_feedback"],
         "retry_at": retry_at,

@@ -24,6 +24,7 @@ Page = Callable[..., HttpResponseBase]
 TABS = (
     ("admin:annotator_study_change", "home", "Study"),
     ("admin:study_live", "live", "Live"),
+    ("admin:study_exam", "exam", "Exam"),
     ("admin:study_items", "items", "Items"),
     ("admin:study_judgments", "judgments", "Judgments"),
     ("admin:study_raters", "raters", "Raters"),

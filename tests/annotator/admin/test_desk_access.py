@@ -17,6 +17,7 @@ pytestmark = pytest.mark.django_db
 ROLES = ["viewer", "reviewer", "editor", "owner"]
 #: page -> the role that it needs; every page of a study is here.
 PAGES = {
+    "exam/": "viewer",
     "items/": "viewer",
     "items/ITEM/": "viewer",
     "judgments/": "viewer",
@@ -36,6 +37,7 @@ PAGES = {
 SENT = {
     "exclude/judgment/JUDGMENT/": "reviewer",
     "exclusions/EXCLUSION/lift/": "reviewer",
+    "exam/": "editor",
     "import/": "editor",
     "import-judgments/": "editor",
     "exports/": "viewer",

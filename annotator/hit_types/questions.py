@@ -1,0 +1,164 @@
+"""A lab's own exam or practice questions, read with every fault named: which question, which field.
+
+Pure. A question is a JSON object: ``key``, ``payload`` (as in the type's own ``exam.json``) or ``row`` (the columns of
+an import file), ``gold``, ``reason`` and, where questions are drawn evenly from several pools, ``pool``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from annotator.hit_types.base import MAX_TEXT, FieldErrors, HitType, Question, clean_text
+
+NAMES = ("key", "payload", "row", "gold", "reason", "pool")
+MOST = 500
+
+
+def questions_of_text(kind: HitType, text: str) -> tuple[Question, ...]:
+    """Questions from the text of a JSON array, or of JSON lines. Raises ``FieldErrors``; see ``read_questions``."""
+    text = text.strip()
+    try:
+        if text.startswith("["):
+            raw = json.loads(text)
+        else:
+            raw = [json.loads(line) for line in text.splitlines() if line.strip()]
+    except RecursionError:
+        raise FieldErrors({"": "is nested too deeply to be questions"}) from None
+    except ValueError as error:
+        at = f"line {getattr(error, 'lineno', 1)}, column {getattr(error, 'colno', 1)}"
+        reason = getattr(error, "msg", "not readable")
+        raise FieldErrors(
+            {"": f"is no JSON array of questions and no JSON lines ({at}: {reason.lower()})"}
+        ) from None
+    return read_questions(kind, raw)
+
+
+def read_questions(kind: HitType, raw: Any) -> tuple[Question, ...]:
+    """Check a list of questions for a HIT type; each is parsed, shown and graded as an annotator's would be.
+
+    Raises ``FieldErrors`` with all faults, keyed ``question 3 (its key), gold.answer``.
+
+    >>> from annotator.hit_types.registry import hit_type_get
+    >>> read_questions(hit_type_get("simulation"), [{"key": "a"}])
+    Traceback (most recent call last):
+    ...
+    annotator.hit_types.shapes.FieldErrors: question 1 (a), payload: is missing; ...
+    """
+    if not isinstance(raw, Sequence) or isinstance(raw, str) or not raw:
+        raise FieldErrors({"": "expected a list of questions, one at least"})
+    if len(raw) > MOST:
+        raise FieldErrors({"": f"at most {MOST} questions, got {len(raw)}"})
+    errors: dict[str, str] = {}
+    questions: list[Question] = []
+    numbers: dict[str, int] = {}
+    for number, one in enumerate(raw, 1):
+        faults: dict[str, str] = {}
+        question = _question(kind, one, number, faults)
+        key = str(one.get("key", "")) if isinstance(one, Mapping) else ""
+        first = numbers.setdefault(key, number)
+        if key and first != number:
+            faults.setdefault("key", f"question {first} has it already")
+        name = f"question {number} ({key[:60]})" if key else f"question {number}"
+        errors |= {f"{name}, {field}" if field else name: fault for field, fault in faults.items()}
+        if question is not None:
+            questions.append(question)
+    if errors:
+        raise FieldErrors(errors)
+    return tuple(questions)
+
+
+def _question(kind: HitType, raw: Any, number: int, faults: dict[str, str]) -> Question | None:
+    if not isinstance(raw, Mapping):
+        faults[""] = f"expected an object with {', '.join(NAMES)}"
+        return None
+    for name in raw:
+        if name not in NAMES:
+            faults[str(name)] = f"is not known; expected {', '.join(NAMES)}"
+    texts = {
+        name: _text(raw, name, faults, required=name != "pool", most=most)
+        for name, most in (("key", 100), ("reason", 5_000), ("pool", 60))
+    }
+    payload = _payload(kind, raw, faults)
+    if payload is None:
+        return None
+    gold: dict[str, Any] = {}
+    if raw.get("gold") in (None, "", {}):
+        faults["gold"] = "is missing: the right answers by the names of what is asked"
+    else:
+        try:
+            gold = kind.parse_gold(payload, raw["gold"])
+            kind.question_stage(payload, gold)
+        except FieldErrors as error:
+            faults |= {
+                "gold" if field == "gold" else f"gold.{field}": text for field, text in error.errors.items()
+            }
+    return Question(texts["key"], payload, gold, texts["reason"], texts["pool"]) if not faults else None
+
+
+def _text(raw: Mapping[str, Any], name: str, faults: dict[str, str], *, required: bool, most: int) -> str:
+    value = raw.get(name, "")
+    if not isinstance(value, str):
+        faults[name] = f"expected text, got {type(value).__name__}"
+        return ""
+    try:
+        value = clean_text(value)
+    except FieldErrors as error:
+        faults[name] = error.errors["text"]
+        return ""
+    if required and not value:
+        faults[name] = "is missing" + ("; annotators read it after the exam" if name == "reason" else "")
+    elif len(value) > most:
+        faults[name] = f"at most {most} characters, got {len(value)}"
+    return value
+
+
+def _payload(kind: HitType, raw: Mapping[str, Any], faults: dict[str, str]) -> dict[str, Any] | None:
+    """The item that is asked about: given as stored, or as a row of an import file."""
+    if isinstance(raw.get("row"), Mapping) and not raw.get("payload"):
+        try:
+            return kind.parse_item(raw["row"]).payload
+        except FieldErrors as error:
+            faults |= {f"row.{field}": text for field, text in error.errors.items()}
+        return None
+    given = raw.get("payload")
+    if not isinstance(given, Mapping) or not given:
+        what = "is missing" if given in (None, "", {}) else f"expected an object, got {type(given).__name__}"
+        faults["payload"] = f"{what}; give the item as stored here, or as import columns in row"
+        return None
+    payload = dict(given)
+    fault = payload_fault(kind, payload)
+    if fault:
+        faults["payload"] = fault
+        return None
+    return payload
+
+
+def payload_fault(kind: HitType, payload: dict[str, Any]) -> str:
+    """Why an item cannot be shown, empty where it can."""
+    try:
+        stages = kind.every_stage(payload)
+        texts = [
+            text
+            for stage in stages
+            for block in stage.blocks
+            for text in (block.label, block.text, *block.items)
+        ]
+    except KeyError as error:
+        return f"misses {error.args[0]!r}, or holds a value there that is not known"
+    except (AttributeError, IndexError, TypeError, ValueError) as error:
+        return f"cannot be shown: {error}"
+    if not all(isinstance(text, str) for text in texts):
+        return "holds something that is no text where text is shown"
+    if any(not option.value for stage in stages for field in stage.fields for option in field.options):
+        return "offers an empty answer"
+    try:
+        for text in texts:
+            clean_text(text)
+        clean_text(json.dumps(payload, ensure_ascii=False).replace("\\u0000", "\0"))
+    except FieldErrors as error:
+        return error.errors["text"]
+    if any(len(text) > MAX_TEXT for text in texts):
+        return f"holds a text of more than {MAX_TEXT} characters"
+    return ""

@@ -1,0 +1,109 @@
+"""Who may do what: qualifications that people hold, and those that a study asks for.
+
+A requirement is text: a HIT type's name (any exam version of it), or ``name@digest`` (that version; the digest may be
+cut short to 8 digits). A qualification granted by hand has no exam and meets both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.db.models import Q
+
+from annotator.hit_types.registry import hit_types
+from annotator.models import Exam, ExamAttempt, Participation, Qualification
+from annotator.selectors.snapshot import snapshot_content
+
+DIGITS = 8
+
+
+def requirement_known(text: str) -> bool:
+    """Whether there is such a HIT type and, where one is named, such an exam version."""
+    name, at, digest = text.partition("@")
+    if name not in hit_types() or hit_types()[name].external:
+        return False
+    if not at:
+        return True
+    return len(digest) >= DIGITS and Exam.objects.filter(hit_type=name, digest__startswith=digest).exists()
+
+
+def requirement_title(text: str) -> str:
+    """A requirement in words.
+
+    >>> requirement_title("simulation")
+    'Simulation on yes/no questions'
+    """
+    name, at, digest = text.partition("@")
+    kind = hit_types().get(name)
+    title = kind.title if kind else name
+    return f"{title}, exam version {digest[:DIGITS]}" if at else title
+
+
+def requirement_task(text: str) -> str:
+    """The same for annotators: what they call the work."""
+    kind = hit_types().get(text.partition("@")[0])
+    return kind.task_title if kind else text
+
+
+def requirement_choices() -> list[tuple[str, str]]:
+    """Every requirement that can be set: each HIT type in any version, then each exam version that was ever used."""
+    used = Exam.objects.filter(qualifications__isnull=False).distinct().order_by("hit_type", "-created_at")
+    names = [kind.name for kind in hit_types().values() if not kind.external]
+    found = names + [
+        f"{hit_type}@{digest[:DIGITS]}" for hit_type, digest in used.values_list("hit_type", "digest")
+    ]
+    return [(one, requirement_title(one)) for one in sorted(found)]
+
+
+def requirements_missing(*, rules: Mapping[str, Any], rater_id: int | None) -> list[str]:
+    """Which of a study's requirements a rater does not meet; no query where the study has none."""
+    requires: Sequence[str] = rules.get("requires", ())
+    if not requires:
+        return []
+    held = list(
+        Qualification.objects.filter(rater_id=rater_id, revoked_at__isnull=True).values_list(
+            "hit_type", "exam__digest"
+        )
+        if rater_id is not None
+        else ()
+    )
+    return [one for one in requires if not any(_meets(one, hit_type, digest) for hit_type, digest in held)]
+
+
+def _meets(requirement: str, hit_type: str, digest: str | None) -> bool:
+    name, _, wanted = requirement.partition("@")
+    return name == hit_type and (digest is None or digest.startswith(wanted))
+
+
+def qualified(participation: Participation) -> bool:
+    """By this study's exam version, or granted by hand; a qualification that was revoked does not count."""
+    return _of_study(participation).filter(revoked_at__isnull=True).exists()
+
+
+def may_work(participation: Participation) -> bool:
+    """Whether the study's exam (where it has one) and its requirements let the person work now."""
+    rules = snapshot_content(participation.study.snapshot_id)
+    if rules["exam_required"] and not qualified(participation):
+        return False
+    return not requirements_missing(rules=rules, rater_id=participation.rater_id)
+
+
+def qualification_revoked(participation: Participation) -> bool:
+    """Whether the one for this study was taken back: the exam is no way in again, a grant is."""
+    return _of_study(participation).filter(revoked_at__isnull=False).exists()
+
+
+def _of_study(participation: Participation) -> Any:
+    rules = snapshot_content(participation.study.snapshot_id)
+    return Qualification.objects.filter(
+        Q(exam_id=rules["exam"]) | Q(exam__isnull=True),
+        rater_id=participation.rater_id,
+        hit_type=rules["hit_type"],
+    )
+
+
+def attempts_at(participation: Participation) -> list[ExamAttempt]:
+    """A person's attempts at the study's exam as it is now; those at earlier versions of it do not count against them."""
+    rules = snapshot_content(participation.study.snapshot_id)
+    return list(participation.exam_attempts.filter(exam_id=rules["exam"]).order_by("number"))

@@ -1,0 +1,17 @@
+"""What researchers say about submitted work as work: accepted. Whether it counts is the exclusions' matter."""
+
+from __future__ import annotations
+
+from django.db.models import QuerySet
+
+from annotator.models import Judgment, Review, User
+
+
+def judgments_accept(*, judgments: QuerySet[Judgment], by: User | None) -> int:
+    """Accept judgments; what is accepted already stays as it is. Returns how many are newly accepted."""
+    rows = [
+        Review(judgment_id=pk, by=by)
+        for pk in judgments.filter(review__isnull=True).order_by().values_list("pk", flat=True)
+    ]
+    Review.objects.bulk_create(rows, ignore_conflicts=True, batch_size=5_000)
+    return len(rows)

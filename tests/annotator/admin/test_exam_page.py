@@ -1,0 +1,338 @@
+"""The exam of a study in the admin: written, checked, previewed as an annotator sees it, and its figures."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from rest_framework.authtoken.models import Token
+
+from annotator.hit_types.registry import hit_type_get, hit_types
+from annotator.models import ExamAttempt, Judgment, Membership, Qualification, Review, Study, User
+from annotator.selectors.participation import accounts_of
+from annotator.services.assignment import assignment_next
+from annotator.services.exam import exam_start, exam_submit
+from annotator.services.turn import turn_take
+from tests.annotator.test_exams import NO, YES, own, sit
+from tests.factories import make_participation, make_rater, make_study, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study(researcher: User) -> Study:
+    return make_study(items=2, by=researcher, exam_required=True, exam_questions=3, pass_mark=2, slug="mine")
+
+
+@pytest.fixture
+def desk(researcher: User) -> Client:
+    client = Client()
+    client.force_login(researcher)
+    return client
+
+
+def at(study: Study) -> str:
+    return reverse("admin:study_exam", args=[study.pk])
+
+
+def text_of(reply: Any) -> str:
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", reply.content.decode())).split())
+
+
+def test_the_types_own_exam_is_there_to_start_from(desk: Client, study: Study) -> None:
+    reply = desk.get(at(study))
+    assert reply.status_code == 200
+    assert "3 of 11 questions (the HIT type's own), passed at 2" in text_of(reply)
+    assert hit_type_get("simulation").exam[0].key in reply.content.decode()
+
+
+def test_own_questions_are_saved_previewed_and_taken_back(desk: Client, study: Study) -> None:
+    reply = desk.post(at(study), {"which": "exam", "questions": json.dumps(own(3)), "save": "1"}, follow=True)
+    assert "Saved: 3 questions." in text_of(reply)
+    assert "3 of 3 questions (this study's own)" in text_of(reply)
+    study.refresh_from_db()
+    assert [one["key"] for one in study.exam_own] == ["mine-0", "mine-1", "mine-2"]
+    preview = desk.get(reverse("annotator:preview_questions", args=[study.pk, "exam"]))
+    assert own()[1]["payload"]["follow_up"] in text_of(preview)
+    assert own()[1]["reason"] not in text_of(preview), "as annotators see it: no reason before the answer"
+    desk.post(at(study), {"which": "exam", "reset": "1"})
+    study.refresh_from_db()
+    assert study.exam_own is None
+
+
+def test_faults_are_named_and_nothing_is_saved(desk: Client, study: Study) -> None:
+    questions = own(3)
+    questions[2]["gold"] = {"helpful": "perhaps"}
+    questions[1].pop("reason")
+    reply = desk.post(at(study), {"which": "exam", "questions": json.dumps(questions), "save": "1"})
+    assert reply.status_code == 400
+    assert "question 3 (mine-2), gold.helpful: choose one of: no, yes" in text_of(reply)
+    assert "question 2 (mine-1), reason: is missing" in text_of(reply)
+    assert "&quot;perhaps&quot;" in reply.content.decode(), "the text is still there to be corrected"
+    study.refresh_from_db()
+    assert study.exam_own is None
+    broken = desk.post(at(study), {"which": "exam", "questions": "[{", "save": "1"})
+    assert broken.status_code == 400
+    assert "line 1, column 3" in text_of(broken)
+    assert desk.post(at(study), {"which": "title", "questions": "x"}).status_code == 400
+
+
+def test_nasty_questions_are_text(desk: Client, study: Study) -> None:
+    nasty = "</textarea><script>alert(1)</script>"
+    questions = own(3)
+    questions[0]["payload"]["question"] = questions[0]["reason"] = nasty
+    desk.post(at(study), {"which": "exam", "questions": json.dumps(questions), "save": "1"})
+    for address in (at(study), reverse("annotator:preview_questions", args=[study.pk, "exam"])):
+        assert "<script>alert" not in desk.get(address).content.decode()
+
+
+def test_text_that_is_not_saved_is_previewed_and_sat(desk: Client, study: Study) -> None:
+    """The researcher answers, is told what was missed and why, and nothing is stored."""
+    where = reverse("annotator:preview_questions", args=[study.pk, "exam"])
+    sent = {"questions": json.dumps(own(3))}
+    page = desk.post(where, sent)
+    assert page.status_code == 200
+    assert "Exam: 3 questions" in text_of(page)
+    assert desk.post(where, sent | {"handed-in": "1"}).status_code == 422
+    answers = {f"q{n}-{name}": value for n in (1, 2, 3) for name, value in (YES if n > 1 else NO).items()}
+    result = text_of(desk.post(where, sent | {"handed-in": "1"} | answers))
+    assert "2 of 3 right" in result
+    assert "Because " in result
+    faulty = desk.post(where, {"questions": '[{"key": "a"}]'})
+    assert faulty.status_code == 400
+    assert "question 1 (a), gold" not in text_of(faulty), "the first fault stands before what follows from it"
+    assert "question 1 (a), payload" in text_of(faulty)
+    assert not ExamAttempt.objects.exists()
+    study.refresh_from_db()
+    assert study.exam_own is None
+
+
+def test_practice_of_ones_own_is_previewed_one_by_one_with_the_reason(desk: Client, study: Study) -> None:
+    desk.post(at(study), {"which": "practice", "questions": json.dumps(own(2)), "save": "1"})
+    study.refresh_from_db()
+    assert len(study.practice_own) == 2
+    where = reverse("annotator:preview_questions", args=[study.pk, "practice"])
+    assert "Practice 1 of 2" in text_of(desk.get(where))
+    answered = desk.post(where, {"number": "0", "answering": "1"} | NO)
+    assert "Not quite" in text_of(answered)
+    assert "Because 0." in text_of(answered)
+    assert "Practice 2 of 2" in text_of(desk.post(where, {"number": "0", "go": "on"}))
+    assert desk.post(where, {"number": "0", "answering": "1"}).status_code == 422
+
+
+@pytest.mark.parametrize("name", [name for name, kind in hit_types().items() if not kind.external])
+def test_the_exam_and_practice_of_every_type_are_previewed(desk: Client, researcher: User, name: str) -> None:
+    study = make_study(by=researcher, hit_type=name, slug="any")
+    for which in ("exam", "practice"):
+        reply = desk.get(reverse("annotator:preview_questions", args=[study.pk, which]))
+        assert reply.status_code == 200
+        assert "data-task" in reply.content.decode()
+    assert desk.get(at(study)).status_code == 200
+
+
+def test_a_running_study_gets_a_new_version_and_practice_is_frozen_too(
+    desk: Client, researcher: User
+) -> None:
+    study = make_study(
+        items=1,
+        by=researcher,
+        exam_required=True,
+        exam_questions=2,
+        pass_mark=1,
+        launched=True,
+        practice_required=True,
+    )
+    before = study.snapshot
+    for which in ("exam", "practice"):
+        reply = desk.post(
+            at(study), {"which": which, "questions": json.dumps(own(2)), "save": "1"}, follow=True
+        )
+        assert "this made version" in text_of(reply)
+    study.refresh_from_db()
+    assert before
+    assert study.snapshot
+    assert study.snapshot.number == before.number + 2
+    assert study.snapshot.content["exam"] != before.content["exam"]
+    assert [one["key"] for one in study.snapshot.content["practice"]] == ["mine-0", "mine-1"]
+    assert [one["key"] for one in before.content["practice"]] != ["mine-0", "mine-1"]
+
+
+@pytest.mark.parametrize("role", ["viewer", "reviewer"])
+def test_only_editors_write_exams_and_strangers_find_nothing(study: Study, role: str) -> None:
+    client = Client()
+    mate = make_user(staff=True)
+    client.force_login(mate)
+    preview = reverse("annotator:preview_questions", args=[study.pk, "exam"])
+    assert client.get(at(study)).status_code == client.get(preview).status_code == 404
+    Membership.objects.create(study=study, user=mate, role=role)
+    shown = client.get(at(study))
+    assert shown.status_code == client.get(preview).status_code == 200
+    assert "<textarea" not in shown.content.decode()
+    assert client.post(at(study), {"which": "exam", "questions": json.dumps(own(3))}).status_code == 404
+    annotator = Client()
+    annotator.force_login(make_user())
+    assert annotator.get(at(study)).status_code == annotator.get(preview).status_code == 302
+
+
+def test_figures_of_the_exam_are_on_the_page(desk: Client, study: Study) -> None:
+    desk.post(at(study), {"which": "exam", "questions": json.dumps(own(3)), "save": "1"})
+    from annotator.services.study import study_launch
+
+    study.refresh_from_db()
+    study_launch(study=study)
+    study.refresh_from_db()
+    assert "nobody has answered it yet" in text_of(desk.get(at(study)))
+    for row in [(1, 1, 1), (1, 1, 0), (1, 0, 0)]:
+        person = make_participation(study)
+        attempt = exam_start(participation=person)
+        exam_submit(attempt=attempt, answers={f"mine-{n}": YES if one else NO for n, one in enumerate(row)})
+    text = text_of(desk.get(at(study)))
+    assert "first attempts of 3 people" in text
+    assert "everybody was right" in text
+    assert re.search(r"mine-1 3 2 0\.67 0\.\d\d", text), text
+    assert "Not defined: nobody who passed the exam has judged anything yet." in text
+    assert "nan" not in text
+
+
+def test_rules_of_the_exam_are_set_in_the_settings(desk: Client, study: Study) -> None:
+    address = reverse("admin:annotator_study_change", args=[study.pk])
+    form = desk.get(address)
+    for name in (
+        "practice_required", "exam_required", "exam_questions", "pass_mark", "exam_attempts", "exam_wait_minutes",
+        "exam_feedback", "exam_pay", "requires",
+    ):  # fmt: skip
+        assert f'name="{name}"' in form.content.decode(), name
+    data = settings_of(form) | {"exam_pay": "2.50", "requires": ["utility"], "exam_wait_minutes": "30"}
+    assert desk.post(address, data).status_code == 302
+    study.refresh_from_db()
+    assert (str(study.exam_pay), study.requires, study.exam_wait_minutes) == ("2.50", ["utility"], 30)
+    wrong = desk.post(address, data | {"instructions_text": "```example\n{}\n```"})
+    assert wrong.status_code == 200
+    assert "the example needs" in text_of(wrong)
+
+
+def settings_of(form: Any) -> dict[str, Any]:
+    """What the browser would send from the settings as they stand."""
+    from lxml import html
+
+    tree = html.fromstring(form.content)
+    fields = dict(
+        tree.forms[-1].fields if len(tree.forms) == 1 else tree.get_element_by_id("study_form").fields
+    )
+    return {name: value for name, value in fields.items() if value is not None and name != "requires"}
+
+
+def test_over_the_api_too(study: Study, researcher: User) -> None:
+    key = Token.objects.create(user=researcher).key
+    client = Client(headers={"Authorization": f"Token {key}"})
+    where = "/api/v1/studies/mine/"
+    reply = client.patch(where, {"exam_own": own(3), "exam_pay": "1.00"}, content_type="application/json")
+    assert reply.status_code == 200, reply.content
+    assert [one["key"] for one in reply.json()["exam_own"]] == ["mine-0", "mine-1", "mine-2"]
+    bad = client.patch(where, {"exam_own": [{"key": "x"}]}, content_type="application/json")
+    assert bad.status_code == 400
+    assert any("question 1 (x), payload" in fault for fault in bad.json()["errors"]["exam_own"])
+
+
+# -- qualifications and acceptance ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def live(researcher: User) -> Study:
+    return make_study(
+        items=2,
+        by=researcher,
+        exam_required=True,
+        exam_own=own(2),
+        exam_questions=2,
+        pass_mark=1,
+        launched=True,
+    )
+
+
+def test_a_qualification_is_granted_in_the_admin_and_revoked_with_a_reason(
+    desk: Client, researcher: User, live: Study
+) -> None:
+    person = make_participation(live)
+    stranger = make_rater("of another study")
+    add = reverse("admin:annotator_qualification_add")
+    assert desk.get(add).status_code == 200
+    outside = desk.post(add, {"name": stranger.name, "hit_type": "simulation", "why": "x"})
+    assert outside.status_code == 200
+    assert "Nobody of that name takes part" in text_of(outside)
+    without = desk.post(add, {"name": person.rater.name, "hit_type": "simulation", "why": ""})
+    assert "This field is required" in text_of(without)
+    assert not Qualification.objects.exists()
+    made = desk.post(add, {"name": person.rater.name, "hit_type": "simulation", "why": "a colleague"})
+    assert made.status_code == 302
+    granted = Qualification.objects.get()
+    assert (granted.granted_by, granted.reason) == (researcher, "a colleague")
+    assert assignment_next(participation=person)
+
+    address = reverse("admin:annotator_qualification_changelist")
+    action = {"action": "revoke", "_selected_action": [granted.pk]}
+    asked = desk.post(address, action)
+    assert "Why" in text_of(asked)
+    granted.refresh_from_db()
+    assert granted.revoked_at is None, "not without a reason"
+    desk.post(address, action | {"why": "guessing", "sure": "1"})
+    granted.refresh_from_db()
+    assert granted.revoked_at is not None
+    assert [(e.kind, e.by, e.reason) for e in granted.events.all()] == [
+        ("granted", researcher, "a colleague"), ("revoked", researcher, "guessing")
+    ]  # fmt: skip
+    shown = desk.get(reverse("admin:annotator_qualification_change", args=[granted.pk]))
+    assert "guessing" in text_of(shown)
+    assert "a colleague" in text_of(shown)
+
+
+def test_a_viewer_neither_grants_nor_revokes(live: Study) -> None:
+    mate = make_user(staff=True)
+    Membership.objects.create(study=live, user=mate, role="viewer")
+    person = make_participation(live)
+    sit(person, right=2)
+    client = Client()
+    client.force_login(mate)
+    assert client.get(reverse("admin:annotator_qualification_add")).status_code == 403
+    chosen = {
+        "action": "revoke",
+        "_selected_action": [Qualification.objects.get().pk],
+        "why": "x",
+        "sure": "1",
+    }
+    client.post(reverse("admin:annotator_qualification_changelist"), chosen)
+    assert Qualification.objects.get().revoked_at is None
+
+
+def test_accepted_work_is_said_to_the_person(desk: Client, researcher: User, live: Study) -> None:
+    person = make_participation(live)
+    sit(person, right=2)
+    for _ in range(2):
+        task = assignment_next(participation=person)
+        assert task
+        turn_take(user_id=person.rater.user_id, assignment_pk=task.pk, stage=0, raw=YES)
+    [account] = accounts_of(rater_id=person.rater_id)
+    assert (account.done, account.accepted, account.waiting) == (2, 0, 2)
+    first = Judgment.objects.order_by("id")[0]
+    address = reverse("admin:annotator_judgment_changelist")
+    for _ in range(2):
+        desk.post(address, {"action": "accept", "_selected_action": [first.pk]})
+    assert Review.objects.get().by == researcher
+    [account] = accounts_of(rater_id=person.rater_id)
+    assert (account.accepted, account.waiting) == (1, 1)
+    own_page = Client()
+    own_page.force_login(person.rater.user)
+    text = text_of(own_page.get("/me/"))
+    assert "accepted 1" in text
+    assert "to be looked at 1" in text
+    mate = make_user(staff=True)
+    Membership.objects.create(study=live, user=mate, role="viewer")
+    client = Client()
+    client.force_login(mate)
+    client.post(address, {"action": "accept", "_selected_action": [j.pk for j in Judgment.objects.all()]})
+    assert Review.objects.count() == 1, "a viewer accepts nothing"
