@@ -19,6 +19,7 @@ from evaluation import converters
 from evaluation.models import Report
 from evaluation.reports.choices import LABEL_SETS, RESTRICTIONS, ChoicesError
 from evaluation.reports.exports import FORMATS
+from evaluation.reports.exports.json import with_provenance
 from evaluation.selectors.report import report_get_for, reports_of, studies_named_for
 from evaluation.services.report import report_create, report_delete
 from evaluation.views.reports import export_response
@@ -139,7 +140,7 @@ class ReportContent(APIView):
         found = report_get_for(user=request.user, pk=pk)
         if found.state != Report.State.DONE:
             return Response({"detail": "The report is not done.", "state": found.state}, status=409)
-        content: dict[str, Any] = found.content or {}
+        content: dict[str, Any] = with_provenance(found.content or {})
         return Response({"inputs_hash": found.inputs_hash, "software": found.software, **content})
 
 

@@ -70,11 +70,23 @@ class Column:
 
 @dataclass(frozen=True)
 class Row:
-    """A row: its head cells, then one cell a column. Rows of one ``group`` stand under its name."""
+    """A row: its head cells, then one cell a column. Rows of one ``group`` stand under its name.
+
+    ``item`` is the database id of the item that the row is about, with its study's: pages link to it.
+    """
 
     head: Sequence[str]
     cells: Sequence[Cell]
     group: str = ""
+    item: tuple[int, int] | None = None
+
+    def to_json(self) -> JSON:
+        found: JSON = {
+            "head": list(self.head),
+            "group": self.group,
+            "cells": [cell.to_json() for cell in self.cells],
+        }
+        return found | ({"item": list(self.item)} if self.item else {})
 
 
 @dataclass(frozen=True)
@@ -107,10 +119,7 @@ class Table:
             "title": self.title,
             "head": list(self.head),
             "columns": [asdict(column) for column in self.columns],
-            "rows": [
-                {"head": list(r.head), "group": r.group, "cells": [c.to_json() for c in r.cells]}
-                for r in self.rows
-            ],
+            "rows": [row.to_json() for row in self.rows],
             "notes": list(self.notes),
         }
 

@@ -72,7 +72,7 @@ def _stacked(tables: Sequence[tuple[str, Table]]) -> Table:
         for row in table.rows:
             cells = [ABSENT if at is None else row.cells[at] for at in places]
             group = row.group if told else " · ".join(filter(None, [title, row.group]))
-            rows.append(Row(row.head, cells, group))
+            rows.append(replace(row, cells=cells, group=group))
     return _with(tables, columns, rows)
 
 

@@ -37,6 +37,8 @@ class ShownRow:
     cells: Sequence[ShownCell]
     #: Set where the row begins a new group.
     group: str = ""
+    #: The page of what the row is about.
+    link: str = ""
 
 
 @dataclass(frozen=True)
@@ -95,19 +97,33 @@ class Page:
     sections: Sequence[ShownSection]
 
 
-def page_of(content: Mapping[str, Any], source: Callable[[str], str]) -> Page:
-    """A stored report as a page; ``source`` gives the address of a figure's file, empty where there is none."""
+def no_link(study: int, item: int) -> str:
+    """Nowhere: a page that stands by itself links to no item."""
+    return ""
+
+
+def page_of(
+    content: Mapping[str, Any],
+    source: Callable[[str], str],
+    item: Callable[[int, int], str] = no_link,
+) -> Page:
+    """A stored report as a page; ``source`` gives the address of a figure's file, empty where there is none.
+
+    ``item`` gives the address of an item from its study's id and its own, empty where the page is to link to none.
+    """
     return Page(
         title=content["title"],
         facts=content["facts"],
         warnings=content["warnings"],
-        sections=[_section(section, source) for section in content["sections"]],
+        sections=[_section(section, source, item) for section in content["sections"]],
     )
 
 
-def _section(section: Mapping[str, Any], source: Callable[[str], str]) -> ShownSection:
+def _section(
+    section: Mapping[str, Any], source: Callable[[str], str], item: Callable[[int, int], str]
+) -> ShownSection:
     blocks: list[ShownTable | ShownFigure] = [
-        shown_table(block) if block["kind"] == "table" else _figure(block, source)
+        shown_table(block, item) if block["kind"] == "table" else _figure(block, source)
         for block in section["blocks"]
     ]
     return ShownSection(
@@ -120,7 +136,7 @@ def _section(section: Mapping[str, Any], source: Callable[[str], str]) -> ShownS
     )
 
 
-def shown_table(table: Mapping[str, Any]) -> ShownTable:
+def shown_table(table: Mapping[str, Any], item: Callable[[int, int], str] = no_link) -> ShownTable:
     """A stored table with its cells in words."""
     columns = table["columns"]
     groups = [(name, len(list(run))) for name, run in groupby(columns, key=lambda column: column["group"])]
@@ -131,6 +147,7 @@ def shown_table(table: Mapping[str, Any]) -> ShownTable:
                 row["head"],
                 [shown_cell(cell) for cell in row["cells"]],
                 row["group"] if row["group"] != group else "",
+                item(*row["item"]) if row.get("item") else "",
             )
         )
         group = row["group"]

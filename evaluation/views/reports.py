@@ -89,7 +89,9 @@ def report(request: HttpRequest, pk: int) -> HttpResponse:
     if found.state != Report.State.DONE:
         return render(request, "evaluation/report_waiting.html", context)
     context["page"] = page_of(
-        found.content or {}, lambda name: reverse("evaluation:report_file", args=[found.pk, name])
+        found.content or {},
+        lambda name: reverse("evaluation:report_file", args=[found.pk, name]),
+        lambda study, item: reverse("admin:study_item", args=[study, item]),
     )
     context["form"] = choices_form(found.study, Choices.parse(found.choices), {})
     context["joinable"] = _joinable(request, found.study, {study.pk for study in found.studies})

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evaluation.reports import words
+from evaluation.reports.exports.json import provenance
 
 COLUMNS = (
     "section",
@@ -27,6 +28,9 @@ COLUMNS = (
     "left_out",
     "rule",
     "interval",
+    "exclusions",
+    "inputs",
+    "software",
 )
 
 #: A spreadsheet takes a cell that begins so for a formula, or strips it to one that does.
@@ -53,24 +57,35 @@ def render(content: Mapping[str, Any]) -> str:
 
 
 def _lines(content: Mapping[str, Any]) -> Iterator[list[Any]]:
+    same = list(provenance(content).values())
     for name, value in content["facts"]:
-        yield ["facts", "", "", "", "", name, "", "", value, *[""] * 8]
+        yield ["facts", "", "", "", "", name, "", "", value, *[""] * 11]
     for name, value in content["choices"].items():
-        yield ["choices", "", "", "", "", name, "", "", str(value), *[""] * 8]
+        yield ["choices", "", "", "", "", name, "", "", str(value), *[""] * 11]
     for section in content["sections"]:
         for block in section["blocks"]:
             if block["kind"] == "table":
-                yield from _table(section["id"], block)
+                yield from _table(section["id"], block, same)
 
 
-def _table(section: str, table: Mapping[str, Any]) -> Iterator[list[Any]]:
+def _table(section: str, table: Mapping[str, Any], same: list[str]) -> Iterator[list[Any]]:
     for row in table["rows"]:
         for column, cell in zip(table["columns"], row["cells"], strict=True):
             place = [section, table["number"], table["id"], table["title"], row["group"]]
             place += [" | ".join(row["head"]), column["group"], column["label"]]
             if cell["kind"] == "text":
-                yield [*place, cell["text"], *[""] * 8]
+                yield [*place, cell["text"], *[""] * 8, *same]
             else:
                 values = ["" if cell[key] is None else cell[key] for key in ("value", "low", "high")]
                 left = words.left_out(cell["left_out"])
-                yield [*place, "", *values, cell["n"], cell["reason"], left, cell["rule"], cell["interval"]]
+                yield [
+                    *place,
+                    "",
+                    *values,
+                    cell["n"],
+                    cell["reason"],
+                    left,
+                    cell["rule"],
+                    cell["interval"],
+                    *same,
+                ]

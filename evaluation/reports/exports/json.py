@@ -1,4 +1,4 @@
-"""A report as JSON: the stored content as it is."""
+"""A report as JSON: the stored content, and in every number's cell what else belongs to it."""
 
 from __future__ import annotations
 
@@ -9,4 +9,34 @@ from typing import Any
 
 def render(content: Mapping[str, Any]) -> str:
     """The whole report; numbers are not rounded, what is not defined is null with its reason."""
-    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return json.dumps(with_provenance(content), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def provenance(content: Mapping[str, Any]) -> dict[str, str]:
+    """What is the same in every cell of a report: exclusions on or off, the inputs' hash, the software."""
+    facts = dict(content["facts"])
+    return {
+        "exclusions": facts.get("Exclusions", ""),
+        "inputs": facts.get("Inputs", ""),
+        "software": facts.get("Software", ""),
+    }
+
+
+def with_provenance(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The content with ``exclusions``, ``inputs`` and ``software`` in each number's cell: a cell can travel alone."""
+    same = provenance(content)
+
+    def table(block: Mapping[str, Any]) -> dict[str, Any]:
+        rows = [
+            {**row, "cells": [cell | same if cell["kind"] == "number" else cell for cell in row["cells"]]}
+            for row in block["rows"]
+        ]
+        return {**block, "rows": rows}
+
+    return {
+        **content,
+        "sections": [
+            {**section, "blocks": [table(b) if b["kind"] == "table" else b for b in section["blocks"]]}
+            for section in content["sections"]
+        ],
+    }

@@ -131,6 +131,7 @@ def _confusion(ctx: Context, name: str, ratings: Ratings) -> list[Table]:
     mine = ratings.rater == ratings.raters.index(name)
     own[ratings.unit[mine]] = ratings.value[mine]
     both = (people >= 0) & (own >= 0)
+    items = ctx.data.judgments.items.ids[ctx.data.table(ctx.headline.name).units.item]
     size = len(ratings.labels)
     spoken = [label.replace("_", " ") for label in ratings.labels]
     tables = []
@@ -156,7 +157,11 @@ def _confusion(ctx: Context, name: str, ratings: Ratings) -> list[Table]:
             head=["Item"],
             columns=[Column(ctx.people.capitalize()), Column(name)],
             rows=[
-                Row([ratings.units[unit]], [Cell(spoken[people[unit]]), Cell(spoken[own[unit]])])
+                Row(
+                    [ratings.units[unit]],
+                    [Cell(spoken[people[unit]]), Cell(spoken[own[unit]])],
+                    item=(ctx.study.pk, int(items[unit])),
+                )
                 for unit in differ[:LISTED]
             ],
             notes=[f"The first {LISTED} of {differ.size:,}."] if differ.size > LISTED else [],

@@ -11,6 +11,7 @@ import pytest
 from evaluation.estimate import Estimate, undefined
 from evaluation.reports.content import Cell, Column, Document, Figure, Row, Section, Table
 from evaluation.reports.exports import FORMATS, export
+from evaluation.reports.exports.json import with_provenance
 from evaluation.reports.exports.latex import escape
 
 NASTY = [
@@ -70,7 +71,19 @@ def test_csv_keeps_every_digit_and_the_reason():
 @pytest.mark.parametrize("text", NASTY)
 def test_json_is_the_content(text):
     content = document(text)
-    assert json.loads(export(content, {}, "json")) == content
+    found = json.loads(export(content, {}, "json"))
+    assert found == with_provenance(content)
+    numbers = [
+        cell
+        for section in found["sections"]
+        for block in section["blocks"]
+        for row in block.get("rows", [])
+        for cell in row["cells"]
+        if cell["kind"] == "number"
+    ]
+    facts = dict(content["facts"])
+    assert numbers
+    assert all(cell["inputs"] == facts.get("Inputs", "") for cell in numbers)
 
 
 @pytest.mark.parametrize("text", NASTY)

@@ -1,0 +1,126 @@
+"""Few people, many simulator labels: precision and simulatable share with valid intervals (PPI++)."""
+
+from __future__ import annotations
+
+import math
+
+from evaluation.estimate import Estimate
+from evaluation.metrics import (
+    FollowUps,
+    PredictionPowered,
+    prediction_powered_precision,
+    prediction_powered_simulatable,
+)
+from evaluation.reports.columns import rule_of
+from evaluation.reports.content import Cell, Column, Row, Section, Table
+from evaluation.reports.context import Context
+from evaluation.reports.registry import SIMULATIONS, section
+from evaluation.reports.words import estimate, number
+
+
+@section(order=95, title="Prediction-powered estimates", hit_types=SIMULATIONS)
+def p1_prediction_powered(ctx: Context) -> Section | None:
+    """For each simulator that overlaps with people: people alone, people helped by it, and the effective sample size."""
+    rule, variable = rule_of(ctx), ctx.headline.name
+    names = [name for name in ctx.simulators if rule != f"single:{name}"]
+    (people,) = ctx.follow_ups(variable, rule)
+    if not names or not people.labelled.any():
+        return None
+    found = []
+    for name in names:
+        (simulator,) = ctx.follow_ups(variable, f"single:{name}")
+        if not (people.labelled & simulator.labelled).any():
+            continue
+        found += [(name, what, one) for what, one in _figures(people, simulator)]
+    if not found:
+        return None
+    return Section(
+        id="prediction-powered",
+        title="People helped by simulators",
+        prose=_prose(ctx, found),
+        blocks=[_table(ctx, found, rule)],
+        notes=[
+            "Prediction-powered estimates (PPI++, Angelopoulos et al. 2023): people’s labels on a part, the simulator’s on "
+            "everything. The interval holds however wrong the simulator is, as long as people judged a random part of the "
+            "explanations. n effective: how many labels of people alone would give an interval as narrow. Intervals are t "
+            "intervals with a sandwich variance over instances and may reach beyond 0 and 100."
+        ],
+    )
+
+
+def _figures(people: FollowUps, simulator: FollowUps) -> list[tuple[str, PredictionPowered]]:
+    return [
+        ("Precision, macro", prediction_powered_precision(people, simulator)),
+        ("Precision, micro", prediction_powered_precision(people, simulator, micro=True)),
+        ("Simulatable", prediction_powered_simulatable(people, simulator)),
+    ]
+
+
+def _prose(ctx: Context, found: list[tuple[str, str, PredictionPowered]]) -> list[str]:
+    said = []
+    for name, what, one in found:
+        if what != "Precision, macro" or not one.estimate.defined:
+            continue
+        if not one.unlabelled:
+            said.append(
+                f"{ctx.people.capitalize()} judged every explanation that {name} did: there is nothing for it to add."
+            )
+        elif not math.isnan(one.gain):
+            said.append(
+                f"With {name}, precision is {estimate(one.estimate, 'percent')} instead of {estimate(one.people, 'percent')} from "
+                f"{ctx.people} alone: {one.labelled:,} labelled explanations count as {number(one.effective_n, 'count')}."
+            )
+    return said
+
+
+def _table(ctx: Context, found: list[tuple[str, str, PredictionPowered]], rule: str) -> Table:
+    return Table(
+        id="prediction-powered",
+        title=f"{ctx.people.capitalize()} alone and helped by each simulator, %",
+        head=["Simulator", "Figure"],
+        columns=[
+            Column(f"{ctx.people.capitalize()} alone"),
+            Column("Helped"),
+            Column("Simulator alone"),
+            Column("λ"),
+            Column("Labelled"),
+            Column("Not labelled"),
+            Column("n effective"),
+        ],
+        rows=[
+            Row(
+                [name, what],
+                [
+                    Cell.of(one.people, shape="percent", rule=rule),
+                    Cell.of(one.estimate, shape="percent", rule=f"{rule}, helped by single:{name}"),
+                    Cell.number(
+                        one.simulator,
+                        shape="percent",
+                        n=one.labelled + one.unlabelled,
+                        reason="the simulator labelled nothing",
+                    ),
+                    Cell.number(one.tuning, n=one.labelled, reason=_why(one)),
+                    Cell.count(one.labelled),
+                    Cell.count(one.unlabelled),
+                    _effective(one),
+                ],
+            )
+            for name, what, one in found
+        ],
+        notes=["The simulator alone may be wrong throughout: it is not an estimate of the people’s figure."],
+    )
+
+
+def _why(one: PredictionPowered) -> str:
+    return one.estimate.reason or "no variation among the labelled"
+
+
+def _effective(one: PredictionPowered) -> Cell:
+    return Cell(
+        estimate=Estimate(
+            one.effective_n,
+            n=one.labelled,
+            reason=_why(one) if math.isnan(one.effective_n) else "",
+        ),
+        shape="count",
+    )

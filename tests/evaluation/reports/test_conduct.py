@@ -1,0 +1,109 @@
+"""What venues ask about people, and what a study cost; people helped by a simulator; links to differing items."""
+
+from decimal import Decimal
+
+import pytest
+from django.urls import reverse
+
+from annotator.models import Consent, Judgment, LedgerEntry
+from evaluation.models import Endpoint, Run
+from tests.evaluation.reports.studies import cells_of, computed, small_study, stored, table_of
+from tests.evaluation.reports.test_pages import client_of
+from tests.factories import make_item, make_judgment, make_participation, make_rater, make_study
+
+pytestmark = pytest.mark.django_db
+
+
+def paid_study():
+    """Two people in the browser at .50 an item, 3 items in 10, 20 and 60 seconds; a bonus of 2; a run that cost 1.25."""
+    study = make_study(items=2, launched=True, pay_per_item=Decimal("0.50"), consent_text="")
+    places = list(study.places.filter(number__lte=2).order_by("item_id", "number"))
+    raters = []
+    for number, seconds in enumerate((10, 20, 60)):
+        if len(raters) < 2:
+            raters.append(make_participation(study).rater)
+        place = places[number]
+        judgment = make_judgment(place.item, raters[number % 2])
+        Judgment.objects.filter(pk=judgment.pk).update(
+            source="web", place=place, snapshot=study.snapshot, seconds=seconds
+        )
+    Consent.objects.create(participation=study.participations.first(), text="I agree.", digest="c0ffee" * 4)
+    LedgerEntry.objects.create(study=study, rater=raters[0], kind="bonus", amount=2, reason="thorough")
+    endpoint = Endpoint.objects.create(name="e", base_url="http://127.0.0.1:1/v1", model="m")
+    Run.objects.create(
+        kind="simulate", study=study, endpoint=endpoint, model="m", prompt="p", prompt_digest="d",
+        spent_cost=Decimal("1.25"), sent_calls=7,
+    )  # fmt: skip
+    return study
+
+
+def test_people_time_consent_and_cost_by_hand():
+    study = paid_study()
+    content = computed(study).content
+    work = cells_of(content, "p3-table-17")
+    task = next(row for row, _ in work)
+    assert work[task, "Annotators"]["value"] == 2
+    assert work[task, "Average time (s)"]["value"] == pytest.approx(30)
+    assert work[task, "Median time (s)"]["value"] == pytest.approx(20)
+    assert work[task, "Pay per item (USD)"]["value"] == 0.5
+    assert work[task, "Pay per hour on the median (USD)"]["value"] == pytest.approx(0.5 * 3600 / 20)
+    costs = cells_of(content, "conduct-costs")
+    assert costs["Pay for items, USD", "Amount"]["value"] == 1.5
+    assert costs["Bonuses, USD", "Amount"]["value"] == 2
+    assert costs["Model calls: simulate by m, in the endpoint’s currency", "Amount"]["value"] == 1.25
+    how = cells_of(content, "conduct-protocol")
+    assert how["Consent", "In this study"]["text"].startswith("1 given, 0 withdrawn; text c0ffee")
+    assert how["Instructions", "In this study"]["text"].startswith("version 1 (")
+    assert how["Joined, finished, left", "In this study"]["text"] == "2, 0, 0"
+
+
+def test_an_imported_study_says_that_nothing_was_timed():
+    content = computed(small_study()).content
+    row = next(row for row, _ in cells_of(content, "p3-table-17"))
+    cells = cells_of(content, "p3-table-17")
+    assert cells[row, "Average time (s)"]["reason"] == "no judgment was timed in the browser"
+    assert cells[row, "Annotators"]["value"] == 2
+
+
+def test_people_helped_by_a_simulator_by_hand():
+    """The simulator is always right about people: on the 4 explanations that they left, its precision is 1 of 2."""
+    study = make_study()
+    ann, gpt = make_rater("ann"), make_rater("gpt", kind="simulator", source="simulator")
+    for number in range(8):
+        real = "yes" if number % 2 else "no"
+        item = make_item(study, key=f"k{number}", instance=f"x{number}", real_output=real)
+        make_judgment(item, gpt, "yes")
+        if number < 4:
+            make_judgment(item, ann, "yes")
+    cells = cells_of(computed(study).content, "prediction-powered")
+    row = "gpt Precision, macro"
+    assert cells[row, "People alone"]["value"] == 0.5
+    assert cells[row, "Helped"]["value"] == pytest.approx(0.5)
+    assert cells[row, "Simulator alone"]["value"] == 0.5
+    assert (cells[row, "Labelled"]["value"], cells[row, "Not labelled"]["value"]) == (4, 4)
+    # own = correction = (-.5, .5, -.5, .5) on the labelled, (0, ...) elsewhere times their weights: lambda = n N / (n (n + N))
+    # = 1/2, so that the variance halves: eight labels' worth.
+    assert cells[row, "λ"]["value"] == pytest.approx(0.5)
+    assert cells[row, "n effective"]["value"] == pytest.approx(8)
+    assert "t interval" in cells[row, "Helped"]["interval"]
+
+
+def test_no_simulator_no_help():
+    assert not [s for s in computed(small_study()).content["sections"] if s["id"] == "prediction-powered"]
+
+
+def test_items_that_differ_lead_to_their_pages():
+    study = small_study(simulator=True)
+    report = stored(study)
+    table = table_of(report.content, "calibration-items-1")
+    item = study.items.get(key="xb1")
+    assert next(row["item"] for row in table["rows"] if row["head"] == ["xb1"]) == [study.pk, item.pk]
+    client = client_of(study)
+    page = client.get(reverse("evaluation:report", args=[report.pk])).content.decode()
+    address = reverse("admin:study_item", args=[study.pk, item.pk])
+    assert f'href="{address}"' in page
+    assert client.get(address).status_code == 200
+    file = b"".join(
+        client.get(reverse("evaluation:report_export", args=[report.pk, "html"])).streaming_content
+    )
+    assert address.encode() not in file
