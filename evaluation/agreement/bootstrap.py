@@ -138,7 +138,7 @@ def add_interval(
     Percentiles; but with ``reflect``, where the replicates are off the estimate by more than a quarter of their standard
     deviation, the percentiles reflected at the estimate (the basic interval, ``2 value - q``). An average of kappas over
     many pairs that share few units needs that: each resampled kappa is biased a little, the average hardly varies,
-    and the percentiles alone would miss the estimate itself.
+    and the percentiles alone would miss the estimate itself. ``interval`` then names both: this one and the percentiles.
     """
     if not estimate.defined:
         return estimate
@@ -151,8 +151,8 @@ def add_interval(
     bias = float(known.mean()) - estimate.value
     kind = "percentile"
     if reflect and abs(bias) > _LARGE_BIAS * known.std():
+        kind = f"basic (bias {bias:+.3f}; percentiles {low:.4f} to {high:.4f})"
         low, high = 2 * estimate.value - high, 2 * estimate.value - low
-        kind = f"basic (bias {bias:+.3f})"
     how = f"95 % {kind} bootstrap, {values.size} replicates of {clusters} {word}"
     return replace(estimate, low=low, high=high, interval=how + (f", {note}" if note else ""))
 

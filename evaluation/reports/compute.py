@@ -168,7 +168,9 @@ def _method(choices: Choices) -> Section:
     if choices.replicates:
         how = (
             f"Intervals are 95 % percentile intervals from {choices.replicates:,} bootstrap replicates in which whole "
-            f"instances are drawn, not single judgments; the seed is {choices.seed}."
+            f"instances are drawn, not single judgments; the seed is {choices.seed}. Two exceptions say so in their cell: an "
+            "average of κ over many pairs whose resamples are biased has the basic interval, with the percentiles beside it, "
+            "and prediction-powered estimates have t intervals."
         )
     else:
         how = "No intervals were asked for."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -216,6 +218,9 @@ def test_reflected_only_where_resamples_are_biased():
     assert "percentile" in near.interval
     off = add_interval(Estimate(0.0, n=1), rng.normal(-2.0, 1, 4000), clusters=9, reflect=True)
     assert "basic (bias -1.98" in off.interval
+    told = re.search(r"percentiles (-?[0-9.]+) to (-?[0-9.]+)\)", off.interval)
+    assert told is not None
+    assert (-off.high, -off.low) == pytest.approx(tuple(map(float, told.groups())), abs=1e-4)
     assert (off.low, off.high) == pytest.approx((0.04, 3.96), abs=0.15)
     assert "percentile" in add_interval(Estimate(0.0, n=1), rng.normal(-2.0, 1, 4000), clusters=9).interval
 
