@@ -4,3 +4,8 @@ from django.apps import AppConfig
 class AnnotatorConfig(AppConfig):
     name = "annotator"
     verbose_name = "Studies"
+
+    def ready(self) -> None:
+        from annotator.guard import stand
+
+        stand()

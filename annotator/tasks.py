@@ -10,6 +10,7 @@ from kombu.exceptions import OperationalError
 from annotator.services.assignment import leases_expire
 from annotator.services.exports import export_build, exports_sweep
 from annotator.services.imports.parked import parked_sweep
+from annotator.services.knocks import knocks_sweep
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +37,7 @@ def export_wake(export_pk: int) -> None:
 
 @shared_task(name="annotator.exports_sweep", ignore_result=True)
 def exports_sweep_task() -> int:
-    """Wake exports that were asked for and never built, and remove old files."""
+    """Wake exports that were asked for and never built; remove old files, and tries at passwords that no longer count."""
     parked_sweep()
+    knocks_sweep()
     return exports_sweep(wake=export_wake)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from django.contrib.auth import views as auth
 from django.urls import path, re_path, reverse_lazy
+from django.views.generic import TemplateView
 
-from annotator.views import join, me, offline, preview, preview_questions, steps, task
+from annotator.views import join, me, offline, passwords, preview, preview_questions, steps, task
 
 app_name = "annotator"
 
@@ -25,8 +26,13 @@ urlpatterns = [
     ),
     path(
         "password/done/",
-        auth.PasswordChangeDoneView.as_view(template_name="annotator/password_done.html"),
+        TemplateView.as_view(template_name="annotator/password_done.html"),
         name="password_done",
+    ),
+    path("password/reset/", passwords.Reset.as_view(), name="password_reset"),
+    path("password/reset/sent/", passwords.Sent.as_view(), name="password_reset_sent"),
+    path(
+        "password/reset/<str:uidb64>/<str:token>/", passwords.Confirm.as_view(), name="password_reset_confirm"
     ),
     path("me/", me.me, name="me"),
     path("me/data/", me.data, name="data"),

@@ -119,6 +119,10 @@ IMPORT_MAX_ROWS = 2_000_000
 
 # --- Who is asking ---------------------------------------------------------------------------------------
 AUTH_USER_MODEL = "annotator.User"
+#: The guard counts tries at passwords; the other one knows them.
+AUTHENTICATION_BACKENDS = ["annotator.guard.GuessingGuard", "django.contrib.auth.backends.ModelBackend"]
+LOGIN_URL = "annotator:login"
+PASSWORD_RESET_TIMEOUT = 24 * 3600
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {
@@ -144,6 +148,7 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = env.HTTPS
 SECURE_HSTS_SECONDS = env.HSTS_SECONDS
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = env.HSTS_SECONDS > 0
 # Believed only when the operator says that a proxy stands in front and sets it.
+PROXIES = env.PROXIES
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.PROXIES else None
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
@@ -161,6 +166,7 @@ CONTENT_SECURITY_POLICY = {
 }
 EMAIL_CONFIG = environ.Env.email_url_config(env.EMAIL_URL)
 vars().update(EMAIL_CONFIG)
+EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.DEFAULT_FROM_EMAIL
 
 # --- REST API --------------------------------------------------------------------------------------------

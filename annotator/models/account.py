@@ -47,3 +47,29 @@ class Rater(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class Knock(models.Model):
+    """Somebody tried a password, or asked for a link to set one: counted, so that guessing becomes slow.
+
+    Kept for a day at the most; names and network addresses only as keyed digests.
+    """
+
+    class Kind(models.TextChoices):
+        LOGIN = "login", "log-in"
+        RESET = "reset", "asks for a reset link"
+        MAIL = "mail", "is sent a reset link"
+
+    kind = models.CharField(max_length=8, choices=Kind)
+    account = models.CharField(max_length=64)
+    address = models.CharField(max_length=64)
+    at = models.DateTimeField()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["account", "at"], name="knock_by_account"),
+            models.Index(fields=["address", "at"], name="knock_by_address"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.at:%Y-%m-%d %H:%M}"

@@ -33,6 +33,7 @@ _KEPT = "Everything you submitted is saved and counts for your pay."
 TROUBLES: dict[str, Trouble] = {
     "not_found": Trouble("Not found", "This page is not among yours, or no longer there.", _KEPT, "Go to your own page to see your studies.", 404),
     "link": Trouble("This link is not valid", "The link is incomplete, or the study it led to is gone.", "Nothing is lost; you have not started.", "Copy the whole link from the invitation, or ask whoever sent it.", 404),
+    "reset_link": Trouble("This link does not work any more", "A link to a new password works once, and for one day.", "Nothing is lost.", "Ask for a new link on the log-in page.", 404),
     "paused": Trouble("The study is paused", "The researchers have stopped giving out tasks for now.", _KEPT, "Come back later with the same link."),
     "closed": Trouble("This study is over", "It is not open any more.", _KEPT, "There is nothing more to do here. Your own page shows what you did."),
     "nothing_left": Trouble("Nothing left for you right now", "All tasks that you could do are done or in other people's hands.", _KEPT, "If somebody gives a task back it becomes free: look again later."),

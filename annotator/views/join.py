@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django import forms
 from django.contrib.auth import login
 from django.contrib.auth.forms import BaseUserCreationForm
@@ -14,6 +16,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
+from annotator.guard import SaysTooMany, too_many_tries
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Study, User
 from annotator.selectors.participation import exam_pay_words
@@ -61,10 +64,17 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
 
 class LogIn(LoginView):
     template_name = "annotator/login.html"
+    form_class = SaysTooMany
     redirect_authenticated_user = True
 
     def get_default_redirect_url(self) -> str:
         return reverse("annotator:me")
+
+    def form_invalid(self, form: Any) -> HttpResponse:
+        response = super().form_invalid(form)
+        if too_many_tries(self.request):
+            response.status_code = 429
+        return response
 
 
 class SignUpForm(BaseUserCreationForm):

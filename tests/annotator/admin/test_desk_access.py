@@ -17,6 +17,7 @@ pytestmark = pytest.mark.django_db
 ROLES = ["viewer", "reviewer", "editor", "owner"]
 #: page -> the role that it needs; every page of a study is here.
 PAGES = {
+    "live/": "viewer",
     "exam/": "viewer",
     "items/": "viewer",
     "items/ITEM/": "viewer",
