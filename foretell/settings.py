@@ -59,7 +59,8 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-            ]
+            ],
+            "builtins": ["annotator.templatetags.pieces"],
         },
     }
 ]
@@ -75,6 +76,8 @@ DATABASES = {
     }
 }
 DATABASES["default"].setdefault("OPTIONS", {}).setdefault("connect_timeout", 5)
+# For the few statements of annotator/prepared.py. A pooler before Postgres must know prepared statements.
+DATABASES["default"]["OPTIONS"].setdefault("prepare_threshold", 1)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Redis may be wiped or away at any time: nothing lives in it that Postgres does not know.
@@ -136,7 +139,8 @@ PASSWORD_HASHERS = [
     "django.contrib.auth.hashers.ScryptPasswordHasher",
     "django.contrib.auth.hashers.PBKDF2PasswordHasher",
 ]
-SESSION_ENGINE = "django.contrib.sessions.backends.db"
+AUTHENTICATION_BACKENDS = ["annotator.sessions.LoginBackend"]
+SESSION_ENGINE = "annotator.sessions"
 SESSION_COOKIE_AGE = 14 * 24 * 3600
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"  # a recruiter's link must find the session of somebody who comes back

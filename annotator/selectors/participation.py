@@ -11,6 +11,7 @@ from django.db.models import Count, Q, Sum
 
 from annotator.canonical import text_digest
 from annotator.models import ExamAttempt, Judgment, LedgerEntry, Participation
+from annotator.prepared import prepared_cursor
 from annotator.selectors.qualification import qualification_revoked, qualified, requirements_missing
 from annotator.selectors.snapshot import snapshot_content
 
@@ -75,10 +76,15 @@ class Progress:
         return f"{self.pay:.2f} {self.currency}" if self.pay else ""
 
 
+_DONE = "SELECT count(*) FROM annotator_assignment WHERE participation_id = %s AND state = 'submitted'"
+
+
 def progress_of(participation: Participation) -> Progress:
     """One query, whatever the size of the study."""
     rules = snapshot_content(participation.study.snapshot_id)
-    done = participation.assignments.filter(state="submitted").count()
+    with prepared_cursor() as cursor:
+        cursor.execute(_DONE, [participation.pk])
+        (done,) = cursor.fetchone()
     total = participation.study.max_items_per_rater or rules["items"]
     return Progress(
         done,

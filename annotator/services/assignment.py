@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Count, QuerySet
 from django.utils import timezone
 
@@ -14,6 +14,7 @@ from annotator.allocation import arm_choose, presentation_rng
 from annotator.errors import Refused
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Assignment, Item, Participation, Place, Rater, Study
+from annotator.prepared import Prepared, prepared_cursor
 from annotator.selectors.qualification import may_work
 from annotator.selectors.snapshot import snapshot_content
 
@@ -66,6 +67,9 @@ _QUALIFIED = (
 )
 
 
+_GIVEN = Prepared(lambda pk: Assignment.objects.select_related("item", "place").filter(pk=pk), -1)
+
+
 @transaction.atomic
 def assignment_next(*, participation: Participation) -> Assignment | None:
     """What the annotator works on now: the task in hand, else a new one; None when nothing is left for them.
@@ -97,7 +101,13 @@ def assignment_lease(participation: Participation) -> Assignment | None:
         if not may_work(participation):
             raise Refused("not_qualified", "Your qualification for this study was taken back.")
         return None
-    return _presented(Assignment.objects.select_related("item", "place").get(pk=pk), participation, study)
+    return _presented(_given(pk), participation, study)
+
+
+def _given(pk: int) -> Assignment:
+    found = _GIVEN.first(pk)
+    assert found is not None  # noqa: S101 - made in this transaction
+    return found
 
 
 def _claim(participation: Participation, study: Study) -> int | None:
@@ -108,7 +118,7 @@ def _claim(participation: Participation, study: Study) -> int | None:
     allowed = _NOT_TWICE + (_ONE_CONDITION if study.one_condition_per_instance else "")
     needs, values = _needs(study)
     allowed += needs
-    with connection.cursor() as cursor:
+    with prepared_cursor() as cursor:
         cursor.execute(
             _CLAIM.format(allowed=allowed),
             {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,6 +17,7 @@ from annotator.errors import Conflict, DraftConflict, Refused
 from annotator.hit_types.base import JSON
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Assignment, Item, Judgment, Participation, Place, Rater, Snapshot, StageCommit
+from annotator.prepared import Prepared, prepared_cursor
 
 #: The most that a browser may report about one page, so that a page left open all night stays in range.
 LONGEST = 7 * 24 * 3600.0
@@ -87,14 +89,34 @@ def stage_take(
     return _judge(assignment, whole, stage_seconds, signals or {}, now)
 
 
-def assignment_lock(*, user_id: int, pk: int) -> Assignment:
-    """A person's own assignment, locked with their participation. Another's is not found."""
-    assignment = (
+_LOCKED = Prepared(
+    lambda pk, user_id: (
         Assignment.objects.select_for_update(of=("self", "participation"))
         .select_related("participation__study", "item", "place", "rater")
+        .defer(
+            *(f"participation__study__{text}" for text in ("summary", "consent_text", "instructions_text"))
+        )
         .filter(pk=pk, rater__user_id=user_id)
-        .first()
-    )
+    ),
+    -1,
+    -2,
+)
+# One statement for both: the way that every judgment takes.
+_JUDGED = """
+WITH closed AS (
+    UPDATE annotator_assignment SET state = 'submitted', closed_at = %(now)s WHERE id = %(assignment)s
+)
+INSERT INTO annotator_judgment (study_id, item_id, rater_id, snapshot_id, assignment_id, place_id, response, digest,
+    standing, source, seconds, signals, created_at)
+VALUES (%(study)s, %(item)s, %(rater)s, %(snapshot)s, %(assignment)s, %(place)s, %(response)s, %(digest)s,
+    %(standing)s, %(source)s, %(seconds)s, %(signals)s, %(now)s)
+RETURNING id
+"""
+
+
+def assignment_lock(*, user_id: int, pk: int) -> Assignment:
+    """A person's own assignment, locked with their participation. Another's is not found."""
+    assignment = _LOCKED.first(pk, user_id)
     if assignment is None:
         raise Refused("not_found", "There is no such task among yours.")
     return assignment
@@ -108,22 +130,29 @@ def _judge(
     study = assignment.participation.study
     assignment.state = Assignment.State.SUBMITTED
     assignment.closed_at = now
-    assignment.save(update_fields=["state", "closed_at"])
-    judgment = Judgment.objects.create(
-        study=study,
-        item=assignment.item,
-        rater_id=assignment.rater_id,
-        snapshot_id=study.snapshot_id,
-        assignment=assignment,
-        place=place,
-        response=response,
-        digest=digest_of(response),
-        standing=standing,
-        source=Judgment.Source.REHEARSAL if assignment.rater.rehearsal else Judgment.Source.WEB,
-        seconds=min((now - assignment.leased_at).total_seconds(), LONGEST),
-        signals={"stages": stage_seconds} | _signals(signals),
-    )
-    return Submitted(assignment, judgment.pk, standing)
+    with prepared_cursor() as cursor:
+        cursor.execute(
+            _JUDGED,
+            {
+                "study": study.pk,
+                "item": assignment.item_id,
+                "rater": assignment.rater_id,
+                "snapshot": study.snapshot_id,
+                "assignment": assignment.pk,
+                "place": place.pk if place else None,
+                "response": json.dumps(response),
+                "digest": digest_of(response),
+                "standing": standing.value,
+                "source": (
+                    Judgment.Source.REHEARSAL if assignment.rater.rehearsal else Judgment.Source.WEB
+                ).value,
+                "seconds": min((now - assignment.leased_at).total_seconds(), LONGEST),
+                "signals": json.dumps({"stages": stage_seconds} | _signals(signals)),
+                "now": now,
+            },
+        )
+        (pk,) = cursor.fetchone()
+    return Submitted(assignment, pk, standing)
 
 
 def _signals(raw: JSON) -> JSON:

@@ -6,14 +6,17 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from django import template
+from django.template.loader import render_to_string
 from django.utils import timezone
-from django.utils.safestring import mark_safe
+from django.utils.html import conditional_escape
+from django.utils.safestring import SafeString, mark_safe
 
 from annotator.hit_types.base import Stage
-from annotator.task_form import TaskForm
+from annotator.task_form import Asked, TaskForm
 from annotator.task_form import task_form as bind
 
 register = template.Library()
@@ -28,6 +31,34 @@ def task_form(
 ) -> TaskForm:
     """``{% task_form stage response errors as asked %}``: the stage as its form shows it."""
     return bind(stage, response or None, errors or None, prefix or "")
+
+
+@register.simple_tag
+@lru_cache(maxsize=500)
+def question(one: Asked) -> SafeString:
+    """``{% question one %}``: one field as it is asked; the same field in the same state is written once."""
+    return render_to_string("components/asked.html", {"one": one})
+
+
+#: What differs from one task's menu to the next; nothing of the menu depends on more than whether it is there.
+_MENU = ("flag_url", "ask_url", "skip_url", "more_time_url", "csrf_token")
+_SLOT = re.compile(r"slot-([a-z_]+)-tols")
+
+
+@register.simple_tag(takes_context=True)
+def menu(context: template.Context) -> SafeString:
+    """The task's menu, which is written once for each of its shapes and then filled in."""
+    given = {name: context.get(name) or "" for name in _MENU}
+    parts = _menu_parts(context.get("mode", ""), *(name for name in _MENU if given[name]))
+    return mark_safe("".join(conditional_escape(given[part]) if odd else part for odd, part in parts))  # noqa: S308
+
+
+@lru_cache(maxsize=100)
+def _menu_parts(mode: str, *names: str) -> tuple[tuple[int, str], ...]:
+    """(whether it is a name to fill in, text or name)"""
+    slots = {name: f"slot-{name}-tols" for name in names}
+    parts = _SLOT.split(render_to_string("annotator/_menu.html", {"mode": mode, **slots}))
+    return tuple((number % 2, part) for number, part in enumerate(parts))
 
 
 @register.simple_tag

@@ -24,7 +24,7 @@ from annotator.selectors.snapshot import snapshot_content
 from annotator.services.participation import annotator_create, participation_join
 from annotator.views.common import says_refusals, trouble
 
-BACKEND = "django.contrib.auth.backends.ModelBackend"
+BACKEND = "annotator.sessions.LoginBackend"
 
 
 @never_cache

@@ -299,4 +299,4 @@ def test_the_queries_of_a_turn_are_few_and_constant(size):
     ) as queries:
         turn(person, assignment)
     work = [q["sql"] for q in queries if not q["sql"].startswith(("SAVEPOINT", "RELEASE"))]
-    assert len(work) == 5, "\n".join(work)
+    assert len(work) == 4, "\n".join(work)
