@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from annotator.hit_types.base import JSON, Message, Unparsable
+from annotator.hit_types.replies import read_object
+from evaluation.pipelines.structured import keeps_to
 
 if TYPE_CHECKING:
     from evaluation.models import Call, Run
@@ -71,6 +73,22 @@ class Step:
     def parse(self, run: Run, call: Asked, text: str) -> JSON:
         """The reply as a JSON object; raises ``Unparsable``, never guesses."""
         raise NotImplementedError
+
+    def from_object(self, run: Run, call: Asked, value: JSON) -> JSON:
+        """The result of a reply that is an object with the keys of ``schema``; raises like ``parse``."""
+        raise NotImplementedError
+
+    def read(self, run: Run, call: Asked, text: str) -> JSON:
+        """The reply as a JSON object, from an object that keeps to the schema or else from text.
+
+        Whether the endpoint was held to the schema does not matter: a reply from the cache or from a batch, or a
+        model that writes JSON of itself, is read alike.
+        """
+        schema = self.schema(run, call)
+        value = read_object(text) if schema is not None and "{" in text else None
+        if schema is not None and keeps_to(value, schema):
+            return self.from_object(run, call, dict(value or {}))
+        return self.parse(run, call, text)
 
     def after(self, run: Run, call: Asked, parsed: JSON) -> Job | None:
         """The next stage's call, if this was not the last stage."""

@@ -12,15 +12,21 @@ from annotator.models import Dataset, Explanation, FollowUp, Instance, Output
 Row = dict[str, Any]
 
 
-def study_rows(hit_type: str, dataset: Dataset, systems: list[str] | None = None) -> Iterator[Row]:
-    """The rows; raises ``KeyError`` for a type that no material step feeds."""
+def study_rows(
+    hit_type: str, dataset: Dataset, systems: list[str] | None = None, group: str = ""
+) -> Iterator[Row]:
+    """The rows; raises ``KeyError`` for a type that no material step feeds.
+
+    ``group``: of a type whose items are of several kinds (properties), the one that this study asks about.
+    """
     try:
         make = _MAKERS[hit_type]
     except KeyError:
         raise KeyError(
             f"no study of type {hit_type!r} is made from material; there are: {', '.join(_MAKERS)}"
         ) from None
-    return make(dataset, systems)
+    rows = make(dataset, systems)
+    return ({**row, "group": group} for row in rows) if group else rows
 
 
 def _explanations(dataset: Dataset, systems: list[str] | None) -> QuerySet[Explanation]:
@@ -128,13 +134,51 @@ def _plausibility(dataset: Dataset, systems: list[str] | None) -> Iterator[Row]:
 
 def _utility(dataset: Dataset, systems: list[str] | None) -> Iterator[Row]:
     for explanation in _explanations(dataset, systems).exclude(instance__gold_label=""):
-        yield _about(explanation) | {
-            "key": f"e{explanation.pk}",
-            "question": explanation.instance.input,
-            "rationale": explanation.text,
-            "gold_label": explanation.instance.gold_label,
-            "answer": explanation.output,
-            "gold_rationale": explanation.instance.gold_rationale,
+        yield (
+            _about(explanation)
+            | _asked(explanation.instance)
+            | {
+                "key": f"e{explanation.pk}",
+                "rationale": explanation.text,
+                "gold_label": explanation.instance.gold_label,
+                "answer": explanation.output,
+                "gold_rationale": explanation.instance.gold_rationale,
+            }
+        )
+
+
+def _asked(instance: Instance) -> Row:
+    """The question, and its options where it has any."""
+    question, options = choice_parts(instance.input)
+    return {"question": question, "options": options} if options else {"question": instance.input}
+
+
+def _properties(dataset: Dataset, systems: list[str] | None) -> Iterator[Row]:
+    for explanation in _explanations(dataset, systems):
+        yield (
+            _about(explanation)
+            | _asked(explanation.instance)
+            | {
+                "key": f"e{explanation.pk}",
+                "answer": explanation.output,
+                "rationale": explanation.text,
+            }
+        )
+
+
+def _validation(dataset: Dataset, systems: list[str] | None) -> Iterator[Row]:
+    asked = FollowUp.objects.filter(instance__dataset=dataset, explanation__isnull=True)
+    for follow_up in asked.exclude(instance__gold_rationale="").select_related("instance").order_by("pk"):
+        yield {
+            "key": f"f{follow_up.pk}",
+            "instance": follow_up.instance.key,
+            "context": follow_up.instance.gold_rationale,
+            "question": follow_up.instance.input,
+            "gold_label": follow_up.instance.gold_label,
+            "follow_up": follow_up.text,
+            "answer": follow_up.gold_label,
+            "kind": KINDS.get(follow_up.kind, follow_up.kind),
+            "generator": follow_up.generator,
         }
 
 
@@ -196,6 +240,8 @@ _MAKERS: dict[str, Callable[[Dataset, list[str] | None], Iterator[Row]]] = {
     "utility": _utility,
     "generalization_utility": _generalization,
     "atomic_units": _atomic_units,
+    "rationale_properties": _properties,
+    "question_validation": _validation,
 }
 
 

@@ -283,7 +283,9 @@ def _study(pipeline: Pipeline, step: JSON) -> JSON:
         slug=slug,
         title=f"{pipeline.recipe.content.get('title', pipeline.recipe.name)} ({step['name']})"[:200],
     )
-    rows = study_rows(options["hit_type"], pipeline.dataset, options.get("systems"))
+    rows = study_rows(
+        options["hit_type"], pipeline.dataset, options.get("systems"), str(options.get("group", ""))
+    )
     lines = "\n".join(json.dumps(row) for row in rows)
     if not lines:
         raise ValidationError("there is no material to make items of")

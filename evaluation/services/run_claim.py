@@ -18,6 +18,7 @@ from django.utils import timezone
 
 from evaluation.models import Endpoint, Run
 from evaluation.pipelines.step import Asked, Step
+from evaluation.pipelines.structured import with_form
 from evaluation.providers.base import ChatRequest
 from evaluation.services.run_request import Prices, cache_key, most_tokens, request_build
 from evaluation.services.run_text import clean
@@ -196,14 +197,16 @@ def _prepare(
 def build(run: Run, endpoint: Endpoint, step: Step, call: Asked) -> ChatRequest:
     """The request for one call."""
     parameters: dict[str, Any] = endpoint.parameters | run.parameters
+    schema = step.schema(run, call) if endpoint.structured and run.together == 1 else None
+    messages = step.messages(run, call)
     return request_build(
         model=run.model,
-        messages=step.messages(run, call),
+        messages=with_form(messages, schema) if schema is not None else messages,
         parameters=parameters,
         sample=call.sample,
         samples=run.samples,
         max_tokens=step.max_tokens,
-        schema=step.schema(run, call) if endpoint.structured and run.together == 1 else None,
+        schema=schema,
     )
 
 

@@ -151,7 +151,7 @@ def parsed(run: Run, step: Step, call: Asked, outcome: Outcome) -> Outcome:
     """The outcome with what its text says, and the next stage's call; raises ``Unparsable``, ``FieldErrors``."""
     if any(gives_orders(text) for text in step.texts(call)):
         outcome.flags = ["injection"]
-    found: JSON = step.parse(run, call, outcome.text)
+    found: JSON = step.read(run, call, outcome.text)
     outcome.parsed = found
     outcome.next = step.after(run, call, found)
     return outcome

@@ -12,6 +12,7 @@ from annotator.models import Item, Judgment
 from annotator.services.judgments import Given, judgments_record
 from evaluation.models import Call, Run
 from evaluation.pipelines.step import Asked, Job, Step
+from evaluation.pipelines.structured import stage_response, stage_schema
 from evaluation.simulators.majority import Tied, majority
 
 
@@ -52,6 +53,14 @@ class Simulate(Step):
         presentation = call.context.get("presentation")
         raw = kind.parse_reply(text, call.thing, call.stage, presentation)
         return kind.parse_response(call.thing, raw, call.stage, presentation)
+
+    def schema(self, run: Run, call: Asked) -> JSON:
+        kind = _kind(run)
+        return stage_schema(kind.stages(call.thing, call.context.get("presentation"))[call.stage])
+
+    def from_object(self, run: Run, call: Asked, value: JSON) -> JSON:
+        raw = stage_response(value)
+        return _kind(run).parse_response(call.thing, raw, call.stage, call.context.get("presentation"))
 
     def after(self, run: Run, call: Asked, parsed: JSON) -> Job | None:
         kind = _kind(run)

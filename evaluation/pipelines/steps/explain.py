@@ -16,6 +16,7 @@ from evaluation.pipelines.steps.material import (
     MaterialStep,
     OptionError,
     by_subject,
+    form_of,
     instances,
     option,
     results,
@@ -23,6 +24,7 @@ from evaluation.pipelines.steps.material import (
     system_of,
     task_of,
 )
+from evaluation.pipelines.structured import Form
 from evaluation.prompts.replies import answer_of, labelled, marked_answer, reasoning_then_answer, reasons
 
 METHODS = ("cot", "post_hoc", "forced", "answer_reason")
@@ -73,6 +75,9 @@ class Explain(MaterialStep):
         if method != "post_hoc" or task_of(run) in GENERATION:
             return method
         return "because" if call.stage else "answer"
+
+    def form(self, run: Run, call: Asked) -> Form:
+        return form_of(task_of(run), self.part(run, call))
 
     def values(self, run: Run, call: Asked) -> dict[str, str]:
         return {"input": call.thing.input, "output": shown(call.context.get("output", ""))}

@@ -23,6 +23,7 @@ from evaluation.pipelines.steps.material import (
     shown,
     task_of,
 )
+from evaluation.pipelines.structured import Form
 from evaluation.prompts.replies import answered_questions, numbered, questions
 
 #: Follow-ups of one explanation, as in the papers.
@@ -76,6 +77,10 @@ class Counterfactuals(MaterialStep):
 
     def part(self, run: Run, call: Asked) -> str:
         return option(run, "way", ("explained", "baseline"), "explained")
+
+    def form(self, run: Run, call: Asked) -> Form:
+        forms: dict[str, Form] = {"preference": "examples", "multiple_choice": "choices"}
+        return forms.get(task_of(run), "entries")
 
     def values(self, run: Run, call: Asked) -> dict[str, str]:
         explanation = call.thing
@@ -154,6 +159,9 @@ class Generalization(MaterialStep):
 
     def part(self, run: Run, call: Asked) -> str:
         return str(call.context["kind"])
+
+    def form(self, run: Run, call: Asked) -> Form:
+        return "answered"
 
     def values(self, run: Run, call: Asked) -> dict[str, str]:
         instance = call.thing

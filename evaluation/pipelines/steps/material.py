@@ -9,11 +9,20 @@ from annotator.hit_types.base import JSON, Message, prompt_part, render_prompt
 from annotator.models import Explanation, Instance, System
 from evaluation.models import Call, Run
 from evaluation.pipelines.step import Asked, Step
+from evaluation.pipelines.structured import Form, form_schema, form_text
 
 TASKS = ("yes_no", "multiple_choice", "preference", "news", "medical")
 #: The label under which a generation task gives its output.
 OUTPUT_LABEL = {"news": "Summary", "medical": "Suggestion"}
 GENERATION = frozenset(OUTPUT_LABEL)
+#: Part of the explaining prompt -> the form of its reply, where there are answers to choose from.
+FORMS: Mapping[str, Form] = {
+    "cot": "reasons_answer",
+    "answer": "answer",
+    "because": "reasons",
+    "forced": "reasons",
+    "answer_reason": "answer_reason",
+}
 SHOWN = {"response_1": "Response 1", "response_2": "Response 2"}
 
 
@@ -40,6 +49,13 @@ def task_of(run: Run) -> str:
     return option(run, "task", TASKS, "yes_no")
 
 
+def form_of(task: str, part: str) -> Form:
+    """The form of an explanation, or of an output by the prompt that explained."""
+    if task in GENERATION:
+        return "explained_output" if part == "cot" else "output_explained"
+    return FORMS[part]
+
+
 class MaterialStep(Step):
     """A step over a dataset. ``check`` looks at the choices before any call is made."""
 
@@ -61,6 +77,18 @@ class MaterialStep(Step):
         part = self.part(run, call)
         text = prompt_part(run.prompt, part) if part else run.prompt
         return render_prompt(text, self.values(run, call))
+
+    def form(self, run: Run, call: Asked) -> Form:
+        """Of what the reply to this call consists."""
+        raise NotImplementedError
+
+    def schema(self, run: Run, call: Asked) -> JSON:
+        return form_schema(self.form(run, call), task_of(run))
+
+    def from_object(self, run: Run, call: Asked, value: JSON) -> JSON:
+        task = task_of(run)
+        text = form_text(self.form(run, call), task, value, OUTPUT_LABEL.get(task, ""))
+        return self.parse(run, call, text)
 
     def texts(self, call: Asked) -> Iterator[str]:
         thing = call.thing

@@ -16,10 +16,12 @@ from evaluation.pipelines.steps.material import (
     MaterialStep,
     OptionError,
     by_subject,
+    form_of,
     option,
     results,
     task_of,
 )
+from evaluation.pipelines.structured import Form
 from evaluation.prompts.replies import answer_of, labelled, marked_answer, reasoning_then_answer
 
 
@@ -52,6 +54,9 @@ class Outputs(MaterialStep):
     def part(self, run: Run, call: Asked) -> str:
         method = option(run, "method", METHODS, "cot")
         return "answer" if method in ("post_hoc", "forced") and task_of(run) not in GENERATION else method
+
+    def form(self, run: Run, call: Asked) -> Form:
+        return form_of(task_of(run), self.part(run, call))
 
     def values(self, run: Run, call: Asked) -> dict[str, str]:
         return {"input": call.thing.text, "output": ""}
@@ -106,6 +111,9 @@ class FromExplanation(MaterialStep):
     def part(self, run: Run, call: Asked) -> str:
         return "from_explanation"
 
+    def form(self, run: Run, call: Asked) -> Form:
+        return "output"
+
     def values(self, run: Run, call: Asked) -> dict[str, str]:
         return {"input": call.thing.text, "explanation": call.thing.explanation.text}
 
@@ -159,6 +167,9 @@ class GenU(MaterialStep):
 
     def part(self, run: Run, call: Asked) -> str:
         return "with" if "explanation" in call.context else "without"
+
+    def form(self, run: Run, call: Asked) -> Form:
+        return "answer"
 
     def values(self, run: Run, call: Asked) -> dict[str, str]:
         follow_up, rationale = call.thing

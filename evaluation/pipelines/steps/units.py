@@ -18,6 +18,7 @@ from evaluation.pipelines.steps.material import (
     results,
     task_of,
 )
+from evaluation.pipelines.structured import Form
 from evaluation.prompts.replies import bullets, labelled
 
 
@@ -41,6 +42,9 @@ class Units(MaterialStep):
 
     def load(self, run: Run, calls: Sequence[Asked]) -> Mapping[int, Any]:
         return by_subject(Explanation, calls)
+
+    def form(self, run: Run, call: Asked) -> Form:
+        return "units" if task_of(run) == "news" else "person_units"
 
     def values(self, run: Run, call: Asked) -> dict[str, str]:
         return {"explanation": call.thing.text}

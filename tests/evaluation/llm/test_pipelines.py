@@ -33,6 +33,10 @@ MATERIAL: dict[str, list[dict[str, Any]]] = {
         {"qid": "a", "question": "Would a raft of balsa carry a grand piano?", "answer": True, "facts": ["Balsa floats.", "A piano weighs 500 kg."]},
         {"qid": "b", "question": "Can a glacier bury a lighthouse?", "answer": False, "facts": ["Glaciers are slow."]},
     ],
+    "multiple_choice": [
+        {"key": "c1", "question": "What do bees make?", "options": ["milk", "honey", "cement"], "gold_label": "honey"},
+        {"key": "c2", "question": "Where does rain come from?", "options": "clouds | wells | pipes", "gold_label": "A"},
+    ],
     "preference": [
         {"key": "p1", "context": "How do I get wax out of a carpet?", "response_1": "Cool it with ice, lift it off, then iron the rest into paper.", "response_2": "Buy a new one.", "gold_label": "1"},
         {"key": "p2", "context": "Is there a quiet seat on the night train?", "response_1": "Yes!", "response_2": "Take the last coach, far from the doors and the bar.", "gold_label": "2"},
@@ -76,6 +80,29 @@ def carried_out(name: str, scripted: ScriptedProcess, folder: Path) -> Pipeline:
     path = material(recipe_file(name)["task"], folder)
     call_command("pipeline", name, dataset=path, endpoint="scripted", inline=True, verbosity=0)
     return Pipeline.objects.get()
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("name", recipe_names())
+def test_a_recipe_runs_where_replies_are_held_to_a_schema(
+    name: str, scripted: ScriptedProcess, tmp_path: Path
+) -> None:
+    make_endpoint(scripted, model="scripted?quality=0.9", structured=True)
+    recipe = recipe_file(name)
+    recipe["steps"] = [step for step in recipe["steps"] if step["kind"] != "report"]
+    own = tmp_path / "recipe.json"
+    own.write_text(json.dumps(recipe), encoding="utf-8")
+    path = material(recipe["task"], tmp_path)
+    call_command("pipeline", str(own), dataset=path, endpoint="scripted", inline=True, limit=1, verbosity=0)
+    pipeline = Pipeline.objects.get()
+    assert pipeline.state == "done"
+    for run in pipeline.runs.all():
+        assert set(run.calls.values_list("state", "error")) == {("done", "")}, run.kind
+        call = run.calls.order_by("pk")[0]
+        assert call.request["response_format"]["json_schema"]["strict"] is True
+        assert set(json.loads(call.text)) == set(
+            call.request["response_format"]["json_schema"]["schema"]["required"]
+        )
 
 
 @pytest.mark.usefixtures("small")

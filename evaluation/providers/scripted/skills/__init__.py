@@ -2,10 +2,11 @@
 
 from evaluation.providers.scripted.brain import Ask, Skill, plain
 from evaluation.providers.scripted.skills.judge import judge
+from evaluation.providers.scripted.skills.structured import structured
 from evaluation.providers.scripted.skills.together import together
 from evaluation.providers.scripted.skills.write import explain, follow_ups, generate, units
 
-SKILLS: tuple[Skill, ...] = (together, judge, follow_ups, explain, generate, units)
+SKILLS: tuple[Skill, ...] = (structured, together, judge, follow_ups, explain, generate, units)
 
 
 def answer(ask: Ask) -> str:

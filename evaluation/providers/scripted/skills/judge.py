@@ -35,7 +35,10 @@ def _several(ask: Ask, form: str) -> str:
     labels = list(dict.fromkeys(label for _, label in _PAIR.findall(form)))
     things = dict(_POINT.findall(ask.text)) or {n: "" for n, _ in _PAIR.findall(form)}
     material = _POINT.sub("", ask.text)
-    return "; ".join(f"{n}={_label(ask, n, thing, material, labels)}" for n, thing in things.items())
+    given = {n: _label(ask, n, thing, material, labels) for n, thing in things.items()}
+    if "say NONE" in ask.system and given.get("2") == "NO":  # of what cannot be answered no answer is right
+        given["3"] = "NONE"
+    return "; ".join(f"{n}={label}" for n, label in given.items())
 
 
 def _label(ask: Ask, number: str, thing: str, material: str, labels: list[str]) -> str:

@@ -1,0 +1,84 @@
+"""Replies held to a JSON schema: what the model would have said in plain words, put into the object that is asked for."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from typing import Any
+
+from evaluation.providers.scripted.brain import Ask
+from evaluation.providers.scripted.world import pick, sentences
+
+_NUMBER = re.compile(r"^\d+\. ", re.MULTILINE)
+_LABEL = re.compile(r"^(?:Explanation|Reason|Summary|Suggestion|Answer|ANSWER): *", re.MULTILINE)
+
+
+def structured(ask: Ask) -> str | None:
+    """A JSON object that keeps to the request's schema."""
+    schema = (ask.schema or {}).get("schema")
+    if not isinstance(schema, dict):
+        return None
+    from evaluation.providers.scripted.skills import answer
+
+    said = answer(replace(ask, schema=None))
+    return json.dumps(
+        {name: _value(ask, name, held, said) for name, held in schema.get("properties", {}).items()}
+    )
+
+
+def _value(ask: Ask, name: str, schema: dict[str, Any], said: str) -> Any:
+    if schema.get("type") == "array":
+        return _entries(ask, name, schema["items"], said)
+    if "enum" in schema:
+        return _chosen(ask, name, [value for value in schema["enum"] if value is not None], said)
+    if schema.get("type") == ["string", "null"]:
+        return None
+    return _text(name, said)
+
+
+def _chosen(ask: Ask, name: str, values: list[str], said: str) -> str:
+    """The value that was named last in plain words; where none was, one by rule of thumb."""
+    last = said.strip().splitlines()[-1] if ask.text else said
+    named = re.findall(rf"\b({'|'.join(re.escape(value) for value in values)})\b", last, re.IGNORECASE)
+    if named:
+        return next(value for value in values if value.lower() == named[-1].lower())
+    return pick(tuple(values), "structured", name, ask.text, ask.sample)
+
+
+def _text(name: str, said: str) -> str:
+    """The piece of that name where the plain reply has labels; else all but its closing answer."""
+    pieces = dict(re.findall(r"^(\w+): (.+)$", said, re.MULTILINE))
+    if name == "explanation":
+        found = pieces.get("Explanation") or pieces.get("Reason")
+        kept = [s for s in sentences(said) if not re.match(r"So (?:the answer|Response)", s)]
+        return found or " ".join(kept) or said
+    if name == "output":
+        return pieces.get("Summary") or pieces.get("Suggestion") or said
+    return _LABEL.sub("", said.strip().splitlines()[0])
+
+
+def _entries(ask: Ask, name: str, entry: dict[str, Any], said: str) -> list[Any]:
+    if "enum" in entry:
+        return [_chosen(ask, name, entry["enum"], said)]
+    if name in ("units", "person", "suggestions"):
+        part = re.split(r"^Suggestions:$", said, flags=re.MULTILINE)[-1 if name == "suggestions" else 0]
+        return re.findall(r"^- (.+)$", part, re.MULTILINE)
+    texts = [text.strip() for text in _NUMBER.split(said) if text.strip()]
+    keys = set(entry.get("properties", {}))
+    if keys == {"question", "answer"}:
+        return [dict(zip(("question", "answer"), text.split(" => "), strict=True)) for text in texts]
+    if keys == {"question", "options"}:
+        return [
+            {"question": lines[0], "options": [line[2:].strip() for line in lines[1:]]}
+            for lines in (text.splitlines() for text in texts)
+        ]
+    if keys:
+        return [
+            {
+                key.lower().replace(" ", "_"): held
+                for key, held in re.findall(r"^(Context|Response [12]): (.+)$", text, re.MULTILINE)
+            }
+            for text in texts
+        ]
+    return texts
