@@ -60,7 +60,7 @@ def human_subjects(*, study: Study) -> HumanSubjects:
     consents = Consent.objects.filter(participation__study=study)
     exams = ExamAttempt.objects.filter(participation__study=study, submitted_at__isnull=False)
     takers = {
-        (person, score >= mark)
+        (person, (score or 0) >= mark)
         for person, score, mark in exams.values_list("participation", "score", "pass_mark")
     }
     progress = study_progress(study)
@@ -107,10 +107,10 @@ def _costs(study: Study) -> list[Cost]:
     runs = Run.objects.filter(Q(study=study) | Q(dataset__in=datasets, dataset__isnull=False))
     spent = (
         runs.order_by("kind", "model")
-        .values("kind", "model")
-        .annotate(sum=Sum("spent_cost"), n=Count("id"), calls=Sum("sent_calls"))
+        .values_list("kind", "model")
+        .annotate(sum=Sum("spent_cost"), n=Count("id"), requests=Sum("sent_calls"))
     )
-    for row in spent:
-        what = f"Model calls: {row['kind'].replace('_', ' ')} by {row['model']}"
-        found.append(Cost(what, row["sum"], "", f"{row['calls']:,} requests in {row['n']:,} runs"))
+    for kind, model, amount, number, requests in spent:
+        what = f"Model calls: {kind.replace('_', ' ')} by {model}"
+        found.append(Cost(what, amount, "", f"{requests:,} requests in {number:,} runs"))
     return found
