@@ -96,6 +96,7 @@ class RunAdmin(ReadOnly):
     list_filter = ("state", "kind", "endpoint")
     search_fields = ("model", "study__title", "rater__name")
     change_form_outer_before_template = "admin/evaluation/run_home.html"
+    change_form_outer_after_template = "admin/evaluation/run_preview_button.html"
     fields = (
         "kind", "study", "dataset", "endpoint", "model", "rater", "parameters", "options", "samples", "together",
         "mode", "workers", "use_cache", "max_attempts", "max_unparsable", "budget_cost", "budget_calls",
@@ -157,11 +158,20 @@ class RunAdmin(ReadOnly):
         messages.info(request, "The run is made and not started: look at the estimate, then start it.")
         return redirect("admin:evaluation_run_change", obj.pk)
 
+    def preview(self, request: HttpRequest) -> HttpResponse:
+        """The request about one real item as the new run would send it; the run is not made."""
+        form: Any = self.get_form(request)(request.POST)
+        form.preview_only = True
+        form.is_valid()
+        context = self.admin_site.each_context(request) | {"form": form, "title": "Preview of a run"}
+        return render(request, "admin/evaluation/run_preview.html", context)
+
     # -- a run's page -------------------------------------------------------------------------------
 
     def get_urls(self) -> list[Any]:
         view = self.admin_site.admin_view
         return [
+            path("preview/", view(require_POST(self.preview)), name="evaluation_run_preview"),
             path("<int:pk>/progress/", view(self.progress), name="evaluation_run_progress"),
             path("<int:pk>/do/<slug:name>/", view(require_POST(self.do)), name="evaluation_run_do"),
             *super().get_urls(),

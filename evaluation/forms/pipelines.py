@@ -10,6 +10,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from annotator.models import Dataset, User
+from evaluation.forms.dress import dress
 from evaluation.models import Pipeline, Recipe
 from evaluation.pipelines.recipe import RecipeError, recipe_file, recipe_names
 from evaluation.selectors.run import datasets_visible_to
@@ -70,6 +71,7 @@ class NewPipelineForm(forms.ModelForm):
         kept = [(f"saved:{recipe.pk}", str(recipe)) for recipe in saved.order_by("name", "-version")]
         self.fields["recipe"].choices = [("Shipped", shipped), ("Kept", kept)] if kept else shipped  # type: ignore[attr-defined]
         self.fields["material"].queryset = datasets_visible_to(self.user)  # type: ignore[attr-defined]
+        dress(self)
 
     def clean_overrides(self) -> dict[str, Any]:
         overrides = self.cleaned_data["overrides"] or {}

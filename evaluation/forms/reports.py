@@ -8,6 +8,7 @@ from django import forms
 
 from annotator.models import Membership, Study, User
 from annotator.selectors.study import studies_for
+from evaluation.forms.dress import dress
 from evaluation.models import Report
 from evaluation.reports.choices import LABEL_SETS, RESTRICTIONS, RULES, Choices, ChoicesError
 from evaluation.services.report import report_create
@@ -50,6 +51,7 @@ class NewReportForm(forms.ModelForm):
         super().__init__(*args, **kwargs)
         mine = studies_for(user=self.user, role=Membership.Role.REVIEWER).order_by("title", "pk")
         self.fields["studies"].queryset = mine  # type: ignore[attr-defined]
+        dress(self)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}

@@ -6,14 +6,17 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.db import transaction
 
 from annotator.models import Dataset, Membership, Study, User
 from annotator.selectors.study import studies_for
+from evaluation.forms.dress import dress
 from evaluation.models import Endpoint, Run
 from evaluation.pipelines.registry import steps
 from evaluation.selectors.run import datasets_visible_to
 from evaluation.services.endpoint import endpoint_save
 from evaluation.services.material_run import material_run_create
+from evaluation.services.run_estimate import Estimate, run_estimate
 from evaluation.services.run_request import parameters_check
 from evaluation.services.simulate import simulation_create
 
@@ -37,6 +40,10 @@ class EndpointForm(forms.ModelForm):
 
     def save_m2m(self) -> None:
         """There is nothing of the kind."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        dress(self)
 
     def clean_parameters(self) -> Any:
         parameters = self.cleaned_data["parameters"]
@@ -72,15 +79,25 @@ class NewRunForm(forms.ModelForm):
         required=False, widget=forms.Textarea(attrs={"rows": 8}), help_text="Empty: the prompt that ships."
     )
 
+    preview_item = forms.CharField(
+        required=False,
+        max_length=250,
+        label="Item to preview",
+        help_text="Its key; empty: the first one that would be asked about.",
+    )
+
     class Meta:
         model = Run
         fields = (
             "kind", "study", "material", "endpoint", "model", "temperature", "parameters", "options", "prompt",
             "samples", "together", "mode", "workers", "use_cache", "max_attempts", "max_unparsable",
-            "budget_cost", "budget_calls",
+            "budget_cost", "budget_calls", "preview_item",
         )  # fmt: skip
 
     user: User
+    #: Only look: the run is made, estimated and unmade again.
+    preview_only = False
+    preview: Estimate | None = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -89,6 +106,9 @@ class NewRunForm(forms.ModelForm):
         self.fields["material"].queryset = datasets_visible_to(self.user)  # type: ignore[attr-defined]
         self.fields["model"].required = False
         self.fields["model"].help_text = "Empty: the endpoint's own."
+        for name in ("parameters", "options"):
+            self.fields[name].widget.attrs["rows"] = 3
+        dress(self)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
@@ -100,7 +120,11 @@ class NewRunForm(forms.ModelForm):
             self.add_error("material", "This step needs a dataset.")
         if not self.errors:
             try:
-                self.instance = self._create(cleaned)
+                with transaction.atomic():
+                    self.instance = self._create(cleaned)
+                    if self.preview_only:
+                        self.preview = run_estimate(run=self.instance, key=cleaned.get("preview_item") or "")
+                        transaction.set_rollback(True)
             except ValidationError as error:
                 known = set(self.fields)
                 for field, said in getattr(error, "message_dict", {"__all__": error.messages}).items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from itertools import islice
@@ -18,7 +19,7 @@ from annotator.errors import Conflict
 from annotator.models import Dataset, Rater, Study, User
 from evaluation.models import Call, Endpoint, Pipeline, Run
 from evaluation.pipelines.registry import step_get
-from evaluation.pipelines.step import Job, Step
+from evaluation.pipelines.step import Asked, Job, Step
 from evaluation.services.run_request import parameters_check
 from evaluation.services.run_settle import call_of
 from evaluation.services.run_text import clean
@@ -100,7 +101,23 @@ def run_create(
             made += len(Call.objects.bulk_create(rows))
         if not made:
             raise ValidationError({"kind": f"{step.title}: there is nothing to ask about"})
+        _prompt_check(run, step)
     return run
+
+
+def _prompt_check(run: Run, step: Step) -> None:
+    """Fill the prompt in for the first call, so that a slip in it is met now and not by a worker."""
+    first = Call.objects.filter(run=run).order_by("pk")[0]
+    call = Asked(
+        first.pk, first.key, first.item_id, first.subject, first.sample, first.stage, first.context, 0, 0, 0
+    )
+    call = replace(call, thing=step.load(run, [call]).get(call.id))
+    try:
+        step.messages(run, call)
+    except KeyError as error:
+        raise ValidationError({"prompt": f"there is no ${error.args[0]} to put in"}) from None
+    except ValueError as error:
+        raise ValidationError({"prompt": str(error)}) from None
 
 
 def _in_rows(run: Run, step: Step) -> Iterator[list[Call]]:

@@ -76,6 +76,15 @@ class SliceWorker:
             return asyncio.run(self._main())
         except SliceLost:
             return Worked("lost", self.finished)
+        except (OperationalError, InterfaceError):
+            raise
+        except Exception as error:
+            # Woken again it would fail again, for ever: somebody has to look.
+            log.exception("run %s: the worker failed", self.run_pk)
+            run_pause(
+                run=Run(pk=self.run_pk), reason=f"The worker failed: {type(error).__name__}: {error}"[:2000]
+            )
+            return Worked("paused", self.finished)
 
     # -- the event loop -----------------------------------------------------------------------------
 

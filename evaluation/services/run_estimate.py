@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import islice
+
+from django.core.exceptions import ValidationError
 
 from evaluation.models import Call, Run
 from evaluation.pipelines.registry import step_get
@@ -33,17 +36,29 @@ class Estimate:
     most: Decimal
     stages: int = 1
     first_prompt: str = ""
+    #: What the shown request is about, and the JSON schema that its reply would be held to.
+    first_key: str = ""
+    schema: str = ""
 
 
-def run_estimate(*, run: Run) -> Estimate:
-    """Look at what the run still has to ask; nothing is sent and nothing changes."""
+def run_estimate(*, run: Run, key: str = "") -> Estimate:
+    """Look at what the run still has to ask; nothing is sent and nothing changes.
+
+    ``key``: the item whose request is shown; the first one without. Raises ``ValidationError`` (preview_item)
+    where it is not to be asked about.
+    """
     step: Step = step_get(run.kind)
     pending = Call.objects.filter(run=run, state=Call.State.PENDING)
     calls = pending.count()
     endpoint = run.endpoint
+    looked_at = list(islice(pending.order_by("pk"), SAMPLE))
+    if key:
+        wanted = pending.filter(key=key).order_by("pk").first()
+        if wanted is None:
+            raise ValidationError({"preview_item": f"nothing would be asked about {key!r}"})
+        looked_at = [wanted, *(call for call in looked_at if call.pk != wanted.pk)]
     rows = [
-        Asked(c.pk, c.key, c.item_id, c.subject, c.sample, c.stage, c.context, 0, 0, 0)
-        for c in islice(pending.order_by("pk"), SAMPLE)
+        Asked(c.pk, c.key, c.item_id, c.subject, c.sample, c.stage, c.context, 0, 0, 0) for c in looked_at
     ]
     things = step.load(run, rows)
     requests = [
@@ -64,4 +79,6 @@ def run_estimate(*, run: Run) -> Estimate:
         most=prices.cost(int(most_in), int(most_out)),
         stages=max(step.stages(run, row, things.get(row.id)) for row in rows),
         first_prompt="\n\n".join(f"[{m['role']}]\n{m['content']}" for m in requests[0].messages),
+        first_key=rows[0].key,
+        schema=json.dumps(requests[0].schema, indent=1, ensure_ascii=False) if requests[0].schema else "",
     )

@@ -10,7 +10,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-from annotator.models import Dataset
+from annotator.models import Dataset, Rater
 from evaluation.models import Endpoint, Pipeline, Run
 from evaluation.services.endpoint import endpoint_save, endpoint_try
 from evaluation.services.pipeline import pipeline_advance
@@ -178,6 +178,36 @@ def test_a_variable_that_the_operator_does_not_offer_cannot_be_named(scripted: S
     endpoint.key_variable = "SECRET_KEY"
     with pytest.raises(ValidationError, match="LLM_KEYS"):
         endpoint_save(endpoint=endpoint)
+
+
+def test_a_prompt_is_looked_at_with_a_real_item_before_a_run_is_made(
+    boss: Client, scripted: ScriptedProcess
+) -> None:
+    study = make_material(3)
+    fields = {
+        "kind": "simulate", "study": study.pk, "endpoint": make_endpoint(scripted, structured=True).pk, "samples": 2,
+        "together": 1, "mode": "live", "workers": 1, "max_attempts": 6, "max_unparsable": 3, "parameters": "{}",
+        "options": "{}", "preview_item": "item-2", "prompt": "## user\nMINE <b>$follow_up</b>",
+    }  # fmt: skip
+    assert "formaction" in boss.get(reverse("admin:evaluation_run_add")).content.decode()
+    page = boss.post(reverse("admin:evaluation_run_preview"), fields).content.decode()
+    item = study.items.get(key="item-2")
+    assert "The request about item-2" in page
+    assert f"MINE <b>{item.payload['follow_up']}</b>" in html.unescape(page)
+    assert "MINE <b>" not in page
+    assert "6 calls" in page
+    assert "JSON schema" in page
+    assert not Run.objects.exists()
+    assert not Rater.objects.filter(kind="simulator").exists()
+    for wrong, said in (
+        ({"preview_item": "item-9"}, "nothing would be asked about"),
+        ({"prompt": "## user\n$nothing_of_the_kind"}, "nothing_of_the_kind"),
+        ({"study": ""}, "needs a study"),
+    ):
+        shown = boss.post(reverse("admin:evaluation_run_preview"), fields | wrong)
+        assert shown.status_code == 200
+        assert said in shown.content.decode()
+    assert scripted.stats()["requests"] == 0
 
 
 def pipeline_fields(endpoint: Endpoint, **more: object) -> dict[str, object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections import Counter
@@ -554,3 +555,28 @@ def test_a_batch_whose_sender_died_is_sent_again_and_counted_as_perhaps_paid(
     assert (run.state, states(run)) == ("done", {"done": 3})
     assert run.lost_cost > 0
     assert list(run.batches.values_list("state", flat=True)).count("failed") == 1
+
+
+def test_a_prompt_that_cannot_be_filled_in_is_refused_before_a_run_is_made(scripted: ScriptedProcess) -> None:
+    endpoint, study = make_endpoint(scripted), make_material(2)
+    for prompt, said in (
+        ("## user\n$nothing_of_the_kind", "no $nothing_of_the_kind"),
+        ("no heading", "heading"),
+        ("## user\nThat is 5$!", "Invalid placeholder"),
+    ):
+        with pytest.raises(ValidationError, match=re.escape(said)):
+            simulation_create(study=study, endpoint=endpoint, prompt=prompt)
+    assert not Run.objects.exists()
+
+
+def test_a_run_whose_worker_fails_pauses_with_the_reason_and_can_go_on(scripted: ScriptedProcess) -> None:
+    run = make_run(make_endpoint(scripted), make_material(3))
+    good = run.prompt
+    Run.objects.update(prompt="## user\n$nothing_of_the_kind")
+    assert work(run).why == "paused"
+    run.refresh_from_db()
+    assert (run.state, "nothing_of_the_kind" in run.reason) == ("paused", True)
+    Run.objects.update(prompt=good)
+    run_resume(run=run)
+    assert work(run).why == "idle"
+    assert Judgment.objects.count() == 3

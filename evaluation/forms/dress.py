@@ -1,0 +1,26 @@
+"""Forms of our own in the admin's clothes: its theme dresses only the fields that Django makes from a model."""
+
+from __future__ import annotations
+
+from django import forms
+
+
+def dress(form: forms.BaseForm) -> None:
+    """Give every widget that has no look yet that of the admin's theme."""
+    from unfold import widgets
+
+    looks: tuple[tuple[type[forms.Widget], list[str]], ...] = (
+        (forms.CheckboxInput, widgets.CHECKBOX_CLASSES),
+        (forms.CheckboxSelectMultiple, widgets.CHECKBOX_CLASSES),
+        (forms.Textarea, widgets.TEXTAREA_CLASSES),
+        (forms.Select, widgets.SELECT_CLASSES),
+        (forms.FileInput, ["text-font-default-light", "dark:text-font-default-dark"]),
+        (forms.widgets.Input, widgets.INPUT_CLASSES),
+    )
+    for field in form.fields.values():
+        if field.widget.attrs.get("class"):
+            continue
+        for kind, classes in looks:
+            if isinstance(field.widget, kind):
+                field.widget.attrs["class"] = " ".join(classes)
+                break
