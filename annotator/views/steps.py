@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -299,9 +300,21 @@ def done(request: HttpRequest, slug: str) -> HttpResponse:
         "study": participation.study,
         "progress": progress_of(participation),
         "completion_code": participation.study.completion_code,
+        "return_url": return_url(participation),
         "me_url": reverse("annotator:me"),
     }
     return render(request, "annotator/done.html", context)
+
+
+def return_url(participation: Participation) -> str:
+    """Where a recruiter's participants go back to, with the code that says that they are done; empty for all others.
+
+    Only from the page that is shown once the last answer is stored.
+    """
+    code = participation.study.completion_code
+    if participation.recruiter != "prolific" or not code:
+        return ""
+    return "https://app.prolific.com/submissions/complete?" + urlencode({"cc": code})
 
 
 @require_POST
