@@ -5,6 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from unfold.widgets import (
+    UnfoldAdminCheckboxSelectMultipleWidget,
+    UnfoldAdminIntegerFieldWidget,
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextInputWidget,
+    UnfoldBooleanWidget,
+)
 
 from annotator.models import Membership, Study, User
 from annotator.selectors.study import studies_for
@@ -19,24 +26,40 @@ class NewReportForm(forms.ModelForm):
 
     studies = forms.ModelMultipleChoiceField(
         Study.objects.none(),
-        widget=forms.CheckboxSelectMultiple,
+        widget=UnfoldAdminCheckboxSelectMultipleWidget,
         help_text="Several: the papers’ tables with a row for each, and what needs more than one study.",
     )
     rule = forms.CharField(
         initial=Choices.rule,
         label="Several raters become one label by",
         help_text=f"{', '.join(RULES)}, or single:RATER",
+        widget=UnfoldAdminTextInputWidget,
     )
-    exclusions = forms.BooleanField(initial=True, required=False, label="Leave out what is excluded")
-    labels = forms.ChoiceField(choices=list(LABEL_SETS.items()), label="Agreement is headed by")
-    restriction = forms.ChoiceField(choices=list(RESTRICTIONS.items()), label="Systems are compared on")
-    min_overlap = forms.IntegerField(initial=Choices.min_overlap, label="Least shared items of a pair")
+    exclusions = forms.BooleanField(
+        initial=True, required=False, label="Leave out what is excluded", widget=UnfoldBooleanWidget
+    )
+    labels = forms.ChoiceField(
+        choices=list(LABEL_SETS.items()), label="Agreement is headed by", widget=UnfoldAdminSelectWidget
+    )
+    restriction = forms.ChoiceField(
+        choices=list(RESTRICTIONS.items()), label="Systems are compared on", widget=UnfoldAdminSelectWidget
+    )
+    min_overlap = forms.IntegerField(
+        initial=Choices.min_overlap,
+        label="Least shared items of a pair",
+        widget=UnfoldAdminIntegerFieldWidget,
+    )
     replicates = forms.IntegerField(
-        initial=Choices.replicates, label="Bootstrap replicates", help_text="0: no intervals."
+        initial=Choices.replicates,
+        label="Bootstrap replicates",
+        help_text="0: no intervals.",
+        widget=UnfoldAdminIntegerFieldWidget,
     )
-    seed = forms.IntegerField(initial=Choices.seed)
+    seed = forms.IntegerField(initial=Choices.seed, widget=UnfoldAdminIntegerFieldWidget)
     encoder = forms.CharField(
-        initial=Choices.encoder, help_text="tfidf, endpoint:NAME, or a sentence-transformers model."
+        initial=Choices.encoder,
+        help_text="tfidf, endpoint:NAME, or a sentence-transformers model.",
+        widget=UnfoldAdminTextInputWidget,
     )
 
     class Meta:

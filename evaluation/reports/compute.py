@@ -14,7 +14,7 @@ from evaluation.pipelines.ratings import StudyRatings, study_ratings
 from evaluation.reports.choices import LABEL_SETS, RESTRICTIONS, Choices
 from evaluation.reports.content import Document, Section
 from evaluation.reports.context import Context
-from evaluation.reports.merging import merged
+from evaluation.reports.merging import merged, said_once
 from evaluation.reports.registry import parts, parts_across
 from evaluation.version import libraries, software
 
@@ -96,7 +96,8 @@ def compute_across(
         section = joint.build(across)
         sections += [section] if section is not None else []
     inputs_hash = inputs_hash_of([ctx.data for ctx in contexts], choices)
-    warnings = [f"{titles[c.study.pk]}: {text}" for c in contexts for text in _warnings(c.study, c.data)]
+    said = [(titles[c.study.pk], text) for c in contexts for text in _warnings(c.study, c.data)]
+    warnings = said_once(said, len(contexts))
     content = Document(
         title=f"Report across {len(chosen)} studies",
         sections=[*sections, _method(choices)],

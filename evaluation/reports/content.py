@@ -94,7 +94,7 @@ class Table:
     """A table. ``id`` is unique in a report and the same in every report, so that two can be compared.
 
     In a report across studies, tables of one id become one: ``beside`` joins their columns (the papers' layout
-    where a dataset or task is a column), else their rows stand below each other.
+    where a dataset or task is a column), else their rows stand below each other. ``folded``: shown when asked for.
     """
 
     id: str
@@ -105,6 +105,7 @@ class Table:
     notes: Sequence[str] = ()
     number: str = ""
     beside: bool = False
+    folded: bool = False
 
     def __post_init__(self) -> None:
         for row in self.rows:
@@ -121,6 +122,7 @@ class Table:
             "columns": [asdict(column) for column in self.columns],
             "rows": [row.to_json() for row in self.rows],
             "notes": list(self.notes),
+            "folded": self.folded,
         }
 
 

@@ -26,21 +26,31 @@ def merged(found: Sequence[Named]) -> Section:
     return replace(
         first,
         number=max(numbers, key=len, default=""),
-        prose=_texts([(title, text) for title, section in found for text in section.prose]),
+        prose=_paragraphs([(title, section.prose) for title, section in found if section.prose]),
         blocks=blocks,
-        notes=_texts([(title, text) for title, section in found for text in section.notes]),
+        notes=said_once([(title, text) for title, section in found for text in section.notes], len(found)),
     )
 
 
-def _texts(texts: Sequence[tuple[str, str]]) -> list[str]:
-    """Each text once; with its study in front where not all say it."""
-    titles = dict.fromkeys(title for title, _ in texts)
-    said: dict[str, list[str]] = {}
+def _paragraphs(found: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
+    """What each study's section says, a paragraph a study that begins with its title."""
+    return [f"“{title}”: {' '.join(prose)}" for title, prose in found]
+
+
+def said_once(texts: Sequence[tuple[str, str]], studies: int) -> list[str]:
+    """Each text once, with the studies that it is about in front; without, where it is about all of them.
+
+    >>> said_once([("A", "x"), ("B", "x"), ("B", "y")], 2)
+    ['x', '“B”: y']
+    """
+    by: dict[str, list[str]] = {}
     for title, text in texts:
-        said.setdefault(text, []).append(title)
+        by.setdefault(text, []).append(title)
     return [
-        text if len(titles) > 1 and len(set(by)) == len(titles) else f"{', '.join(dict.fromkeys(by))}: {text}"
-        for text, by in said.items()
+        text
+        if len(set(titles)) == studies > 1
+        else f"{', '.join(f'“{title}”' for title in dict.fromkeys(titles))}: {text}"
+        for text, titles in by.items()
     ]
 
 
@@ -54,7 +64,9 @@ def _blocks(same: Sequence[tuple[int, str, Table | Figure]], *, alone: bool) -> 
     if len(same) == 1 and alone:
         return [same[0][2]]
     return [
-        replace(block, id=f"{block.id}-s{n}" if len(same) > 1 else block.id, title=f"{block.title}: {title}")
+        replace(
+            block, id=f"{block.id}-s{n}" if len(same) > 1 else block.id, title=f"{block.title}, “{title}”"
+        )
         for n, title, block in same
     ]
 
@@ -101,5 +113,5 @@ def _beside(tables: Sequence[tuple[str, Table]]) -> Table:
 
 
 def _with(tables: Sequence[tuple[str, Table]], columns: list[Column], rows: list[Row]) -> Table:
-    notes = _texts([(title, note) for title, table in tables for note in table.notes])
+    notes = said_once([(title, note) for title, table in tables for note in table.notes], len(tables))
     return replace(tables[0][1], columns=columns, rows=rows, notes=notes)

@@ -47,19 +47,20 @@ class ShownTable:
     number: str
     title: str
     head: Sequence[str]
-    columns: Sequence[Mapping[str, str]]
+    columns: Sequence[Mapping[str, Any]]
     #: The line above the columns, (name, how many columns), or nothing.
     groups: Sequence[tuple[str, int]]
     rows: Sequence[ShownRow]
     notes: Sequence[str]
     #: What belongs to each value, (row and column, its denominator, rule and what was left out).
     details: Sequence[tuple[str, str]] = ()
+    folded: bool = False
     kind: str = "table"
 
     @property
     def long(self) -> bool:
         """Too long to stand open between two paragraphs."""
-        return len(self.rows) > OPEN
+        return self.folded or len(self.rows) > OPEN
 
     @property
     def width(self) -> int:
@@ -156,7 +157,11 @@ def shown_table(table: Mapping[str, Any], item: Callable[[int, int], str] = no_l
         number=table["number"],
         title=table["title"],
         head=table["head"],
-        columns=columns,
+        columns=[
+            {**column, "text": bool(rows) and not any(row.cells[n].numeric for row in rows)}
+            for n, column in enumerate(columns)
+        ],
+        folded=table.get("folded", False),
         groups=groups if any(name for name, _ in groups) else [],
         rows=rows,
         notes=table["notes"],

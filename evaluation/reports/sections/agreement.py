@@ -34,7 +34,7 @@ def agreement(ctx: Context) -> Section:
         blocks.append(_table(ctx, variable, found))
         blocks += _figures(ctx, variable, shown, found["all"])
         blocks.append(
-            _pairs(variable, shown) if len(shown.ratings.raters) <= MATRIX else _rest(variable, shown)
+            _pairs(ctx, variable, shown) if len(shown.ratings.raters) <= MATRIX else _rest(variable, shown)
         )
     return Section(
         id="agreement",
@@ -54,7 +54,7 @@ def _sentence(ctx: Context, variable: Variable, found: Agreement) -> str:
     if found.human_human.defined:
         parts[0] += f" (mean over {count(found.human_human.n, 'pair')})"
     parts.append(f"Krippendorff’s α {estimate(found.alpha)}")
-    text = f"{variable.title}: among {ctx.people}, {listed(parts)}."
+    text = f"On “{variable.title}”, among {ctx.people}, {listed(parts)}."
     if found.human_simulator:
         each = [f"{name} {estimate(value)}" for name, value in found.human_simulator.items()]
         text += f" Between {ctx.people} and simulators, κ is: {listed(each)}."
@@ -93,7 +93,7 @@ def _table(ctx: Context, variable: Variable, found: dict[str, Agreement]) -> Tab
     ]
     return Table(
         id=f"agreement-{variable.name}",
-        title=f"Agreement on {variable.title.lower()} ({variable.level})",
+        title=f"Agreement on “{variable.title}” ({variable.level})",
         head=["Statistic"],
         columns=[Column(kind, LABEL_SETS[name]) for name in found for kind in ("Value", "n")],
         rows=rows,
@@ -108,8 +108,11 @@ def _denominators(found: Agreement, who: str) -> str:
 
 
 def _figures(ctx: Context, variable: Variable, shown: Agreement, whole: Agreement) -> list[Figure]:
-    figures = [_kappas(ctx, variable, shown), *_shares(ctx, variable, whole)]
-    if 2 <= len(shown.ratings.raters) <= MATRIX:
+    """The means of kappa where any is defined, the labels given, and for the headline variable every pair."""
+    means = [shown.human_human, *shown.human_simulator.values()]
+    figures = [_kappas(ctx, variable, shown)] if any(one.defined for one in means) else []
+    figures += _shares(ctx, variable, whole)
+    if variable == ctx.headline and 2 <= len(shown.ratings.raters) <= MATRIX:
         figures.append(_matrix(variable, shown))
     return figures
 
@@ -120,7 +123,7 @@ def _kappas(ctx: Context, variable: Variable, found: Agreement) -> Figure:
     reference = found.human_human.value if found.human_simulator and found.human_human.defined else None
     return Figure(
         id=f"agreement-{variable.name}-kappa",
-        title=f"Mean Cohen’s κ on {variable.title.lower()}, {LABEL_SETS[found.labels].lower()}",
+        title=f"Mean Cohen’s κ on “{variable.title}”, {LABEL_SETS[found.labels].lower()}",
         alt="; ".join(f"{label}: {estimate(value)}" for label, value in points),
         form="intervals",
         data={
@@ -145,7 +148,7 @@ def _shares(ctx: Context, variable: Variable, found: Agreement) -> list[Figure]:
     return [
         Figure(
             id=f"agreement-{variable.name}-labels",
-            title=f"Labels given, {variable.title.lower()}",
+            title=f"Labels given on “{variable.title}”",
             alt="; ".join(
                 f"{name}: " + ", ".join(f"{spoken[k]} {100 * v:.0f} %" for k, v in shares.items())
                 for name, shares in rows.items()
@@ -166,14 +169,14 @@ def _matrix(variable: Variable, found: Agreement) -> Figure:
     values = [[none_if_nan(float(v)) for v in row] for row in found.kappas.matrix()]
     return Figure(
         id=f"agreement-{variable.name}-matrix",
-        title=f"Cohen’s κ of every two raters on {variable.title.lower()}",
+        title=f"Cohen’s κ of every two raters on “{variable.title}”",
         alt="The same values as in the table of pairs.",
         form="matrix",
         data={"rows": names, "columns": names, "values": values},
     )
 
 
-def _pairs(variable: Variable, found: Agreement) -> Table:
+def _pairs(ctx: Context, variable: Variable, found: Agreement) -> Table:
     rows = []
     for pair in found.pairs:
         value = Estimate(
@@ -189,7 +192,8 @@ def _pairs(variable: Variable, found: Agreement) -> Table:
     apart = size * (size - 1) // 2 - len(rows)
     return Table(
         id=f"agreement-{variable.name}-pairs",
-        title=f"Pairs of raters, {variable.title.lower()}, {LABEL_SETS[found.labels].lower()}",
+        title=f"Pairs of raters on “{variable.title}”, {LABEL_SETS[found.labels].lower()}",
+        folded=variable != ctx.headline,
         head=["Rater", "Rater"],
         columns=[Column("Cohen’s κ"), Column("Shared items"), Column("Averaged")],
         rows=rows,
@@ -212,7 +216,7 @@ def _rest(variable: Variable, found: Agreement) -> Table:
     total = len(rest.raters)
     return Table(
         id=f"agreement-{variable.name}-rest",
-        title=f"Each rater against the others of the same items, {variable.title.lower()}",
+        title=f"Each rater against the others of the same items on “{variable.title}”",
         head=["Rater"],
         columns=[Column("κ with the rest"), Column("% agreement"), Column("Items shared")],
         rows=rows,

@@ -9,7 +9,7 @@ from evaluation.estimate import Estimate, undefined
 from evaluation.reports.content import Cell, Column, Row, Section, Table
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
-from evaluation.reports.words import count, estimate
+from evaluation.reports.words import count, estimate, listed
 from evaluation.selectors.human_subjects import Cost, HumanSubjects, human_subjects
 
 NOT_TIMED = "no judgment was timed in the browser"
@@ -37,13 +37,14 @@ def _sentence(ctx: Context, found: HumanSubjects) -> str:
     said = f"{count(_raters(ctx, found), one, many)} judged items"
     if found.joined:
         said += f", of {found.joined:,} who joined; {count(found.consents, 'consent')} {'is' if found.consents == 1 else 'are'} on file"
-    if found.mean_seconds is not None:
-        said += f". An item took {found.mean_seconds:.1f} s on average"
-    if ctx.study.pay_per_item:
-        said += f" and was paid {_money(ctx.study.pay_per_item)} {ctx.study.currency}"
-    if not found.joined:
+    else:
         said += "; none of it was done in the browser under this study’s own rules"
-    return f"{said}. Agreement on {ctx.headline.title.lower()} (Krippendorff’s α) is {estimate(agreed)}."
+    item = [f"took {found.mean_seconds:.1f} s on average"] if found.mean_seconds is not None else []
+    if ctx.study.pay_per_item:
+        item.append(f"was paid {_money(ctx.study.pay_per_item)} {ctx.study.currency}")
+    if item:
+        said += f". An item {listed(item)}"
+    return f"{said}. Krippendorff’s α of “{ctx.headline.title}” is {estimate(agreed)}."
 
 
 def _raters(ctx: Context, found: HumanSubjects) -> int:
@@ -131,7 +132,6 @@ def _protocol(ctx: Context, found: HumanSubjects) -> Table:
         columns=[Column("In this study")],
         rows=[Row([name], [Cell(value)]) for name, value in facts.items()],
         notes=["Versions and texts are told apart by the first figures of their SHA-256."],
-        beside=True,
     )
 
 
