@@ -6,12 +6,13 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
-from django.forms import CheckboxSelectMultiple, ModelForm, MultipleChoiceField
+from django.forms import ModelForm, MultipleChoiceField
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import NoReverseMatch, path, reverse
 from unfold.admin import TabularInline
 from unfold.decorators import display
+from unfold.widgets import UnfoldAdminCheckboxSelectMultiple
 
 from annotator.admin import study_pages
 from annotator.admin.access import EDITOR, OWNER, StudyScoped
@@ -205,7 +206,7 @@ class StudyAdmin(StudyScoped):
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "requires":
             return MultipleChoiceField(
-                choices=requirement_choices(), required=False, widget=CheckboxSelectMultiple, help_text=REQUIRES,
+                choices=requirement_choices(), required=False, widget=UnfoldAdminCheckboxSelectMultiple, help_text=REQUIRES,
                 label="Required qualifications",
             )  # fmt: skip
         return super().formfield_for_dbfield(db_field, request, **kwargs)

@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from django.db.models import Count, Q, Sum
 
-from annotator.canonical import text_digest
 from annotator.models import ExamAttempt, Judgment, LedgerEntry, Participation
 from annotator.prepared import prepared_cursor
+from annotator.selectors.consent import consented
 from annotator.selectors.qualification import qualification_revoked, qualified, requirements_missing
 from annotator.selectors.snapshot import snapshot_content
 
@@ -38,10 +38,8 @@ def participation_step(participation: Participation) -> Step:
     rules = snapshot_content(participation.study.snapshot_id)
     if requirements_missing(rules=rules, rater_id=participation.rater_id):
         return "needs"
-    if rules["consent_text"]:
-        digest = text_digest(rules["consent_text"])
-        if not participation.consents.filter(digest=digest, withdrawn_at__isnull=True).exists():
-            return "consent"
+    if not consented(participation):
+        return "consent"
     if participation.instructions_at is None:
         return "instructions"
     to_practise = rules["practice_required"] and participation.practice_done < len(rules["practice"])

@@ -11,10 +11,12 @@ from django.db.models import Count, QuerySet
 from django.utils import timezone
 
 from annotator.allocation import arm_choose, presentation_rng
+from annotator.canonical import text_digest
 from annotator.errors import Refused
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Assignment, Item, Participation, Place, Rater, Study
 from annotator.prepared import Prepared, prepared_cursor
+from annotator.selectors.consent import consented
 from annotator.selectors.qualification import may_work
 from annotator.selectors.snapshot import snapshot_content
 
@@ -69,6 +71,11 @@ _QUALIFIED = (
 
 _GIVEN = Prepared(lambda pk: Assignment.objects.select_related("item", "place").filter(pk=pk), -1)
 
+_CONSENTED = (
+    " AND (SELECT c.id FROM annotator_consent c WHERE c.participation_id = %(participation)s"
+    " AND c.digest = %(consent)s AND c.withdrawn_at IS NULL LIMIT 1) IS NOT NULL"
+)
+
 
 @transaction.atomic
 def assignment_next(*, participation: Participation) -> Assignment | None:
@@ -100,6 +107,8 @@ def assignment_lease(participation: Participation) -> Assignment | None:
     if pk is None:
         if not may_work(participation):
             raise Refused("not_qualified", "Your qualification for this study was taken back.")
+        if not consented(participation):
+            raise Refused("not_now", "The consent text has changed. Please read it again.")
         return None
     return _presented(_given(pk), participation, study)
 
@@ -136,7 +145,7 @@ def _claim(participation: Participation, study: Study) -> int | None:
 
 
 def _needs(study: Study) -> tuple[str, dict[str, str]]:
-    """The qualifications that a study asks for, as a condition of ``_CLAIM`` and its values."""
+    """The qualifications and the consent that a study asks for, as a condition of ``_CLAIM`` and its values."""
     rules = snapshot_content(study.snapshot_id)
     wanted = [tuple(one.partition("@")[::2]) for one in rules.get("requires", ())]
     if rules["exam_required"]:
@@ -144,7 +153,11 @@ def _needs(study: Study) -> tuple[str, dict[str, str]]:
     values: dict[str, str] = {}
     for n, (hit_type, digest) in enumerate(wanted):
         values |= {f"hit_type_{n}": hit_type, f"digest_{n}": f"{digest}%"}
-    return "".join(_QUALIFIED.format(n=n) for n in range(len(wanted))), values
+    needs = "".join(_QUALIFIED.format(n=n) for n in range(len(wanted)))
+    if rules["consent_text"]:
+        needs += _CONSENTED
+        values["consent"] = text_digest(rules["consent_text"])
+    return needs, values
 
 
 def _presented(assignment: Assignment, participation: Participation, study: Study) -> Assignment:
@@ -194,7 +207,8 @@ def assignment_in_hand(participation: Participation) -> Assignment | None:
         if assignment.state == Assignment.State.LEASED:
             return assignment
         study = participation.study
-        if study.state == Study.State.LIVE and may_work(participation) and _lease_again(assignment, study):
+        ready = study.state == Study.State.LIVE and may_work(participation) and consented(participation)
+        if ready and _lease_again(assignment, study):
             return assignment
     return None
 

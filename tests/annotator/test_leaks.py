@@ -34,7 +34,7 @@ from annotator.services.imports.material_import import material_import
 from annotator.services.message import message_send
 from annotator.services.study import study_create, study_launch
 from tests.bot import Bot
-from tests.factories import make_participation, make_rater
+from tests.factories import make_participation, make_rater, make_study
 
 pytestmark = pytest.mark.django_db
 DEMO = Path(__file__).resolve().parents[2] / "annotator" / "demo"
@@ -274,3 +274,45 @@ def test_no_address_of_the_other_rooms_lets_an_annotator_in() -> None:
         # The style guide shows samples, the API's description shows the API; neither knows a study.
         if not path.startswith(("/style/", "/api/v1/schema", "/api/v1/docs", "/admin/jsi18n", "/admin/log")):
             assert response.status_code in (301, 302, 401, 403, 404, 405), (path, response.status_code)
+
+
+def test_nobody_gets_at_what_is_somebody_elses_by_its_number(caplog: pytest.LogCaptureFixture) -> None:
+    """Every address with another person's ids, as another annotator and as nobody: not found, logged, nothing done."""
+    victim = Watched(study_with_markers("utility", exam_required=False, practice_required=False))
+    page = victim.instructions(victim.consent(victim.join()))
+    task = Assignment.objects.get(rater__user=victim.participation.rater.user)
+    theirs = [
+        (name, path)
+        for name, path in own_addresses(victim)
+        if path.startswith(("/study/", "/task/", "/preview/"))
+    ]
+    assert len(theirs) >= 22
+    elsewhere = make_participation(make_study(items=1, launched=True))
+    before = Assignment.objects.values().get(pk=task.pk)
+    sent = {"stage": "0", "before": "yes", "reason": "x", "text": "x", "draft_version": "0", "digest": "x"}
+    for person in (elsewhere.rater.user, None):
+        stranger = Watched(victim.study)
+        if person:
+            stranger.client.force_login(person)
+        stranger.client.handler.enforce_csrf_checks = False
+        for _, path in theirs:
+            for response in (stranger.client.get(path), stranger.client.post(path, sent)):
+                stranger._keep(path, response)
+                assert response.status_code in (302, 404, 405), (path, response.status_code)
+                if response.status_code == 302:
+                    assert response["Location"].startswith(("/login/", "/admin/login/")), path
+                elif response.status_code == 404:
+                    assert any(path in record.getMessage() for record in caplog.records), path
+            caplog.clear()
+    assert Assignment.objects.values().get(pk=task.pk) == before
+    assert not Judgment.objects.filter(source="web").exists()
+    assert b'action="/task/' in page.content
+
+
+def test_a_made_up_participant_id_in_the_link_is_nobodys(client: Any) -> None:
+    study = make_study(items=1, launched=True)
+    query = "?PROLIFIC_PID=5f0000000000000000000001&STUDY_ID=x&SESSION_ID=y&recruiter=prolific"
+    client.post(f"/join/{study.join_token}/{query}", {"recruiter": "prolific", "recruiter_id": "someone"})
+    person = study.participations.get()
+    assert (person.recruiter, person.recruiter_id) == ("", "")
+    assert "prolific" not in client.get(f"/study/{study.slug}/").content.decode()

@@ -187,3 +187,32 @@ def test_who_came_from_prolific_goes_back_there_with_the_code_once_all_is_stored
     page = other.tasks(other.instructions(other.join()), most=1)
     assert "C0DE 7&amp;8" in page.content.decode()
     assert "app.prolific.com" not in page.content.decode()
+
+
+def test_a_new_consent_text_stops_the_next_task_in_the_middle_of_the_work():
+    """What was answered under the first text is kept; nothing more is given out before the second is agreed to."""
+    study = make_study(items=3, consent_text="First text.", launched=True)
+    bot = Bot(study)
+    page = bot.instructions(bot.consent(bot.join()))
+    study_update(study=study, consent_text="Second text.")
+    page = bot.tasks(page, most=1)
+    assert Judgment.objects.filter(study=study, source="web").count() == 1
+    assert page.request["PATH_INFO"].endswith("/consent/")
+    assert "Second text." in page.content.decode()
+    assert not bot.participation.assignments.filter(state="leased").exists()
+    assert bot.participation.finished_at is None
+    page = bot.tasks(bot.consent(page), most=2)
+    assert Judgment.objects.filter(study=study, source="web").count() == 3
+
+
+@pytest.mark.parametrize("step", ["consent", "instructions"])
+def test_nothing_is_given_out_or_taken_before_consent_and_instructions(step):
+    study = make_study(items=2, consent_text="Text.", launched=True)
+    bot = Bot(study)
+    page = bot.join()
+    if step == "instructions":
+        bot.consent(page)
+    for path in ("task/", "practice/", "exam/"):
+        assert bot.get(bot.path + path).request["PATH_INFO"].endswith(f"/{step}/")
+    assert bot.post("/task/1/", {"stage": "0", "helpful": "no"}).status_code == 404
+    assert not bot.participation.assignments.exists()
