@@ -60,6 +60,41 @@ def labelled_items(ctx: Context, *variables: str) -> Labelled:
     )
 
 
+@dataclass(frozen=True, eq=False)
+class OwnAnswers:
+    """Each person's own answers before and after the rationale, one entry a judgment that has both."""
+
+    rater: Column
+    before: Column
+    after: Column
+    gold: Column
+    instance: Column
+    system: Column
+
+
+def own_answers(ctx: Context) -> OwnAnswers:
+    """People's own answers on the items in play, without any aggregation, in order of item, then rater."""
+    items = ctx.data.judgments.items
+    keys, labels = [], []
+    for name in ("before", "after"):
+        table = ctx.data.table(name)
+        ratings = table.ratings.people()
+        item = table.units.item[ratings.unit].astype(np.int64)
+        keys.append(item * len(ratings.raters) + ratings.rater)
+        labels.append(np.array([*ratings.labels, None], dtype=object)[ratings.value])
+        names = ratings.raters
+    both, first, second = np.intersect1d(keys[0], keys[1], assume_unique=True, return_indices=True)
+    rows = (both // max(len(names), 1)).astype(np.int32)
+    return OwnAnswers(
+        rater=[names[code] for code in both % max(len(names), 1)],
+        before=labels[0][first].tolist(),
+        after=labels[1][second].tolist(),
+        gold=[value or None for value in items.gold.take(rows).values()],
+        instance=items.instance_names.take(rows).values("").tolist(),
+        system=items.system.take(rows).values("not known").tolist(),
+    )
+
+
 def rule_of(ctx: Context) -> str:
     """The chosen rule, or majority where a figure needs one label a unit and the rule gives one a rater."""
     return "majority" if ctx.per_rater else ctx.choices.rule

@@ -59,7 +59,7 @@ def told_by(ctx: Context, name: str, told: Sequence[str | None], kept: Sequence[
 def eta_of_bertscore(ctx: Context, name: str, kept: Sequence[int]) -> Estimate:
     """Correlation ratio of BERTScore's F1 by utility class; not defined, with the reason, where it cannot be computed."""
     found = helping(ctx)
-    scores, why = bert_f1(ctx)
+    scores, why, _ = bert_f1(ctx)
     if why:
         return undefined(why)
     return correlation_ratio(
@@ -71,20 +71,20 @@ def eta_of_bertscore(ctx: Context, name: str, kept: Sequence[int]) -> Estimate:
     )
 
 
-def bert_f1(ctx: Context) -> tuple[Sequence[float], str]:
-    """F1 of each rationale against its gold rationale (nan where either is missing), or why there is none."""
+def bert_f1(ctx: Context) -> tuple[Sequence[float], str, str]:
+    """F1 of each rationale against its gold rationale (nan where either is missing), or why there is none; the version."""
 
-    def make() -> tuple[Sequence[float], str]:
+    def make() -> tuple[Sequence[float], str, str]:
         items, rows = ctx.data.judgments.items, helping(ctx).rows.item
         texts = rationale_texts(study=ctx.study)
         pairs = [texts.get(int(pk), ("", "")) for pk in items.explanation[rows]]
         if not any(text.strip() and gold.strip() for text, gold in pairs):
-            return [], "no instance has a gold rationale to hold the rationale against"
+            return [], "no instance has a gold rationale to hold the rationale against", ""
         try:
             found = bertscore([text for text, _ in pairs], [gold for _, gold in pairs])
         except ImportError:
-            return [], "not computed: install the optional extra, pip install 'foretell[bertscore]'"
-        return found.f1.tolist(), ""
+            return [], "not computed: install the optional extra, pip install 'foretell[bertscore]'", ""
+        return found.f1.tolist(), "", found.version
 
     return ctx.once("bertscore", make)
 

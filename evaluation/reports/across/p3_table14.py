@@ -8,7 +8,7 @@ from evaluation.estimate import Estimate
 from evaluation.metrics import MixedModel, property_model
 from evaluation.metrics.mixed import PROPERTIES
 from evaluation.reports.across_studies import Across, Key, instance_keys, listed_titles
-from evaluation.reports.columns import rule_of
+from evaluation.reports.columns import own_answers, rule_of
 from evaluation.reports.content import Cell, Column, Figure, Row, Section, Table
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section_across
@@ -78,24 +78,13 @@ def properties_by_key(contexts: list[Context]) -> dict[Key, dict[str, bool | Non
 
 def answers_of(ctx: Context) -> list[tuple[bool, bool, str, str]]:
     """(right before, right after, instance, system) of each person's judgment of an item whose gold label is known."""
-    items = ctx.data.judgments.items
-    gold, instance = items.gold.values(""), items.instance_names.values("")
-    system = items.system.values("not known")
-    named = instance_keys(ctx)
-    before: dict[tuple[str, int], str] = {}
-    rows = []
-    for name in ("before", "after"):
-        table = ctx.data.table(name)
-        ratings = table.ratings.people()
-        for rater, unit, value in zip(ratings.rater, ratings.unit, ratings.value, strict=True):
-            item, label = int(table.units.item[unit]), ratings.labels[value]
-            key = (ratings.raters[rater], item)
-            if name == "before":
-                before[key] = label
-            elif key in before and gold[item]:
-                right = (before[key] == gold[item], label == gold[item])
-                name = str(instance[item])
-                rows.append((*right, named.get(name, name), str(system[item])))
+    named, found = instance_keys(ctx), own_answers(ctx)
+    columns = zip(found.before, found.after, found.gold, found.instance, found.system, strict=True)
+    rows = [
+        (before == gold, after == gold, named.get(instance, instance), system)
+        for before, after, gold, instance, system in columns
+        if gold is not None
+    ]
     return sorted(rows, key=lambda row: (row[2], row[3], row[0], row[1]))
 
 

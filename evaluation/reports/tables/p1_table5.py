@@ -29,8 +29,10 @@ def p1_table5(ctx: Context) -> Section | None:
     counts = per_explanation(table)
     cells: dict[str, list[Cell]] = {"Pearson": [], "Spearman": []}
     notes = []
+    versions = []
     for key, similarity in all_similarities(Cosine(encoder_of(ctx.choices.encoder))).items():
         found = generality(table, similarity)
+        versions.append(f"{COLUMNS[key]}: {found.similarity}, {found.version}.")
         correlation = within_instance_correlation(
             found.values,
             counts.precision,
@@ -55,7 +57,11 @@ def p1_table5(ctx: Context) -> Section | None:
                 head=["Dataset", "Correlation"],
                 columns=[Column(title) for title in COLUMNS.values()],
                 rows=[Row([ctx.dataset, name], values) for name, values in cells.items()],
-                notes=["Over the systems of one instance, then the mean over instances.", *sampled],
+                notes=[
+                    "Over the systems of one instance, then the mean over instances.",
+                    *sampled,
+                    *versions,
+                ],
             )
         ],
         notes=notes,

@@ -93,9 +93,10 @@ def _buckets(ctx: Context, found: UnitSimulatability) -> Table:
 
 
 def _growth(ctx: Context, follow_ups: FollowUps) -> Table:
+    cosine = Cosine(encoder_of(ctx.choices.encoder))
     steps = growth(
         follow_ups,
-        Cosine(encoder_of(ctx.choices.encoder)),
+        cosine,
         rng=ctx.rng("p2-table-6"),
         replicates=max(ctx.choices.replicates, 1),
     )
@@ -110,4 +111,5 @@ def _growth(ctx: Context, follow_ups: FollowUps) -> Table:
             Row([ctx.dataset, "Simulatable follow-ups"], [Cell.count(step.simulatable) for step in steps]),
             Row([ctx.dataset, "All follow-ups"], [Cell.count(step.total) for step in steps]),
         ],
+        notes=[f"Generality: one minus mean cosine; {cosine.name}, {cosine.version}."],
     )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from evaluation.metrics import Utility, utility_by_system
-from evaluation.reports.columns import labelled_items
+from evaluation.metrics import Utility, per_annotator_utility, utility_by_system
+from evaluation.reports.columns import labelled_items, own_answers
 from evaluation.reports.content import Cell, Column, Figure, Row, Section, Table
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
@@ -45,6 +45,7 @@ def p3_table3(ctx: Context) -> Section | None:
             _shares(ctx, found, names, rows.rule),
             _figure(found, names),
             _flows(found, names, rows.rule),
+            *_own(ctx),
         ],
         notes=[
             "Useful: wrong before, right after. Not useful: wrong after. Unsure: right both times. A rationale with one "
@@ -73,6 +74,44 @@ def _shares(ctx: Context, found: dict[str, Utility], names: list[str], rule: str
         columns=[Column(kind, _title(name)) for name in names for kind in ("%", "Count")],
         rows=rows,
     )
+
+
+def _own(ctx: Context) -> list[Table]:
+    """The classes of every annotator's own answers: what the majority hides."""
+    answers = own_answers(ctx)
+    if not answers.rater:
+        return []
+    rows: list[Row] = []
+    systems = ["", *sorted(set(answers.system))]
+    by_system = []
+    for system in systems:
+        kept = [i for i, name in enumerate(answers.system) if system in ("", name)]
+        by_system.append(
+            per_annotator_utility(
+                [answers.before[i] for i in kept],
+                [answers.after[i] for i in kept],
+                [answers.gold[i] for i in kept],
+                [answers.instance[i] for i in kept],
+                [answers.rater[i] for i in kept],
+                rng=ctx.rng(f"p3-table-3/own/{system}"),
+                replicates=max(ctx.choices.replicates, 1),
+            )
+        )
+    for name in CLASSES:
+        cells = [Cell.of(found.shares[name], shape="percent", rule="per_rater") for found in by_system]
+        rows.append(Row([ctx.dataset, name.capitalize()], cells))
+    return [
+        Table(
+            id="p3-table-3-annotators",
+            title="Utility by every annotator’s own answers, without a majority, %",
+            head=["Dataset", "Type"],
+            columns=[Column(name or "All") for name in systems],
+            rows=rows,
+            notes=[
+                f"{count(len(answers.rater), 'judgment')} by {count(len(set(answers.rater)), 'annotator')}."
+            ],
+        )
+    ]
 
 
 def _title(name: str) -> str:

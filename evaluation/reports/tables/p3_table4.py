@@ -5,7 +5,14 @@ from __future__ import annotations
 from evaluation.estimate import Estimate, undefined
 from evaluation.reports.content import Cell, Column, Figure, Row, Section, Table
 from evaluation.reports.context import Context
-from evaluation.reports.helping import GenUOfModel, eta_of_bertscore, gen_u_by_model, helping, told_by
+from evaluation.reports.helping import (
+    GenUOfModel,
+    bert_f1,
+    eta_of_bertscore,
+    gen_u_by_model,
+    helping,
+    told_by,
+)
 from evaluation.reports.registry import section
 from evaluation.reports.words import count, estimate
 
@@ -66,6 +73,7 @@ def _table4(
             Row([ctx.dataset, "Task accuracy"], [Cell.of(value, rule=rule) for value in accuracy]),
             Row([ctx.dataset, "BERTScore"], [Cell.of(value, rule=rule) for value in scores]),
         ],
+        notes=[f"BERTScore: {version}."] if (version := bert_f1(ctx)[2]) else [],
     )
 
 

@@ -185,6 +185,10 @@ def test_p3_tables_3_4_6_and_18():
         ],
         p3_utility_study(),
     )
+    # every annotator alone: n>y n>y y>y, y>y y>y y>n, three y>n, three y>y: useful 2, not useful 4, unsure 6 of 12
+    own = cells_of(report.content or {}, "p3-table-3-annotators")
+    shares = {row.split(" ", 1)[1]: cell["value"] for (row, column), cell in own.items() if column == "All"}
+    assert shares == pytest.approx({"Useful": 2 / 12, "Not useful": 4 / 12, "Unsure": 6 / 12})
     means = cells_of(report.content or {}, "p3-gen-u-1")
     assert means["s", "Mean GEN-U"]["value"] == 0.5
     assert means["t", "Mean GEN-U"]["value"] == -0.5
