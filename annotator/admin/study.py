@@ -12,7 +12,7 @@ from django.shortcuts import redirect
 from django.urls import NoReverseMatch, path, reverse
 from unfold.admin import TabularInline
 from unfold.decorators import display
-from unfold.widgets import UnfoldAdminCheckboxSelectMultiple
+from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from annotator.admin import study_pages
 from annotator.admin.access import EDITOR, OWNER, StudyScoped
@@ -206,7 +206,7 @@ class StudyAdmin(StudyScoped):
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "requires":
             return MultipleChoiceField(
-                choices=requirement_choices(), required=False, widget=UnfoldAdminCheckboxSelectMultiple, help_text=REQUIRES,
+                choices=requirement_choices(), required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget, help_text=REQUIRES,
                 label="Required qualifications",
             )  # fmt: skip
         return super().formfield_for_dbfield(db_field, request, **kwargs)

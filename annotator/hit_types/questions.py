@@ -41,10 +41,11 @@ def read_questions(kind: HitType, raw: Any) -> tuple[Question, ...]:
     Raises ``FieldErrors`` with all faults, keyed ``question 3 (its key), gold.answer``.
 
     >>> from annotator.hit_types.registry import hit_type_get
-    >>> read_questions(hit_type_get("simulation"), [{"key": "a"}])
-    Traceback (most recent call last):
-    ...
-    annotator.hit_types.shapes.FieldErrors: question 1 (a), payload: is missing; ...
+    >>> try:
+    ...     read_questions(hit_type_get("simulation"), [{"key": "a", "reason": "So."}])
+    ... except FieldErrors as error:
+    ...     print(*error.errors)
+    question 1 (a), payload
     """
     if not isinstance(raw, Sequence) or isinstance(raw, str) or not raw:
         raise FieldErrors({"": "expected a list of questions, one at least"})

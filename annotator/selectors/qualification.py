@@ -32,7 +32,7 @@ def requirement_title(text: str) -> str:
     """A requirement in words.
 
     >>> requirement_title("simulation")
-    'Simulation on yes/no questions'
+    'Counterfactual simulation, yes/no questions'
     """
     name, at, digest = text.partition("@")
     kind = hit_types().get(name)

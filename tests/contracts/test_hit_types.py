@@ -408,3 +408,32 @@ def test_words_for_annotators_are_plain(kind: HitType) -> None:
             ).lower()
             for term in ("hit ", "counterfactual", "model", "rationale", "simulat", "payload"):
                 assert term not in words, (stage.name, term)
+
+
+#: Worked examples that the paper's figure has (per variant); and its exam's questions with the pass mark.
+FIGURES = {
+    "simulation": (4, 11, 9),  # P1 Fig. 3: a first look, helpful, not helpful, both steps
+    "simulation_choice": (3, 11, 9),
+    "simulation_preference": (2, 11, 9),  # P1 Fig. 4
+    "plausibility": (5, 8, 0),  # P1 Fig. 5
+    "utility": (5, 8, 0),  # P3 Fig. 8
+    "rationale_properties": (6, 8, 0),  # P3 Fig. 9
+    "question_validation": (3, 8, 0),  # P3 Fig. 10
+    "generalization_utility": (5, 8, 0),  # P3 Fig. 11
+    "atomic_units": (3, 8, 0),  # P2 Figs 6 to 8 and 12 to 14: parsing, input, output
+}
+
+
+@every_asked_type
+def test_examples_and_exams_are_as_many_as_the_papers(kind: HitType) -> None:
+    examples_least, exam_least, pass_mark = FIGURES.get(kind.name, (1, 8, 0))
+    assert kind.defaults.exam_questions >= exam_least
+    if pass_mark:
+        assert (kind.defaults.exam_questions, kind.defaults.pass_mark) == (exam_least, pass_mark)
+    for variant in kind.variants or ("",):
+        own = [q for q in kind.exam if q.pool in ("", variant)]
+        assert len(own) >= kind.defaults.exam_questions, variant
+        assert all(len(q.reason) > 20 for q in own), "each with the reason"
+        shown = [p for p in kind.read_instructions(variant=variant) if isinstance(p, Example)]
+        assert len(shown) >= examples_least, variant
+        assert all(part.reasoning.strip() for part in shown)

@@ -9,9 +9,11 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from annotator.models import Exclusion, Membership, Message, Study
+from annotator.models import Exclusion, Judgment, Membership, Message, Study
+from annotator.services.assignment import assignment_next
 from annotator.services.message import message_send
 from annotator.services.study import study_launch
+from annotator.services.turn import turn_take
 from tests.annotator.admin.test_desk import sent_form
 from tests.factories import (
     make_item,
@@ -261,6 +263,7 @@ def test_lists_take_a_fixed_number_of_queries(desk, owner, model):
             assert desk.get(reverse(f"admin:annotator_{model}_changelist")).status_code == 200
         return len(captured)
 
+    queries(1)  # content types are looked up once for a process
     assert queries(1) == queries(5)
 
 
@@ -273,4 +276,21 @@ def test_a_studys_page_takes_a_fixed_number_of_queries(desk, owner):
             assert desk.get(page(study)).status_code == 200
         return len(captured)
 
+    queries(1)  # content types are looked up once for a process
     assert queries(1) == queries(12)
+
+
+def test_pay_under_the_floor_on_the_median_is_an_alarm(desk, owner):
+    """The estimate let the study launch; what people really take says that it pays too little."""
+    study = make_study(
+        items=3, by=owner, launched=True, pay_per_item="0.20", minutes_per_item=1, pay_floor_per_hour="9.00"
+    )
+    alarm = "under the floor of 9.00"
+    person = make_participation(study)
+    for seconds in (60, 200, 100):
+        task = assignment_next(participation=person)
+        turn_take(user_id=person.rater.user_id, assignment_pk=task.pk, stage=0, raw={"helpful": "no"})
+        Judgment.objects.filter(assignment=task).update(seconds=seconds)
+        shown = desk.get(page(study)).content.decode()
+        assert (alarm in shown) == (seconds != 60), seconds
+    assert "7.20" in shown, "on the median of 100 seconds"
