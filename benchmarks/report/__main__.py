@@ -101,20 +101,20 @@ def main() -> None:
     vl_convert.vegalite_to_svg(altair.Chart().mark_point().to_dict())
     service._send = lambda report_id: None  # this process is the worker
     report = service.report_create(study=study, choices={"replicates": options.replicates})
-    idle, start = _peak(), time.perf_counter()
-    steps: list[tuple[str, float]] = []
+    idle, start, used = _peak(), time.perf_counter(), time.process_time()
+    steps: list[tuple[str, float, int]] = []
     update = Report.objects.none().update.__func__
 
     def timed(self, **values):  # the progress line tells where the time goes
         if values.get("progress"):
-            steps.append((values["progress"], time.perf_counter() - start))
+            steps.append((values["progress"], time.process_time() - used, _peak()))
         return update(self, **values)
 
     type(Report.objects.none()).update = timed
     service.report_compute(report_id=report.pk)
-    seconds = time.perf_counter() - start
+    seconds, processor = time.perf_counter() - start, time.process_time() - used
     report.refresh_from_db()
-    ends = [*(at for _, at in steps[1:]), seconds]
+    ends = [*steps[1:], ("", processor, _peak())]
     print(
         json.dumps(
             {
@@ -122,10 +122,13 @@ def main() -> None:
                 "replicates": options.replicates,
                 "state": report.state,
                 "seconds": round(seconds, 2),
-                "processor_seconds": round(time.process_time(), 2),
+                "processor_seconds": round(processor, 2),
                 "idle_mb": idle,
                 "peak_mb": _peak(),
-                "steps": {name: round(end - at, 2) for (name, at), end in zip(steps, ends, strict=True)},
+                "steps": {
+                    name: f"{end - at:.2f} s of processor, peak {peak} MB"
+                    for (name, at, _), (_, end, peak) in zip(steps, ends, strict=True)
+                },
             },
             indent=2,
         )

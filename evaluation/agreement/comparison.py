@@ -23,6 +23,8 @@ from evaluation.ratings import Floats
 
 DEFAULT_PERMUTATIONS = 10_000
 _CHUNK = 4_000_000
+#: Look-ups held at once in a permutation test: what fits into a processor's own memory.
+_LOOKED_UP = 100_000
 
 
 @dataclass(frozen=True)
@@ -132,8 +134,7 @@ def compare_sums_by_permutation(
     exact = moved.shape[0] < 63 and 2 ** moved.shape[0] <= permutations
     ways = 2 ** moved.shape[0] if exact else permutations
     extreme = 0
-    for swapped in _swaps(moved.shape[0], ways, None if exact else rng):
-        shift = swapped @ moved
+    for shift in _shifts(moved, ways, None if exact else rng):
         drawn = statistic(total_a - shift) - statistic(total_b + shift)
         extreme += int((np.abs(drawn) >= bound).sum())
     if exact:
@@ -141,17 +142,29 @@ def compare_sums_by_permutation(
     return Comparison(difference, (1 + extreme) / (1 + ways), f"paired permutation test, {ways} random ways")
 
 
-def _swaps(clusters: int, ways: int, rng: np.random.Generator | None) -> Iterator[Floats]:
-    """Arrays (b, C) of 0 and 1, whether each cluster is swapped: all ways in turn, or drawn."""
-    step = max(1, _CHUNK // max(clusters, 1))
+def _shifts(moved: Floats, ways: int, rng: np.random.Generator | None) -> Iterator[Floats]:
+    """Arrays (b, columns): what the swapped clusters' rows of ``moved`` come to, for all ways in turn or for drawn ones.
+
+    Eight clusters at a time: a byte says which of them are swapped, and the 256 sums that it can mean are looked up.
+    """
+    clusters, columns = moved.shape
+    groups = -(-clusters // 8)
+    padded = np.zeros((groups * 8, columns))
+    padded[:clusters] = moved
+    bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.float64)
+    sums = (bits @ padded.reshape(groups, 8, columns)).reshape(groups * 256, columns)
+    first = np.arange(groups) * 256
+    step = max(1, _LOOKED_UP // max(groups, 1))
     for start in range(0, ways, step):
         rows = min(step, ways - start)
         if rng is None:
             numbers = np.arange(start, start + rows, dtype=np.int64)
-            yield ((numbers[:, None] >> np.arange(clusters)) & 1).astype(np.float64)
+            swapped = ((numbers[:, None] >> np.arange(clusters)) & 1).astype(np.uint8)
+            drawn = np.packbits(swapped, axis=1)
         else:
-            bits = np.frombuffer(rng.bytes(rows * ((clusters + 7) // 8)), dtype=np.uint8)
-            yield np.unpackbits(bits.reshape(rows, -1), axis=1, count=clusters).astype(np.float64)
+            drawn = np.frombuffer(rng.bytes(rows * groups), dtype=np.uint8).reshape(rows, groups)
+        looked_up = drawn + first
+        yield np.stack([column[looked_up].sum(axis=1) for column in np.ascontiguousarray(sums.T)], axis=1)
 
 
 def paired_t_test(a: npt.ArrayLike, b: npt.ArrayLike) -> Comparison:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -48,6 +48,8 @@ class FollowUps:
     text: Sequence[str] = ()
     missing: Sequence[str] = ()
     _checked: bool = field(default=False, repr=False)
+    #: Codes of columns by name, each beside the column that it is of; tables that differ in their labels share it.
+    _coded: dict[str, tuple[Any, Ints, tuple[str, ...]]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         size = len(self.unit)
@@ -82,7 +84,11 @@ class FollowUps:
 
     def codes(self, name: str) -> tuple[Ints, tuple[str, ...]]:
         """Codes of a column in the sorted order of its names, and the names."""
-        return codes_of(getattr(self, name))
+        column = getattr(self, name)
+        known = self._coded.get(name)
+        if known is None or known[0] is not column:
+            known = self._coded[name] = (column, *codes_of(column))
+        return known[1:]
 
     @cached_property
     def _explanations(self) -> tuple[Ints, tuple[str, ...]]:
@@ -125,8 +131,15 @@ class FollowUps:
 
     def take(self, rows: npt.NDArray[np.bool_] | Ints) -> FollowUps:
         """The same table with some rows only."""
+        if rows.dtype == bool and rows.all():
+            return self
         columns = {name: getattr(self, name)[rows] for name in _COLUMNS}
-        return FollowUps(**columns, abstain=self.abstain, _checked=True)
+        coded = {
+            name: (columns[name], *_left(codes[rows], names))
+            for name, (column, codes, names) in self._coded.items()
+            if column is getattr(self, name)
+        }
+        return FollowUps(**columns, abstain=self.abstain, _checked=True, _coded=coded)
 
     def where(self, name: str, value: str) -> FollowUps:
         """The rows whose column ``name`` holds ``value``."""
@@ -151,6 +164,14 @@ class FollowUps:
         """How many follow-ups have no aggregated label, by reason."""
         reasons, counts = np.unique(self.missing[~self.labelled].astype(str), return_counts=True)  # type: ignore[call-overload]
         return {str(reason): int(count) for reason, count in zip(reasons, counts, strict=True)}
+
+
+def _left(codes: Ints, names: tuple[str, ...]) -> tuple[Ints, tuple[str, ...]]:
+    """Codes and names of a column of which only some rows are left."""
+    kept = np.flatnonzero(np.bincount(codes, minlength=len(names)))
+    place = np.zeros(len(names), dtype=np.int64)
+    place[kept] = np.arange(kept.size)
+    return place[codes], tuple(names[number] for number in kept)
 
 
 _COLUMNS = (

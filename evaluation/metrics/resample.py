@@ -17,6 +17,8 @@ Ints = npt.NDArray[np.int64]
 
 #: A table of sums by cluster and group larger than this is held sparse.
 _MOST_DENSE = 4_000_000
+#: Columns from this length on are told apart by pyarrow.
+_MANY = 10_000
 
 
 def codes_of(names: Sequence[str] | npt.NDArray[np.object_]) -> tuple[Ints, tuple[str, ...]]:
@@ -25,9 +27,28 @@ def codes_of(names: Sequence[str] | npt.NDArray[np.object_]) -> tuple[Ints, tupl
     >>> codes_of(["b", "a", "b"])
     (array([1, 0, 1]), ('a', 'b'))
     """
-    found = sorted(set(names))
-    index = {name: code for code, name in enumerate(found)}
-    return np.fromiter((index[name] for name in names), dtype=np.int64, count=len(names)), tuple(found)
+    seen, codes = _told_apart(names)
+    order = sorted(range(len(seen)), key=seen.__getitem__)
+    place = np.empty(len(seen), dtype=np.int64)
+    place[order] = np.arange(len(seen))
+    return place[codes], tuple(seen[number] for number in order)
+
+
+def _told_apart(names: Sequence[str] | npt.NDArray[np.object_]) -> tuple[list[str], npt.NDArray[Any]]:
+    """The names in the order in which they first come, and the codes; long columns without a Python step a row."""
+    if len(names) >= _MANY:
+        import pyarrow as pa
+
+        try:
+            column = pa.array(names, type=pa.string()).dictionary_encode()
+        except (pa.ArrowInvalid, pa.ArrowTypeError):  # not all of them are text
+            pass
+        else:
+            if not column.null_count:
+                return column.dictionary.to_pylist(), column.indices.to_numpy()
+    index: dict[str, int] = {}
+    codes = [index.setdefault(name, len(index)) for name in names]
+    return list(index), np.array(codes, dtype=np.int64)
 
 
 def ratio_estimate(

@@ -91,7 +91,7 @@ def judgments_load(*, study: Study, exclusions: bool = True) -> Judgments:
     rater, item, code = rater[kept].astype(np.int64), item[kept].astype(np.int64), response.codes[kept]
     raters, place = _named_raters(listed, np.flatnonzero(np.bincount(rater, minlength=len(listed))))
     rater = place[rater]
-    order = np.argsort(item * max(len(raters.names), 1) + rater, kind="stable")
+    order = np.argsort(item * max(len(raters.names), 1) + rater, kind="stable").astype(np.int32)
     return Judgments(
         study=study,
         raters=raters,

@@ -52,8 +52,14 @@ class Picture:
 def draw(figure: Mapping[str, Any]) -> Picture:
     """Draw a stored figure (see ``content.Figure``); the same data give the same bytes."""
     import vl_convert
+    from altair.utils.schemapi import debug_mode
 
-    svg = {theme: vl_convert.vegalite_to_svg(chart(figure, theme).to_dict()) for theme in INKS}
+    # Altair checks each part of a chart against its schema as it is made: most of the time that a chart takes. Ours
+    # are checked by tests.
+    with debug_mode(False):
+        svg = {
+            theme: vl_convert.vegalite_to_svg(chart(figure, theme).to_dict(validate=False)) for theme in INKS
+        }
     return Picture(svg["light"], svg["dark"], vl_convert.svg_to_png(svg["light"], scale=2))
 
 

@@ -31,7 +31,7 @@ class Judge:
 
     @property
     def systems(self) -> tuple[str, ...]:
-        return tuple(sorted(set(self.tables[0].system) - {""})) if self.tables else ()
+        return tuple(name for name in self.tables[0].codes("system")[1] if name) if self.tables else ()
 
 
 def judges(ctx: Context) -> list[Judge]:
@@ -59,7 +59,11 @@ def of_system(system: str) -> Callable[[FollowUps], FollowUps]:
 
 
 def of_instances(instances: frozenset[str]) -> Callable[[FollowUps], FollowUps]:
-    return lambda table: table.take(np.array([i in instances for i in table.instance], dtype=bool))
+    def keep(table: FollowUps) -> FollowUps:
+        codes, names = table.codes("instance")
+        return table.take(np.array([name in instances for name in names], dtype=bool)[codes])
+
+    return keep
 
 
 def shared_instances(judge: Judge) -> frozenset[str]:
