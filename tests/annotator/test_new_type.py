@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import io
-import json
-import re
-import sys
-from collections.abc import Iterator
-from pathlib import Path
+from typing import Any
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
+from rest_framework.authtoken.models import Token
 
-import annotator.hit_types
-from annotator.hit_types import registry
 from annotator.hit_types.base import HitType
 from annotator.models import Judgment, Study, User
 from annotator.services.imports.material_import import material_import
 from annotator.services.study import study_create, study_launch
+from tests.annotator.admin.test_desk import ROOT, sent_form
 from tests.bot import Bot
 from tests.contracts import test_hit_types as contract
-
-GUIDE = Path(__file__).resolve().parents[2] / "docs" / "add-a-hit-type.md"
-FILES = re.compile(r"^File `([^`]+)`:\n\n(`{3,})\w+\n(.*?)^\2$", re.MULTILINE | re.DOTALL)
+from tests.new_type import MATERIAL, clarity  # noqa: F401
 
 
 @pytest.fixture(autouse=True)
@@ -31,23 +26,7 @@ def _toy_type() -> None:
     """The registry as it is."""
 
 
-@pytest.fixture
-def clarity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HitType]:
-    """The guide's type, from a folder that the product has never seen."""
-    for name, _, content in FILES.findall(GUIDE.read_text(encoding="utf-8")):
-        path = tmp_path / "clarity" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content, encoding="utf-8")
-    monkeypatch.setattr(annotator.hit_types, "__path__", [*annotator.hit_types.__path__, str(tmp_path)])
-    registry.hit_types.cache_clear()
-    yield registry.hit_type_get("clarity")
-    registry.hit_types.cache_clear()
-    for name in [n for n in sys.modules if n.startswith("annotator.hit_types.clarity")]:
-        del sys.modules[name]
-    delattr(annotator.hit_types, "clarity")
-
-
-def test_it_keeps_the_contract(clarity: HitType) -> None:
+def test_it_keeps_the_contract(clarity: HitType) -> None:  # noqa: F811
     checks = [check for name, check in vars(contract).items() if name.startswith("test_")]
     assert len(checks) > 20
     for check in checks:
@@ -55,14 +34,11 @@ def test_it_keeps_the_contract(clarity: HitType) -> None:
 
 
 @pytest.fixture
-def study(clarity: HitType, researcher: User) -> Study:
+def study(clarity: HitType, researcher: User) -> Study:  # noqa: F811
     study = study_create(
         by=researcher, hit_type="clarity", slug="clear", title="Clear?", completion_code="DONE"
     )
-    lines = "\n".join(
-        json.dumps({"sentence": f"Sentence {n} is short.", "gold": {"clear": "yes"}}) for n in range(3)
-    )
-    material_import(study=study, file=io.BytesIO(lines.encode()), name="clear.jsonl")
+    material_import(study=study, file=io.BytesIO(MATERIAL.encode()), name="clear.jsonl")
     study_launch(study=study, by=researcher)
     study.refresh_from_db()
     return study
@@ -77,19 +53,54 @@ def test_people_work_on_it(study: Study) -> None:
 
 
 @pytest.mark.django_db
-def test_the_admin_previews_it_and_the_api_lists_it(study: Study, researcher: User, client: Client) -> None:
+def test_a_study_of_it_is_made_filled_previewed_and_launched_in_the_admin(
+    clarity: HitType,  # noqa: F811
+    researcher: User,
+    settings: Any,
+    tmp_path: Any,
+) -> None:
+    settings.STORAGES = settings.STORAGES | {
+        "default": {
+            "BACKEND": "django.core.files.storage.FileSystemStorage",
+            "OPTIONS": {"location": str(tmp_path / "files")},
+        }
+    }
+    client = Client()
     client.force_login(researcher)
-    change = client.get(reverse("admin:annotator_study_change", args=[study.pk]))
-    assert change.status_code == 200
-    preview = client.get(reverse("annotator:preview", args=[study.pk]))
-    assert preview.status_code == 200
-    assert "Can it be understood at first reading?" in preview.content.decode()
-    types = client.get("/api/v1/hit-types/")
-    assert types.status_code == 200
-    assert "clarity" in [one["name"] for one in types.json()]
+    add = reverse("admin:annotator_study_add")
+    assert clarity.title in client.get(add).content.decode()
+    client.post(add, {"template": "clarity", "title": "Clear?", "slug": "clear"})
+    study = Study.objects.get(slug="clear")
+    where = f"{ROOT}{study.pk}/import/"
+    look = client.post(where, {"file": SimpleUploadedFile("c.jsonl", MATERIAL.encode())}).content.decode()
+    assert "3 items from 3 rows" in look
+    client.post(where, sent_form(look) | {"import": "1"})
+    assert study.items.count() == 3
+    preview = client.get(reverse("annotator:preview", args=[study.pk])).content.decode()
+    assert "Can it be understood at first reading?" in preview
+    for which in ("exam", "practice"):
+        shown = client.get(reverse("annotator:preview_questions", args=[study.pk, which])).content.decode()
+        assert "Can it be understood at first reading?" in shown
+    client.post(f"{ROOT}{study.pk}/do/launch/")
+    study.refresh_from_db()
+    assert study.state == "live"
+    for page in ("change/", "exam/", "items/", "judgments/", "raters/", "exports/", "live/"):
+        assert client.get(f"{ROOT}{study.pk}/{page}").status_code == 200, page
 
 
-def test_a_model_is_asked_the_same(clarity: HitType) -> None:
-    payload = clarity.parse_item({"sentence": "Snow falls."}).payload
-    assert clarity.prompt(payload)[-1].content == "Snow falls."
-    assert clarity.parse_reply("Plain.\nANSWER: YES", payload) == {"clear": "yes"}
+@pytest.mark.django_db
+def test_the_api_lists_it_and_takes_a_study_of_it(clarity: HitType, researcher: User) -> None:  # noqa: F811
+    client = Client(headers={"Authorization": f"Token {Token.objects.create(user=researcher).key}"})
+    types = {one["name"]: one for one in client.get("/api/v1/hit-types/").json()}
+    assert types["clarity"]["columns"][0]["name"] == "sentence"
+    sent = {"template": "clarity", "slug": "clear", "title": "Clear?"}
+    assert client.post("/api/v1/studies/", sent, content_type="application/json").status_code == 201
+    where = "/api/v1/studies/clear/"
+    taken = client.post(where + "material/", MATERIAL, content_type="application/x-ndjson")
+    assert taken.json()["items"] == 3
+    assert client.post(where + "launch/").status_code == 200
+    Bot(Study.objects.get(slug="clear")).whole_way(most=3)
+    rows = client.get(where + "judgments/").json()["results"]
+    assert [set(row["response"]) for row in rows] == [{"clear"}] * 3
+    export = client.get(where + "judgments/export/")
+    assert b"response.clear" in b"".join(export.streaming_content)
