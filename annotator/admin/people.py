@@ -17,7 +17,7 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 
 from annotator.admin.access import EDITOR, StudyScoped
 from annotator.forms.people import GrantForm, RevokeForm
-from annotator.models import ExamQuestion, Qualification, QualificationEvent, Rater, User
+from annotator.models import ExamQuestion, Qualification, QualificationEvent, Rater, Snapshot, User
 from annotator.selectors.study import studies_for
 from annotator.selectors.user import user_of
 from annotator.services.exam import qualification_revoke
@@ -133,7 +133,7 @@ class RaterAdmin(StudyScoped):
 
 @admin.register(ExamQuestion)
 class ExamQuestionAdmin(ModelAdmin):
-    """How hard each exam question was, and how well it tells good from weak exams."""
+    """How hard each exam question was; a study's own page has more of it."""
 
     list_display = ("key", "exam", "pool", "answered", "difficulty")
     list_filter = ("exam__hit_type",)
@@ -141,12 +141,17 @@ class ExamQuestionAdmin(ModelAdmin):
     fields = ("exam", "key", "number", "pool", "payload", "gold", "reason")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        types = studies_for(user=request.user).values("hit_type")
+        """Exams of the researcher's own studies only: a lab's own questions are nobody else's to read."""
+        studies = studies_for(user=request.user)
+        exams = Snapshot.objects.filter(study__in=studies).values_list("content__exam", flat=True)
+        own = Q(answers__attempt__participation__study__in=studies)
         return (
             super()
             .get_queryset(request)
-            .filter(exam__hit_type__in=types)
-            .annotate(n=Count("answers"), right=Count("answers", filter=Q(answers__right=True)))
+            .filter(exam__in=[pk for pk in exams.distinct() if pk is not None])
+            .annotate(
+                n=Count("answers", filter=own), right=Count("answers", filter=own & Q(answers__right=True))
+            )
         )
 
     @display(description="Answered")

@@ -154,6 +154,9 @@ def test_anothers_task_is_not_found_by_any_address(action):
         '"><img src=x onerror=alert(1)>',
         "![x](javascript:alert(1))",
         "</script><b>x</b>",
+        "<svg onload=alert(1)><a xlink:href='javascript:alert(1)'>x</a></svg>",
+        "![x](http://203.0.113.9/pixel.png)",
+        "{{ study.title }}{% csrf_token %}",
     ],
 )
 def test_hostile_items_are_shown_as_text(text):
@@ -165,6 +168,7 @@ def test_hostile_items_are_shown_as_text(text):
     page = bot.instructions(bot.join())
     tree = html.fromstring(page.content)
     assert text in tree.text_content()
+    assert not tree.xpath("//*[@onload] | //img[contains(@src, '203.0.113.9')]")
     assert not tree.xpath("//*[@onerror] | //img[@src='x'] | //a[contains(@href, 'javascript:')]")
     assert not [script for script in tree.iter("script") if "alert" in (script.text or "")]
 

@@ -13,7 +13,7 @@ from django.urls import reverse
 from rest_framework.authtoken.models import Token
 
 from annotator.hit_types.registry import hit_type_get, hit_types
-from annotator.models import ExamAttempt, Judgment, Membership, Qualification, Review, Study, User
+from annotator.models import Exam, ExamAttempt, Judgment, Membership, Qualification, Review, Study, User
 from annotator.selectors.participation import accounts_of
 from annotator.services.assignment import assignment_next
 from annotator.services.exam import exam_start, exam_submit
@@ -336,3 +336,22 @@ def test_accepted_work_is_said_to_the_person(desk: Client, researcher: User, liv
     client.force_login(mate)
     client.post(address, {"action": "accept", "_selected_action": [j.pk for j in Judgment.objects.all()]})
     assert Review.objects.count() == 1, "a viewer accepts nothing"
+
+
+def test_a_labs_own_questions_are_read_by_its_researchers_only(desk: Client, live: Study) -> None:
+    """Another researcher with a study of the same type sees the type's own exam, and none of these."""
+    sit(make_participation(live), right=1)
+    address = reverse("admin:annotator_examquestion_changelist")
+    mine = text_of(desk.get(address))
+    assert "mine-0" in mine
+    other = make_user(staff=True)
+    make_study(items=1, by=other, exam_required=True, launched=True)
+    client = Client()
+    client.force_login(other)
+    theirs = client.get(address)
+    assert hit_type_get("simulation").exam[0].key in text_of(theirs)
+    assert "mine-0" not in text_of(theirs)
+    question = live.snapshot.content["exam"] if live.snapshot else 0
+    pk = Exam.objects.get(pk=question).questions.get(key="mine-0").pk
+    found = client.get(reverse("admin:annotator_examquestion_change", args=[pk]), follow=True)
+    assert "Because 0." not in text_of(found)
