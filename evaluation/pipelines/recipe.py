@@ -66,6 +66,9 @@ def recipe_check(content: Any) -> JSON:
             raise RecipeError(f"{name}: options: expected a JSON object")
         if step["kind"] in ("simulate", "report") and step.get("options", {}).get("study") not in seen:
             raise RecipeError(f"{name}: study: names no step before this one")
+        together = step.get("options", {}).get("together", [])
+        if not isinstance(together, list) or not set(map(str, together)) <= seen:
+            raise RecipeError(f"{name}: together: expected a list of steps before this one")
         seen.add(name)
     return content
 

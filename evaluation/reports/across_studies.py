@@ -40,10 +40,10 @@ class Across:
 
 
 def instance_keys(ctx: Context) -> dict[str, str]:
-    """A study's instances by name -> what tells them in any study: the name with a digest of the input.
+    """A study's instances by name -> what tells them in any study: the name with a digest of the input's first line.
 
     Each study's import makes a dataset of its own, so that an instance is the same one in two studies where both
-    its name and its input (spaces aside) are; two questions that only share a number are not.
+    its name and the first line of its input are; two questions that only share a number are not.
     """
 
     def make() -> dict[str, str]:
@@ -51,7 +51,7 @@ def instance_keys(ctx: Context) -> dict[str, str]:
         names = dict(zip(items.instance.tolist(), items.instance_names.values(""), strict=True))
         texts = instance_inputs(study=ctx.study)
         return {
-            str(name): f"{name}\x1f{sha256(' '.join(texts.get(pk, '').split()).encode()).hexdigest()[:16]}"
+            str(name): f"{name}\x1f{sha256(texts.get(pk, '').encode()).hexdigest()[:16]}"
             for pk, name in names.items()
             if pk >= 0
         }

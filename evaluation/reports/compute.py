@@ -86,15 +86,20 @@ def compute_across(
         except ValueError as error:
             raise ValueError(f"{study.slug}: {error}") from error
     titles = _told_apart(chosen)
-    sections: list[Section] = []
-    for part in parts():
-        found = [(titles[s.pk], built[s.pk][part.name]) for s in chosen if part.name in built[s.pk]]
-        sections += [merged(found)] if found else []
     across = Across(contexts, choices)
+    ordered: list[tuple[int, Section]] = []
+    replaced: set[str] = set()
     for joint in parts_across():
         progress(joint.title)
         section = joint.build(across)
-        sections += [section] if section is not None else []
+        if section is not None:
+            ordered.append((joint.order, section))
+            replaced.add(joint.replaces)
+    for part in parts():
+        found = [(titles[s.pk], built[s.pk][part.name]) for s in chosen if part.name in built[s.pk]]
+        if found and part.name not in replaced:
+            ordered.append((part.order, merged(found)))
+    sections = [section for _, section in sorted(ordered, key=lambda pair: pair[0])]
     inputs_hash = inputs_hash_of([ctx.data for ctx in contexts], choices)
     said = [(titles[c.study.pk], text) for c in contexts for text in _warnings(c.study, c.data)]
     warnings = said_once(said, len(contexts))

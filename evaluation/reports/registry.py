@@ -61,23 +61,24 @@ def section(*, order: int, title: str, hit_types: tuple[str, ...] = ()) -> Calla
 
 @dataclass(frozen=True)
 class PartAcross:
-    """A registered section of reports across studies."""
+    """A registered section of reports across studies; where it is there, the section ``replaces`` is not joined."""
 
     name: str
     order: int
     title: str
     build: BuildAcross
+    replaces: str = ""
 
 
 _across: dict[str, PartAcross] = {}
 
 
-def section_across(*, order: int, title: str) -> Callable[[BuildAcross], BuildAcross]:
+def section_across(*, order: int, title: str, replaces: str = "") -> Callable[[BuildAcross], BuildAcross]:
     """Register a function that builds a section from several studies, or None where they have nothing for it."""
 
     def register(build: BuildAcross) -> BuildAcross:
         name = build.__module__.rpartition(".")[2]
-        _across[name] = PartAcross(name, order, title, build)
+        _across[name] = PartAcross(name, order, title, build, replaces)
         return build
 
     return register

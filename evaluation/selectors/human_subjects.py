@@ -12,6 +12,7 @@ from annotator.models import Consent, ExamAttempt, Judgment, LedgerEntry, Partic
 from annotator.selectors.progress import study_progress
 from annotator.selectors.snapshot import snapshot_content
 from evaluation.models import Run
+from evaluation.selectors.material import datasets_behind
 
 #: Judgments that a person made under the study's own rules.
 BY_PEOPLE = Q(source=Judgment.Source.WEB)
@@ -63,7 +64,7 @@ def human_subjects(*, study: Study) -> HumanSubjects:
         (person, (score or 0) >= mark)
         for person, score, mark in exams.values_list("participation", "score", "pass_mark")
     }
-    progress = study_progress(study)
+    progress = study_progress(study) if took["n"] else None
     used = judgments.filter(snapshot__isnull=False).values("snapshot")
     versions = Snapshot.objects.filter(study=study, pk__in=used).order_by("number")
     return HumanSubjects(
@@ -84,8 +85,8 @@ def human_subjects(*, study: Study) -> HumanSubjects:
         exams_passed=len({person for person, passed in takers if passed}),
         timed=took["n"],
         mean_seconds=took["mean"],
-        median_seconds=progress.median_seconds if took["n"] else None,
-        pay_per_hour=progress.pay_per_hour if took["n"] else None,
+        median_seconds=progress.median_seconds if progress else None,
+        pay_per_hour=progress.pay_per_hour if progress else None,
         costs=tuple(_costs(study)),
     )
 
@@ -103,8 +104,7 @@ def _costs(study: Study) -> list[Cost]:
         Cost("Pay for items", earned, study.currency, f"{paid_items:,} items"),
         Cost("Bonuses", bonus["sum"], study.currency, f"{bonus['n']:,} entries"),
     ]
-    datasets = study.items.order_by().values("instance__dataset").distinct()
-    runs = Run.objects.filter(Q(study=study) | Q(dataset__in=datasets, dataset__isnull=False))
+    runs = Run.objects.filter(Q(study=study) | Q(dataset__in=datasets_behind(study=study)))
     spent = (
         runs.order_by("kind", "model")
         .values_list("kind", "model")

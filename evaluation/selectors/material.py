@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from annotator.models import Explanation, Instance, Output, Study
+from evaluation.models import Pipeline
 
 #: What ``evaluation.pipelines.steps.outputs.GenU`` calls the systems that its outputs are kept under.
 MARK, WITHOUT, WITH = " · GEN-U ", "without", "with "
@@ -18,9 +19,31 @@ def rationale_texts(*, study: Study) -> dict[int, tuple[str, str]]:
     return {pk: (text, gold) for pk, text, gold in found}
 
 
+def first_line(text: str) -> str:
+    """What tells two inputs of one key apart: the first line with a word, spaces aside.
+
+    Options follow on later lines in some task types and not in others.
+
+    >>> first_line("  Can owls\tswim? \n(A) yes")
+    'Can owls swim?'
+    """
+    return next((" ".join(line.split()) for line in text.splitlines() if line.strip()), "")
+
+
 def instance_inputs(*, study: Study) -> dict[int, str]:
-    """Instance id -> its input."""
-    return dict(Instance.objects.filter(items__study=study).order_by().distinct().values_list("id", "input"))
+    """Instance id -> the first line of its input."""
+    rows = Instance.objects.filter(items__study=study).order_by().distinct().values_list("id", "input")
+    return {pk: first_line(text) for pk, text in rows}
+
+
+def datasets_behind(*, study: Study) -> set[int]:
+    """The study's own dataset, and those of the pipelines that made it: their material is a copy's original."""
+    found = set(Instance.objects.filter(items__study=study).order_by().values_list("dataset", flat=True))
+    for dataset, main, results in Pipeline.objects.values_list("dataset", "study", "results"):
+        made = {one.get("study") for one in results.values() if isinstance(one, dict)}
+        if main == study.pk or study.slug in made:
+            found.add(dataset)
+    return found
 
 
 @dataclass(frozen=True)
@@ -37,25 +60,40 @@ class GenUAnswer:
 def gen_u_answers(*, study: Study) -> Iterator[GenUAnswer]:
     """GEN-U's answers on the generalization questions of a study's instances; None where one run has no answer.
 
-    An answer is right where it is the question's gold label, spaces and case aside; a question without one is left out.
+    The questions are those of the study's own dataset and of the pipeline's that it was made from, whose instances are
+    matched by key and input; ``instance`` is the study's own. An answer is right where it is the question's gold label, spaces and case aside; a question without one is left out.
     """
+    own = {
+        (key, first_line(text)): pk
+        for pk, key, text in Instance.objects.filter(items__study=study)
+        .order_by()
+        .distinct()
+        .values_list("id", "key", "input")
+    }
     rows = (
         Output.objects.filter(
             system__name__contains=MARK,
             follow_up__explanation__isnull=True,
-            follow_up__instance__items__study=study,
+            follow_up__instance__dataset__in=datasets_behind(study=study),
         )
         .exclude(follow_up__gold_label="")
         .order_by("follow_up_id", "system__name")
-        .distinct()
     )
     alone: dict[tuple[str, int], bool] = {}
     shown: dict[tuple[str, str, int], bool] = {}
     instances: dict[int, int] = {}
     found = rows.values_list(
-        "follow_up_id", "follow_up__instance_id", "follow_up__gold_label", "system__name", "text"
+        "follow_up_id",
+        "follow_up__instance__key",
+        "follow_up__instance__input",
+        "follow_up__gold_label",
+        "system__name",
+        "text",
     )
-    for question, instance, gold, name, text in found:
+    for question, key, asked, gold, name, text in found:
+        instance = own.get((key, first_line(asked)))
+        if instance is None:
+            continue
         model, _, how = name.partition(MARK)
         right = text.strip().casefold() == gold.strip().casefold()
         instances[question] = instance

@@ -177,7 +177,7 @@ def pipeline_step_again(*, pipeline: Pipeline, name: str) -> Run | Study | Repor
             row.save(update_fields=["results"])
         return Study.objects.get(slug=row.results[name]["study"])
     if step["kind"] == "report":
-        return report_create(study=_study_of(pipeline, step), user=pipeline.created_by)
+        return _report(pipeline, step)
     return run_start(run=_run_create(pipeline, step, attach=False))
 
 
@@ -188,7 +188,7 @@ def _step(pipeline: Pipeline, step: JSON) -> JSON | None:
     if step["kind"] == "report":
         study = _study_of(pipeline, step)
         report = Report.objects.filter(study=study).first()
-        return {"report": (report or report_create(study=study, user=pipeline.created_by)).pk}
+        return {"report": (report or _report(pipeline, step)).pk}
     run = pipeline.runs.filter(options__step=step["name"]).order_by("-pk").first()
     if run is None:
         try:
@@ -212,6 +212,13 @@ def _step(pipeline: Pipeline, step: JSON) -> JSON | None:
 def _study_of(pipeline: Pipeline, step: JSON) -> Study:
     """The study that an earlier step made."""
     return Study.objects.get(slug=pipeline.results[_options(pipeline, step)["study"]]["study"])
+
+
+def _report(pipeline: Pipeline, step: JSON) -> Report:
+    """A report on the step's study, across those of the steps that ``together`` names."""
+    names = _options(pipeline, step).get("together", [])
+    others = list(Study.objects.filter(slug__in=[pipeline.results[name]["study"] for name in names]))
+    return report_create(study=_study_of(pipeline, step), others=others, user=pipeline.created_by)
 
 
 def _numbers(run: Run) -> JSON:

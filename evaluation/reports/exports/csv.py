@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evaluation.reports import words
-from evaluation.reports.exports.json import provenance
+from evaluation.reports.exports.json import NOT_AGGREGATED, provenance
 
 COLUMNS = (
     "section",
@@ -85,7 +85,7 @@ def _table(section: str, table: Mapping[str, Any], same: list[str]) -> Iterator[
                     cell["n"],
                     cell["reason"],
                     left,
-                    cell["rule"],
+                    cell["rule"] or NOT_AGGREGATED,
                     cell["interval"],
                     *same,
                 ]

@@ -6,10 +6,18 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+#: The rule of figures of single ratings (agreement, counts).
+NOT_AGGREGATED = "not aggregated"
+
 
 def render(content: Mapping[str, Any]) -> str:
     """The whole report; numbers are not rounded, what is not defined is null with its reason."""
     return json.dumps(with_provenance(content), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _told(cell: Mapping[str, Any]) -> dict[str, Any]:
+    """A cell that rests on no aggregated labels says so."""
+    return {**cell, "rule": cell["rule"] or NOT_AGGREGATED}
 
 
 def provenance(content: Mapping[str, Any]) -> dict[str, str]:
@@ -28,7 +36,10 @@ def with_provenance(content: Mapping[str, Any]) -> dict[str, Any]:
 
     def table(block: Mapping[str, Any]) -> dict[str, Any]:
         rows = [
-            {**row, "cells": [cell | same if cell["kind"] == "number" else cell for cell in row["cells"]]}
+            {
+                **row,
+                "cells": [_told(cell) | same if cell["kind"] == "number" else cell for cell in row["cells"]],
+            }
             for row in block["rows"]
         ]
         return {**block, "rows": rows}

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
 from evaluation.metrics import PropertyRow, property_table
-from evaluation.ratings import Ratings
 from evaluation.reports.by_system import alpha_of, of_system
 from evaluation.reports.content import Cell, Column, Figure, Row, Section, Table
 from evaluation.reports.context import Context
@@ -11,36 +14,60 @@ from evaluation.reports.helping import mean_of
 from evaluation.reports.registry import section
 
 
+@dataclass(frozen=True, eq=False)
+class _Property:
+    """One property as one study judged it; ``title`` names the study where two judged the same one."""
+
+    name: str
+    title: str
+    ctx: Context
+
+
 @section(order=40, title="P3 Table 13: properties of rationales", hit_types=("rationale_properties",))
 def p3_table13(ctx: Context) -> Section | None:
     """Alpha by property and system (Table 13), and the share of annotators who see each property (Figure 7)."""
-    tables: dict[str, Ratings] = {}
-    systems: dict[str, str] = {}
-    instances: dict[str, str] = {}
-    for variable in ctx.hit_type.variables:
-        found = ctx.data.table(variable.name)
-        if not len(found.ratings):
-            continue
-        names = found.ratings.units
-        tables[variable.name] = found.ratings.people()
-        systems |= dict(zip(names, found.units.system.values("not known"), strict=True))
-        instances |= dict(zip(names, found.units.instance.values(""), strict=True))
-    if not tables:
+    return properties_section([ctx])
+
+
+def properties_section(contexts: Sequence[Context]) -> Section | None:
+    """The section over one study or several: P3 judged each group of two properties in a study of its own."""
+    found = [
+        (variable.name, ctx)
+        for ctx in contexts
+        for variable in ctx.hit_type.variables
+        if len(ctx.data.table(variable.name).ratings)
+    ]
+    if not found:
         return None
-    rows = property_table(
-        tables, systems, instances, rng=ctx.rng("p3-figure-7"), replicates=max(ctx.choices.replicates, 1)
-    )
+    uses = Counter(name for name, _ in found)
+    judged = [
+        _Property(name, f"{name} ({ctx.study.title})" if uses[name] > 1 else name, ctx) for name, ctx in found
+    ]
+    rows = [row for one in judged for row in _rows(one)]
     order = [*sorted({row.system for row in rows} - {"all"}), "all"]
     return Section(
         id="p3-table-13",
         number="P3 Table 13, Figure 7",
         title="Properties of rationales",
         prose=[
-            f"{len(tables)} properties were judged. A property’s prevalence is the mean over rationales of the share of "
+            f"{len(judged)} properties were judged. A property’s prevalence is the mean over rationales of the share of "
             "annotators who see it."
         ],
-        blocks=[_agreement(ctx, tables, order), _prevalence(ctx, rows, order), _figure(rows, order)],
+        blocks=[_agreement(judged, order), _prevalence(rows, order), _figure(rows, order)],
     )
+
+
+def _rows(one: _Property) -> list[PropertyRow]:
+    found = one.ctx.data.table(one.name)
+    names = found.ratings.units
+    rows = property_table(
+        {one.name: found.ratings.people()},
+        dict(zip(names, found.units.system.values("not known"), strict=True)),
+        dict(zip(names, found.units.instance.values(""), strict=True)),
+        rng=one.ctx.rng(f"p3-figure-7/{one.name}"),
+        replicates=max(one.ctx.choices.replicates, 1),
+    )
+    return [replace(row, property=one.title) for row in rows]
 
 
 def _title(name: str) -> str:
@@ -52,25 +79,28 @@ def _cells(rows: list[PropertyRow], order: list[str], property: str) -> list[Pro
     return [found.get(system) for system in order]
 
 
-def _agreement(ctx: Context, tables: dict[str, Ratings], order: list[str]) -> Table:
+def _agreement(judged: list[_Property], order: list[str]) -> Table:
     lines = []
     for system in order:
         only = "" if system == "all" else system
-        found = [alpha_of(ctx, of_system(ctx, name, only), f"p3-13/{name}/{system}") for name in tables]
-        cells = [Cell.of(one, rule="each annotator") for one in [*found, mean_of(found, "property’s α")]]
+        found = [
+            alpha_of(one.ctx, of_system(one.ctx, one.name, only), f"p3-13/{one.name}/{system}")
+            for one in judged
+        ]
+        cells = [Cell.of(value) for value in [*found, mean_of(found, "property’s α")]]
         lines.append(Row([_title(system)], cells))
     return Table(
         id="p3-table-13",
         number="P3 Table 13",
         title="Krippendorff’s α of each property",
         head=["Rationales of"],
-        columns=[*(Column(name.capitalize()) for name in tables), Column("Average")],
+        columns=[*(Column(one.title.capitalize()) for one in judged), Column("Average")],
         rows=lines,
         notes=["Average: the unweighted mean over the properties whose α is defined."],
     )
 
 
-def _prevalence(ctx: Context, rows: list[PropertyRow], order: list[str]) -> Table:
+def _prevalence(rows: list[PropertyRow], order: list[str]) -> Table:
     properties = list(dict.fromkeys(row.property for row in rows))
     return Table(
         id="p3-figure-7",
@@ -81,7 +111,9 @@ def _prevalence(ctx: Context, rows: list[PropertyRow], order: list[str]) -> Tabl
             Row(
                 [name.capitalize()],
                 [
-                    Cell.of(row.prevalence, shape="percent") if row else Cell(text="not judged")
+                    Cell.of(row.prevalence, shape="percent", rule="per_rater")
+                    if row
+                    else Cell(text="not judged")
                     for row in _cells(rows, order, name)
                 ],
             )

@@ -11,8 +11,10 @@ from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
 
 from annotator.models import AtomicUnit, Dataset, Explanation, FollowUp, Item, Judgment, Output, System
-from evaluation.models import Pipeline, Recipe, Run
+from evaluation.models import Pipeline, Recipe, Report, Run
 from evaluation.pipelines.recipe import RecipeError, recipe_check, recipe_file, recipe_names
+from evaluation.reports.choices import Choices
+from evaluation.reports.compute import compute_across
 from evaluation.services.dataset import DatasetFaults, dataset_load
 from evaluation.services.material_run import material_run_create
 from evaluation.services.pipeline import (
@@ -25,6 +27,7 @@ from evaluation.services.pipeline import (
 from evaluation.services.run_inline import run_inline
 from tests.evaluation.llm.provider import ScriptedProcess
 from tests.evaluation.llm.runs import make_endpoint
+from tests.evaluation.reports.studies import cells_of, table_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -136,6 +139,15 @@ def test_a_recipe_runs_from_its_material_to_its_report(
             for way in ("without", "with scripted")
         )
         assert without.count() == with_rationale.count() == asked.count()
+        content = compute_across(
+            studies=Report.objects.get().studies, choices=Choices(replicates=0), figures=False
+        ).content
+        cells = cells_of(
+            content, "p3-gen-u-1"
+        )  # the pipeline's questions are found from the study made of it
+        assert [cells[row, column]["value"] for row, column in cells if column == "Instances"] == [2]
+        columns = [column["label"] for column in table_of(content, "p3-table-13")["columns"]]
+        assert (len(columns), columns[-1]) == (9, "Average")
     if name == "p1-yes-no":
         forced = Explanation.objects.filter(system__method="forced", instance__dataset=pipeline.dataset)
         normal = Explanation.objects.filter(system__method="cot", instance__dataset=pipeline.dataset)

@@ -164,9 +164,12 @@ P3_PROPERTIES = [
 GROUPS = {"association": "support", "novelty": "informativeness"}
 
 
-def p3_properties_study(**fields: Any) -> Study:
+def p3_properties_study(*, only: str = "", **fields: Any) -> Study:
+    """All groups in one study, or one of them (the paper's way), named by its first property."""
     study = make_study(**fields)
     for number, (instance, system, names, given) in enumerate(P3_PROPERTIES):
+        if only not in ("", names[0]):
+            continue
         item = make_item(study, key=f"p{number}", instance=instance, system=system)
         for rater, marks in zip("abc", given, strict=True):
             answers = {n: "yes" if m == "y" else "no" for n, m in zip(names, marks, strict=True)}

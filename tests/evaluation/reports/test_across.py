@@ -15,6 +15,7 @@ from evaluation.models import Report
 from evaluation.reports.choices import Choices
 from evaluation.reports.compute import compute_across
 from evaluation.services import report as service
+from tests.evaluation.reports.paper_studies import p3_properties_study
 from tests.evaluation.reports.studies import cells_of, small_study, stored, table_of
 from tests.evaluation.reports.test_tables import judged, of_type
 from tests.factories import make_item, make_judgment, make_rater, make_study, make_user
@@ -162,6 +163,18 @@ def test_two_tasks_stand_beside_each_other_as_in_p2():
     assert cells["0-.19", f"{medical.slug} Follow-ups"]["value"] == 1
     columns = [column["group"] for column in table_of(content, "p2-table-2")["columns"]]
     assert columns == [news.slug, news.slug, medical.slug, medical.slug]
+
+
+def test_properties_of_several_studies_are_one_table():
+    """Association of s is -1/9 and its leakage 1 (see the test of P3 Table 13); the average is over both studies."""
+    one, two = p3_properties_study(only="association"), p3_properties_study(only="novelty")
+    content = across(one, two)
+    columns = [column["label"] for column in table_of(content, "p3-table-13")["columns"]]
+    assert sorted(columns) == ["Association", "Average", "Contrast", "Leakage", "Novelty"]
+    cells = cells_of(content, "p3-table-13")
+    assert cells["s", "Association"]["value"] == pytest.approx(-1 / 9)
+    assert cells["s", "Average"]["value"] == pytest.approx((-1 / 9 + 1) / 2)
+    assert [section["id"] for section in content["sections"]].count("p3-table-13") == 1
 
 
 def test_one_study_is_its_own_report_and_order_does_not_matter():
