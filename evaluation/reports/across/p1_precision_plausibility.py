@@ -11,7 +11,7 @@ from evaluation.reports.columns import rule_of
 from evaluation.reports.content import Cell, Column, Figure, Row, Section, Table
 from evaluation.reports.context import Context
 from evaluation.reports.registry import SIMULATIONS, section_across
-from evaluation.reports.tables.p1_plausibility import SCORES
+from evaluation.reports.tables.p1_plausibility import SCORES, ceiling_of
 from evaluation.reports.words import count, estimate, left_out
 
 
@@ -32,6 +32,11 @@ def p1_precision_plausibility(across: Across) -> Section | None:
         replicates=across.replicates,
     )
     rule = rule_of(simulated[0])
+    several = len(judged) > 1
+    ceilings = [
+        (f"Between annotators, “{ctx.study.title}”" if several else "Between annotators", ceiling_of(ctx))
+        for ctx in judged
+    ]
     matched = (
         f"{count(len(keys), 'explanation')} {'has' if len(keys) == 1 else 'have'} both: "
         f"{count(len(precision), 'explanation')} with a precision in {listed_titles(simulated)}, "
@@ -51,10 +56,17 @@ def p1_precision_plausibility(across: Across) -> Section | None:
                 number="P1 Section 5.2.2",
                 title="Correlation of plausibility with simulation precision",
                 head=["Correlation"],
-                columns=[Column("Value"), Column("Instances")],
+                columns=[Column("Value"), Column("Instances"), *(Column(title) for title, _ in ceilings)],
                 rows=[
-                    Row([name], [Cell.of(value, rule=rule), Cell.count(value.n)])
-                    for name, value in (("Pearson", found.pearson), ("Spearman", found.spearman))
+                    Row(
+                        [name.capitalize()],
+                        [
+                            Cell.of(getattr(found, name), rule=rule),
+                            Cell.count(getattr(found, name).n),
+                            *(Cell.of(getattr(ceiling, name)) for _, ceiling in ceilings),
+                        ],
+                    )
+                    for name in ("pearson", "spearman")
                 ],
                 notes=[
                     "Over the systems of one instance, then the mean over instances. The correlation between two annotators "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evaluation.metrics import annotator_ceiling
+from evaluation.metrics import Correlation, annotator_ceiling
 from evaluation.metrics.resample import ratio_estimate
 from evaluation.reports.content import Cell, Column, Figure, Row, Section, Table
 from evaluation.reports.context import Context
@@ -33,15 +33,7 @@ def p1_plausibility(ctx: Context) -> Section | None:
         )
         for name in sorted(set(system))
     }
-    raters = [ratings.raters[code] for code in ratings.rater]
-    ceiling = annotator_ceiling(
-        scores,
-        raters,
-        instance.tolist(),
-        _distinct(system, table.units.suffix.values(""), ratings.unit),
-        rng=rng,
-        replicates=replicates,
-    )
+    ceiling = ceiling_of(ctx)
     return Section(
         id="p1-plausibility",
         number="P1 Section 5.2.2",
@@ -88,6 +80,27 @@ def p1_plausibility(ctx: Context) -> Section | None:
             ),
         ],
     )
+
+
+def ceiling_of(ctx: Context) -> Correlation:
+    """The correlation between two annotators of a plausibility study, computed once a report."""
+
+    def make() -> Correlation:
+        table = ctx.data.table("plausibility")
+        ratings = table.ratings.people()
+        scores = np.array([SCORES[label] for label in ratings.labels])[ratings.value]
+        system = np.asarray(table.units.system.values("not known"), dtype=object)[ratings.unit]
+        instance = np.asarray(table.units.instance.values(""), dtype=object)[ratings.unit]
+        return annotator_ceiling(
+            scores,
+            [ratings.raters[code] for code in ratings.rater],
+            instance.tolist(),
+            _distinct(system, table.units.suffix.values(""), ratings.unit),
+            rng=ctx.rng("plausibility-ceiling"),
+            replicates=max(ctx.choices.replicates, 1),
+        )
+
+    return ctx.once("plausibility-ceiling", make)
 
 
 def _distinct(system: np.ndarray, suffix: np.ndarray, unit: np.ndarray) -> list[str]:

@@ -98,6 +98,8 @@ def test_plausibility_against_precision_by_hand():
     assert cells["Pearson", "Value"]["value"] == pytest.approx((1 - np.sqrt(3) / 2) / 2)
     assert cells["Spearman", "Value"]["value"] == pytest.approx((1 - np.sqrt(3) / 2) / 2)
     assert cells["Pearson", "Instances"]["value"] == 2
+    assert cells["Pearson", "Between annotators"]["value"] is None  # there is one annotator of plausibility
+    assert cells["Pearson", "Between annotators"]["reason"]
     means = cells_of(content, "p1-precision-plausibility-systems")
     assert means["a", "Plausibility"]["value"] == 1.0
     assert means["a", "Precision"]["value"] == 0.5  # z has no plausibility

@@ -94,3 +94,37 @@ def test_the_prevalence_paradox_shows_beside_kappa():
         b for s in content["sections"] for b in s["blocks"] if b["id"] == "agreement-grammar-labels"
     )
     assert max(labels["data"]["values"][0]) == pytest.approx(740 / 750)
+
+
+def test_ordinal_quality_through_the_admin_keeps_what_is_no_level_apart():
+    """-9 is a variable of its own; the scale is ordinal, with quadratic weights and the ordinal alpha."""
+    import csv
+
+    import krippendorff
+    import numpy as np
+
+    path = FEW_SHOT / "fine_grained" / "commonsenseqa" / "ecqa.csv"
+    study = imported(
+        path, item="Input.id", rater="(nobody is named)", values=["Answer.generality_factuality"], level="ordinal",
+        labels="-1,0,1", aside="-9=needs_more_info", skip_blank="on",
+    )  # fmt: skip
+    content = computed(study).content
+    cells = cells_of(content, "agreement-generality_factuality")
+    given: dict[str, list[float]] = {}
+    with path.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            value = row["Answer.generality_factuality"]
+            given.setdefault(row["Input.id"], []).append(
+                float(value) if value in ("-1", "0", "1") else np.nan
+            )
+    width = max(map(len, given.values()))
+    matrix = np.array([values + [np.nan] * (width - len(values)) for values in given.values()]).T
+    expected = krippendorff.alpha(reliability_data=matrix, level_of_measurement="ordinal")
+    found = cells["Krippendorff’s α, people", "All labels Value"]
+    assert found["value"] == pytest.approx(expected, abs=1e-12)
+    assert cells["– with quadratic weights", "All labels Value"]["value"] is not None
+    assert any(
+        b["id"] == "agreement-generality_factuality_needs_more_info"
+        for s in content["sections"]
+        for b in s["blocks"]
+    )
