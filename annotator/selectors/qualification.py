@@ -6,6 +6,7 @@ cut short to 8 digits). A qualification granted by hand has no exam and meets bo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -25,7 +26,9 @@ def requirement_known(text: str) -> bool:
         return False
     if not at:
         return True
-    return len(digest) >= DIGITS and Exam.objects.filter(hit_type=name, digest__startswith=digest).exists()
+    if not re.fullmatch(rf"[0-9a-f]{{{DIGITS},64}}", digest):
+        return False
+    return Exam.objects.filter(hit_type=name, digest__startswith=digest).exists()
 
 
 def requirement_title(text: str) -> str:

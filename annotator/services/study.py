@@ -151,10 +151,14 @@ def study_text_faults(study: Study) -> dict[str, list[str]]:
             kind.read_instructions(study.instructions_text)
         except ValueError as error:
             errors["instructions_text"] = [str(error)]
-    requires = study.requires if isinstance(study.requires, list) else [study.requires]
-    unknown = [str(one) for one in requires if not isinstance(one, str) or not requirement_known(one)]
-    if unknown:
-        errors["requires"] = [f"There is no such qualification: {', '.join(unknown)}."]
+    if not isinstance(study.requires, list):
+        errors["requires"] = ["Expected a list of qualifications."]
+    else:
+        unknown = [
+            ascii(one) for one in study.requires if not isinstance(one, str) or not requirement_known(one)
+        ]
+        if unknown:
+            errors["requires"] = [f"There is no such qualification: {', '.join(unknown)}."]
     return errors
 
 

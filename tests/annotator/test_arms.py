@@ -18,7 +18,10 @@ from annotator.hit_types.registry import hit_type_get
 from annotator.models import Assignment, Judgment, Study, User
 from annotator.services.assignment import assignment_next
 from annotator.services.exports import judgments_export
+from annotator.services.imports.faults import ImportRefused
+from annotator.services.imports.judgments_import import judgments_import
 from annotator.services.imports.material_import import material_import
+from annotator.services.imports.value_columns import JudgmentColumns, ValueColumn
 from annotator.services.judgment import judgment_record
 from annotator.services.participation import participation_join
 from annotator.services.rehearsal import rehearsal_raters, rehearse, take_steps
@@ -105,3 +108,26 @@ def test_a_page_shows_its_own_arm_and_names_the_answer_before(study: Study, clie
     assert payload["question"] in second
     assert payload["rationale"] in second
     assert "What is the answer to the follow-up question?" in second, "the answer before, as a quiet line"
+
+
+@pytest.mark.django_db
+def test_judgments_imported_from_elsewhere_are_read_in_the_arm_they_answer(study: Study) -> None:
+    keys = list(study.items.order_by("id").values_list("key", flat=True)[:2])
+    columns = JudgmentColumns(
+        item="item", rater="rater",
+        values=tuple(ValueColumn(name) for name in ("before", "after", "follow_up_before", "follow_up_after")),
+    )  # fmt: skip
+    head = "item,rater,before,after,follow_up_before,follow_up_after\n"
+
+    def take(*rows: str) -> None:
+        text = head + "".join(rows)
+        judgments_import(study=study, file=io.BytesIO(text.encode()), name="j.csv", columns=columns)
+
+    take(f"{keys[0]},w1,yes,no,,yes\n", f"{keys[1]},w1,,,no,yes\n")
+    found = [
+        set(response) for response in study.judgments.order_by("item_id").values_list("response", flat=True)
+    ]
+    assert found == FIELDS
+    with pytest.raises(ImportRefused) as refused:
+        take(f"{keys[0]},w2,yes,,no,\n")
+    assert {fault.field for fault in refused.value.faults} == {"after", "follow_up_after"}

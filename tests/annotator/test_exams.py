@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -97,6 +99,13 @@ def test_a_bad_question_is_named_with_its_field(change: dict[str, Any], where: s
 def test_text_that_holds_no_questions_is_refused(text: str, fault: str) -> None:
     with pytest.raises(FieldErrors, match=fault):
         questions_of_text(SIMULATION, text)
+
+
+def test_the_guides_example_is_a_question() -> None:
+    guide = Path(__file__).resolve().parents[2] / "docs" / "exams.md"
+    [block] = re.findall(r"```json\n(.*?)```", guide.read_text(encoding="utf-8"), re.DOTALL)
+    [question] = questions_of_text(SIMULATION, f"[{block}]")
+    assert question.pool == "rule 1"
 
 
 # -- of a study ------------------------------------------------------------------------------------------
@@ -281,7 +290,17 @@ def test_a_requirement_of_another_version_is_not_met_and_of_nothing_is_refused()
     third = make_study(items=1, requires=[f"simulation@{version}"], launched=True)
     with pytest.raises(Refused):
         participation_join(study=third, user=person.rater.user)
-    for wrong in (["nothing"], ["simulation@00000000"], ["simulation@"], [3], "simulation@"):
+    for wrong in (
+        ["nothing"],
+        ["simulation@00000000"],
+        ["simulation@"],
+        [3],
+        "simulation",
+        None,
+        {},
+        ["simulation@" + "\x00" * 8],
+        ["\ud800"],
+    ):
         with pytest.raises(ValidationError) as refused:
             make_study(requires=wrong)
         assert "requires" in refused.value.message_dict

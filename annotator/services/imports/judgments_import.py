@@ -328,12 +328,24 @@ class _Job:
                 }
             else:
                 raw = reading.asked(self.kind, payload, values)
-            return self.kind.parse_whole(payload, raw)
+            return self.kind.parse_whole(payload, raw, self._arm(payload, raw))
         except FieldErrors as error:
             for name, message in error.errors.items():
                 column = self._column(name)
                 self.log.add(message, line=line, field=column, value=values.get(column))
             return {}
+
+    def _arm(self, payload: JSON, raw: JSON) -> JSON | None:
+        """The arm that a row was asked in, told by what it answers; the first where none fits, so that faults are named."""
+        count = self.kind.arms(payload)
+        if count < 2:
+            return None
+        given = {name for name, value in raw.items() if cell_text(value)}
+        for arm in range(count):
+            stages = self.kind.stages(payload, {"arm": arm})
+            if given == {asked.name for stage in stages for asked in stage.fields}:
+                return {"arm": arm}
+        return None
 
     def _column(self, field_name: str) -> str:
         """The file's column that a field comes from; faults are told in the file's own words."""

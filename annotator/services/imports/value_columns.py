@@ -121,7 +121,7 @@ class Reading:
         A column without a name holds the field that it is called like, or the only field, or a whole answer, read
         as a model's reply is read. A cell that holds an object is a whole response.
         """
-        fields = {f.name: f for stage in kind.stages(payload) for f in stage.fields}
+        fields = {f.name: f for stage in kind.every_stage(payload) for f in stage.fields}
         raw: JSON = {}
         for column in self.columns.values:
             cell = values.get(column.column)
