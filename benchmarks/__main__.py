@@ -35,6 +35,9 @@ BENCHMARKS = {
     "load": Benchmark("benchmarks.core_loop.load", "many annotators at once over HTTP"),
     "llm": Benchmark("benchmarks.llm.throughput", "calls of one worker against the ideal", servers=True),
     "llm-faults": Benchmark("benchmarks.llm.faults", "5,000 calls while workers are killed", servers=True),
+    "llm-recipes": Benchmark(
+        "benchmarks.llm.recipes", "every recipe end to end on public data that lies in FOLDER", servers=True
+    ),
     "report": Benchmark("benchmarks.report", "from Postgres to the stored report", servers=True),
     "validation": Benchmark("benchmarks.validation.coverage", "whether the intervals cover the truth"),
 }

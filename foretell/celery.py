@@ -7,6 +7,7 @@ from typing import Any
 from celery import Celery
 from celery.beat import EmbeddedService
 from celery.signals import setup_logging, worker_init, worker_ready
+from kombu.transport import redis as transport
 
 from foretell import env
 
@@ -14,6 +15,26 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "foretell.settings")
 app = Celery("foretell")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+
+
+def closed_is_a_connection_error() -> None:
+    """A broker that goes away while a task runs must not end the worker.
+
+    The worker then closes its channel, which hands back what is not acknowledged over a connection that is gone by
+    now: kombu answers with an ``AttributeError``, which nobody expects there. As a connection error it is passed
+    over; the worker connects again and the sweepers find what was not handed back.
+    """
+    parameters = transport.Channel._connparams  # type: ignore[attr-defined]
+
+    def connparams(self: Any, *arguments: Any, **more: Any) -> Any:
+        if self.connection.client is None:
+            raise ConnectionError("the connection to the broker is closed")
+        return parameters(self, *arguments, **more)
+
+    transport.Channel._connparams = connparams  # type: ignore[attr-defined]
+
+
+closed_is_a_connection_error()
 
 
 @setup_logging.connect

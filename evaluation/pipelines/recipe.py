@@ -64,6 +64,10 @@ def recipe_check(content: Any) -> JSON:
             raise RecipeError(f"{name}: kind: {step.get('kind')!r} is not one of {', '.join(kinds)}")
         if not isinstance(step.get("options", {}), dict):
             raise RecipeError(f"{name}: options: expected a JSON object")
+        if not isinstance(step.get("without_second", {}), dict | None):
+            raise RecipeError(
+                f"{name}: without_second: expected a JSON object, or null to leave the step out"
+            )
         if step["kind"] in ("simulate", "report") and step.get("options", {}).get("study") not in seen:
             raise RecipeError(f"{name}: study: names no step before this one")
         together = step.get("options", {}).get("together", [])

@@ -35,6 +35,7 @@ class StepShown:
     progress: Progress | None = None
     numbers: list[tuple[Any, str]] = field(default_factory=list)
     spent: str = ""
+    left_out: str = ""
     study: Study | None = None
     report: int | None = None
 
@@ -77,6 +78,7 @@ def _shown(
         "done",
         run,
         numbers=[(result[key], word) for key, word in _WORDS.items() if result.get(key)],
+        left_out=result.get("left_out", ""),
         spent=result.get("spent", ""),
         study=studies.get(result.get("study", "")),
         report=result.get("report"),

@@ -33,6 +33,8 @@ from evaluation.services.simulate import simulation_create
 log = logging.getLogger(__name__)
 #: Under this name overrides say what goes for the whole pipeline.
 ALL_STEPS = "*"
+#: Kinds of step that work on explanations: those of the pipeline's own systems, where the recipe names none.
+OF_SYSTEMS = frozenset({"counterfactuals", "units", "study"})
 _LIVE = (Run.State.QUEUED, Run.State.RUNNING)
 
 
@@ -183,6 +185,8 @@ def pipeline_step_again(*, pipeline: Pipeline, name: str) -> Run | Study | Repor
 
 def _step(pipeline: Pipeline, step: JSON) -> JSON | None:
     """Do, or look after, one step; its result in numbers, or None while it is not over."""
+    if step.get("without_second", {}) is None and not _second(pipeline):
+        return {"left_out": "no second model"}
     if step["kind"] == "study":
         return _study(pipeline, step)
     if step["kind"] == "report":
@@ -240,10 +244,26 @@ def _numbers(run: Run) -> JSON:
 
 
 def _options(pipeline: Pipeline, step: JSON) -> JSON:
-    chosen = step.get("options", {}) | pipeline.overrides.get(step["name"], {})
-    second = pipeline.overrides.get(ALL_STEPS, {}).get("second") or pipeline.endpoint.model
-    options: JSON = filled(chosen, pipeline.endpoint.model, str(second))
+    own = step.get("options", {})
+    if not _second(pipeline):
+        own = own | (step.get("without_second") or {})
+    chosen = own | pipeline.overrides.get(step["name"], {})
+    options: JSON = filled(chosen, pipeline.endpoint.model, _second(pipeline))
+    if step["kind"] in OF_SYSTEMS and "systems" not in options:
+        options["systems"] = _systems(pipeline)
     return options
+
+
+def _second(pipeline: Pipeline) -> str:
+    """The second model; empty where none is named."""
+    return str(pipeline.overrides.get(ALL_STEPS, {}).get("second") or "")
+
+
+def _systems(pipeline: Pipeline) -> list[str]:
+    """The systems that this pipeline's explanations come from; the dataset may hold other pipelines' too."""
+    explaining = [step for step in pipeline.recipe.content["steps"] if step["kind"] == "explain"]
+    named = [_options(pipeline, step).get("system") for step in explaining]
+    return [str(name) for name in named] if all(named) else []
 
 
 def _budget(pipeline: Pipeline, own: Any) -> Decimal | None:

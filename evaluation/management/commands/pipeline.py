@@ -11,10 +11,11 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
+from evaluation.management.commands.simulate import money
 from evaluation.models import Endpoint, Pipeline, Report, Run
 from evaluation.pipelines.recipe import RecipeError, recipe_file, recipe_names
 from evaluation.services.dataset import DatasetFaults, dataset_load
-from evaluation.services.pipeline import pipeline_advance, pipeline_create, recipe_save
+from evaluation.services.pipeline import ALL_STEPS, pipeline_advance, pipeline_create, recipe_save
 from evaluation.services.report import report_compute
 from evaluation.services.run_inline import run_inline
 
@@ -28,6 +29,10 @@ class Command(BaseCommand):
         parser.add_argument("--name", default="", help="The dataset's name; else the file's.")
         parser.add_argument("--endpoint", required=True, help="The endpoint's name.")
         parser.add_argument("--limit", type=int, help="Take only so many instances.")
+        parser.add_argument(
+            "--second", default="", help="The second model, for recipes whose generators alternate."
+        )
+        parser.add_argument("--budget", type=money, help="The most that all its runs may cost together.")
         parser.add_argument("--inline", action="store_true", help="Work here instead of in Celery's workers.")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -46,7 +51,14 @@ class Command(BaseCommand):
                 task=recipe.content["task"],
                 limit=options["limit"],
             )
-            pipeline = pipeline_create(recipe=recipe, dataset=dataset, endpoint=endpoint)
+            for_all = {"second": options["second"], "budget": options["budget"]}
+            whole = {name: str(value) for name, value in for_all.items() if value not in (None, "")}
+            pipeline = pipeline_create(
+                recipe=recipe,
+                dataset=dataset,
+                endpoint=endpoint,
+                overrides={ALL_STEPS: whole} if whole else {},
+            )
         except (DatasetFaults, RecipeError, KeyError) as error:
             raise CommandError(str(error.args[0] if isinstance(error, KeyError) else error)) from None
         except ValidationError as error:
@@ -70,8 +82,9 @@ class Command(BaseCommand):
                 for run in pipeline.runs.filter(state=Run.State.RUNNING):
                     run_inline(run=run)
             pipeline.refresh_from_db()
-            for name, result in pipeline.results.items():
-                if name not in told:
+            for name in (step["name"] for step in pipeline.recipe.content["steps"]):
+                result = pipeline.results.get(name)
+                if result is not None and name not in told:
                     told.add(name)
                     self.stdout.write(f"  {name}: " + ", ".join(f"{k} {v}" for k, v in result.items()))
             if pipeline.state != Pipeline.State.RUNNING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
 
 from annotator.models import AtomicUnit, Dataset, Explanation, FollowUp, Item, Judgment, Output, System
-from evaluation.models import Pipeline, Recipe, Report, Run
+from benchmarks.llm.recipes import material_files
+from evaluation.models import Endpoint, Pipeline, Recipe, Report, Run
 from evaluation.pipelines.recipe import RecipeError, recipe_check, recipe_file, recipe_names
 from evaluation.reports.choices import Choices
 from evaluation.reports.compute import compute_across
@@ -148,6 +150,9 @@ def test_a_recipe_runs_from_its_material_to_its_report(
         assert [cells[row, column]["value"] for row, column in cells if column == "Instances"] == [2]
         columns = [column["label"] for column in table_of(content, "p3-table-13")["columns"]]
         assert (len(columns), columns[-1]) == (9, "Average")
+    if name.startswith("p1"):  # no second model is named: one generator writes them all
+        assert pipeline.results["counterfactuals-second"] == {"left_out": "no second model"}
+        assert "duplicates_of_others" not in pipeline.results["counterfactuals-first"]
     if name == "p1-yes-no":
         forced = Explanation.objects.filter(system__method="forced", instance__dataset=pipeline.dataset)
         normal = Explanation.objects.filter(system__method="cot", instance__dataset=pipeline.dataset)
@@ -323,3 +328,57 @@ def test_commands_say_what_is_there(scripted: ScriptedProcess, tmp_path: Path) -
         call_command("pipeline", "p9", dataset=material("news", tmp_path), endpoint="one")
     with pytest.raises(CommandError, match="no study"):
         call_command("simulate", "nothing", endpoint="one")
+
+
+@pytest.mark.usefixtures("small")
+def test_two_models_alternate_and_a_second_pipeline_keeps_to_its_own_systems(
+    scripted: ScriptedProcess, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_endpoint(scripted)
+    path = material("preference", tmp_path)
+    other = "scripted?seed=2"
+    call_command("pipeline", "p1-preference", dataset=path, endpoint="scripted", second=other, inline=True)
+    first = Pipeline.objects.get()
+    by = {g: FollowUp.objects.filter(generator=g).count() for g in ("scripted", other)}
+    assert by["scripted"] > by[other] > 0  # of three places the first takes two
+    assert set(first.runs.filter(kind="counterfactuals").values_list("model", flat=True)) == {
+        "scripted",
+        other,
+    }
+    told = capsys.readouterr().out
+    assert told.index("explain-cot:") < told.index("counterfactuals-second:") < told.index("simulators:")
+    assert "left out" not in told
+
+    Endpoint.objects.update(model="scripted?quality=0.5")
+    call_command(
+        "pipeline", "p1-preference", dataset=path, endpoint="scripted", budget=Decimal(1), inline=True
+    )
+    second = Pipeline.objects.order_by("pk").last()
+    assert second is not None
+    systems = Item.objects.filter(study=second.study).values_list("explanation__system__model", flat=True)
+    assert set(systems) == {"scripted?quality=0.5"}
+    assert all(run.budget_cost <= 1 for run in second.runs.all())
+
+    call_command("pipeline_step", str(second.pk), "explain-cot", inline=True)
+    assert "done" in capsys.readouterr().out
+    with pytest.raises(CommandError, match="nothing to ask about"):
+        call_command("pipeline_step", str(second.pk), "simulators")
+    with pytest.raises(CommandError, match="no pipeline 0"):
+        call_command("pipeline_step", "0", "x")
+
+
+SHARED = Path(__file__).parents[4] / "shared/data"
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="../shared/data is not here")
+def test_public_questions_and_rationales_are_material_for_every_recipe(tmp_path: Path) -> None:
+    """`make bench ARGS="llm-recipes ../shared/data"` carries each recipe out on them."""
+    files = material_files(SHARED, tmp_path)
+    assert {recipe_file(name)["task"] for name in recipe_names()} == set(files)
+    for task, path in files.items():
+        dataset, new = dataset_load(name=task, path=path, task=task)
+        assert new == dataset.instances.count() > 100
+        if task == "yes_no":
+            assert not dataset.instances.filter(gold_rationale="").exists()
+        if task in ("yes_no", "multiple_choice", "preference"):
+            assert not dataset.instances.filter(gold_label="").exists()

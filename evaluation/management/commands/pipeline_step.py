@@ -1,0 +1,41 @@
+"""``manage.py pipeline_step PIPELINE STEP``: do one step of a pipeline again, alone."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError
+
+from annotator.services.imports.faults import ImportRefused
+from evaluation.models import Pipeline, Report, Run
+from evaluation.services.pipeline import pipeline_step_again
+from evaluation.services.report import report_compute
+from evaluation.services.run_inline import run_inline
+
+
+class Command(BaseCommand):
+    help = (
+        "Do one step of a pipeline again, alone: what is there stays, what is missing is asked for or added."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("pipeline", type=int, help="Its number.")
+        parser.add_argument("step", help="The step's name.")
+        parser.add_argument("--inline", action="store_true", help="Work here instead of in Celery's workers.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        pipeline = Pipeline.objects.select_related("recipe").filter(pk=options["pipeline"]).first()
+        if pipeline is None:
+            raise CommandError(f"no pipeline {options['pipeline']}")
+        try:
+            made = pipeline_step_again(pipeline=pipeline, name=options["step"])
+        except (ValidationError, ImportRefused) as error:
+            raise CommandError("; ".join(getattr(error, "messages", [str(error)]))) from None
+        if options["inline"] and isinstance(made, Run):
+            made = run_inline(run=made)
+        if options["inline"] and isinstance(made, Report):
+            report_compute(report_id=made.pk)
+            made.refresh_from_db()
+        self.stdout.write(f"{made}: {made.get_state_display()}")

@@ -1,0 +1,161 @@
+"""Redis away, wiped, or handing out twice what takes long: nobody waits for it, nothing is lost or done again."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import redis
+from django.conf import settings as django_settings
+
+from annotator.models import Judgment
+from evaluation.models import Call, Run
+from evaluation.services.run_change import run_start
+from evaluation.services.run_sweep import runs_sweep
+from foretell.celery import app
+from foretell.embedded import EmbeddedServers
+from tests.evaluation.llm.conftest import scripted, scripted_process  # noqa: F401
+from tests.evaluation.llm.provider import ScriptedProcess
+from tests.evaluation.llm.runs import make_endpoint, make_material, make_run
+from tests.factories import make_study
+from tests.faults.test_race import Annotator
+from tests.processes import WebProcess, WorkerProcess, wait_until
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.fault]
+#: As long as it takes for every client's patience to run out: reconnecting ever more slowly must still work.
+AWAY_SECONDS = float(os.environ.get("REDIS_AWAY_SECONDS", "60"))
+
+
+@pytest.fixture(autouse=True)
+def _allowed(scripted: ScriptedProcess, settings: object, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    settings.LLM_ALLOWED_HOSTS = [scripted.host]  # type: ignore[attr-defined]
+    settings.RUN_WAKE_SECONDS = 2  # type: ignore[attr-defined]
+    monkeypatch.setenv("LLM_ALLOWED_HOSTS", scripted.host)
+
+
+@pytest.fixture
+def own_redis(tmp_path: Path) -> Iterator[EmbeddedServers]:
+    """A Redis that only this test's processes know."""
+    servers = EmbeddedServers(tmp_path / "servers")
+    servers.start_redis()
+    yield servers
+    servers.redis.stop()
+
+
+class Steady(Annotator):
+    """Takes its time between two requests, and remembers how long each one took."""
+
+    slowest = 0.0
+    home = False
+
+    def send(self, *arguments: object, **more: object) -> object:  # type: ignore[override]
+        time.sleep(0.3)
+        if self.home:
+            raise SystemExit  # ends this thread alone
+        began = time.monotonic()
+        try:
+            return super().send(*arguments, **more)  # type: ignore[arg-type]
+        finally:
+            self.slowest = max(self.slowest, time.monotonic() - began)
+
+
+def test_redis_is_away_for_a_minute_under_load(
+    scripted: ScriptedProcess,  # noqa: F811
+    own_redis: EmbeddedServers,
+    tmp_path: Path,
+) -> None:
+    url = own_redis.redis.url
+    study = make_study(items=400, redundancy=3, launched=True)
+    run = make_run(
+        make_endpoint(scripted, concurrency=1), make_material(40), model="scripted?latency=0.5", started=False
+    )
+    web = WebProcess(tmp_path, REDIS_URL=url)
+    options = {"RUN_SLICE_SECONDS": "3", "RUN_WAKE_SECONDS": "2", "RUN_SWEEP_SECONDS": "1"}
+    worker = WorkerProcess(tmp_path, REDIS_URL=url, SOLE_WORKER="1", WORKER_CONCURRENCY="1", **options)
+    people = [Steady(web.url, study.join_token, study.slug) for _ in range(3)]
+    threads = [threading.Thread(target=person.work, args=(400,), daemon=True) for person in people]
+    done = Call.objects.filter(run=run, state="done")
+    try:
+        web.start()
+        worker.start()
+        for thread in threads:
+            thread.start()
+        Run.objects.filter(pk=run.pk).update(state="running")  # no message: the worker's own clock finds it
+        wait_until(lambda: done.count() >= 4, 60, "the worker is at the run")
+        wait_until(lambda: all(person.acknowledged for person in people), 60, "everybody has answered once")
+        own_redis.redis.stop()
+        before = sum(len(person.acknowledged) for person in people)
+        time.sleep(AWAY_SECONDS)  # what is measured: nothing else ends it
+        during = sum(len(person.acknowledged) for person in people) - before
+        assert done.count() < 40, "the run was over too early to say anything"
+        own_redis.start_redis()
+        wait_until(lambda: done.count() == 40, 180, "the worker comes back unaided")
+    finally:
+        for person in people:
+            person.home = True
+        for thread in threads:
+            if thread.ident:
+                thread.join(30)
+        web.stop()
+        worker.stop()
+    assert during >= AWAY_SECONDS / 3, "submits went on"
+    assert max(person.slowest for person in people) < 15
+    assert not [code for person in people for code in person.statuses if code >= 500]
+    acknowledged = {pk for person in people for pk in person.acknowledged}
+    assert acknowledged <= set(Judgment.objects.filter(study=study).values_list("assignment_id", flat=True))
+    # A worker that loses its broker stops what it is at: at most its one call in flight is asked again, each time.
+    assert scripted.stats()["requests"] <= 40 + Run.objects.get(pk=run.pk).lost_calls
+
+
+def test_redis_is_flushed_with_a_thousand_jobs_queued(
+    scripted: ScriptedProcess,  # noqa: F811
+    tmp_path: Path,
+    settings: object,
+) -> None:
+    broker = redis.Redis.from_url(django_settings.CELERY_BROKER_URL)
+    broker.flushdb()
+    endpoint = make_endpoint(scripted, concurrency=64)
+    runs = [make_run(endpoint, make_material(25), workers=25, use_cache=False) for _ in range(40)]
+    assert broker.llen(app.conf.task_default_queue) == 1000
+    broker.flushdb()
+    worker = WorkerProcess(
+        tmp_path, WORKER_CONCURRENCY="2", SOLE_WORKER="1", RUN_SWEEP_SECONDS="2", RUN_WAKE_SECONDS="15"
+    )
+    worker.start()
+    try:
+        unfinished = Run.objects.filter(pk__in=[run.pk for run in runs]).exclude(state="done")
+        wait_until(lambda: not unfinished.exists(), 240, "all runs are done")
+    finally:
+        worker.stop()
+    assert Judgment.objects.count() == 1000
+    assert (scripted.stats()["requests"], scripted.stats()["paid_again"]) == (1000, 0)
+
+
+def test_a_turn_longer_than_the_visibility_timeout_is_handed_out_again_and_changes_nothing(
+    scripted: ScriptedProcess,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    redis.Redis.from_url(django_settings.CELERY_BROKER_URL).flushdb()
+    run = make_run(
+        make_endpoint(scripted, concurrency=1), make_material(12), model="scripted?latency=1", started=False
+    )
+    worker = WorkerProcess(
+        tmp_path, WORKER_CONCURRENCY="2", TASK_VISIBILITY_SECONDS="2", RUN_SLICE_SECONDS="60"
+    )
+    worker.start()
+    try:
+        run_start(run=run)
+        wait_until(lambda: Run.objects.get(pk=run.pk).state == "done", 90, "the run is done")
+        wait_until(
+            lambda: "'busy'" in worker.text(), 30, "the message came a second time, and found the lock taken"
+        )
+    finally:
+        worker.stop()
+    assert runs_sweep() == 0
+    assert (scripted.stats()["requests"], scripted.stats()["paid_again"]) == (12, 0)
+    assert Judgment.objects.count() == 12
+    assert Run.objects.get(pk=run.pk).lost_calls == 0
