@@ -13,7 +13,7 @@ def dress(form: forms.BaseForm) -> None:
         (forms.CheckboxInput, widgets.CHECKBOX_CLASSES),
         (forms.CheckboxSelectMultiple, widgets.CHECKBOX_CLASSES),
         (forms.Textarea, widgets.TEXTAREA_CLASSES),
-        (forms.Select, widgets.SELECT_CLASSES),
+        (forms.Select, [name for name in widgets.SELECT_CLASSES if name != "appearance-none"]),
         (forms.FileInput, ["text-font-default-light", "dark:text-font-default-dark"]),
         (forms.widgets.Input, widgets.INPUT_CLASSES),
     )

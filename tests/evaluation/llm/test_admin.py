@@ -12,11 +12,13 @@ from django.urls import reverse
 
 from annotator.models import Dataset, Rater
 from evaluation.models import Endpoint, Pipeline, Run
+from evaluation.pipelines.recipe import recipe_file, recipe_names
 from evaluation.services.endpoint import endpoint_save, endpoint_try
 from evaluation.services.pipeline import pipeline_advance
 from evaluation.services.run_inline import run_inline
 from tests.evaluation.llm.provider import ScriptedProcess
 from tests.evaluation.llm.runs import make_endpoint, make_material, make_run
+from tests.evaluation.llm.test_pipelines import MATERIAL
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -328,3 +330,17 @@ def test_other_peoples_pipelines_are_not_found(client: Client, scripted: Scripte
     assert str(pipeline.dataset) not in client.get(reverse("admin:evaluation_pipeline_add")).content.decode()
     pipeline.refresh_from_db()
     assert pipeline.state == "running"
+
+
+@pytest.mark.parametrize("name", recipe_names())
+def test_every_recipe_begins_from_the_admin(name: str, boss: Client, scripted: ScriptedProcess) -> None:
+    """From there on it is the pipeline that the command begins too (``test_pipelines``)."""
+    task = recipe_file(name)["task"]
+    file = SimpleUploadedFile(f"{task}.json", json.dumps(MATERIAL[task]).encode())
+    fields = pipeline_fields(make_endpoint(scripted), recipe=name, file=file)
+    assert boss.post(reverse("admin:evaluation_pipeline_add"), fields).status_code == 302
+    pipeline = Pipeline.objects.get()
+    assert pipeline_advance(pipeline_pk=pipeline.pk) == "waiting"
+    run = run_inline(run=pipeline.runs.get())
+    assert (run.state, run.calls.filter(state="done").count()) == ("done", run.calls.count())
+    assert run.created_by == pipeline.created_by

@@ -147,7 +147,7 @@ def _variant(ask: Ask, parts: dict[str, str], k: int) -> str:
     stem = starter.strip().rstrip("?")
     if "slight changes" in ask.system:  # the baseline, which has no explanation to go by
         return "\n".join([f"{stem}, {pick(_THINGS, 'slight', k, stem)} {k + 1} aside?", *options])
-    setting = _SETTINGS[(k // 3 + int(chance("s", stem) * 7)) % len(_SETTINGS)]
+    setting = _SETTINGS[(k // 3 + int(chance("s", stem) * 7) + 3 * ask.options.seed) % len(_SETTINGS)]
     forms = (
         f"{stem} {setting}?",
         f"Is it never the case {setting} that this holds: {stem[:1].lower()}{stem[1:]}?",
