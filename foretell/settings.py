@@ -123,7 +123,7 @@ IMPORT_MAX_ROWS = 2_000_000
 # --- Who is asking ---------------------------------------------------------------------------------------
 AUTH_USER_MODEL = "annotator.User"
 #: The guard counts tries at passwords; the other one knows them.
-AUTHENTICATION_BACKENDS = ["annotator.guard.GuessingGuard", "django.contrib.auth.backends.ModelBackend"]
+AUTHENTICATION_BACKENDS = ["annotator.guard.GuessingGuard", "annotator.sessions.LoginBackend"]
 LOGIN_URL = "annotator:login"
 PASSWORD_RESET_TIMEOUT = 24 * 3600
 AUTH_PASSWORD_VALIDATORS = [
@@ -139,7 +139,6 @@ PASSWORD_HASHERS = [
     "django.contrib.auth.hashers.ScryptPasswordHasher",
     "django.contrib.auth.hashers.PBKDF2PasswordHasher",
 ]
-AUTHENTICATION_BACKENDS = ["annotator.sessions.LoginBackend"]
 SESSION_ENGINE = "annotator.sessions"
 SESSION_COOKIE_AGE = 14 * 24 * 3600
 SESSION_COOKIE_HTTPONLY = True

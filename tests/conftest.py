@@ -12,12 +12,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from tests import network
 from tests.servers import SessionServers, own_share
 
 network.block()
+# A busy machine is no fault of what is tested.
+hypothesis.settings.register_profile(
+    "foretell", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("foretell")
 _servers = SessionServers()
 if "PYTEST_XDIST_WORKER" in os.environ:
     own_share()
