@@ -17,12 +17,15 @@ def merged(found: Sequence[Named]) -> Section:
     Tables of one id, title and head become one; other blocks stay apart, named after their study. Sentences and
     notes say which study they are about, unless all studies say the same.
     """
-    first = found[0][1]
+    title, first = found[0]
+    if len(found) == 1:
+        said = " ".join(first.prose)
+        return replace(first, prose=[f"“{title}”: {said}" if said else f"From “{title}”."])
     numbers = list(dict.fromkeys(section.number for _, section in found if section.number))
     blocks: list[Table | Figure] = []
     for name in dict.fromkeys(block.id for _, section in found for block in section.blocks):
         same = [(n, title, b) for n, (title, s) in enumerate(found, 1) for b in s.blocks if b.id == name]
-        blocks += _blocks(same, alone=len(found) == 1)
+        blocks += _blocks(same)
     return replace(
         first,
         number=max(numbers, key=len, default=""),
@@ -54,15 +57,13 @@ def said_once(texts: Sequence[tuple[str, str]], studies: int) -> list[str]:
     ]
 
 
-def _blocks(same: Sequence[tuple[int, str, Table | Figure]], *, alone: bool) -> list[Table | Figure]:
+def _blocks(same: Sequence[tuple[int, str, Table | Figure]]) -> list[Table | Figure]:
     tables = [(n, title, block) for n, title, block in same if isinstance(block, Table)]
     if len(tables) == len(same) and len(same) > 1:
         shapes = {(tuple(block.head), block.title) for _, _, block in tables}
         if len(shapes) == 1:
             join = _beside if tables[0][2].beside else _stacked
             return [join([(title, block) for _, title, block in tables])]
-    if len(same) == 1 and alone:
-        return [same[0][2]]
     return [
         replace(
             block, id=f"{block.id}-s{n}" if len(same) > 1 else block.id, title=f"{block.title}, “{title}”"

@@ -49,6 +49,8 @@ def p1_precision_plausibility(across: Across) -> Section | None:
         prose=[
             f"Within an instance, plausibility and simulation precision correlate at {estimate(found.pearson)} (Pearson) and "
             f"{estimate(found.spearman)} (Spearman)."
+            if found.pearson.defined
+            else f"The correlation of plausibility with simulation precision is not defined: {found.pearson.reason}."
         ],
         blocks=[
             Table(
