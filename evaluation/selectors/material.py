@@ -20,7 +20,7 @@ def rationale_texts(*, study: Study) -> dict[int, tuple[str, str]]:
 
 
 def first_line(text: str) -> str:
-    """What tells two inputs of one key apart: the first line with a word, spaces aside.
+    r"""What tells two inputs of one key apart: the first line with a word, spaces aside.
 
     Options follow on later lines in some task types and not in others.
 
