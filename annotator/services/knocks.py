@@ -28,7 +28,7 @@ class Limit:
 LIMITS = {
     Knock.Kind.LOGIN: (
         Limit(("account", "address"), 10, 15),
-        Limit(("address",), 60, 15),
+        Limit(("address",), 100, 15),
         Limit(("account",), 100, 60),
     ),
     Knock.Kind.RESET: (Limit(("address",), 10, 60),),

@@ -20,7 +20,6 @@ from tests.factories import make_participation, make_study, make_user
 pytestmark = pytest.mark.django_db
 RIGHT = "a-long-password-7"
 MOST = LIMITS[Knock.Kind.LOGIN][0].most
-FROM_ADDRESS = LIMITS[Knock.Kind.LOGIN][1].most
 
 
 def log_in(client: Client, name: str, password: str, *, path: str = "/login/", **headers: str) -> Any:
@@ -68,7 +67,8 @@ def test_a_forged_forwarded_for_does_not_help(settings: Any, proxies: int) -> No
 
 
 def test_many_accounts_from_one_address_and_one_account_from_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    for n in range(FROM_ADDRESS):
+    monkeypatch.setitem(LIMITS, Knock.Kind.LOGIN, (knocks.Limit(("address",), 6, 15),))
+    for n in range(6):
         log_in(Client(), f"user-{n}", "123456")
     make_user("ada")
     assert log_in(Client(), "ada", RIGHT).status_code == 429, "spraying one password over many names"
@@ -78,6 +78,19 @@ def test_many_accounts_from_one_address_and_one_account_from_many(monkeypatch: p
     for n in range(4):
         log_in(Client(), "bea", "guess", REMOTE_ADDR=f"192.0.2.{n}")
     assert log_in(Client(), "bea", RIGHT, REMOTE_ADDR="192.0.2.99").status_code == 429
+
+
+def test_many_tries_at_the_same_moment_see_each_other() -> None:
+    """A try is counted before the password is looked at: here all but one have only knocked so far."""
+    make_user("ada")
+    for _ in range(MOST):
+        assert knocks.knock(kind=Knock.Kind.LOGIN, account="ada", address="127.0.0.1")
+    assert log_in(Client(), "ada", RIGHT).status_code == 429
+    assert [limit.same for limit in LIMITS[Knock.Kind.LOGIN]] == [
+        ("account", "address"),
+        ("address",),
+        ("account",),
+    ]
 
 
 def test_whoever_gets_in_was_not_guessing() -> None:
