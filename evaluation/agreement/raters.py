@@ -63,6 +63,10 @@ def confusion(ratings: Ratings, a: str, b: str) -> Confusion:
     return Confusion(a, b, ratings.labels, counts.reshape(labels, labels))
 
 
+#: Ratings looked at together in ``_chance``.
+_BLOCK = 100_000
+
+
 @dataclass(frozen=True, eq=False)
 class RestAgreement:
     """Each rater against the rest: arrays of shape (R,), ``nan`` where undefined.
@@ -153,10 +157,23 @@ def count_at(counts: UnitCounts, unit: Any, label: Any) -> Ints:
 def _chance(
     counts: UnitCounts, unit: Any, rater: Any, value: Any, own: Any, weight: Floats, raters: int, labels: int
 ) -> Floats:
-    """Shape (R,): ``sum_k (units to which the rater gave k) * (sum over units of s_uk)``."""
+    """Shape (R,): ``sum_k (units to which the rater gave k) * (sum over units of s_uk)``.
+
+    Taken a block of neighbouring units at a time: a rater's units lie all over a long table, and looking each of them up
+    from far away would make ten times the ratings take sixteen times as long.
+    """
     shape = (raters, labels)
-    given = sparse.csr_array((np.ones(unit.size), (rater, value)), shape=shape)
-    mine = sparse.csr_array((weight * own, (rater, value)), shape=shape)
-    where = sparse.csr_array((weight, (rater, unit)), shape=(raters, counts.sizes.size))
-    table = sparse.csr_array((counts.count, (counts.unit, counts.label)), shape=(counts.sizes.size, labels))
-    return np.asarray((given * (where @ table - mine)).sum(axis=1)).ravel()
+    given, rest = sparse.csr_array(shape), sparse.csr_array(shape)
+    for start in range(0, unit.size, _BLOCK):
+        rows = slice(start, start + _BLOCK)
+        who, what, share, first = rater[rows], value[rows], weight[rows], unit[start]
+        near = unit[rows] - first
+        units = int(near[-1]) + 1
+        cells = slice(*np.searchsorted(counts.unit, [first, first + units]))
+        table = sparse.csr_array(
+            (counts.count[cells], (counts.unit[cells] - first, counts.label[cells])), shape=(units, labels)
+        )
+        where = sparse.csr_array((share, (who, near)), shape=(raters, units))
+        given += sparse.csr_array((np.ones(who.size), (who, what)), shape=shape)
+        rest += where @ table - sparse.csr_array((share * own[rows], (who, what)), shape=shape)
+    return np.asarray((given * rest).sum(axis=1)).ravel()
