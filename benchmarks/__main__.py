@@ -29,6 +29,7 @@ BENCHMARKS = {
     "agreement": Benchmark(
         "benchmarks.agreement.run", "kappa, alpha and the rest on a million judgments", options=("speed",)
     ),
+    "files": Benchmark("benchmarks.files.run", "material in, judgments out: time and memory", servers=True),
     "growth": Benchmark(
         "benchmarks.core_loop.growth", "a turn as a study grows to 200,000 items and a million judgments"
     ),
@@ -39,6 +40,7 @@ BENCHMARKS = {
         "benchmarks.llm.recipes", "every recipe end to end on public data that lies in FOLDER", servers=True
     ),
     "report": Benchmark("benchmarks.report", "from Postgres to the stored report", servers=True),
+    "start": Benchmark("benchmarks.start.run", "`make run` again: to its first page, and memory at rest"),
     "validation": Benchmark("benchmarks.validation.coverage", "whether the intervals cover the truth"),
 }
 

@@ -23,6 +23,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 from foretell.embedded import EmbeddedServers
@@ -41,6 +42,8 @@ class Tally:
     judgments: int = 0
     seconds: list[float] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
+    #: Assignments whose answer the server said that it has taken.
+    accepted: list[int] = field(default_factory=list)
 
 
 class Client:
@@ -102,6 +105,7 @@ def work_here(port: int, join: str, tally: Tally, begin: threading.Barrier, over
         if status not in (200, 204):
             tally.faults.append(f"{status}")
             return
+        tally.accepted.append(int(task.group(2)))
         if where:
             page = client.follow("GET", where)
         if not over.is_set():
@@ -215,14 +219,32 @@ def main() -> None:
                 Server("foretell.wsgi:application", ours),
                 Server("benchmarks.core_loop.floor:application", {**floor, "FLOOR_K": "1000000"}),
             ]
-            compare(options, running[0].port, running[1].port, join)
+            accepted = compare(options, running[0].port, running[1].port, join)
+            with psycopg.connect(ours["DATABASE_URL"]) as connection:
+                check_ledger(connection, accepted)
         finally:
             for server in running:
                 server.stop()
             servers.stop()
 
 
-def compare(options: argparse.Namespace, ours: int, floor: int, join: str) -> None:
+def check_ledger(connection: Any, accepted: list[int]) -> None:
+    """What the clients were told was taken against what Postgres holds."""
+    stored = [pk for (pk,) in connection.execute("SELECT assignment_id FROM annotator_judgment").fetchall()]
+    (over,) = connection.execute(
+        """SELECT count(*) FROM (SELECT 1 FROM annotator_judgment j JOIN annotator_item i ON i.id = j.item_id
+           JOIN annotator_study s ON s.id = i.study_id GROUP BY i.id, s.redundancy HAVING count(*) > s.redundancy) x"""
+    ).fetchone()
+    told, kept = set(accepted), set(stored)
+    print(
+        f"ledger: {len(accepted):,} taken, {len(told - kept)} of them not stored, {len(kept - told)} stored that nobody "
+        f"was told of, {len(accepted) - len(told) + len(stored) - len(kept)} twice, {over} items with too many raters"
+    )
+
+
+def compare(options: argparse.Namespace, ours: int, floor: int, join: str) -> list[int]:
+    """Prints a line for each number of annotators; returns the assignments whose answers were taken."""
+    accepted: list[int] = []
     print(
         f"{'annotators':>10} {'judgments/s':>12} {'floor':>8} {'ratio':>6} {'p50 ms':>8} {'p95 ms':>8} {'floor p95':>10}"
     )
@@ -231,6 +253,7 @@ def compare(options: argparse.Namespace, ours: int, floor: int, join: str) -> No
         for _ in range(options.rounds):
             here.append(measure(work_here, ours, [join] * count, options.seconds))
             there.append(measure(work_floor, floor, list(range(count)), options.seconds))
+        accepted += [pk for tally in here for pk in tally.accepted]
         faults = [fault for tally in here + there for fault in tally.faults]
         rate = statistics.median(tally.judgments / options.seconds for tally in here)
         base = statistics.median(tally.judgments / options.seconds for tally in there)
@@ -242,6 +265,7 @@ def compare(options: argparse.Namespace, ours: int, floor: int, join: str) -> No
             + (f"  {len(faults)} faults: {faults[0]}" if faults else ""),
             flush=True,
         )
+    return accepted
 
 
 if __name__ == "__main__":

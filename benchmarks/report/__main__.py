@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import resource
+import statistics
 import time
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "foretell.settings")
@@ -19,7 +20,7 @@ django.setup()
 
 from django.db import connection  # noqa: E402
 
-from annotator.models import Dataset, Study  # noqa: E402
+from annotator.models import Dataset, Study, User  # noqa: E402
 from annotator.services.study import study_create  # noqa: E402
 from evaluation.models import Report  # noqa: E402
 from evaluation.services import report as service  # noqa: E402
@@ -113,8 +114,9 @@ def main() -> None:
     type(Report.objects.none()).update = timed
     service.report_compute(report_id=report.pk)
     seconds, processor = time.perf_counter() - start, time.process_time() - used
+    peak = _peak()
     report.refresh_from_db()
-    ends = [*steps[1:], ("", processor, _peak())]
+    ends = [*steps[1:], ("", processor, peak)]
     print(
         json.dumps(
             {
@@ -124,7 +126,8 @@ def main() -> None:
                 "seconds": round(seconds, 2),
                 "processor_seconds": round(processor, 2),
                 "idle_mb": idle,
-                "peak_mb": _peak(),
+                "peak_mb": peak,
+                "page": _page(report),
                 "steps": {
                     name: f"{end - at:.2f} s of processor, peak {peak} MB"
                     for (name, at, _), (_, end, peak) in zip(steps, ends, strict=True)
@@ -132,6 +135,25 @@ def main() -> None:
             },
             indent=2,
         )
+    )
+
+
+def _page(report: Report) -> str:
+    """The stored report's page as a researcher opens it: the server's time, the median of five."""
+    from django.test import Client
+
+    user, _ = User.objects.get_or_create(username="benchmark", is_staff=True, is_superuser=True)
+    client = Client(SERVER_NAME="127.0.0.1")
+    client.force_login(user)
+    times = []
+    for _ in range(5):
+        start, used = time.perf_counter(), time.process_time()
+        reply = client.get(f"/reports/{report.pk}/")
+        assert reply.status_code == 200, reply.status_code
+        times.append((time.perf_counter() - start, time.process_time() - used))
+    seconds, processor = (statistics.median(column) for column in zip(*times, strict=True))
+    return (
+        f"{seconds * 1000:.0f} ms, {processor * 1000:.0f} ms of processor, {len(reply.content) / 1000:.0f} kB"
     )
 
 

@@ -1,0 +1,132 @@
+"""Files in and out: material imported with all its checks, judgments exported as CSV; time and memory by size.
+
+    make bench ARGS="files [--items 20000 200000] [--judgments 60000 600000]"
+
+Each size runs in a process of its own on the database that ``make bench`` brings. Seconds are of the clock and, beside them,
+of the processor, for this process and for its Postgres; memory is what the process held above its idle state.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+
+def _peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
+def _postgres() -> float:
+    """Seconds of processor that our connection's Postgres process has used, where it runs on this machine."""
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        (pid,) = cursor.fetchone()
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+def _django() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "foretell.settings")
+    import django
+
+    django.setup()
+
+
+def write_material(path: Path, items: int) -> None:
+    """Validated, distinct rows of yes/no simulation: four systems, ten follow-ups an explanation."""
+    with path.open("w") as file:
+        for number in range(items):
+            explanation = number // 10
+            row = {
+                "key": f"item-{number}",
+                "instance": f"bird-{explanation // 4}",
+                "system": f"system-{explanation % 4}",
+                "question": f"Can bird {explanation // 4} fly?",
+                "explanation": f"Explanation {explanation}: " + "all birds can fly. " * 12,
+                "answer": "yes",
+                "follow_up": f"Can its chick {number} fly?",
+                "real_output": "no" if number % 3 else "yes",
+            }
+            file.write(json.dumps(row) + "\n")
+
+
+def imported(items: int) -> dict[str, float]:
+    _django()
+    from annotator.services.imports.material_import import material_import
+    from annotator.services.study import study_create
+
+    study = study_create(
+        by=None, hit_type="simulation", slug=f"import-{items}-{time.time_ns()}", title="Import"
+    )
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "material.jsonl"
+        write_material(path, items)
+        idle, used, theirs, start = _peak(), time.process_time(), _postgres(), time.perf_counter()
+        with path.open("rb") as file:
+            result = material_import(study=study, file=file, name=path.name)
+        seconds, processor = time.perf_counter() - start, time.process_time() - used
+    assert result.items == items
+    theirs = _postgres() - theirs
+    return {"seconds": seconds, "processor": processor, "postgres": theirs, "MB above idle": _peak() - idle}
+
+
+def exported(judgments: int) -> dict[str, float]:
+    _django()
+    from annotator.services.exports import judgments_export
+    from benchmarks.report.__main__ import study_of
+
+    study = study_of(judgments)
+    idle, used, theirs, start = _peak(), time.process_time(), _postgres(), time.perf_counter()
+    size = 0
+    for chunk in judgments_export(study=study):
+        size += len(chunk)
+    return {
+        "seconds": time.perf_counter() - start,
+        "processor": time.process_time() - used,
+        "postgres": _postgres() - theirs,
+        "MB above idle": _peak() - idle,
+        "MB of file": size / 2**20,
+    }
+
+
+def one(name: str, size: int) -> dict[str, float]:
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.files.run", "--one", name, str(size)],
+        cwd=Path(__file__).resolve().parents[2], capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--items", type=int, nargs="+", default=[20_000, 200_000])
+    parser.add_argument("--judgments", type=int, nargs="+", default=[60_000, 600_000])
+    parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        name, size = options.one
+        print(json.dumps({"imported": imported, "exported": exported}[name](int(size))))
+        return
+    print(f"{'':<10} {'rows':>10} {'seconds':>8} {'processor':>10} {'of Postgres':>12} {'MB above idle':>14}")
+    for name, sizes in (("imported", options.items), ("exported", options.judgments)):
+        for size in sizes:
+            found = one(name, size)
+            print(
+                f"{name:<10} {size:>10,} {found['seconds']:>8.2f} {found['processor']:>10.2f} {found['postgres']:>12.2f} "
+                f"{found['MB above idle']:>14.0f}",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
