@@ -65,7 +65,7 @@ def test_a_task_that_is_delivered_twice_has_one_effect(scripted: ScriptedProcess
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(90)
     assert sorted(results) == ["busy", "busy", "idle"]
     assert run_work(run_pk=run.pk, number=0) == "not running"
     assert scripted.stats()["requests"] == 30
@@ -77,14 +77,14 @@ def test_killed_after_the_reply_and_before_it_is_kept_it_is_asked_once_more(
     tmp_path: Path,
 ) -> None:
     endpoint = make_endpoint(scripted, concurrency=4)
-    run = make_run(endpoint, make_material(4), model="scripted?latency=2", started=False)
+    run = make_run(endpoint, make_material(4), model="scripted?latency=4", started=False)
     worker = WorkerProcess(tmp_path, WORKER_CONCURRENCY="1")
     worker.start()
     try:
         run_start(run=run)
-        wait_until(lambda: scripted.stats()["in_flight"] == 4, 20, "four calls are in flight")
+        wait_until(lambda: scripted.stats()["in_flight"] == 4, 90, "four calls are in flight")
         worker.kill()
-        wait_until(lambda: scripted.stats()["answered"] == 4, 10, "the endpoint has answered nobody")
+        wait_until(lambda: scripted.stats()["answered"] == 4, 90, "the endpoint has answered nobody")
         assert runs_sweep() in (0, 1)
         SliceWorker(run_pk=run.pk).work()
     finally:
@@ -111,8 +111,8 @@ def test_a_run_whose_message_is_lost_is_found_by_the_sweeper(
         settings.RUN_WAKE_SECONDS = 0  # type: ignore[attr-defined]
         assert runs_sweep() == 5
         settings.RUN_WAKE_SECONDS = 60  # type: ignore[attr-defined]
-        wait_until(lambda: Judgment.objects.count() == 15, 20, "all runs are worked at")
-        wait_until(lambda: runs_sweep() == 0, 5)
+        wait_until(lambda: Judgment.objects.count() == 15, 90, "all runs are worked at")
+        wait_until(lambda: runs_sweep() == 0, 90)
     finally:
         worker.stop()
     for run in runs:

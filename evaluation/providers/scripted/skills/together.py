@@ -20,11 +20,12 @@ def together(ask: Ask) -> str | None:
     marks = list(_TASK.finditer(ask.text))
     ends = [mark.start() for mark in marks[1:]] + [len(ask.text)]
     shared = ask.text[: marks[0].start()] if marks else ""
+    pieces = [
+        (mark.group(1), ask.text[mark.end() : end].strip()) for mark, end in zip(marks, ends, strict=False)
+    ]
+    # Tasks that share no instructions bring their own along.
     replies = [
-        {
-            "task": mark.group(1),
-            "reply": answer(replace(ask, text=ask.text[mark.end() : end].strip(), system=shared)),
-        }
-        for mark, end in zip(marks, ends, strict=False)
+        {"task": name, "reply": answer(replace(ask, text=text, system=shared.strip() or text))}
+        for name, text in pieces
     ]
     return json.dumps(replies[::-1])
