@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import environ
+from django.templatetags.static import static
 
 from foretell import env
 
@@ -248,6 +249,9 @@ UNFOLD = {
     "SITE_SYMBOL": "visibility",
     "SITE_URL": "/",
     "SHOW_HISTORY": True,
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("icon.svg")}],
+    "STYLES": [lambda request: static("css/admin_frame.css")],
+    "SCRIPTS": [lambda request: static("js/admin_frame.js")],
     "SIDEBAR": {"show_search": False, "navigation": "foretell.navigation.sidebar"},
     # The one accent of the annotators' side.
     "COLORS": {

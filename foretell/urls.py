@@ -3,8 +3,11 @@ from django.urls import include, path
 from django.views.generic import RedirectView
 
 from annotator.views import style
+from annotator.views.offline import favicon
 
 urlpatterns = [
+    # Browsers ask for this where a page names no icon (a file, an error of a proxy).
+    path("favicon.ico", favicon),
     # The researchers' first page is their studies.
     path("admin/", RedirectView.as_view(pattern_name="admin:annotator_study_changelist", query_string=True)),
     path("admin/", admin.site.urls),

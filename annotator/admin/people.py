@@ -28,7 +28,16 @@ admin.site.unregister(TokenProxy)  # everybody's tokens in one list are nobody's
 
 @admin.register(User)
 class UserAdmin(DjangoUserAdmin, ModelAdmin):
-    """Log-ins; superusers only (Django's own permissions)."""
+    """Log-ins; superusers only (Django's own permissions). What one may do in a study is a membership of it."""
+
+    fieldsets = (
+        (None, {"fields": ("username", "password")}),
+        ("Who it is", {"fields": ("first_name", "last_name", "email")}),
+        ("Rights", {"fields": ("is_active", "is_staff", "is_superuser")}),
+        ("Dates", {"fields": ("last_login", "date_joined")}),
+    )
+    list_filter = ("is_staff", "is_superuser", "is_active")
+    filter_horizontal = ()
 
     form = UserChangeForm
     add_form = UserCreationForm

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
+from django.templatetags.static import static
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
@@ -20,3 +21,9 @@ def worker(request: HttpRequest) -> HttpResponse:
 def page(request: HttpRequest, name: str) -> HttpResponse:
     """`offline` or `away`: the same for everybody, with nothing of anybody in it."""
     return HttpResponse(render_to_string(f"errors/{name}.html"))
+
+
+@require_GET
+def favicon(request: HttpRequest) -> HttpResponse:
+    """The icon, for browsers that ask at the old address."""
+    return redirect(static("icon.svg"))

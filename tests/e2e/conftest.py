@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 from tests.e2e.browser import launch
 
 LAPTOP = {"width": 1366, "height": 768}
 PHONE = {"width": 390, "height": 844}
 TIMEOUT_MS = 30_000
+expect.set_options(timeout=TIMEOUT_MS)  # its own five seconds are too few on a busy machine
 
 
 @pytest.fixture(scope="session")

@@ -84,12 +84,16 @@ def open_task(
 
 def until_sent(page: Page) -> None:
     """Wait in steps: the policy forbids the eval that Playwright's own waiting needs."""
-    for _ in range(100):
+    until(page, "localStorage.getItem('foretell.outbox') === null")
+
+
+def until(page: Page, condition: str) -> None:
+    for _ in range(600):
         with suppress(PlaywrightError):  # the page may be on its way to the next one
-            if page.evaluate("localStorage.getItem('foretell.outbox')") is None:
+            if page.evaluate(condition):
                 return
         page.wait_for_timeout(50)
-    raise AssertionError("the answer still waits to be sent")
+    raise AssertionError(f"after 30 s it is still not so: {condition}")
 
 
 def chosen(page: Page) -> list[str]:
@@ -210,7 +214,7 @@ def test_instructions_open_beside_the_task_and_remember_the_place(style: str, pa
         assert box["x"] + box["width"] <= covered["x"]
     body = page.locator("[data-drawer-body]")
     body.evaluate("e => e.scrollTop = 200")
-    page.wait_for_timeout(250)
+    until(page, "Object.keys(sessionStorage).some((name) => sessionStorage.getItem(name) === '200')")
     page.keyboard.press("Escape")
     assert not drawer.is_visible()
     page.keyboard.press("i")

@@ -16,8 +16,8 @@ def test_a_real_browser_reaches_the_admin_log_in(live_server, page: Page) -> Non
 
 def test_a_script_error_is_noticed(page: Page) -> None:
     page.set_content("<p>still</p>")
-    page.evaluate("setTimeout(() => { throw new Error('planted') }, 0)")
-    page.wait_for_timeout(50)
+    with page.expect_event("pageerror"):
+        page.evaluate("setTimeout(() => { throw new Error('planted') }, 0)")
     assert "planted" in page.faults[0]  # type: ignore[attr-defined]
     page.faults.clear()  # type: ignore[attr-defined]
 

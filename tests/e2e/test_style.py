@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.test import Client, override_settings
-from playwright.sync_api import Page, Response
+from playwright.sync_api import Page, Response, expect
 
 from annotator.views.style_samples import screens
 from tests.e2e.style_server import served
@@ -60,6 +60,49 @@ def photograph(page: Page, name: str, theme: str) -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
     file = PICTURES / f"{name.replace('screen/', '').strip('/') or 'index'}-{theme}.png"
     assert len(page.screenshot(path=file)) > 5_000, "an empty page"
+
+
+OPENED = {
+    "the menu": lambda page: page.keyboard.press("."),
+    "a report of a problem": lambda page: open_form(page, "Report a problem"),
+    "a question": lambda page: open_form(page, "Ask the researcher"),
+    "a skip": lambda page: open_form(page, "Skip this task"),
+    "the keys": lambda page: page.keyboard.press("?"),
+    "the instructions": lambda page: open_drawer(page),
+    "another tab": lambda page: reveal(page, "[data-conflict]"),
+    "no connection": lambda page: page.context.set_offline(True),
+    "the last minutes": lambda page: reveal(page, "[data-lease]"),
+}
+
+
+def open_form(page: Page, name: str) -> None:
+    page.keyboard.press(".")
+    page.get_by_text(name).click()
+    expect(page.locator(".menu__item[open] form")).to_be_visible()
+
+
+def open_drawer(page: Page) -> None:
+    page.keyboard.press("i")
+    expect(
+        page.get_by_role("complementary", name="Instructions").get_by_text("Your task", exact=True)
+    ).to_be_visible()
+
+
+def reveal(page: Page, selector: str) -> None:
+    page.locator(selector).evaluate("one => (one.hidden = false)")
+
+
+@pytest.mark.parametrize("what", OPENED)
+def test_axe_finds_nothing_in_what_opens_over_a_task(style: str, page: Page, what: str) -> None:
+    page.emulate_media(color_scheme="light", reduced_motion="reduce")
+    page.goto(style + "screen/task-chosen/")
+    page.wait_for_selector("html[data-script]")
+    OPENED[what](page)
+    photograph(page, f"opened {what}".replace(" ", "-"), "light")
+    assert violations(page) == []
+    page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+    assert violations(page, "color-contrast") == []
+    page.context.set_offline(False)
 
 
 def test_material_has_the_strongest_contrast(style: str, page: Page) -> None:

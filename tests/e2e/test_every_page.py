@@ -1,0 +1,123 @@
+"""Every page there is, found through the resolver: nothing that axe finds in light and in dark, nothing the policy refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.conf import settings
+from django.core.management import call_command
+from django.db import connections
+from playwright.sync_api import Browser, Page
+from pytest_django.live_server_helper import LiveServer
+
+from tests.e2e.conftest import LAPTOP, visitor
+from tests.e2e.world import World, addresses, every_name, world_make
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db]
+TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+
+
+@pytest.fixture(scope="module")
+def world(django_db_setup: None, django_db_blocker: object) -> Iterator[World]:
+    """Made once for all pages, which only look."""
+    with django_db_blocker.unblock():  # type: ignore[attr-defined]
+        try:
+            yield world_make()
+        finally:
+            call_command("flush", interactive=False, verbosity=0)
+            connections.close_all()
+
+
+@pytest.fixture(scope="module")
+def address(world: World) -> Iterator[str]:
+    server = LiveServer("127.0.0.1")
+    yield server.url
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def visitors(world: World, browser: Browser, address: str) -> Iterator[dict[str, Page]]:
+    """A page for everybody who looks, logged in; made when first asked for."""
+    made: dict[str, Iterator[Page]] = {}
+
+    class Visitors(dict[str, Page]):
+        def __missing__(self, who: str) -> Page:
+            made[who] = visitor(browser, viewport=LAPTOP)
+            page = self[who] = next(made[who])
+            if who in world.sessions:
+                name, value = settings.SESSION_COOKIE_NAME, world.sessions[who]
+                page.context.add_cookies([{"name": name, "value": value, "url": address}])
+            return page
+
+    yield Visitors()
+    for one in made.values():
+        next(one, None)
+
+
+def violations(page: Page, *rules: str) -> list[str]:
+    only = {"type": "rule", "values": list(rules)} if rules else {"type": "tag", "values": TAGS}
+    found = Axe().run(page, options={"runOnly": only}).response["violations"]
+    return [f"{one['id']}: {node['target']} {node['html'][:160]}" for one in found for node in one["nodes"]]
+
+
+def is_page(page: Page, url: str) -> bool:
+    """Whether an address answers a look with a page; those that take what is sent, or give a file, do not."""
+    answer = page.request.get(url, max_redirects=0)
+    if answer.status in (400, 403, 405):
+        return False
+    if answer.status == 302:
+        assert "login" not in answer.headers["location"], f"{url} asks for a log-in"
+        return False
+    if answer.status == 404:
+        assert "/files/" in url or "/exports/" in url, f"{url} is not there"
+        return False
+    assert answer.status == 200, f"{url}: {answer.status}"
+    file = answer.headers.get("content-disposition", "").startswith("attachment")
+    whole = not file and answer.headers["content-type"].startswith("text/html")
+    return (
+        whole and "<html" in answer.text()
+    )  # what htmx fetches is looked at in the page that it becomes part of
+
+
+@pytest.mark.parametrize("name", every_name())
+def test_axe_finds_nothing_in_light_or_dark(
+    name: str, world: World, address: str, visitors: dict[str, Page]
+) -> None:
+    for who, path in addresses(name, world):
+        page = visitors[who]
+        if not is_page(page, address + path):
+            continue
+        page.emulate_media(color_scheme="light", reduced_motion="reduce")
+        page.goto(address + path)
+        page.wait_for_function("() => !document.querySelector('.htmx-request')")
+        assert page.url == address + path
+        found = violations(page)
+        page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+        found += [f"dark: {one}" for one in violations(page, "color-contrast")]
+        # 200 % zoom of a window of 640 pixels: everything is there without scrolling sideways.
+        page.set_viewport_size({"width": 320, "height": 640})
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        page.set_viewport_size(LAPTOP)
+        found += [f"scrolls sideways: {wide} pixels"] if wide > 320 else []
+        assert found == [], f"{path}\n" + "\n".join(found)
+
+
+def test_most_addresses_are_pages(world: World, address: str, visitors: dict[str, Page]) -> None:
+    """So that a mistake above cannot make this file look at nothing."""
+    every = [one for name in every_name() for one in addresses(name, world)]
+    pages = [path for who, path in every if is_page(visitors[who], address + path)]
+    assert len(pages) >= 90
+    for word in (
+        "/live/",
+        "/preview/",
+        "/reports/",
+        "/compare/",
+        "/run/",
+        "/me/",
+        "/exam/result/",
+        "/task/",
+        "/done/",
+    ):
+        assert any(word in path for path in pages), word

@@ -1,0 +1,290 @@
+"""A small world that has one of everything, and the address of every page in it, read from the resolver.
+
+A new page is found by itself where its arguments are of a kind that is known here; where they are not, the test that
+looks at every page says so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.conf import settings
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+
+from annotator.canonical import text_digest
+from annotator.models import Dataset, ExamQuestion, LedgerEntry, Participation, Rater, Study, User
+from annotator.selectors.participation import participation_step
+from annotator.services.assignment import assignment_next
+from annotator.services.exam import exam_start, exam_submit, qualification_grant
+from annotator.services.exclusion import exclusion_make
+from annotator.services.exports import export_request
+from annotator.services.message import message_reply, message_send
+from annotator.services.participation import (
+    consent_give,
+    instructions_finish,
+    participation_finish,
+    participation_join,
+    practice_advance,
+)
+from annotator.services.rehearsal import right_answers, take_steps
+from annotator.services.study import study_launch
+from annotator.services.turn import turn_take
+from evaluation.models import Call, Endpoint, Pipeline
+from evaluation.services.pipeline import recipe_save
+from evaluation.services.run_change import run_start
+from evaluation.services.simulate import simulation_create
+from foretell import env
+from tests.evaluation.reports.studies import stored
+from tests.factories import make_item, make_judgment, make_rater, make_study, make_user
+
+#: Where a person stands whose page is looked at -> which of their pages are seen from there.
+STEPS = ("consent", "instructions", "practice", "exam", "exam_result", "tasks", "done")
+
+
+@dataclass
+class World:
+    """Who is in it, and what; ``people`` are users by the step that they stand at."""
+
+    researcher: User
+    study: Study
+    draft: Study
+    people: dict[str, User] = field(default_factory=dict)
+    objects: dict[str, Any] = field(default_factory=dict)
+    #: Who -> the session of their log-in.
+    sessions: dict[str, str] = field(default_factory=dict)
+
+    def log_in(self) -> None:
+        for who, user in [("researcher", self.researcher), *self.people.items()]:
+            client = Client()
+            client.force_login(user)
+            self.sessions[who] = client.cookies[settings.SESSION_COOKIE_NAME].value
+
+
+def world_make() -> World:
+    researcher = make_user("ada", staff=True, is_superuser=True, email="ada@example.org")
+    rules = {
+        "consent_text": "We keep **your answers**.", "practice_required": True, "exam_required": True, "pay_per_item": "0.5",
+        "redundancy": 9, "completion_code": "C0DE-77", "summary": "Read, and say what the robot will do.",
+    }  # fmt: skip
+    study = make_study(by=researcher, slug="owls", **rules)
+    for number in range(4):
+        make_item(
+            study,
+            key=f"owl-{number}",
+            condition="normal" if number % 2 else "forced",
+            system=f"robot-{number % 2}",
+        )
+    study_launch(study=study)
+    study.refresh_from_db()
+    world = World(researcher, study, make_study(by=researcher, slug="draft", items=2))
+    for step in STEPS:
+        world.people[step] = make_user(f"at-{step}")
+        stand_at(step, participation_join(study=study, user=world.people[step]))
+    with_rows(world)
+    with_runs(world)
+    world.log_in()
+    return world
+
+
+def stand_at(step: str, participation: Participation) -> None:
+    """Bring somebody to a step of the way."""
+    if step == "consent":
+        return
+    if step in ("tasks", "done"):
+        take_steps(participation)
+    else:
+        consent_give(participation=participation, digest=text_digest(participation.study.consent_text))
+        if step != "instructions":
+            instructions_finish(participation=participation)
+    if step in ("exam", "exam_result"):
+        while participation_step(participation) == "practice":
+            practice_advance(participation=participation, number=participation.practice_done)
+            participation.refresh_from_db()
+    if step == "exam_result":
+        attempt = exam_start(participation=participation)
+        right = right_answers(participation, attempt.drawn)
+        wrong = {
+            key: {"helpful": "no"} if "answer" in value else {"helpful": "yes", "answer": "no"}
+            for key, value in right.items()
+        }
+        exam_submit(attempt=attempt, answers=wrong)
+    participation.refresh_from_db()
+    while step == "done" and (assignment := assignment_next(participation=participation)):
+        turn_take(
+            user_id=participation.rater.user_id, assignment_pk=assignment.pk, stage=0, raw={"helpful": "yes", "answer": "no"}
+        )  # fmt: skip
+    if step == "done":
+        participation_finish(participation=participation)
+
+
+def with_rows(world: World) -> None:
+    """Messages, exclusions, money, an export, a qualification; and judgments of some more raters."""
+    study, researcher = world.study, world.researcher
+    participation = study.participations.get(rater__user=world.people["tasks"])
+    item = study.items.order_by("id")[0]
+    message_send(participation=participation, kind="flag", text="A <b>word</b> is missing.", item=item)
+    asked = message_send(participation=participation, kind="question", text="Do bats count?", item=item)
+    message_reply(message=asked, by=researcher, text="They do.")
+    message_send(participation=participation, kind="question", text="And moths?")
+    for name, word in (("kim", "yes"), ("lee", "no"), ("gpt", "yes")):
+        for one in study.items.all():
+            make_judgment(one, make_rater(name, kind="simulator" if name == "gpt" else "human"), word)
+    exclusion = exclusion_make(
+        study=study, by=researcher, reason="always no", rater=Rater.objects.get(name="lee")
+    )
+    for kind in ("bonus", "payment"):
+        entry = LedgerEntry.objects.create(
+            study=study,
+            rater=participation.rater,
+            kind=kind,
+            amount="1.5",
+            reason="thanks",
+            created_by=researcher,
+        )
+    world.objects |= {
+        "item": item, "judgment": study.judgments.order_by("id")[0], "exclusion": exclusion, "ledgerentry": entry,
+        "export": export_request(study=study, by=researcher, form="judgments", format="jsonl", filters={}, wake=lambda pk: None),
+        "qualification": qualification_grant(rater=participation.rater, hit_type="simulation", by=researcher, reason="known"),
+        "examquestion": ExamQuestion.objects.order_by("id")[0], "message": asked, "study": study,
+        "rater": Rater.objects.get(name="kim"), "participation": participation, "user": world.people["tasks"],
+    }  # fmt: skip
+
+
+def with_runs(world: World) -> None:
+    """An endpoint, a run with its calls, a pipeline, two finished reports."""
+    endpoint = Endpoint.objects.create(
+        name="nobody", base_url="http://127.0.0.1:9/v1", model="scripted", price_in=1, price_out=2
+    )
+    run = run_start(run=simulation_create(study=world.study, endpoint=endpoint))
+    world.objects |= {"endpoint": endpoint, "run": run, "call": Call.objects.order_by("id").first()}
+    world.objects |= {"report": stored(world.study), "other_report": stored(world.study, min_overlap=2)}
+    content = json.loads(
+        (env.ROOT / "evaluation/pipelines/recipes/p1-yes-no.json").read_text(encoding="utf-8")
+    )
+    recipe = recipe_save(content=content, created_by=world.researcher)
+    dataset = Dataset.objects.get(name=world.study.slug)
+    pipeline = Pipeline.objects.create(
+        recipe=recipe, dataset=dataset, endpoint=endpoint, study=world.study, created_by=world.researcher
+    )
+    world.objects |= {"recipe": recipe, "pipeline": pipeline}
+
+
+# -- addresses -------------------------------------------------------------------------------------------
+
+
+def names(resolver: URLResolver | None = None, space: str = "") -> Iterator[tuple[str, URLPattern]]:
+    """Every named address of the product, with its name space. The API answers in JSON: it is not among them."""
+    for one in (resolver or get_resolver()).url_patterns:
+        if isinstance(one, URLResolver):
+            if not str(one.pattern).startswith("api/"):
+                yield from names(one, space + (f"{one.namespace}:" if one.namespace else ""))
+        elif one.name:
+            yield space + one.name, one
+
+
+def every_name() -> list[str]:
+    return sorted({name for name, _ in names()})
+
+
+#: Arguments of addresses that follow from no rule: name -> several sets of them.
+SEVERAL: dict[str, list[list[Any]]] = {
+    "admin:annotator_study_do": [["study", "pause"], ["study", "close"], ["draft", "launch"]],
+    "admin:annotator_study_import": [["draft"]],
+    "admin:annotator_study_export": [["study", "judgments", "csv"]],
+    "admin:app_list": [["annotator"]],
+    "annotator:offline": [["offline"], ["away"]],
+    "annotator:invitation": [["token"]],
+    "annotator:preview": [["study"], ["draft"]],
+    "evaluation:report_file": [["report", "no-such-file"]],
+    "evaluation:report_export": [["report", "html"]],
+    "admin:view_on_site": [],  # leads away from here; nothing of ours uses it
+    "admin:jsi18n": [[]],
+    # Only there while DEBUG is on; test_style.py looks at every one of them.
+    "style": [],
+    "style_screen": [],
+}
+QUERIES = {
+    "evaluation:report_compare": "?a={report.pk}&b={other_report.pk}",
+    "admin:study_exclude_judgments": "?pk={judgment.pk}",
+    "annotator:exam": "",
+}
+#: Pages that only somebody at a certain step sees; the rest is seen by everybody, and by somebody at work.
+AT_STEP = {f"annotator:{step}": step for step in STEPS}
+
+
+def addresses(name: str, world: World) -> list[tuple[str, str]]:
+    """(who looks, path) of every page of this name; raises ``LookupError`` where its arguments follow from no rule.
+
+    History and deletion are one template of the admin's frame for all models: they are looked at on the study's.
+    """
+    if name.endswith(("_history", "_delete")) and name.startswith("admin:") and "_study_" not in name:
+        return []
+    pattern = next(one for found, one in names() if found == name)
+    sets = SEVERAL.get(name)
+    if sets is None:
+        sets = [[argument(name, one, world) for one in pattern.pattern.converters or groups(pattern)]]
+    paths = [reverse(name, args=[_value(one, world) for one in arguments]) for arguments in sets]
+    query = QUERIES.get(name, "").format(**world.objects)
+    return [(who, path + query) for path in paths for who in viewers(name)]
+
+
+def groups(pattern: URLPattern) -> list[str]:
+    regex = getattr(pattern.pattern, "regex", None)
+    return list(regex.groupindex) if regex else []
+
+
+def viewers(name: str) -> list[str]:
+    if name in AT_STEP:
+        return [AT_STEP[name]]
+    if name.startswith("admin:") and name not in ("admin:login",):
+        return ["researcher"]
+    if name.startswith(("evaluation:", "annotator:preview")):
+        return ["researcher"]
+    if name in (
+        "annotator:home",
+        "annotator:invitation",
+        "annotator:login",
+        "annotator:signup",
+        "admin:login",
+        "style",
+    ):
+        return ["anybody"]
+    return ["tasks"] if name.startswith("annotator:") else ["anybody"]
+
+
+def argument(name: str, argument: str, world: World) -> Any:
+    """What a page wants by its argument's name and its own."""
+    short = name.split(":")[-1]
+    if argument == "name" and short.endswith("_do"):
+        return "cancel"
+    if argument == "slug":
+        return world.study.slug
+    if argument in ("study_pk",) or (
+        argument in ("pk", "object_id") and short.startswith(("study_", "annotator_study"))
+    ):
+        return world.study.pk
+    if argument == "target_pk":
+        return world.objects[short.rsplit("_", 1)[1]].pk
+    if argument.removesuffix("_pk") in world.objects:
+        return world.objects[argument.removesuffix("_pk")].pk
+    if argument in ("pk", "object_id", "id"):
+        model = next(
+            (one for one in world.objects if f"_{one}_" in f"_{short}_" or short.startswith(one)), None
+        )
+        if model is None and short in ("submit", "draft", "undo", "skip", "more_time", "flag", "ask"):
+            return 1  # these only take what is sent
+        if model is None and short == "preview_instructions":
+            return world.study.pk
+        if model is not None and world.objects[model] is not None:
+            return world.objects[model].pk
+    raise LookupError(f"{name}: say in tests/e2e/world.py what its {argument!r} is")
+
+
+def _value(one: Any, world: World) -> Any:
+    if one == "token":
+        return world.study.join_token
+    return {"study": world.study.pk, "draft": world.draft.pk, "report": getattr(world.objects.get("report"), "pk", 0)}.get(one, one) if isinstance(one, str) else one  # fmt: skip
