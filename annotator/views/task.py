@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -194,6 +195,7 @@ def ask(request: HttpRequest, pk: int) -> HttpResponse:
     return _send(request, pk, "question")
 
 
+@transaction.atomic  # the lease is locked while its message is written
 def _send(request: HttpRequest, pk: int, kind: str) -> HttpResponse:
     assignment = own_lease(user_id=signed_in(request), pk=pk)
     notice = "Sent. The researchers will see it with the task; you can go on."

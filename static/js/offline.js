@@ -68,8 +68,11 @@
     if (busy || !box().some((entry) => !entry.sent)) return;
     busy = true;
     clearTimeout(waiting);
+    const here = foretell.form();
+    let answered = false;
     try {
       for (const entry of box().filter((one) => !one.sent)) {
+        answered ||= here?.dataset.task === entry.task && here.dataset.stage === entry.stage;
         const data = new URLSearchParams(entry.fields);
         const reply = await foretell.post(entry.url, data, { redirect: "manual" });
         if (reply.status >= 500 || reply.status === 429) throw new Error(String(reply.status));
@@ -79,8 +82,8 @@
       }
       tries = 0;
       tell("sent");
-      const here = foretell.form();
-      if (!here || here.hasAttribute("data-waiting")) location.reload();
+      /* The step that was just sent is not to be asked again. */
+      if (!here || answered || here.hasAttribute("data-waiting")) location.reload();
       else setTimeout(() => tell(""), 4000);
     } catch {
       tell("kept");

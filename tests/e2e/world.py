@@ -14,6 +14,7 @@ from typing import Any
 from django.conf import settings
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from django.utils.http import urlsafe_base64_encode
 
 from annotator.canonical import text_digest
 from annotator.models import Dataset, ExamQuestion, LedgerEntry, Participation, Rater, Study, User
@@ -199,6 +200,8 @@ SEVERAL: dict[str, list[list[Any]]] = {
     "annotator:offline": [["offline"], ["away"]],
     "annotator:invitation": [["token"]],
     "annotator:preview": [["study"], ["draft"]],
+    "annotator:preview_questions": [["study"]],
+    "annotator:password_reset_confirm": [["uid", "set-password"]],
     "evaluation:report_file": [["report", "no-such-file"]],
     "evaluation:report_export": [["report", "html"]],
     "admin:view_on_site": [],  # leads away from here; nothing of ours uses it
@@ -285,6 +288,8 @@ def argument(name: str, argument: str, world: World) -> Any:
 
 
 def _value(one: Any, world: World) -> Any:
+    if one == "uid":
+        return urlsafe_base64_encode(str(world.people["tasks"].pk).encode())
     if one == "token":
         return world.study.join_token
     return {"study": world.study.pk, "draft": world.draft.pk, "report": getattr(world.objects.get("report"), "pk", 0)}.get(one, one) if isinstance(one, str) else one  # fmt: skip

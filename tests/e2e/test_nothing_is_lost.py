@@ -1,0 +1,218 @@
+"""Connections that end, tabs that are closed, doubled or reloaded: a real browser, a real server, a real database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from random import Random
+from typing import Any
+
+import pytest
+from django.db.models import F
+from django.utils import timezone
+from playwright.sync_api import Page, expect
+
+from annotator.hit_types.registry import hit_type_get
+from annotator.models import Assignment, Judgment, Message, Study
+from annotator.rehearsal import rehearsal_answer
+from annotator.selectors.study import study_hit_type
+from annotator.services.assignment import leases_expire
+from annotator.services.rehearsal import right_answers
+from tests.annotator.test_way import demo_study
+from tests.e2e import keyboard
+from tests.factories import EASY, make_study
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def study(db: None) -> Study:
+    return make_study(items=3, launched=True, redundancy=2, undo_seconds=10)
+
+
+def begin(page: Page, base: str, study: Study) -> None:
+    """From the link to the first task."""
+    page.goto(f"{base}/join/{study.join_token}/")
+    page.get_by_role("button", name="Start").click()
+    page.get_by_role("button", name="I have read them, go on").click()
+    expect(page.locator("form[data-task]")).to_be_visible()
+    keyboard.wait_ready(page)
+
+
+def task_of(page: Page) -> int:
+    return int(page.locator("form[data-task]").get_attribute("data-task") or 0)
+
+
+def choose(page: Page, key: str) -> None:
+    """Press an option's key, and wait until the server has the draft."""
+    with page.expect_response(lambda response: "/draft/" in response.url and response.ok):
+        page.keyboard.press(key)
+
+
+def soon(condition: Callable[[], Any], page: Page) -> None:
+    """Wait for something in the database; in steps, since the browser must go on meanwhile."""
+    for _ in range(600):
+        if condition():
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError("after 30 s it is still not so")
+
+
+@pytest.mark.parametrize("lease", ["still mine", "over"])
+def test_ten_minutes_offline_and_the_tab_closed(
+    live_server: Any, page: Page, study: Study, lease: str
+) -> None:
+    begin(page, live_server.url, study)
+    pk = task_of(page)
+    again = page.context.new_page()
+    again.goto(f"{live_server.url}/offline/")
+    page.context.set_offline(True)
+    page.keyboard.press("4")
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-network]")).to_contain_text("kept on this device")
+    # The browser has it, not only the tab.
+    soon(lambda: again.evaluate("localStorage.getItem('foretell.outbox')"), again)
+    page.close()
+    assert not Judgment.objects.exists()
+    ago = timedelta(minutes=10 if lease == "still mine" else 60)
+    Assignment.objects.update(leased_at=F("leased_at") - ago, lease_until=F("lease_until") - ago)
+    leases_expire()
+    again.context.set_offline(False)
+    again.goto(f"{live_server.url}/study/{study.slug}/")
+    soon(lambda: Judgment.objects.filter(assignment_id=pk).exists(), again)
+    expect(again.locator("form[data-task]")).not_to_have_attribute("data-task", str(pk))
+    judgment = Judgment.objects.get()
+    assert judgment.response == {"helpful": "yes", "answer": "no"}
+    assert judgment.standing == "counted"
+    again.reload()
+    keyboard.wait_ready(again)
+    assert Judgment.objects.count() == 1, "sent once"
+
+
+def test_two_tabs_on_one_task_do_not_overwrite_each_other(live_server: Any, page: Page, study: Study) -> None:
+    begin(page, live_server.url, study)
+    pk = task_of(page)
+    other = page.context.new_page()
+    other.goto(page.url)
+    keyboard.wait_ready(other)
+    assert task_of(other) == pk
+    choose(page, "3")
+    other.keyboard.press("1")
+    expect(other.locator("[data-conflict]")).to_be_visible()
+    assert Assignment.objects.get(pk=pk).draft == {"helpful": "yes", "answer": "yes"}
+    with other.expect_response(lambda response: "/draft/" in response.url and response.ok):
+        other.get_by_role("button", name="Keep the answer here").click()
+    assert Assignment.objects.get(pk=pk).draft == {"helpful": "no"}
+    other.keyboard.press("Enter")
+    soon(lambda: Judgment.objects.filter(assignment_id=pk).exists(), other)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Already answered")).to_be_visible()
+    assert Judgment.objects.get().response == {"helpful": "no"}
+
+
+def test_reload_and_back_resume_where_one_was(live_server: Any, page: Page, study: Study) -> None:
+    begin(page, live_server.url, study)
+    first = task_of(page)
+    choose(page, "4")
+    page.reload()
+    keyboard.wait_ready(page)
+    assert task_of(page) == first
+    assert page.locator("[data-asked] :checked").count() == 2, "the draft is there"
+    page.keyboard.press("Enter")
+    expect(page.locator("form[data-task]")).not_to_have_attribute("data-task", str(first))
+    second = task_of(page)
+    page.go_back()
+    page.goto(f"{live_server.url}/study/{study.slug}/")
+    keyboard.wait_ready(page)
+    assert task_of(page) == second, "what is submitted does not come back"
+    assert Judgment.objects.count() == 1
+
+
+def test_a_committed_stage_does_not_come_back(live_server: Any, page: Page) -> None:
+    study = demo_study("utility", **{**EASY, "completion_code": ""})
+    begin(page, live_server.url, study)
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    expect(page.locator("form[data-task]")).to_have_attribute("data-stage", "1")
+    for again in (lambda: page.reload(), lambda: page.goto(f"{live_server.url}/study/{study.slug}/task/")):
+        again()
+        keyboard.wait_ready(page)
+        expect(page.locator("form[data-task]")).to_have_attribute("data-stage", "1")
+        expect(page.locator(".committed dd")).to_have_count(1)
+
+
+def test_more_time_in_the_last_minutes(live_server: Any, page: Page, study: Study) -> None:
+    begin(page, live_server.url, study)
+    expect(page.locator("[data-lease]")).to_be_hidden()
+    pk, soon_over = task_of(page), timezone.now() + timedelta(seconds=100)
+    Assignment.objects.filter(pk=pk).update(lease_until=soon_over)
+    page.reload()
+    expect(page.locator("[data-lease]")).to_contain_text("left for this task")
+    page.get_by_role("button", name="I need more time").click()
+    expect(page.locator("[data-lease]")).to_be_hidden()
+    assert Assignment.objects.get(pk=pk).lease_until > soon_over + timedelta(minutes=5)
+
+
+def test_undo_takes_the_last_answer_back(live_server: Any, page: Page, study: Study) -> None:
+    study.undo_seconds = 60
+    study.save()
+    begin(page, live_server.url, study)
+    pk = task_of(page)
+    page.keyboard.press("4")
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator("form[data-task]")).to_have_attribute("data-task", str(pk))
+    assert not Judgment.objects.exists()
+    expect(page.locator("input[name=answer][value=no]")).to_be_checked()
+
+
+def check(page: Page, raw: dict[str, Any], prefix: str = "") -> None:
+    """Mark the answers as one does who moves with Tab and marks with Space."""
+    for name, value in raw.items():
+        for one in value if isinstance(value, list) else [value]:
+            field = page.locator(f"[name='{prefix}{name}']").first
+            if field.evaluate("one => one.tagName") == "TEXTAREA":
+                field.fill(str(one))
+            else:
+                option = page.locator(f"[name='{prefix}{name}'][value='{one}']")
+                option.focus()
+                page.keyboard.press("Space")
+                expect(option).to_be_checked()
+
+
+@pytest.mark.parametrize("name", ["simulation", "utility", "plausibility"])
+def test_the_whole_way_without_a_script(live_server: Any, no_script_page: Page, name: str) -> None:
+    study = demo_study(name, max_items_per_rater=2)
+    kind, page, rng = study_hit_type(study), no_script_page, Random(3)
+    page.goto(f"{live_server.url}/join/{study.join_token}/")
+    page.get_by_role("button", name="Start").click()
+    page.get_by_role("button", name="I want to take part", exact=True).click()
+    page.get_by_role("button", name="I have read them, go on").click()
+    for question in kind.practice:
+        stage = kind.question_stage(question.payload, question.gold)
+        check(page, rehearsal_answer(stage, gold=question.gold, item_key=question.key, accuracy=1, rng=rng))
+        page.get_by_role("button", name="Check my answer").click()
+        expect(page.get_by_role("heading", name="That is right")).to_be_visible()
+        page.locator(".panel__send button").click()
+    participation = study.participations.select_related("study").get()
+    attempt = participation.exam_attempts.latest("number")
+    answers = right_answers(participation, attempt.drawn)
+    for number, key in enumerate(attempt.drawn, 1):
+        check(page, answers[key], f"q{number}-")
+    page.get_by_role("button", name="Hand in the exam").click()
+    page.get_by_role("link", name="Start with the tasks").click()
+
+    page.locator("summary", has_text="More").click()
+    page.get_by_text("Ask the researcher").click()
+    page.get_by_label("Your question").fill("Do bats count?")
+    page.get_by_role("button", name="Send question").click()
+    expect(page.get_by_text("The researchers will see it")).to_be_visible()
+    while page.locator("form[data-task]").count():
+        assignment = Assignment.objects.select_related("item").get(state="leased")
+        stage = hit_type_get(name).stages(assignment.item.payload, assignment.presentation)[assignment.stage]
+        check(page, rehearsal_answer(stage, gold=assignment.item.gold, item_key="k", accuracy=1, rng=rng))
+        page.locator("[data-send]").click()
+        page.wait_for_load_state()
+    expect(page.get_by_role("heading", name="Thank you. That was all.")).to_be_visible()
+    assert Judgment.objects.filter(study=study, standing="counted").count() == 2
+    assert Message.objects.get().text == "Do bats count?"
