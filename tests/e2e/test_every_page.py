@@ -26,7 +26,8 @@ def world(django_db_setup: None, django_db_blocker: object) -> Iterator[World]:
         try:
             yield world_make()
         finally:
-            call_command("flush", interactive=False, verbosity=0)
+            # Ids go on counting: what the process remembers of a snapshot by its id stays true.
+            call_command("flush", interactive=False, verbosity=0, reset_sequences=False)
             connections.close_all()
 
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth.tokens import default_token_generator
+from django.contrib.auth.views import INTERNAL_RESET_SESSION_TOKEN
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils.http import urlsafe_base64_encode
@@ -62,6 +64,11 @@ class World:
         for who, user in [("researcher", self.researcher), *self.people.items()]:
             client = Client()
             client.force_login(user)
+            session = client.session
+            session[INTERNAL_RESET_SESSION_TOKEN] = default_token_generator.make_token(
+                user
+            )  # as after the mail's link
+            session.save()
             self.sessions[who] = client.cookies[settings.SESSION_COOKIE_NAME].value
 
 
@@ -200,7 +207,7 @@ SEVERAL: dict[str, list[list[Any]]] = {
     "annotator:offline": [["offline"], ["away"]],
     "annotator:invitation": [["token"]],
     "annotator:preview": [["study"], ["draft"]],
-    "annotator:preview_questions": [["study"]],
+    "annotator:preview_questions": [["study", "exam"], ["study", "practice"]],
     "annotator:password_reset_confirm": [["uid", "set-password"]],
     "evaluation:report_file": [["report", "no-such-file"]],
     "evaluation:report_export": [["report", "html"]],
