@@ -54,7 +54,7 @@ def p3_table14(across: Across) -> Section | None:
         id="p3-table-14",
         number="P3 Tables 14, 15",
         title="Properties and utility",
-        prose=_prose(model),
+        prose=[*_prose(model), _matched(sum(map(bool, keyed)), len(keyed))],
         blocks=[_table14(model, names), _table15(model), *_figure(model, names), *_spread(model)],
         notes=notes,
     )
@@ -86,6 +86,10 @@ def answers_of(ctx: Context) -> list[tuple[bool, bool, str, str]]:
         if gold is not None
     ]
     return sorted(rows, key=lambda row: (row[2], row[3], row[0], row[1]))
+
+
+def _matched(found: int, total: int) -> str:
+    return f"{found:,} of {count(total, 'answer')} are about a rationale whose properties were judged."
 
 
 def _prose(model: MixedModel) -> list[str]:
