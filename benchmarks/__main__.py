@@ -30,6 +30,10 @@ BENCHMARKS = {
         "benchmarks.agreement.run", "kappa, alpha and the rest on a million judgments", options=("speed",)
     ),
     "files": Benchmark("benchmarks.files.run", "material in, judgments out: time and memory", servers=True),
+    "first-view": Benchmark(
+        "benchmarks.first_view.run",
+        "an annotator's first view of URL on a slow phone: responses, bytes, time",
+    ),
     "growth": Benchmark(
         "benchmarks.core_loop.growth", "a turn as a study grows to 200,000 items and a million judgments"
     ),
