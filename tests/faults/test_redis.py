@@ -93,9 +93,9 @@ def test_redis_is_away_for_a_minute_under_load(
         worker.start()
         for thread in threads:
             thread.start()
+        wait_until(lambda: all(person.acknowledged for person in people), 120, "everybody has answered once")
         Run.objects.filter(pk=run.pk).update(state="running")  # no message: the worker's own clock finds it
-        wait_until(lambda: done.count() >= 4, 60, "the worker is at the run")
-        wait_until(lambda: all(person.acknowledged for person in people), 60, "everybody has answered once")
+        wait_until(lambda: done.count() >= 4, 120, "the worker is at the run")
         own_redis.redis.stop()
         before = sum(len(person.acknowledged) for person in people)
         time.sleep(AWAY_SECONDS)  # what is measured: nothing else ends it
@@ -112,7 +112,7 @@ def test_redis_is_away_for_a_minute_under_load(
         web.stop()
         worker.stop()
     assert during >= AWAY_SECONDS / 3, "submits went on"
-    assert max(person.slowest for person in people) < 15
+    assert max(person.slowest for person in people) < 30
     assert not [code for person in people for code in person.statuses if code >= 500]
     acknowledged = {pk for person in people for pk in person.acknowledged}
     assert acknowledged <= set(Judgment.objects.filter(study=study).values_list("assignment_id", flat=True))
