@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from django.conf import settings
 
 from evaluation.models import Endpoint
 from evaluation.providers.encoder import EndpointEncoder
 from evaluation.providers.hosts import HostPolicy, HostRefused, Origin, origin_of
 from evaluation.providers.keys import KeyRefused, key_from_variable, key_open
-from evaluation.providers.openai_compatible import OpenAICompatible
+
+if TYPE_CHECKING:
+    from evaluation.providers.openai_compatible import OpenAICompatible
 
 
 def host_policy() -> HostPolicy:
@@ -35,6 +39,9 @@ def endpoint_key(endpoint: Endpoint) -> str:
 
 def endpoint_provider(endpoint: Endpoint) -> OpenAICompatible:
     """A client for the endpoint; raises ``ProviderError`` (refused_host) and ``KeyRefused``."""
+    # Here, not above: a web process that asks no model does not hold the client.
+    from evaluation.providers.openai_compatible import OpenAICompatible
+
     return OpenAICompatible(
         base_url=endpoint.base_url,
         key=endpoint_key(endpoint),
