@@ -232,7 +232,7 @@ def test_pages_import_nothing_heavy():
     code = (
         "import django, sys; django.setup();"
         "import evaluation.urls, evaluation.api, evaluation.services.report;"
-        "print([m for m in ('pandas', 'altair', 'vl_convert', 'sklearn', 'scipy', 'statsmodels', 'pyarrow', 'numpy')"
+        "print([m for m in ('pandas', 'altair', 'vl_convert', 'sklearn', 'scipy', 'statsmodels', 'pyarrow', 'numpy', 'openai')"
         " if m in sys.modules])"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
