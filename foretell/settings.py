@@ -126,6 +126,7 @@ AUTH_USER_MODEL = "annotator.User"
 #: The guard counts tries at passwords; the other one knows them.
 AUTHENTICATION_BACKENDS = ["annotator.guard.GuessingGuard", "annotator.sessions.LoginBackend"]
 LOGIN_URL = "annotator:login"
+LOGIN_REDIRECT_URL = "admin:index"  # of the admin's log-in; the annotators' one has its own
 PASSWORD_RESET_TIMEOUT = 24 * 3600
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},

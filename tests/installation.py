@@ -57,7 +57,7 @@ class Installation:
         self.child = self.launch()
         wait_until(self.serves, 300, "the first page")
         seconds = time.monotonic() - began
-        wait_until(lambda: self.find("celery"), 20, "the worker")
+        wait_until(lambda: self.find("celery"), 120, "the worker")
         return seconds
 
     def serves(self) -> bool:

@@ -24,7 +24,7 @@ from foretell import env
 from foretell.embedded.process import free_port, kill_group, spawn
 
 
-def wait_until(condition: Callable[[], Any], seconds: float = 20.0, what: str = "") -> Any:
+def wait_until(condition: Callable[[], Any], seconds: float = 60.0, what: str = "") -> Any:
     """What ``condition`` gives once it is true; fails loudly after ``seconds``."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
@@ -94,7 +94,7 @@ class WebProcess(Process):
 
     def start(self) -> None:
         super().start()
-        wait_until(self.answers, 30, f"the web process answers\n{self.text()}")
+        wait_until(self.answers, 120, f"the web process answers\n{self.text()}")
 
     def answers(self) -> bool:
         assert self.child is not None
@@ -117,7 +117,7 @@ class WorkerProcess(Process):
     def start(self) -> None:
         before = self.text().count("ready.")
         super().start()
-        wait_until(lambda: self.text().count("ready.") > before, 30, "the worker is ready")
+        wait_until(lambda: self.text().count("ready.") > before, 120, "the worker is ready")
 
 
 def python(*arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:

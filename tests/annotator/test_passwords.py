@@ -256,3 +256,10 @@ def test_the_own_page_of_nobody_leads_to_the_log_in() -> None:
     client = Client()
     client.force_login(person.rater.user)
     assert client.get("/me/").status_code == 200
+
+
+@pytest.mark.django_db
+def test_the_admin_s_log_in_leads_to_the_admin(client: Client) -> None:
+    User.objects.create_user("ada", password=RIGHT, is_staff=True)
+    reply = client.post("/admin/login/", {"username": "ada", "password": RIGHT})
+    assert (reply.status_code, reply["Location"]) == (302, "/admin/")
