@@ -21,6 +21,8 @@ from evaluation.services.simulate import simulation_create
 ENDPOINT = "scripted"
 #: The studies that get a simulator, and the longest that it may take.
 STUDIES = ("demo-simulation",)
+#: The two that share instances get a report across both: does what convinces also let people foretell?
+ACROSS = ("demo-simulation", "demo-plausibility")
 SECONDS = 20.0
 
 
@@ -79,6 +81,16 @@ def _results(endpoint: Endpoint) -> Iterator[str]:
             run = run_inline(run=run, seconds=SECONDS)
             yield f"{study.slug}: simulator run {run.pk} is {run.get_state_display()}"
         if not Report.objects.filter(study=study).exists():
-            report = report_create(study=study)
-            report_compute(report_id=report.pk)
-            yield f"{study.slug}: report {report.pk}"
+            yield f"{study.slug}: report {_report(study)}"
+    together = [study for slug in ACROSS for study in Study.objects.filter(slug=slug)]
+    if (
+        len(together) == len(ACROSS)
+        and not Report.objects.filter(study=together[0], others__isnull=False).exists()
+    ):
+        yield f"{' and '.join(study.slug for study in together)}: report {_report(*together)}"
+
+
+def _report(*studies: Study) -> int:
+    report = report_create(study=studies[0], others=studies[1:], send=False)
+    report_compute(report_id=report.pk)
+    return report.pk

@@ -13,17 +13,20 @@ from tests.evaluation.llm.runs import make_material
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_the_demo_gets_its_simulator_and_report_once(settings: object) -> None:
+def test_the_demo_gets_its_simulator_and_reports_once(settings: object) -> None:
     port = free_port()
     settings.LLM_ALLOWED_HOSTS = [f"127.0.0.1:{port}"]  # type: ignore[attr-defined]
     study = make_material(6, slug="demo-simulation")
+    make_material(2, slug="demo-plausibility")
     base_url = f"http://127.0.0.1:{port}/v1"  # nobody listens there: the demo brings its own provider
     first = list(demo_results_load(base_url=base_url))
     assert any("is done" in line for line in first)
     assert Judgment.objects.filter(study=study, source="simulator").count() == 6
     counts = (Run.objects.count(), Report.objects.count(), Endpoint.objects.count())
-    assert counts == (1, 1, 1)
-    assert Report.objects.get().state == "done"
+    assert counts == (1, 2, 1)
+    assert set(Report.objects.values_list("state", flat=True)) == {"done"}
+    across = Report.objects.get(others__isnull=False)
+    assert [across.study.slug, across.others.get().slug] == ["demo-simulation", "demo-plausibility"]
     again = list(demo_results_load(base_url=base_url))
     assert any("already" in line for line in again)
     assert (Run.objects.count(), Report.objects.count(), Endpoint.objects.count()) == counts
