@@ -108,3 +108,11 @@ def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     with without_browser_loop(item):
         return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
+    # Here too: Django keeps one connection for code beside a loop and one for code without, and what a test began on
+    # the one cannot be rolled back on the other.
+    with without_browser_loop(item):
+        return (yield)
