@@ -19,7 +19,7 @@ run:
 test:
 	@foretell/setup.sh requirements-dev.lock
 	# Killed processes first, in a session of their own: what they check must not depend on what ran before.
-	$(PY) -m pytest -n 0 tests/faults $(ARGS)
+	$(PY) -m pytest -n $(or $(JOBS),2) --dist loadfile tests/faults $(ARGS)
 	$(PY) -m pytest -n $(or $(JOBS),2) --dist loadgroup --doctest-modules --ignore=tests/faults tests annotator evaluation foretell $(ARGS)
 
 check:
