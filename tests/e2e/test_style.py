@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.test import Client, override_settings
+from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import Page, Response, expect
 
 from annotator.views.style_samples import screens
@@ -59,7 +60,19 @@ def test_a_screen_reads_well_in_light_in_dark_and_narrow(style: str, page: Page,
 def photograph(page: Page, name: str, theme: str) -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
     file = PICTURES / f"{name.replace('screen/', '').strip('/') or 'index'}-{theme}.png"
-    assert len(page.screenshot(path=file)) > 5_000, "an empty page"
+    assert len(captured(page, file)) > 5_000, "an empty page"
+
+
+def captured(page: Page, file: Path) -> bytes:
+    """The picture. On a busy machine Chromium's compositor now and then gives none at the first asking."""
+    for _ in range(4):
+        try:
+            return page.screenshot(path=file)
+        except PlaywrightError as error:
+            if "Unable to capture screenshot" not in str(error):
+                raise
+            page.wait_for_timeout(500)
+    return page.screenshot(path=file)
 
 
 OPENED = {
