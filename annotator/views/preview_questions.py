@@ -19,7 +19,7 @@ from annotator.hit_types.questions import questions_of_text
 from annotator.models import Study
 from annotator.selectors.participation import exam_pay_words
 from annotator.selectors.study import study_get_for, study_hit_type
-from annotator.views.steps import missed_question, question_page
+from annotator.views.steps import missed_question, practice_feedback, question_page
 from annotator.views.task import raw_response
 
 
@@ -136,18 +136,8 @@ def _practice(
     errors: dict[str, str] = {}
     if "answering" in request.POST and request.POST.get("go") != "on":
         raw = raw_response(request.POST)
-        try:
-            response = kind.parse_question(question.payload, question.gold, raw)
-        except FieldErrors as error:
-            errors = error.errors
-        else:
-            context |= {
-                "answered": True,
-                "right": kind.grade(response, question.gold).passed,
-                "given": kind.describe(question.payload, response),
-                "correct": kind.describe(question.payload, question.gold),
-                "reason": question.reason,
-            }
+        feedback, errors = practice_feedback(kind, question, raw)
+        context |= feedback
     page = question_page("practice", study, question, kind=kind, raw=raw, errors=errors, url=request.path)
     if "answered" not in context:
         context["hidden"] = context["hidden"] | {"number": number, "answering": "1"}

@@ -116,25 +116,18 @@ def practice(request: HttpRequest, participation: Participation) -> HttpResponse
     number = participation.practice_done
     question = Question(**rules["practice"][number])
     if request.method == "POST" and request.POST.get("go") == "on":
-        practice_advance(participation=participation, number=int(request.POST.get("number") or number))
+        sent = request.POST.get("number", "")
+        if sent.isdecimal() and len(sent) < 6:
+            number = int(sent)
+        practice_advance(participation=participation, number=number)
         return redirect("annotator:study", slug=participation.study.slug)
     context: dict[str, Any] = {"number": number + 1, "count": len(rules["practice"]), "index": number}
     raw: dict[str, Any] = {}
     errors: dict[str, str] = {}
     if request.method == "POST":
         raw = raw_response(request.POST)
-        try:
-            response = kind.parse_question(question.payload, question.gold, raw)
-        except FieldErrors as error:
-            errors = error.errors
-        else:
-            context |= {
-                "answered": True,
-                "right": kind.grade(response, question.gold).passed,
-                "given": kind.describe(question.payload, response),
-                "correct": kind.describe(question.payload, question.gold),
-                "reason": question.reason,
-            }
+        feedback, errors = practice_feedback(kind, question, raw)
+        context |= feedback
     page = question_page(
         "practice", participation.study, question, kind=kind, raw=raw, errors=errors, url=request.path
     )
@@ -142,6 +135,23 @@ def practice(request: HttpRequest, participation: Participation) -> HttpResponse
     if request.headers.get("HX-Request"):
         name = "annotator/_feedback.html" if "answered" in context else "annotator/_task.html"
     return render(request, name, page.context() | context, status=422 if errors else 200)
+
+
+def practice_feedback(
+    kind: HitType, question: Question, raw: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """What the page says to an answer of a practice question, and no errors; or nothing, and errors by field."""
+    try:
+        response = kind.parse_question(question.payload, question.gold, raw)
+    except FieldErrors as error:
+        return {}, error.errors
+    return {
+        "answered": True,
+        "right": kind.grade(response, question.gold).passed,
+        "given": kind.describe(question.payload, response),
+        "correct": kind.describe(question.payload, question.gold),
+        "reason": question.reason,
+    }, {}
 
 
 def question_page(

@@ -220,3 +220,13 @@ def test_nothing_is_given_out_or_taken_before_consent_and_instructions(step):
         assert bot.get(bot.path + path).request["PATH_INFO"].endswith(f"/{step}/")
     assert bot.post("/task/1/", {"stage": "0", "helpful": "no"}).status_code == 404
     assert not bot.participation.assignments.exists()
+
+
+def test_a_practice_number_that_is_none_is_no_fault_of_ours():
+    study = demo_study("simulation")
+    bot = Bot(study)
+    bot.instructions(bot.consent(bot.join()))
+    before = study.participations.get().practice_done
+    reply = bot.post(f"/study/{study.slug}/practice/", {"go": "on", "number": "first"})
+    assert reply.status_code == 200
+    assert study.participations.get().practice_done == before + 1
