@@ -1,4 +1,4 @@
-"""Stands before every password check, whatever form or page it comes from."""
+"""Limits how often a password can be tried, whatever form or page the attempt comes from."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from django.contrib.auth.signals import user_logged_in
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import HttpRequest
 
-from annotator.accounts.attempts import client_address, knock, knocks_forget
-from annotator.models import Knock, User
+from annotator.accounts.attempts import attempt_count, attempts_forget, client_address
+from annotator.models import LoginAttempt, User
 
-TOO_MANY = "Too many tries. Wait a quarter of an hour, then try again."
+TOO_MANY = "Too many attempts. Try again in 15 minutes."
 
 
-class GuessingGuard:
-    """First of the authentication backends: ends the check where too much was tried; else the next one decides.
+class LoginThrottle:
+    """The first authentication backend: refuses where a limit is reached, otherwise leaves the decision to the next one.
 
-    It has no ``get_user``: nobody is logged in by it, and sessions name the backend that knows the password.
+    It has no ``get_user``, since it logs nobody in: sessions name the backend that checked the password.
     """
 
     def authenticate(
@@ -32,32 +32,35 @@ class GuessingGuard:
         if request is None or password is None:
             return
         account = username or str(rest.get(User.USERNAME_FIELD, ""))
-        if knock(kind=Knock.Kind.LOGIN, account=account, address=client_address(request)) is None:
-            request.__dict__["too_many_tries"] = True
+        if (
+            attempt_count(kind=LoginAttempt.Kind.LOGIN, account=account, address=client_address(request))
+            is None
+        ):
+            request.__dict__["login_throttled"] = True
             raise PermissionDenied
 
 
-def forget_tries(sender: Any, request: HttpRequest | None, user: User, **rest: Any) -> None:
-    """Whoever is in was not guessing."""
+def clear_attempts(sender: Any, request: HttpRequest | None, user: User, **rest: Any) -> None:
+    """A successful login clears failed attempts."""
     if request is not None:
-        knocks_forget(account=user.get_username(), address=client_address(request))
+        attempts_forget(account=user.get_username(), address=client_address(request))
 
 
-def too_many_tries(request: HttpRequest | None) -> bool:
-    return bool(request is not None and request.__dict__.get("too_many_tries"))
+def is_throttled(request: HttpRequest | None) -> bool:
+    return bool(request is not None and request.__dict__.get("login_throttled"))
 
 
-class SaysTooMany(AuthenticationForm):
-    """A log-in form that says why the right password did not help either."""
+class ThrottledLoginForm(AuthenticationForm):
+    """A login form that says when the limit is reached, even if the password was right."""
 
     def get_invalid_login_error(self) -> ValidationError:
-        if too_many_tries(self.request):
+        if is_throttled(self.request):
             return ValidationError(TOO_MANY, code="too_many")
         return super().get_invalid_login_error()
 
 
-def stand() -> None:
+def install_login_throttle() -> None:
     """Called once when the app is ready."""
-    user_logged_in.connect(forget_tries, dispatch_uid="annotator.accounts.login_throttle")
+    user_logged_in.connect(clear_attempts, dispatch_uid="annotator.accounts.login_throttle")
     own = admin.site.login_form or AuthenticationForm
-    admin.site.login_form = type("AdminLogIn", (SaysTooMany, own), {})
+    admin.site.login_form = type("AdminLogIn", (ThrottledLoginForm, own), {})

@@ -13,8 +13,8 @@ from annotator.selectors.study import studies_for
 from evaluation.forms.dress import dress
 from evaluation.models import Endpoint, Run
 from evaluation.pipelines.material_run import material_run_create
-from evaluation.pipelines.registry import steps
 from evaluation.runs.estimate import Estimate, run_estimate
+from evaluation.runs.registry import steps
 from evaluation.runs.request import parameters_check
 from evaluation.selectors.run import datasets_visible_to
 from evaluation.services.endpoint import endpoint_save

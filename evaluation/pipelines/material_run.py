@@ -9,10 +9,10 @@ from django.core.exceptions import ValidationError
 
 from annotator.models import Dataset, User
 from evaluation.models import Endpoint, Pipeline, Run
-from evaluation.pipelines.registry import step_get
 from evaluation.pipelines.steps.material import MaterialStep, OptionError
 from evaluation.prompts import prompt_file
 from evaluation.runs.lifecycle import run_create
+from evaluation.runs.registry import step_get
 
 #: Steps that use another step's prompt files.
 _FOLDER = {"outputs": "explain", "from_explanation": "outputs"}

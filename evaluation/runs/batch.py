@@ -17,18 +17,18 @@ from uuid import uuid4
 from django.db import transaction
 from django.utils import timezone
 
+from annotator.core import jobs
 from evaluation.models import Batch, Call, Run
-from evaluation.pipelines.registry import step_get
-from evaluation.pipelines.step import Asked, Step
 from evaluation.providers.base import ChatRequest, ProviderError
 from evaluation.providers.keys import KeyRefused
 from evaluation.providers.openai_compatible import OpenAICompatible, provider_error_of_status, read_completion
 from evaluation.runs.apply import apply_some
 from evaluation.runs.claim import Ready, claim
 from evaluation.runs.lifecycle import run_pause
-from evaluation.runs.lock import slice_lock, slice_unlock
 from evaluation.runs.outcome import failed, from_cache, read_reply, unsent
+from evaluation.runs.registry import step_get
 from evaluation.runs.settle import Outcome, settle
+from evaluation.runs.step import Asked, Step
 from evaluation.runs.worker import Worked
 from evaluation.selectors.endpoint import endpoint_provider
 
@@ -42,7 +42,7 @@ OVER = frozenset({"completed", "failed", "expired", "cancelled"})
 
 def batch_work(*, run_pk: int) -> Worked:
     """Read the batch that is out, if it is ready; else send the next one. Never waits for the endpoint."""
-    if not slice_lock(run_pk=run_pk, number=0):
+    if not jobs.lock_take("run-slice", run_pk, 0):
         return Worked("busy")
     try:
         run = Run.objects.select_related("endpoint", "study").get(pk=run_pk)
@@ -59,7 +59,7 @@ def batch_work(*, run_pk: int) -> Worked:
             pass
         return worked
     finally:
-        slice_unlock(run_pk=run_pk, number=0)
+        jobs.lock_release("run-slice", run_pk, 0)
 
 
 def _turn(run: Run, step: Step) -> Worked:

@@ -17,10 +17,10 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from evaluation.models import Endpoint, Run
-from evaluation.pipelines.step import Asked, Step
-from evaluation.pipelines.structured import with_form
 from evaluation.providers.base import ChatRequest
 from evaluation.runs.request import Prices, cache_key, most_tokens, request_build
+from evaluation.runs.step import Asked, Step
+from evaluation.runs.structured import with_form
 from evaluation.runs.text import clean
 from evaluation.runs.together import together_request
 

@@ -10,10 +10,10 @@ from itertools import islice
 from django.core.exceptions import ValidationError
 
 from evaluation.models import Call, Run
-from evaluation.pipelines.registry import step_get
-from evaluation.pipelines.step import Asked, Step
 from evaluation.runs.claim import build
+from evaluation.runs.registry import step_get
 from evaluation.runs.request import Prices, most_tokens
+from evaluation.runs.step import Asked, Step
 
 #: Calls that are really built; the rest is taken to be like them.
 SAMPLE = 200

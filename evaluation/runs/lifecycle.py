@@ -18,10 +18,10 @@ from annotator.core.canonical import text_digest
 from annotator.core.errors import Conflict
 from annotator.models import Dataset, Rater, Study, User
 from evaluation.models import Call, Endpoint, Pipeline, Run
-from evaluation.pipelines.registry import step_get
-from evaluation.pipelines.step import Asked, Job, Step
+from evaluation.runs.registry import step_get
 from evaluation.runs.request import parameters_check
 from evaluation.runs.settle import call_of
+from evaluation.runs.step import Asked, Job, Step
 from evaluation.runs.text import clean
 from evaluation.runs.wake import pipeline_wake, run_wake
 

@@ -11,13 +11,13 @@ from typing import Any
 
 from annotator.hit_types.base import JSON, FieldErrors, Unparsable
 from evaluation.models import Call, Endpoint, Run
-from evaluation.pipelines.step import Asked, Step, cut_off
+from evaluation.prompts.injection import gives_orders
 from evaluation.providers.base import PERHAPS_PAID, ChatReply, Provider, ProviderError
 from evaluation.runs.claim import Hit, Ready
 from evaluation.runs.request import Prices
 from evaluation.runs.settle import Outcome, backoff
+from evaluation.runs.step import Asked, Step, cut_off
 from evaluation.runs.together import together_split
-from evaluation.simulators.injection import gives_orders
 
 #: The run cannot go on as it is; the call itself is not at fault and stays to be made.
 _PAUSE_AND_KEEP = frozenset({"unauthorized", "not_found", "refused_host", "no_quota"})

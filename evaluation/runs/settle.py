@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from annotator.hit_types.base import JSON
 from evaluation.models import Call, Endpoint, Run
-from evaluation.pipelines.step import Job
+from evaluation.runs.step import Job
 from evaluation.runs.text import clean
 
 #: Before the second attempt; doubled for each further one, and up to half of it left out at random.

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from annotator.hit_types.base import Unparsable
-from evaluation.pipelines.step import Asked
 from evaluation.providers.base import ChatRequest
+from evaluation.runs.step import Asked
 
 _ORDER = """You are given {n} tasks that have nothing to do with each other. Do each one as if it were the only one, \
 following its own instructions and the form that it asks its answer in.

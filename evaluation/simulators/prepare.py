@@ -11,8 +11,8 @@ from annotator.hit_types.registry import hit_type_get
 from annotator.models import Item, Judgment
 from annotator.services.judgments_record import Given, judgments_record
 from evaluation.models import Call, Run
-from evaluation.pipelines.step import Asked, Job, Step
-from evaluation.pipelines.structured import stage_response, stage_schema
+from evaluation.runs.step import Asked, Job, Step
+from evaluation.runs.structured import stage_response, stage_schema
 from evaluation.simulators.majority import Tied, majority
 
 

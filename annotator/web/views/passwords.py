@@ -13,9 +13,9 @@ from django.urls import reverse_lazy
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 
-from annotator.accounts.attempts import client_address, knock
+from annotator.accounts.attempts import attempt_count, client_address
 from annotator.accounts.login_throttle import TOO_MANY
-from annotator.models import Knock
+from annotator.models import LoginAttempt
 from annotator.web.views.common import trouble
 
 
@@ -27,10 +27,10 @@ class Reset(auth.PasswordResetView):
     success_url = reverse_lazy("annotator:password_reset_sent")
 
     def form_valid(self, form: PasswordResetForm) -> HttpResponse:
-        if knock(kind=Knock.Kind.RESET, address=client_address(self.request)) is None:
+        if attempt_count(kind=LoginAttempt.Kind.RESET, address=client_address(self.request)) is None:
             form.add_error(None, TOO_MANY)
             return self.render_to_response(self.get_context_data(form=form), status=429)
-        if knock(kind=Knock.Kind.MAIL, account=form.cleaned_data["email"]) is None:
+        if attempt_count(kind=LoginAttempt.Kind.MAIL, account=form.cleaned_data["email"]) is None:
             # Whether we have the address is told to nobody, so it looks as always; but nobody's mailbox is filled.
             return redirect(self.success_url)
         return super().form_valid(form)

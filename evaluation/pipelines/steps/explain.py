@@ -9,7 +9,6 @@ from annotator.core.canonical import text_digest
 from annotator.hit_types.base import JSON
 from annotator.models import Explanation, Instance
 from evaluation.models import Call, Run
-from evaluation.pipelines.step import Asked, Job
 from evaluation.pipelines.steps.material import (
     GENERATION,
     OUTPUT_LABEL,
@@ -24,8 +23,9 @@ from evaluation.pipelines.steps.material import (
     system_of,
     task_of,
 )
-from evaluation.pipelines.structured import Form
 from evaluation.prompts.replies import answer_of, labelled, marked_answer, reasoning_then_answer, reasons
+from evaluation.runs.step import Asked, Job
+from evaluation.runs.structured import Form
 
 METHODS = ("cot", "post_hoc", "forced", "answer_reason")
 

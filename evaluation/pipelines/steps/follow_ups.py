@@ -10,7 +10,6 @@ from annotator.core.canonical import text_digest
 from annotator.hit_types.base import JSON, Unparsable
 from annotator.models import Explanation, FollowUp, Instance
 from evaluation.models import Call, Run
-from evaluation.pipelines.step import Asked, Job
 from evaluation.pipelines.steps.material import (
     MaterialStep,
     OptionError,
@@ -23,8 +22,9 @@ from evaluation.pipelines.steps.material import (
     shown,
     task_of,
 )
-from evaluation.pipelines.structured import Form
 from evaluation.prompts.replies import answered_questions, numbered, questions
+from evaluation.runs.step import Asked, Job
+from evaluation.runs.structured import Form
 
 #: Follow-ups of one explanation, as in the papers.
 USUAL_NUMBER = {"yes_no": 10, "multiple_choice": 10, "preference": 6, "news": 5, "medical": 5}

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 from annotator.hit_types.base import JSON, Message, prompt_part, render_prompt
 from annotator.models import Explanation, Instance, System
 from evaluation.models import Call, Run
-from evaluation.pipelines.step import Asked, Step
-from evaluation.pipelines.structured import Form, form_schema, form_text
+from evaluation.runs.step import Asked, Step
+from evaluation.runs.structured import Form, form_schema, form_text
 
 TASKS = ("yes_no", "multiple_choice", "preference", "news", "medical")
 #: The label under which a generation task gives its output.

@@ -8,7 +8,6 @@ from typing import Any
 from annotator.hit_types.base import JSON
 from annotator.models import Explanation, FollowUp, Output, System
 from evaluation.models import Call, Run
-from evaluation.pipelines.step import Asked, Job
 from evaluation.pipelines.steps.explain import METHODS
 from evaluation.pipelines.steps.material import (
     GENERATION,
@@ -21,8 +20,9 @@ from evaluation.pipelines.steps.material import (
     results,
     task_of,
 )
-from evaluation.pipelines.structured import Form
 from evaluation.prompts.replies import answer_of, labelled, marked_answer, reasoning_then_answer
+from evaluation.runs.step import Asked, Job
+from evaluation.runs.structured import Form
 
 
 class Outputs(MaterialStep):

@@ -8,7 +8,6 @@ from typing import Any
 from annotator.hit_types.base import JSON, Unparsable
 from annotator.models import AtomicUnit, Explanation
 from evaluation.models import Call, Run
-from evaluation.pipelines.step import Asked, Job
 from evaluation.pipelines.steps.material import (
     GENERATION,
     MaterialStep,
@@ -18,8 +17,9 @@ from evaluation.pipelines.steps.material import (
     results,
     task_of,
 )
-from evaluation.pipelines.structured import Form
 from evaluation.prompts.replies import bullets, labelled
+from evaluation.runs.step import Asked, Job
+from evaluation.runs.structured import Form
 
 
 class Units(MaterialStep):

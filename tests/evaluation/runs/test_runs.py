@@ -12,10 +12,10 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.db import connection
 
+from annotator.core import jobs
 from annotator.core.errors import Conflict
 from annotator.models import Item, Judgment
 from evaluation.models import Batch, Call, Endpoint, Run
-from evaluation.pipelines.registry import step_get
 from evaluation.runs.claim import claim
 from evaluation.runs.inline import run_inline
 from evaluation.runs.lifecycle import (
@@ -26,8 +26,8 @@ from evaluation.runs.lifecycle import (
     run_retry_failed,
     run_start,
 )
-from evaluation.runs.lock import slice_lock, slice_unlock
 from evaluation.runs.outcome import unsent
+from evaluation.runs.registry import step_get
 from evaluation.runs.settle import settle
 from evaluation.runs.sweep import runs_sweep
 from evaluation.runs.worker import SliceWorker
@@ -370,7 +370,7 @@ def test_two_workers_share_a_run_within_the_endpoints_concurrency(scripted: Scri
 
 def test_a_slice_has_one_worker_at_a_time(scripted: ScriptedProcess) -> None:
     run = make_run(make_endpoint(scripted), make_material(3))
-    assert slice_lock(run_pk=run.pk, number=0)
+    assert jobs.lock_take("run-slice", run.pk, 0)
     try:
         result: list[str] = []
         thread = threading.Thread(target=lambda: result.append(_work_and_close(run.pk)))
@@ -379,7 +379,7 @@ def test_a_slice_has_one_worker_at_a_time(scripted: ScriptedProcess) -> None:
         assert result == ["busy"]
         assert scripted.stats()["requests"] == 0
     finally:
-        slice_unlock(run_pk=run.pk, number=0)
+        jobs.lock_release("run-slice", run.pk, 0)
 
 
 def test_requests_keep_to_the_endpoints_rate(scripted: ScriptedProcess) -> None:
@@ -444,13 +444,13 @@ def test_the_sweeper_leaves_alone_what_is_worked_at(scripted: ScriptedProcess, s
     run = make_run(endpoint, make_material(4))
     claim(run=run, endpoint=endpoint, step=step_get("simulate"), token="0:alive", want=2)
     woken: list[int] = []
-    assert slice_lock(run_pk=run.pk, number=0)
+    assert jobs.lock_take("run-slice", run.pk, 0)
     try:
         thread = threading.Thread(target=lambda: (woken.append(runs_sweep()), connection.close()))
         thread.start()
         thread.join(10)
     finally:
-        slice_unlock(run_pk=run.pk, number=0)
+        jobs.lock_release("run-slice", run.pk, 0)
     assert woken == [0]
     assert states(run) == {"in_flight": 2, "pending": 2}
 

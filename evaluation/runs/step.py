@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from annotator.hit_types.base import JSON, Message, Unparsable
 from annotator.hit_types.replies import read_object
-from evaluation.pipelines.structured import keeps_to
+from evaluation.runs.structured import keeps_to
 
 if TYPE_CHECKING:
     from evaluation.models import Call, Run
@@ -47,7 +47,7 @@ class Asked:
 
 
 class Step:
-    """Base of all steps; ``evaluation.pipelines.registry`` finds them by name."""
+    """Base of all steps; ``evaluation.runs.registry`` finds them by name."""
 
     name: ClassVar[str]
     title: ClassVar[str]

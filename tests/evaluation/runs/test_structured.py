@@ -13,8 +13,8 @@ import pytest
 from annotator.hit_types.base import JSON, FieldErrors, HitType, Unparsable
 from annotator.hit_types.registry import hit_types
 from evaluation.models import Run
-from evaluation.pipelines.step import Asked
-from evaluation.pipelines.structured import Form, form_schema, form_text, stage_schema
+from evaluation.runs.step import Asked
+from evaluation.runs.structured import Form, form_schema, form_text, stage_schema
 from evaluation.simulators.prepare import Simulate
 
 FORMS: dict[Form, JSON] = {
