@@ -45,13 +45,15 @@ def material_run_create(
     if not isinstance(step, MaterialStep):
         raise ValidationError({"kind": f"{kind} makes no material"})
     try:
+        samples, sampled = step.sampling(options)
         return run_create(
             kind=kind,
             endpoint=endpoint,
             model=model,
             prompt=prompt,
             dataset=dataset,
-            parameters=step.defaults | (parameters or {}),
+            parameters=step.defaults | sampled | (parameters or {}),
+            samples=samples,
             options=options,
             budget_calls=budget_calls,
             budget_cost=budget_cost,
