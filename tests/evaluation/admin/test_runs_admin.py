@@ -247,7 +247,7 @@ def test_a_pipeline_is_begun_watched_and_its_steps_done_again(
     assert "0 of 1 calls" in boss.get(progress).content.decode()
     carried_on(pipeline)
     page = boss.get(begun["Location"]).content.decode()
-    assert "Done: step 10 of 10 done" in page
+    assert "Done: step 11 of 11 done" in page
     assert "every 2s" not in boss.get(progress).content.decode()
     budgets = [run.budget_cost for run in pipeline.runs.order_by("pk")]
     assert budgets[0] == 5
