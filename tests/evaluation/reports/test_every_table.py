@@ -318,7 +318,7 @@ def test_p3_tables_14_and_15_across_two_studies():
                 f"+ {first} + {second}",
                 "Interaction term Coefficient",
                 by_hand.interactions[first, second].value,
-            ),  # fmt: skip
+            ),
         ],
         p3_utility_study(title="Utility", gen_u=False),
         p3_properties_study(title="Properties"),
@@ -329,7 +329,7 @@ def test_p3_tables_14_and_15_across_two_studies():
     )
     section = next(s for s in (report.content or {})["sections"] if s["id"] == "p3-table-14")
     assert any("grammaticality" in note for note in section["notes"])  # nobody judged it
-    assert cells["(Intercept)", "Coefficient"]["n"] == 12
+    assert cells["(Intercept)", "Increase over the base Log odds"]["n"] == 12
 
 
 def test_the_documentation_maps_every_number():
