@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from django.conf import settings
 from django.contrib.auth.backends import ModelBackend
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import AnonymousUser
 from django.contrib.sessions.backends.db import SessionStore as DatabaseStore
 from django.contrib.sessions.models import Session
 from django.utils import timezone
@@ -38,9 +38,9 @@ class LoginBackend(ModelBackend):
         user = _USER.first(user_id)
         return user if user is not None and self.user_can_authenticate(user) else None
 
-    def user_can_authenticate(self, user: AbstractBaseUser | None) -> bool:
+    def user_can_authenticate(self, user: User | AnonymousUser | None) -> bool:
         """As Django's, and never a demo account in production: its password was printed on some terminal."""
-        if settings.PRODUCTION and getattr(user, "demo", False):
+        if settings.PRODUCTION and isinstance(user, User) and user.demo:
             log.error("demo account %s was refused: demo accounts are disabled in production", user)
             return False
         return bool(super().user_can_authenticate(user))
