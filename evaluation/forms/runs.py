@@ -13,7 +13,7 @@ from annotator.selectors.study import studies_for
 from evaluation.forms.dress import dress
 from evaluation.models import Endpoint, Run
 from evaluation.pipelines.material_run import material_run_create
-from evaluation.runs.estimate import Estimate, run_estimate
+from evaluation.runs.estimate import CostEstimate, run_estimate
 from evaluation.runs.registry import steps
 from evaluation.runs.request import parameters_check
 from evaluation.selectors.run import datasets_visible_to
@@ -97,7 +97,7 @@ class NewRunForm(forms.ModelForm):
     user: User
     #: Only look: the run is made, estimated and unmade again.
     preview_only = False
-    preview: Estimate | None = None
+    preview: CostEstimate | None = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -13,7 +13,7 @@ from evaluation.models import Call, Run
 from evaluation.runs.claim import build
 from evaluation.runs.registry import step_get
 from evaluation.runs.request import Prices, most_tokens
-from evaluation.runs.step import Asked, Step
+from evaluation.runs.step import ClaimedCall, Step
 
 #: Calls that are really built; the rest is taken to be like them.
 SAMPLE = 200
@@ -22,7 +22,7 @@ BYTES_PER_TOKEN = 4
 
 
 @dataclass(frozen=True)
-class Estimate:
+class CostEstimate:
     """Calls, and tokens and cost of them all: ``likely`` by rule of thumb, ``most`` what they can reach at worst.
 
     Counts first attempts of first stages; later stages of a staged HIT and repeats come on top (``stages``
@@ -41,7 +41,7 @@ class Estimate:
     schema: str = ""
 
 
-def run_estimate(*, run: Run, key: str = "") -> Estimate:
+def run_estimate(*, run: Run, key: str = "") -> CostEstimate:
     """Look at what the run still has to ask; nothing is sent and nothing changes.
 
     ``key``: the item whose request is shown; the first one without. Raises ``ValidationError`` (preview_item)
@@ -58,20 +58,21 @@ def run_estimate(*, run: Run, key: str = "") -> Estimate:
             raise ValidationError({"preview_item": f"nothing would be asked about {key!r}"})
         looked_at = [wanted, *(call for call in looked_at if call.pk != wanted.pk)]
     rows = [
-        Asked(c.pk, c.key, c.item_id, c.subject, c.sample, c.stage, c.context, 0, 0, 0) for c in looked_at
+        ClaimedCall(c.pk, c.key, c.item_id, c.subject, c.sample, c.stage, c.context, 0, 0, 0)
+        for c in looked_at
     ]
     things = step.load(run, rows)
     requests = [
-        build(run, endpoint, step, Asked(**{**vars(row), "thing": things.get(row.id)})) for row in rows
+        build(run, endpoint, step, ClaimedCall(**{**vars(row), "thing": things.get(row.id)})) for row in rows
     ]
     if not requests:
-        return Estimate(0, 0, 0, Decimal(0), Decimal(0))
+        return CostEstimate(0, 0, 0, Decimal(0), Decimal(0))
     sizes = [most_tokens(request) for request in requests]
     share = calls / len(sizes)
     most_in, most_out = sum(size[0] for size in sizes) * share, sum(size[1] for size in sizes) * share
     tokens_in, tokens_out = int(most_in / BYTES_PER_TOKEN), int(most_out / 4)
     prices = Prices(endpoint.price_in, endpoint.price_out)
-    return Estimate(
+    return CostEstimate(
         calls=calls,
         tokens_in=tokens_in,
         tokens_out=tokens_out,

@@ -21,7 +21,7 @@ from evaluation.models import Call, Endpoint, Pipeline, Run
 from evaluation.runs.registry import step_get
 from evaluation.runs.request import parameters_check
 from evaluation.runs.settle import call_of
-from evaluation.runs.step import Asked, Job, Step
+from evaluation.runs.step import ClaimedCall, Job, Step
 from evaluation.runs.text import clean
 from evaluation.runs.wake import pipeline_wake, run_wake
 
@@ -108,7 +108,7 @@ def run_create(
 def _prompt_check(run: Run, step: Step) -> None:
     """Fill the prompt in for the first call, so that a slip in it is met now and not by a worker."""
     first = Call.objects.filter(run=run).order_by("pk")[0]
-    call = Asked(
+    call = ClaimedCall(
         first.pk, first.key, first.item_id, first.subject, first.sample, first.stage, first.context, 0, 0, 0
     )
     call = replace(call, thing=step.load(run, [call]).get(call.id))

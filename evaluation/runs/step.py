@@ -30,7 +30,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Asked:
+class ClaimedCall:
     """A call while it is asked: the row's own facts and what the step loaded for it."""
 
     id: int
@@ -58,27 +58,27 @@ class Step:
         """All first-stage calls of the run, in a fixed order; made again, they are the same."""
         raise NotImplementedError
 
-    def load(self, run: Run, calls: Sequence[Asked]) -> Mapping[int, Any]:
+    def load(self, run: Run, calls: Sequence[ClaimedCall]) -> Mapping[int, Any]:
         """What the calls are about, by call id, in a fixed number of queries."""
         raise NotImplementedError
 
-    def messages(self, run: Run, call: Asked) -> list[Message]:
+    def messages(self, run: Run, call: ClaimedCall) -> list[Message]:
         """The chat, from the run's own prompt text."""
         raise NotImplementedError
 
-    def schema(self, run: Run, call: Asked) -> JSON | None:
+    def schema(self, run: Run, call: ClaimedCall) -> JSON | None:
         """A JSON schema for endpoints that can hold a reply to one; None: plain text."""
         return None
 
-    def parse(self, run: Run, call: Asked, text: str) -> JSON:
+    def parse(self, run: Run, call: ClaimedCall, text: str) -> JSON:
         """The reply as a JSON object; raises ``Unparsable``, never guesses."""
         raise NotImplementedError
 
-    def from_object(self, run: Run, call: Asked, value: JSON) -> JSON:
+    def from_object(self, run: Run, call: ClaimedCall, value: JSON) -> JSON:
         """The result of a reply that is an object with the keys of ``schema``; raises like ``parse``."""
         raise NotImplementedError
 
-    def read(self, run: Run, call: Asked, text: str) -> JSON:
+    def read(self, run: Run, call: ClaimedCall, text: str) -> JSON:
         """The reply as a JSON object, from an object that keeps to the schema or else from text.
 
         Whether the endpoint was held to the schema does not matter: a reply from the cache or from a batch, or a
@@ -90,15 +90,15 @@ class Step:
             return self.from_object(run, call, dict(value or {}))
         return self.parse(run, call, text)
 
-    def after(self, run: Run, call: Asked, parsed: JSON) -> Job | None:
+    def after(self, run: Run, call: ClaimedCall, parsed: JSON) -> Job | None:
         """The next stage's call, if this was not the last stage."""
         return None
 
-    def stages(self, run: Run, call: Asked, thing: Any) -> int:
+    def stages(self, run: Run, call: ClaimedCall, thing: Any) -> int:
         """Of how many stages the calls about this thing consist."""
         return 1
 
-    def texts(self, call: Asked) -> Iterator[str]:
+    def texts(self, call: ClaimedCall) -> Iterator[str]:
         """The texts that outsiders wrote, to be looked through for orders to the model."""
         return iter(())
 
