@@ -31,6 +31,10 @@ ROWS = 2000
 OVER = frozenset({Run.State.DONE, Run.State.CANCELLED, Run.State.FAILED})
 
 
+class NothingToAsk(ValidationError):
+    """A run would have no calls: all that its step asks about is there already, or there is no material for it."""
+
+
 def run_create(
     *,
     kind: str,
@@ -56,7 +60,7 @@ def run_create(
 ) -> Run:
     """A run with a row for each of its calls, not yet started; all or nothing.
 
-    Raises ``ValidationError`` keyed by field, also where the step finds nothing to ask about.
+    Raises ``ValidationError`` keyed by field, and ``NothingToAsk`` where the step finds nothing to ask about.
     """
     try:
         step = step_get(kind)
@@ -100,7 +104,7 @@ def run_create(
         for rows in _in_rows(run, step):
             made += len(Call.objects.bulk_create(rows))
         if not made:
-            raise ValidationError({"kind": f"{step.title}: there is nothing to ask about"})
+            raise NothingToAsk({"kind": f"{step.title}: there is nothing to ask about"})
         _prompt_check(run, step)
     return run
 

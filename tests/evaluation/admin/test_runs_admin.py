@@ -288,12 +288,15 @@ def test_a_pipeline_that_pauses_goes_on_or_is_cancelled(boss: Client, scripted: 
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"file": ""}, "one of the two"),
+        ({"file": ""}, "either a dataset or a file"),
         ({"file": SimpleUploadedFile("x.jsonl", b'{"query": "a"}\n{no')}, "x.jsonl:2: is not JSON"),
-        ({"file": SimpleUploadedFile("x.csv", b"key,query\na,b,c\n")}, "x.csv:2: has not as many cells"),
-        ({"changed": "{"}, "is not JSON"),
+        (
+            {"file": SimpleUploadedFile("x.csv", b"key,query\na,b,c\n")},
+            "x.csv:2: has a different number of cells",
+        ),
+        ({"changed": "{"}, "not JSON"),
         ({"changed": '{"name": "x", "task": "news", "steps": []}'}, "expected at least one"),
-        ({"overrides": '{"nothing": {}}'}, "no such step"),
+        ({"overrides": '{"nothing": {}}'}, "no step named nothing"),
         ({"overrides": '{"units": {"budget": "much"}}'}, "units: budget"),
         ({"overrides": "[1]"}, "expected a JSON object"),
     ],
