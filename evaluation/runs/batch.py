@@ -10,6 +10,7 @@ import asyncio
 import json
 import random
 from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -140,26 +141,13 @@ def _held(run: Run, step: Step | None, batch: Batch) -> Iterator[tuple[Ready, Cl
     """The calls of a batch, as the engine would hold them."""
     rows = Call.objects.filter(run=run, claimed_by=batch.token, state=Call.State.IN_FLIGHT)
     calls = [
-        (
-            ClaimedCall(
-                c.pk,
-                c.key,
-                c.item_id,
-                c.subject,
-                c.sample,
-                c.stage,
-                c.context,
-                c.attempts - 1,
-                c.unparsable,
-                c.lost,
-            ),
-            c.reserved_cost,
-        )
-        for c in rows.defer("request", "reply").order_by("pk")
+        # This attempt is counted already; what follows expects the count before it, as when it was claimed.
+        (replace(ClaimedCall.of_row(row), attempts=row.attempts - 1), row.reserved_cost)
+        for row in rows.defer("request", "reply").order_by("pk")
     ]
     things = step.load(run, [call for call, _ in calls]) if step else {}
     for call, reserved in calls:
-        whole = ClaimedCall(**{**vars(call), "thing": things.get(call.id)})
+        whole = replace(call, thing=things.get(call.id))
         yield Ready(ChatRequest(run.model, ()), (whole,), {call.id: reserved}), whole
 
 

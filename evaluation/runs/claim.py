@@ -66,7 +66,7 @@ class Claim:
 
 
 _PICK = """
-SELECT id, key, item_id, subject, sample, stage, context::text, attempts, unparsable, lost
+SELECT id, key, item_id, subject, sample, stage, context::text AS context, attempts, unparsable, lost
 FROM evaluation_call
 WHERE run_id = %s AND state = 'pending' AND (not_before IS NULL OR not_before <= %s)
 ORDER BY id LIMIT %s FOR NO KEY UPDATE SKIP LOCKED
@@ -141,14 +141,9 @@ def ahead(concurrency: int) -> int:
 def _pick(run: Run, now: datetime, limit: int) -> list[ClaimedCall]:
     with connection.cursor() as cursor:
         cursor.execute(_PICK, [run.pk, now, limit])
-        rows: list[tuple[Any, ...]] = cursor.fetchall()
-    return [asked_of(row) for row in rows]
-
-
-def asked_of(row: tuple[Any, ...]) -> ClaimedCall:
-    """A call from its columns, in the order of ``_PICK``; the context as JSON text."""
-    pk, key, item, subject, sample, stage, context, attempts, unparsable, lost = row
-    return ClaimedCall(pk, key, item, subject, sample, stage, json.loads(context), attempts, unparsable, lost)
+        names = [column.name for column in cursor.description or ()]
+        found = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+    return [ClaimedCall(**row | {"context": json.loads(row["context"])}) for row in found]
 
 
 def _seconds_to_next(run: Run, now: datetime) -> float | None:

@@ -6,7 +6,7 @@ The run engine knows nothing of any step; a step knows nothing of claims, retrie
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from annotator.hit_types.base import JSON, Message, Unparsable
@@ -29,9 +29,9 @@ class Job:
     context: JSON = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ClaimedCall:
-    """A call while it is asked: the row's own facts and what the step loaded for it."""
+    """A call that a worker has claimed: the fields of its row, and ``thing``, what the step loaded for it."""
 
     id: int
     key: str
@@ -40,10 +40,32 @@ class ClaimedCall:
     sample: int
     stage: int
     context: JSON
-    attempts: int
-    unparsable: int
-    lost: int
+    attempts: int = 0
+    unparsable: int = 0
+    lost: int = 0
     thing: Any = None
+
+    @classmethod
+    def of_job(cls, job: Job, pk: int = 0) -> ClaimedCall:
+        """A call that has no row yet, under a made-up ``pk``: for drafts and estimates."""
+        return cls(
+            id=pk,
+            key=job.key,
+            item_id=job.item_id,
+            subject=job.subject,
+            sample=job.sample,
+            stage=job.stage,
+            context=job.context,
+        )
+
+    @classmethod
+    def of_row(cls, row: Call) -> ClaimedCall:
+        """A call from its row."""
+        return cls(**{name: getattr(row, name) for name in CALL_COLUMNS})
+
+
+#: The columns of a call's row that a step and the engine need while the call is claimed.
+CALL_COLUMNS = tuple(one.name for one in fields(ClaimedCall) if one.name != "thing")
 
 
 class Step:

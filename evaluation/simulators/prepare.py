@@ -67,7 +67,13 @@ class Simulate(Step):
         if call.stage + 1 >= len(kind.stages(call.thing, call.context.get("presentation"))):
             return None
         context = call.context | {"before": call.context.get("before", {}) | parsed}
-        return Job(call.key, call.item_id, None, call.sample, call.stage + 1, context)
+        return Job(
+            key=call.key,
+            item_id=call.item_id,
+            sample=call.sample,
+            stage=call.stage + 1,
+            context=context,
+        )
 
     def stages(self, run: Run, call: ClaimedCall, thing: Any) -> int:
         return len(_kind(run).stages(thing, call.context.get("presentation")))

@@ -40,7 +40,16 @@ def whole(value: JSON, stage_fields: list[str]) -> JSON:
 
 
 def asked(kind: HitType, payload: JSON, stage: int, presentation: JSON) -> ClaimedCall:
-    return ClaimedCall(1, "k", 1, None, 0, stage, {"presentation": presentation}, 0, 0, 0, thing=payload)
+    return ClaimedCall(
+        id=1,
+        key="k",
+        item_id=1,
+        subject=None,
+        sample=0,
+        stage=stage,
+        context={"presentation": presentation},
+        thing=payload,
+    )
 
 
 @pytest.mark.parametrize("name", [name for name, kind in hit_types().items() if not kind.external])
