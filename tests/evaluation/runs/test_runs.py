@@ -17,6 +17,7 @@ from annotator.core.errors import Conflict
 from annotator.models import Item, Judgment
 from evaluation.models import Batch, Call, Endpoint, Run
 from evaluation.runs.claim import claim
+from evaluation.runs.create import RunPlan
 from evaluation.runs.inline import run_inline
 from evaluation.runs.lifecycle import (
     run_cancel,
@@ -560,12 +561,12 @@ def test_a_batch_whose_sender_died_is_sent_again_and_counted_as_perhaps_paid(
 def test_a_prompt_that_cannot_be_filled_in_is_refused_before_a_run_is_made(scripted: ScriptedProcess) -> None:
     endpoint, study = make_endpoint(scripted), make_material(2)
     for prompt, said in (
-        ("## user\n$nothing_of_the_kind", "no $nothing_of_the_kind"),
+        ("## user\n$nothing_of_the_kind", "Unknown placeholder $nothing_of_the_kind"),
         ("no heading", "heading"),
         ("## user\nThat is 5$!", "Invalid placeholder"),
     ):
         with pytest.raises(ValidationError, match=re.escape(said)):
-            simulation_create(study=study, endpoint=endpoint, prompt=prompt)
+            simulation_create(study=study, endpoint=endpoint, plan=RunPlan(prompt=prompt))
     assert not Run.objects.exists()
 
 
