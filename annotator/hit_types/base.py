@@ -23,7 +23,7 @@ from copy import copy
 from functools import cached_property
 from pathlib import Path
 from random import Random
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from annotator.hit_types.answers import Answers
 from annotator.hit_types.instructions import Example, Text, for_variant, instruction_parts
@@ -173,6 +173,8 @@ class HitType:
     variant_field: ClassVar[str] = ""
     #: Judged elsewhere and imported: nobody is asked here, so no instructions, practice, exam or prompt.
     external: ClassVar[bool] = False
+    #: Whether ``to_ratings`` reads the item. Where it doesn't, equal responses are read once, however many there are.
+    ratings_need_item: ClassVar[bool] = True
     #: What pipelines make an item from; empty where items come from files only.
     made_from: ClassVar[MadeFrom] = ""
     folder: ClassVar[Path]
@@ -219,10 +221,19 @@ class HitType:
         variant = self.variant(payload)
         if not variant:
             return self
+        return self.replaced(
+            instructions=for_variant(self.instructions, variant),
+            exam=tuple(question for question in self.exam if question.pool in ("", variant)),
+            practice=tuple(question for question in self.practice if question.pool in ("", variant)),
+        )
+
+    def replaced(self, **attributes: Any) -> Self:
+        """A copy of the type with other values of these attributes; a name that it lacks is a ``TypeError``."""
         own = copy(self)
-        own.__dict__["instructions"] = for_variant(self.instructions, variant)
-        own.__dict__["exam"] = tuple(question for question in self.exam if question.pool in ("", variant))
-        own.__dict__["practice"] = tuple(q for q in self.practice if q.pool in ("", variant))
+        for name, value in attributes.items():
+            if not hasattr(type(self), name):
+                raise TypeError(f"{self.name}: a HIT type has no attribute {name!r}")
+            setattr(own, name, value)
         return own
 
     def present(self, payload: JSON, rng: Random) -> JSON:

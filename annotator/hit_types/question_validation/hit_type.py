@@ -42,6 +42,7 @@ class QuestionValidation(HitType):
     columns: ClassVar[tuple[Column, ...]] = schema.COLUMNS
     defaults = Defaults(redundancy=3, exam_questions=8, pass_mark=6, minutes_per_item=0.7, min_seconds=5.0)
     headline = "relation"
+    ratings_need_item = False
     variants: ClassVar[tuple[str, ...]] = tuple(schema.RELATIONS)
     variant_field = "kind"
     made_from = "questions"
