@@ -15,7 +15,7 @@ from unfold.decorators import display
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from annotator.admin import study_actions as study_pages
-from annotator.admin.access import EDITOR, OWNER, StudyScoped
+from annotator.admin.access import EDITOR, OWNER, AddedByService
 from annotator.admin.study_pages import urls as study_page_urls
 from annotator.forms.study import NewStudyForm, StudyForm
 from annotator.hit_types.registry import hit_type_get
@@ -55,8 +55,9 @@ REQUIRES = "Only people who hold all of these can join: passed in another study,
 
 
 @admin.register(Study)
-class StudyAdmin(StudyScoped):
+class StudyAdmin(AddedByService):
     study_path = ""
+    add_form = NewStudyForm
     change_role = EDITOR
     form = StudyForm
     inlines = (MembershipInline,)
@@ -190,19 +191,6 @@ class StudyAdmin(StudyScoped):
         fixed = ("seed",) if obj.state != Study.State.DRAFT else ()
         return (*self.readonly_fields, *fixed)
 
-    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
-        if obj is not None:
-            return super().get_form(request, obj, change, **kwargs)
-        user = request.user
-
-        class Form(NewStudyForm):
-            def __init__(self, *args: Any, **kwargs: Any) -> None:
-                super().__init__(*args, by=user, **kwargs)
-
-        kwargs["form"] = Form
-        kwargs["fields"] = ("template", "title", "slug")
-        return super().get_form(request, obj, change, **kwargs)
-
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "requires":
             return MultipleChoiceField(
@@ -210,9 +198,6 @@ class StudyAdmin(StudyScoped):
                 label="Required qualifications",
             )  # fmt: skip
         return super().formfield_for_dbfield(db_field, request, **kwargs)
-
-    def save_form(self, request: HttpRequest, form: Any, change: bool) -> Any:
-        return form.save(commit=False) if change else form.save()
 
     def save_model(self, request: HttpRequest, obj: Study, form: ModelForm, change: bool) -> None:
         if not change:
