@@ -63,7 +63,7 @@ class StudyScoped(ModelAdmin):
     def _get_obj_does_not_exist_redirect(
         self, request: HttpRequest, opts: Any, object_id: str
     ) -> HttpResponse:
-        log.warning("%s %s refused to user %s", opts.model_name, object_id, request.user.pk)
+        log.warning("%s %s: access denied to user %s", opts.model_name, object_id, request.user.pk)
         raise Http404(f"no such {opts.verbose_name}")
 
 

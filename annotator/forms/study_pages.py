@@ -1,4 +1,4 @@
-"""Forms of the pages beside a study's home."""
+"""Forms of a study's pages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,11 @@ class ExportForm(PlainForm):
         label="Raters",
     )
     excluded = forms.ChoiceField(
-        choices=[("", "all, with the reason"), ("no", "only what counts"), ("yes", "only what is excluded")],
+        choices=[
+            ("", "all, with the reason of each exclusion"),
+            ("no", "only judgments that count"),
+            ("yes", "only excluded judgments"),
+        ],
         required=False,
         label="Exclusions",
     )

@@ -65,7 +65,7 @@ def test_a_study_goes_from_template_to_close(researcher_client, owner):
     study = Study.objects.get(slug="birds")
     assert made.status_code == 200
     assert (study.redundancy, study.pass_mark, study.memberships.get().user) == (3, 9, owner)
-    assert "import material first" in made.content.decode()
+    assert "Import material first" in made.content.decode()
 
     checked = researcher_client.post(page(study, "import"), {"file": csv_file(GOOD)}).content.decode()
     assert "items.csv: 1 item from 1 row" in checked
@@ -220,7 +220,7 @@ def test_an_exclusion_is_made_with_a_reason_and_lifted(researcher_client, owner)
     exclusion = Exclusion.objects.get()
     assert (exclusion.reason, exclusion.created_by) == ("answered in a second", owner)
     again = researcher_client.post(add, {"study": study.pk, "judgment": judgment.pk, "reason": "again"})
-    assert "excluded already" in again.content.decode()
+    assert "already excluded" in again.content.decode()
     listed = reverse("admin:annotator_exclusion_changelist")
     researcher_client.post(listed, {"action": "lift", "_selected_action": [exclusion.pk]}, follow=True)
     exclusion.refresh_from_db()

@@ -55,7 +55,7 @@ def test_own_questions_are_saved_previewed_and_taken_back(researcher_client: Cli
     reply = researcher_client.post(
         at(study), {"which": "exam", "questions": json.dumps(own(3)), "save": "1"}, follow=True
     )
-    assert "Saved: 3 questions." in text_of(reply)
+    assert "Saved 3 questions." in text_of(reply)
     assert "3 of 3 questions (this study's own)" in text_of(reply)
     study.refresh_from_db()
     assert [one["key"] for one in study.exam_own] == ["mine-0", "mine-1", "mine-2"]
@@ -160,7 +160,7 @@ def test_a_running_study_gets_a_new_version_and_practice_is_frozen_too(
         reply = researcher_client.post(
             at(study), {"which": which, "questions": json.dumps(own(2)), "save": "1"}, follow=True
         )
-        assert "this made version" in text_of(reply)
+        assert "this is version" in text_of(reply)
     study.refresh_from_db()
     assert before
     assert study.snapshot
@@ -287,7 +287,7 @@ def test_a_qualification_is_granted_in_the_admin_and_revoked_with_a_reason(
     address = reverse("admin:annotator_qualification_changelist")
     action = {"action": "revoke", "_selected_action": [granted.pk]}
     asked = researcher_client.post(address, action)
-    assert "Why" in text_of(asked)
+    assert "Reason" in text_of(asked)
     granted.refresh_from_db()
     assert granted.revoked_at is None, "not without a reason"
     researcher_client.post(address, action | {"why": "guessing", "sure": "1"})

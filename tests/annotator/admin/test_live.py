@@ -81,8 +81,8 @@ def seconds(study: Study, value: float) -> None:
 
 def test_before_during_and_after(researcher_client: Client, study: Study, researcher: User) -> None:
     draft = make_study(by=researcher, items=2)
-    assert "It has not been launched." in text(researcher_client, draft)
-    assert "Nobody has submitted anything yet; 0 in hand." in text(researcher_client, study)
+    assert "The study is a draft." in text(researcher_client, draft)
+    assert "Nobody has submitted anything yet; 0 tasks are in progress." in text(researcher_client, study)
     first = work(study, 12)
     seconds(study, 20)
     shown = text(researcher_client, study)
@@ -90,18 +90,18 @@ def test_before_during_and_after(researcher_client: Client, study: Study, resear
     assert "6.00 USD" in shown
     assert "12.00 USD once all is done" in shown
     work(study, 12)
-    assert "It is done: all 24 places are filled, for 12.00 USD." in text(researcher_client, study)
+    assert "Complete: all 24 places are filled, for 12.00 USD." in text(researcher_client, study)
     assert first.assignments.count() == 12
 
 
 def test_a_study_that_stands_still_or_is_stopped_says_so(researcher_client: Client, study: Study) -> None:
     work(study, 6)
     Judgment.objects.filter(study=study).update(created_at=timezone.now() - timedelta(days=3))
-    assert "It stands still: 25 % is done, and nothing has come for 3" in text(
+    assert "Stalled: 25 % is done, and nothing has been submitted for 3" in text(
         researcher_client, study
     ).replace("\xa0", " ")
     study_pause(study=study)
-    assert "It is paused: 25 % is done, and nothing more is given out." in text(researcher_client, study)
+    assert "The study is paused: 25 % is done, and no more tasks are given out." in text(researcher_client, study)
     study.refresh_from_db()
     study_close(study=study)
     shown = text(researcher_client, study)
@@ -145,7 +145,7 @@ def test_who_stands_out_is_named_with_every_reason_until_excluded(
     shown = text(researcher_client, study)
     assert "1 of 2 raters stands out" in shown
     assert "12 judgments took under 5 s" in shown
-    assert "1 rater to look at." in shown
+    assert "1 rater to check." in shown
     exclusion_make(study=study, by=None, reason="too fast", rater=fast.rater)
     assert study_live(study).flagged == ()
 
@@ -179,7 +179,7 @@ def test_what_waits_is_counted_by_kind_and_the_latest_are_there(
     researcher_client: Client, study: Study
 ) -> None:
     participation = make_participation(study)
-    assert needs_words(study_live(study)) == "Nothing waits for you."
+    assert needs_words(study_live(study)) == "Nothing needs you."
     for kind, words in (
         ("question", "Do bats count?"),
         ("flag", "<b>Broken</b>"),
@@ -194,7 +194,7 @@ def test_what_waits_is_counted_by_kind_and_the_latest_are_there(
     )
     assert "&lt;b&gt;Broken&lt;/b&gt;" in shown
     Message.objects.update(settled_at=timezone.now())
-    assert needs_words(study_live(study)) == "Nothing waits for you."
+    assert needs_words(study_live(study)) == "Nothing needs you."
 
 
 def test_every_figure_leads_to_its_rows(researcher_client: Client, study: Study) -> None:
@@ -262,8 +262,8 @@ def test_it_is_for_the_studys_researchers_alone(study: Study) -> None:
 
 def test_words_of_a_study_without_judgments(study: Study) -> None:
     live: Any = study_live(study)
-    assert going_words(study, live) == "Nobody has submitted anything yet; 0 in hand."
+    assert going_words(study, live) == "Nobody has submitted anything yet; 0 tasks are in progress."
     assert (
         trust_words(live, study_progress(study), study)
-        == "There is too little to say: nobody has left five judgments."
+        == "Too early to say: nobody has submitted five judgments yet."
     )

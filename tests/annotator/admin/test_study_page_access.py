@@ -105,7 +105,7 @@ def test_another_researcher_finds_nothing_and_it_is_logged(
             with caplog.at_level(logging.WARNING):
                 reply = getattr(client, method)(address(mine, page))
             assert reply.status_code == 404, (method, page)
-            assert any("refused" in record.getMessage() for record in caplog.records), (method, page)
+            assert any("denied" in record.getMessage() for record in caplog.records), (method, page)
     export = Export.objects.get()
     assert client.get(f"/admin/annotator/study/{mine.pk}/exports/{export.pk}/").status_code == 404
     mine.refresh_from_db()

@@ -86,7 +86,7 @@ def test_material_is_looked_at_before_it_is_imported(researcher_client: Client, 
     assert reply["Location"] == f"{ROOT}{study.pk}/change/"
     assert Item.objects.get().explanation.system.name == "robot-x"
     again = researcher_client.post(f"{ROOT}{study.pk}/import/", data | {"import": "1"}, follow=True)
-    assert "The file is no longer here" in again.content.decode()
+    assert "The uploaded file has expired" in again.content.decode()
 
 
 def test_every_fault_is_listed_with_its_line(researcher_client: Client, study: Study) -> None:
@@ -137,7 +137,7 @@ def test_tickets_are_ones_own(researcher_client: Client, study: Study, researche
         (researcher_client, study, ""),
     ):
         reply = who.post(f"{ROOT}{where.pk}/import/", data | {"ticket": ticket}, follow=True)
-        assert "The file is no longer here" in reply.content.decode()
+        assert "The uploaded file has expired" in reply.content.decode()
     assert not Item.objects.exists()
 
 
@@ -248,7 +248,7 @@ def test_exclusions_are_made_with_a_reason_and_lifted(researcher_client: Client,
         assert "will not count" in researcher_client.get(address).content.decode()
         assert researcher_client.post(address, {"reason": " "}).status_code == 400
         assert researcher_client.post(address, {"reason": "Too fast."}).status_code == 302
-        assert "excluded already" in researcher_client.post(address, {"reason": "Again"}).content.decode()
+        assert "already excluded" in researcher_client.post(address, {"reason": "Again"}).content.decode()
     assert Exclusion.objects.count() == 3
     html = page(researcher_client, f"{full.pk}/judgments/")
     assert html.count('<span class="fk-alarm">excluded:</span> Too fast.') == 3
@@ -274,7 +274,7 @@ def test_several_judgments_are_excluded_for_one_reason(researcher_client: Client
     researcher_client.post(address, {"reason": "One bot."})
     assert set(Exclusion.objects.values_list("judgment_id", flat=True)) == set(chosen)
     assert (
-        "0 excluded; 3 were so already"
+        "0 judgments excluded; 3 were already excluded"
         in researcher_client.post(address, {"reason": "Again"}, follow=True).content.decode()
     )
     other = make_judgment(make_item(make_study()), make_rater("zoe"))
