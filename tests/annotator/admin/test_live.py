@@ -101,11 +101,13 @@ def test_a_study_that_stands_still_or_is_stopped_says_so(researcher_client: Clie
         researcher_client, study
     ).replace("\xa0", " ")
     study_pause(study=study)
-    assert "The study is paused: 25 % is done, and no more tasks are given out." in text(researcher_client, study)
+    assert "The study is paused: 25 % is done, and no more tasks are given out." in text(
+        researcher_client, study
+    )
     study.refresh_from_db()
     study_close(study=study)
     shown = text(researcher_client, study)
-    assert "It is closed" in shown
+    assert "The study is closed" in shown
     assert "nothing changes here" in shown
 
 

@@ -32,7 +32,7 @@ def test_what_cannot_be_excluded(researcher: User) -> None:
         ({"judgment": theirs, "reason": "x"}, "does not belong to this study"),
         ({"item": theirs.item, "reason": "x"}, "does not belong to this study"),
         ({"rater": theirs.rater, "reason": "x"}, "has not taken part in this study"),
-        ({"rater": mine.rater, "reason": "  "}, "Say why"),
+        ({"rater": mine.rater, "reason": "  "}, "Give a reason"),
         ({"reason": "x"}, "exactly one"),
         ({"rater": mine.rater, "item": mine.item, "reason": "x"}, "exactly one"),
     ]
