@@ -27,7 +27,7 @@ SELECT i.condition, count(*), count(*) FILTER (WHERE a.state = 'submitted'),
     count(*) FILTER (WHERE a.state IS NOT NULL AND a.state <> 'submitted')
 FROM annotator_place p JOIN annotator_item i ON i.id = p.item_id
 LEFT JOIN annotator_assignment a ON a.id = p.assignment_id
-WHERE p.study_id = %s GROUP BY i.condition ORDER BY i.condition
+WHERE p.study_id = %s AND NOT p.rehearsal GROUP BY i.condition ORDER BY i.condition
 """
 _LATEST = """
 SELECT created_at FROM annotator_judgment

@@ -13,7 +13,8 @@ from annotator.models import Study
 _PLACES = """
 SELECT count(*), count(*) FILTER (WHERE a.state = 'submitted'),
     count(*) FILTER (WHERE a.state IS NOT NULL AND a.state <> 'submitted')
-FROM annotator_place p LEFT JOIN annotator_assignment a ON a.id = p.assignment_id WHERE p.study_id = %s
+FROM annotator_place p LEFT JOIN annotator_assignment a ON a.id = p.assignment_id
+WHERE p.study_id = %s AND NOT p.rehearsal
 """
 _ITEMS = """
 SELECT count(*), count(*) FILTER (WHERE role = 'gold'), count(*) FILTER (WHERE role = 'attention')

@@ -18,6 +18,7 @@ ROLES = ["viewer", "reviewer", "editor", "owner"]
 #: page -> the role that it needs; every page of a study is here.
 PAGES = {
     "live/": "viewer",
+    "rehearsal/": "viewer",
     "exam/": "viewer",
     "items/": "viewer",
     "items/ITEM/": "viewer",
@@ -38,6 +39,7 @@ PAGES = {
 SENT = {
     "exclude/judgment/JUDGMENT/": "reviewer",
     "exclusions/EXCLUSION/lift/": "reviewer",
+    "rehearsal/": "editor",
     "exam/": "editor",
     "import/": "editor",
     "import-judgments/": "editor",
@@ -73,7 +75,7 @@ def logged_in(user: User) -> Client:
     return client
 
 
-def test_every_page_of_the_desk_is_in_these_lists() -> None:
+def test_every_page_is_in_these_lists() -> None:
     """A new page must say who may see it."""
     found = set()
     for pattern in patterns(lambda view: view):
