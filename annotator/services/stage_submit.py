@@ -169,7 +169,7 @@ def _place_reclaim(assignment: Assignment) -> Place | None:
     """A free place of the item for an assignment that lost its own, or none."""
     place = (
         Place.objects.select_for_update(skip_locked=True)
-        .filter(item_id=assignment.item_id, assignment__isnull=True)
+        .filter(item_id=assignment.item_id, assignment__isnull=True, rehearsal=assignment.rater.rehearsal)
         .order_by("number")
         .first()
     )
