@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 
 from annotator.core.behaviour import NAMES
 from annotator.hit_types.registry import hit_type_get
-from annotator.models import Assignment, Judgment, Message, StageCommit, Study
+from annotator.models import Assignment, Judgment, Message, Study
 from annotator.selectors.study import study_hit_type
 from annotator.services.assignment import leases_expire
 from annotator.services.rehearsal.answers import rehearsal_answer

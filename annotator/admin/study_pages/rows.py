@@ -13,8 +13,8 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from annotator.admin.study_pages.frame import REVIEWER, VIEWER, render, study_page
-from annotator.forms.study_pages import ReasonForm
 from annotator.core.behaviour import SIGNALS, signal_words, signals_read
+from annotator.forms.study_pages import ReasonForm
 from annotator.hit_types.base import HitType
 from annotator.models import Exclusion, Item, Judgment, Rater, Study
 from annotator.selectors.judgment import FILTERS, ExclusionReasons, UnknownFilter, judgments_filter
