@@ -11,7 +11,7 @@ committed. A response is a JSON object ``{field name: value}`` over the fields o
 
 A type lives in one folder beside this file: ``hit_type.py``, ``schema.py`` and ``scoring.py`` (pure),
 ``instructions.md`` (see ``instruction_parts``), ``prompt.md`` (see ``render_prompt`` and ``prompt_part``),
-``exam.json``, ``practice.json``, ``examples/`` and, only where the generic form does not do, ``form.html``.
+``exam.json``, ``practice.json`` and ``examples/``. The form is drawn from the stages' fields, alike for all types.
 Types import this module and nothing else of the product; ``docs/add-a-hit-type.md`` shows how to add one.
 """
 
@@ -74,6 +74,7 @@ from annotator.hit_types.shapes import (
     Stage,
     Unparsable,
     Variable,
+    answers_in_words,
 )
 
 __all__ = [
@@ -108,6 +109,7 @@ __all__ = [
     "Text",
     "Unparsable",
     "Variable",
+    "answers_in_words",
     "choice_parts",
     "clean_text",
     "for_variant",
@@ -335,19 +337,8 @@ class HitType:
 
         A field about one of several blocks names its block: "Explanation 2: ...".
         """
-        lines = []
-        for stage in self.stages(payload, presentation) if presentation else self.every_stage(payload):
-            blocks = {block.name: block.label for block in stage.blocks}
-            for asked in stage.fields:
-                if asked.name in response:
-                    value = response[asked.name]
-                    values = value if isinstance(value, list) else [value]
-                    names = {option.value: option.label for option in asked.options}
-                    question = (
-                        f"{blocks[asked.target]}: {asked.label}" if asked.target in blocks else asked.label
-                    )
-                    lines.append((question, ", ".join(names.get(str(v), str(v)) for v in values)))
-        return lines
+        stages = self.stages(payload, presentation) if presentation else self.every_stage(payload)
+        return answers_in_words(stages, response)
 
     def prompt(
         self,
@@ -420,12 +411,6 @@ class HitType:
             except (AttributeError, KeyError, TypeError, ValueError, IndexError) as error:
                 raise ValueError(f"worked example {number}: {error!s}") from error
         return parts
-
-    @cached_property
-    def form_html(self) -> str | None:
-        """The folder's own ``form.html``, None where the generic form does."""
-        path = self.folder / "form.html"
-        return path.read_text(encoding="utf-8") if path.is_file() else None
 
     @cached_property
     def prompt_text(self) -> str:
