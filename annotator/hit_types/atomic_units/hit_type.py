@@ -79,6 +79,8 @@ class AtomicUnits(HitType):
                 "output": source.output,
                 "original": source.instance.input,
                 "generator": follow_up.generator,
+                # Parsing is judged once for each explanation (Appendix A), not again with each counterfactual.
+                "ask": list(schema.PARTS) if source.first else ["input", "output"],
             }
         )
 
