@@ -130,7 +130,7 @@ def _context(study: Study, choices: Choices, progress: Callable[[str], None]) ->
 
 def _sections(context: Context) -> dict[str, Section]:
     """The sections that serve a study's task type, by name."""
-    serving = [part for part in parts() if part.serves(context.study.hit_type)]
+    serving = [part for part in parts() if part.serves(context.hit_type)]
     sections: dict[str, Section] = {}
     for number, part in enumerate(serving, start=1):
         context.progress(f"{part.title} ({number} of {len(serving)})")

@@ -55,6 +55,7 @@ class SimulationChoice(HitType):
         redundancy=3, exam_questions=11, pass_mark=9, minutes_per_item=2.0, min_seconds=5.0, follow_ups=10
     )
     headline = "simulation"
+    measures = frozenset({"simulatability"})
 
     def parse_item(self, row: Mapping[str, Any]) -> ItemDraft:
         """Check one import row: both questions with their options, explanation and answer; see ``columns``."""

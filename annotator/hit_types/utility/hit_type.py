@@ -38,6 +38,7 @@ class Utility(HitType):
     #: 37.41 seconds an item on average (P3, Table 17); five annotators.
     defaults = Defaults(redundancy=5, exam_questions=8, pass_mark=6, minutes_per_item=0.63, min_seconds=5.0)
     headline = "after"
+    measures = frozenset({"utility"})
 
     def parse_item(self, row: Mapping[str, Any]) -> ItemDraft:
         """Check one import row: ``question``, ``options`` where it has any, ``rationale``; see ``columns``."""
