@@ -169,6 +169,8 @@ class HitType:
     defaults: ClassVar[Defaults] = Defaults()
     #: The variable that the study's headline agreement is computed on.
     headline: ClassVar[str]
+    #: What a study of this type measures: report sections and recipes ask for these names, never for a type's.
+    measures: ClassVar[frozenset[str]] = frozenset()
     #: Kinds of items with instructions, practice and exam of their own (four groups of properties, say).
     variants: ClassVar[tuple[str, ...]] = ()
     #: The payload's key that says which of the variants an item is.

@@ -47,6 +47,7 @@ class AtomicUnits(HitType):
         redundancy=3, exam_questions=8, pass_mark=6, minutes_per_item=3.0, min_seconds=10.0, follow_ups=3
     )
     headline = "in_output"
+    measures = frozenset({"unit_presence"})
     ratings_need_item = False
     variants: ClassVar[tuple[str, ...]] = schema.DOMAINS
     variant_field = "domain"

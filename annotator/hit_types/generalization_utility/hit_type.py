@@ -44,6 +44,7 @@ class GeneralizationUtility(HitType):
         redundancy=5, exam_questions=8, pass_mark=6, minutes_per_item=0.6, min_seconds=5.0, follow_ups=15
     )
     headline = "follow_up_after"
+    measures = frozenset({"generalization"})
     ratings_need_item = False
     made_from = "explained_questions"
 

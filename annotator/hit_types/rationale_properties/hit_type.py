@@ -49,6 +49,7 @@ class RationaleProperties(HitType):
     #: 36.50 seconds an item on average (P3, Table 17); five annotators.
     defaults = Defaults(redundancy=5, exam_questions=8, pass_mark=6, minutes_per_item=0.61, min_seconds=5.0)
     headline = "association"
+    measures = frozenset({"rationale_properties"})
     ratings_need_item = False
     variants: ClassVar[tuple[str, ...]] = tuple(schema.GROUPS)
     variant_field = "group"

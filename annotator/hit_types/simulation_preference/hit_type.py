@@ -62,6 +62,7 @@ class SimulationPreference(HitType):
         redundancy=3, exam_questions=11, pass_mark=9, minutes_per_item=2.0, min_seconds=5.0, follow_ups=6
     )
     headline = "simulation"
+    measures = frozenset({"simulatability"})
     ratings_need_item = False
     made_from = "follow_ups"
 
