@@ -32,7 +32,7 @@ def test_items_of_one_group(researcher: User) -> None:
     content = study.snapshot.content
     assert {question["pool"] for question in content["practice"]} == {"support"}
     pools = ExamQuestion.objects.filter(exam_id=content["exam"]).values_list("pool", flat=True)
-    assert len(pools) == 8
+    assert len(pools) == 16
     assert set(pools) == {"support"}
     assert "Non-ambiguity" in content["instructions"]
     assert "Giveaway" not in content["instructions"]
