@@ -18,7 +18,7 @@ Types import this module and nothing else of the product; ``docs/add-a-hit-type.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from copy import copy
 from functools import cached_property
 from pathlib import Path
@@ -157,8 +157,10 @@ class HitType:
     headline: ClassVar[str]
     #: Kinds of items with instructions, practice and exam of their own (four groups of properties, say).
     variants: ClassVar[tuple[str, ...]] = ()
-    #: The payload's key that says which of the variants an item is.
+    #: The payload key that says which of the variants an item is.
     variant_field: ClassVar[str] = ""
+    #: The payload key that says which parts of the type an item asks, if the instructions depend on it.
+    part_field: ClassVar[str] = ""
     #: Judged elsewhere and imported: nobody is asked here, so no instructions, practice, exam or prompt.
     external: ClassVar[bool] = False
     folder: ClassVar[Path]
@@ -205,6 +207,25 @@ class HitType:
         own.__dict__["instructions"] = for_variant(self.instructions, variant)
         own.__dict__["exam"] = tuple(question for question in self.exam if question.pool in ("", variant))
         own.__dict__["practice"] = tuple(q for q in self.practice if q.pool in ("", variant))
+        return own
+
+    def sections(self, payload: JSON) -> tuple[str, ...]:
+        """The names that ``only`` blocks of the instructions use for an item like this one.
+
+        ``payload`` has the values of ``variant_field`` and ``part_field`` and need not have any others.
+        """
+        return (self.variant(payload),) if self.variant_field else ()
+
+    def instructed(self, payloads: Iterable[JSON]) -> HitType:
+        """The type with the instructions that its items need: of their variants and parts only.
+
+        ``payloads`` as in ``sections``. Without items the instructions are complete.
+        """
+        names = {name for payload in payloads for name in self.sections(payload)}
+        if not names:
+            return self
+        own = copy(self)
+        own.__dict__["instructions"] = for_variant(self.instructions, *sorted(names))
         return own
 
     def present(self, payload: JSON, rng: Random) -> JSON:

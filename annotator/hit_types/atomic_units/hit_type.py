@@ -48,6 +48,7 @@ class AtomicUnits(HitType):
     headline = "in_output"
     variants: ClassVar[tuple[str, ...]] = schema.DOMAINS
     variant_field = "domain"
+    part_field = "ask"
 
     def parse_item(self, row: Mapping[str, Any]) -> ItemDraft:
         """Check one import row: ``domain``, ``explanation``, its units, ``input``, ``output``; see ``columns``."""
@@ -61,6 +62,10 @@ class AtomicUnits(HitType):
         """The units' numbers; for medical items also the two lists, for their completeness."""
         numbers = tuple(str(number) for number in range(1, len(payload["units"]) + 1))
         return numbers if payload["domain"] == "news" else (*numbers, "details", "suggestions")
+
+    def sections(self, payload: JSON) -> tuple[str, ...]:
+        """``news/parse`` and so on: the domain with each part that the item asks."""
+        return tuple(f"{payload['domain']}/{part}" for part in payload["ask"])
 
     def grade(self, response: JSON, gold: JSON) -> Grade:
         """Every judgment that gold names; words are not graded."""

@@ -43,6 +43,7 @@ class GeneralizationUtility(HitType):
         redundancy=5, exam_questions=8, pass_mark=6, minutes_per_item=0.6, min_seconds=5.0, follow_ups=15
     )
     headline = "follow_up_after"
+    part_field = "arms"
 
     def parse_item(self, row: Mapping[str, Any]) -> ItemDraft:
         """Check one import row: ``question``, ``rationale``, ``follow_up``, ``arms``; see ``columns``."""
@@ -63,6 +64,10 @@ class GeneralizationUtility(HitType):
     def every_stage(self, payload: JSON) -> tuple[Stage, ...]:
         """The stages of all arms."""
         return schema.every_stage_of(payload)
+
+    def sections(self, payload: JSON) -> tuple[str, ...]:
+        """The steps of all the item's arms."""
+        return tuple(dict.fromkeys(step for arm in payload["arms"] for step in arm))
 
     def grade(self, response: JSON, gold: JSON) -> Grade:
         """The answers that were asked for and that gold names."""
