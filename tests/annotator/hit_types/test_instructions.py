@@ -85,7 +85,8 @@ def test_an_example_without_a_title_has_its_number() -> None:
 
 def test_parts_of_a_variant() -> None:
     markdown = "".join(
-        f"<!-- only: {name} -->\n{name}\n<!-- end -->\n" for name in ("news", "news/input", "news/output", "medical")
+        f"<!-- only: {name} -->\n{name}\n<!-- end -->\n"
+        for name in ("news", "news/input", "news/output", "medical")
     )
     assert for_variant(markdown, "news") == "news\nnews/input\nnews/output\n", "a variant has all its parts"
     assert for_variant(markdown, "news/input") == "news\nnews/input\n", "a part has what its variant reads"
@@ -100,7 +101,9 @@ def test_instructions_are_about_the_steps_that_the_items_ask() -> None:
     assert "with the help of the explanation" in figure_11
     follow_up_only = kind.instructed([{"arms": [["follow_up", "follow_up_again"]]}]).instructions
     assert "the answer to the question," not in follow_up_only
-    both = kind.instructed([{"arms": [["question", "follow_up"]]}, {"arms": [["question_again"]]}]).instructions
+    both = kind.instructed(
+        [{"arms": [["question", "follow_up"]]}, {"arms": [["question_again"]]}]
+    ).instructions
     assert "the answer to the follow-up question, from what you know yourself" in both
     assert "from the **explanation alone**" in both
     assert kind.instructed([]) is kind
