@@ -211,22 +211,30 @@ class HitType:
         own.__dict__["practice"] = tuple(q for q in self.practice if q.pool in ("", variant))
         return own
 
-    def sections(self, payload: JSON) -> tuple[str, ...]:
-        """The names that ``only`` blocks of the instructions use for an item like this one.
+    def sections(self, payload: JSON, gold: JSON | None = None) -> tuple[str, ...]:
+        """The names that ``only`` blocks of the instructions use for an item, or for a question with this gold.
 
-        ``payload`` has the values of ``variant_field`` and ``part_field`` and need not have any others.
+        An item's ``payload`` has the values of ``variant_field`` and ``part_field`` and need not have any others.
         """
         return (self.variant(payload),) if self.variant_field else ()
 
-    def instructed(self, payloads: Iterable[JSON]) -> HitType:
-        """The type with the instructions that its items need: of their variants and parts only.
+    def instructed(self, payloads: Iterable[JSON], *, exam: bool = True, practice: bool = True) -> HitType:
+        """The type as it is in a study with items like these.
 
-        ``payloads`` as in ``sections``. Without items the instructions are complete.
+        With the exam and practice questions of the items' variants, and with instructions on what the items and
+        those questions ask (``exam`` and ``practice``: whether the study uses the type's own). Without items, all.
         """
-        names = {name for payload in payloads for name in self.sections(payload)}
-        if not names:
+        items = list(payloads)
+        if not items:
             return self
         own = copy(self)
+        if self.variant_field:
+            pools = {"", *(self.variant(payload) for payload in items)}
+            own.__dict__["exam"] = tuple(question for question in self.exam if question.pool in pools)
+            own.__dict__["practice"] = tuple(question for question in self.practice if question.pool in pools)
+        questions = [*(own.exam if exam else ()), *(own.practice if practice else ())]
+        names = {name for payload in items for name in self.sections(payload)}
+        names |= {name for asked in questions for name in self.sections(asked.payload, asked.gold)}
         own.__dict__["instructions"] = for_variant(self.instructions, *sorted(names))
         return own
 

@@ -60,9 +60,9 @@ def study_role(*, user: Any, study: Study) -> Membership.Role | None:
 def study_hit_type(study: Study) -> HitType:
     """The study's HIT type as its own items have it.
 
-    With the variables that items declare, if the type leaves them open; and with the instructions on the variants and
-    parts that the items ask. If all items are of one of the type's variants (a group of properties, say), with that
-    variant's practice, exam and variables. If the study has its own exam or practice, with that.
+    With the variables that items declare, if the type leaves them open; and with instructions, practice and exam on
+    the variants and parts that the items ask. If all items are of one of the type's variants (a group of properties,
+    say), with that variant's variables. If the study has its own exam or practice, with that.
     """
     kind = hit_type_get(study.hit_type)
     items = study.items.order_by("id")
@@ -71,7 +71,8 @@ def study_hit_type(study: Study) -> HitType:
     if fields:
         rows = study.items.order_by().values_list(*(f"payload__{name}" for name in fields)).distinct()
         asked = [dict(zip(fields, row, strict=True)) for row in rows]
-        kind = kind.instructed(asked)
+        exam = study.exam_required and not study.exam_own
+        kind = kind.instructed(asked, exam=exam, practice=not study.practice_own)
         one = len({kind.variant(values) for values in asked}) == 1 and bool(kind.variant_field)
     payload = items.values_list("payload", flat=True).first() if one else None
     return _with_own(kind.bound(payload) if payload else kind, study)

@@ -63,7 +63,7 @@ class AtomicUnits(HitType):
         numbers = tuple(str(number) for number in range(1, len(payload["units"]) + 1))
         return numbers if payload["domain"] == "news" else (*numbers, "details", "suggestions")
 
-    def sections(self, payload: JSON) -> tuple[str, ...]:
+    def sections(self, payload: JSON, gold: JSON | None = None) -> tuple[str, ...]:
         """``news/parse`` and so on: the domain with each part that the item asks."""
         return tuple(f"{payload['domain']}/{part}" for part in payload["ask"])
 

@@ -65,9 +65,10 @@ class GeneralizationUtility(HitType):
         """The stages of all arms."""
         return schema.every_stage_of(payload)
 
-    def sections(self, payload: JSON) -> tuple[str, ...]:
-        """The steps of all the item's arms."""
-        return tuple(dict.fromkeys(step for arm in payload["arms"] for step in arm))
+    def sections(self, payload: JSON, gold: JSON | None = None) -> tuple[str, ...]:
+        """The steps of all the item's arms; of a question those that its gold grades."""
+        steps = dict.fromkeys(step for arm in payload["arms"] for step in arm)
+        return tuple(step for step in steps if gold is None or schema.VARIABLE_OF[step] in gold)
 
     def grade(self, response: JSON, gold: JSON) -> Grade:
         """The answers that were asked for and that gold names, compared with gold."""

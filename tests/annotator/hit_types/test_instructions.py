@@ -99,8 +99,12 @@ def test_instructions_are_about_the_steps_that_the_items_ask() -> None:
     assert "the answer to the question, from what you know yourself" in figure_11
     assert "the answer to the follow-up question, from what you know yourself" not in figure_11
     assert "with the help of the explanation" in figure_11
-    follow_up_only = kind.instructed([{"arms": [["follow_up", "follow_up_again"]]}]).instructions
+    arms = [{"arms": [["follow_up", "follow_up_again"]]}]
+    follow_up_only = kind.instructed(arms, exam=False, practice=False).instructions
     assert "the answer to the question," not in follow_up_only
+    with_exam = kind.instructed(arms).instructions
+    assert "the answer to the question, from the **explanation alone**" in with_exam, "the exam asks it"
+    assert "the answer to the question, from what you know yourself" not in with_exam, "nothing asks it"
     both = kind.instructed(
         [{"arms": [["question", "follow_up"]]}, {"arms": [["question_again"]]}]
     ).instructions
@@ -111,17 +115,21 @@ def test_instructions_are_about_the_steps_that_the_items_ask() -> None:
 
 def test_instructions_are_about_the_parts_that_the_items_ask() -> None:
     kind = hit_type_get("atomic_units")
-    text = kind.instructed([{"domain": "news", "ask": ["input", "output"]}]).instructions
+    asked = [{"domain": "news", "ask": ["input", "output"]}]
+    text = kind.instructed(asked, exam=False, practice=False).instructions
     assert "Looking in the article" in text
     assert "Looking in the summary" in text
     assert "Checking the list" not in text
     assert "patient" not in text
+    with_exam = kind.instructed(asked).instructions
+    assert "Checking the list" in with_exam, "the exam asks it"
+    assert "patient" not in with_exam
 
 
-def test_several_of_the_variants_read_nothing_of_the_others() -> None:
-    kind = hit_type_get("rationale_properties")
-    text = kind.instructed([{"group": "support"}, {"group": "style"}]).instructions
-    assert "Non-ambiguity" in text
-    assert "No repetition" in text
-    assert "Giveaway" not in text
-    assert text.count("lower case") == 1, "a line that holds for several groups is there once"
+def test_several_of_the_variants_have_nothing_of_the_others() -> None:
+    kind = hit_type_get("rationale_properties").instructed([{"group": "support"}, {"group": "style"}])
+    assert "Non-ambiguity" in kind.instructions
+    assert "No repetition" in kind.instructions
+    assert "Giveaway" not in kind.instructions
+    assert kind.instructions.count("lower case") == 1, "a line that holds for several groups is there once"
+    assert {question.pool for question in (*kind.exam, *kind.practice)} == {"support", "style"}
