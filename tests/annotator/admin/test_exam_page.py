@@ -47,7 +47,7 @@ def text_of(reply: Any) -> str:
 def test_the_types_own_exam_is_there_to_start_from(researcher_client: Client, study: Study) -> None:
     reply = researcher_client.get(at(study))
     assert reply.status_code == 200
-    assert "3 of 11 questions (the HIT type's own), passed at 2" in text_of(reply)
+    assert "3 of 22 questions (the HIT type's own), passed at 2" in text_of(reply)
     assert hit_type_get("simulation").exam[0].key in reply.content.decode()
 
 
