@@ -1,5 +1,5 @@
-/* How the answer came to be: time on the page, when one left it, what was pasted. Sent with the answer as `signals`, for the
-   researcher to look at; nothing is judged here. What is typed or pasted is not recorded, only how much. */
+/* Records how an answer was made: time on the page, time away, number and length of pastes. Sent with the answer as `signals`
+   for the researchers. Typed or pasted text is never recorded, only its length. */
 (() => {
   "use strict";
   const { foretell } = window;

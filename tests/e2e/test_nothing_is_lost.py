@@ -192,7 +192,7 @@ def test_the_whole_way_without_a_script(live_server: Any, no_script_page: Page, 
         stage = kind.question_stage(question.payload, question.gold)
         check(page, rehearsal_answer(stage, gold=question.gold, item_key=question.key, accuracy=1, rng=rng))
         page.get_by_role("button", name="Check my answer").click()
-        expect(page.get_by_role("heading", name="Correct")).to_be_visible()
+        expect(page.get_by_role("heading", name="Correct", exact=True)).to_be_visible()
         page.locator(".panel__send button").click()
     participation = study.participations.select_related("study").get()
     attempt = participation.exam_attempts.latest("number")

@@ -189,7 +189,7 @@ def test_a_study_from_import_to_the_exported_report(
 
     page.goto(f"{base}/admin/annotator/study/")
     page.click("a:has-text('Owls and others')")
-    expect(page.get_by_text("every place is filled")).to_be_visible()
+    expect(page.get_by_text("all judgments are in")).to_be_visible()
     simulate(page, base, json.loads((installation.data / "servers.json").read_text())["provider_url"])
     page.goto(f"{base}/admin/annotator/study/")
     page.click("a:has-text('Owls and others')")

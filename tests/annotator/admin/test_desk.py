@@ -75,7 +75,7 @@ def test_material_is_looked_at_before_it_is_imported(desk: Client, study: Study)
     text = "Input.question,explanation,answer,follow_up,nll\nOwls?,Birds.,no,Ducks?,1\n"
     html = desk.post(f"{ROOT}{study.pk}/import/", {"file": upload(text, "hits.csv")}).content.decode()
     assert "hits.csv: 1 item from 1 row" in html
-    assert "Columns that are not used: <code>nll</code>" in html
+    assert "Unused columns: <code>nll</code>" in html
     assert not Item.objects.exists(), "a look writes nothing"
     data = sent_form(html)
     assert data["column-question"] == "Input.question"
@@ -91,12 +91,12 @@ def test_every_fault_is_listed_with_its_line(desk: Client, study: Study) -> None
     rows = [ROW, ROW | {"answer": NASTY, "key": "b"}, ROW | {"question": "", "key": "c"}]
     text = "\n".join(map(json.dumps, rows))
     html = desk.post(f"{ROOT}{study.pk}/import/", {"file": upload(text)}).content.decode()
-    assert "2 faults in m.jsonl: nothing would be imported" in html
+    assert "m.jsonl has 2 problems. Fix them to import the file" in html
     assert re.search(r">2</td><td><code>answer</code>", html)
     assert re.search(r">3</td><td><code>question</code></td>.*?is missing", html, re.S)
     assert "<script>alert" not in html
     data = sent_form(html) | {"import": "1"}
-    assert "2 faults" in desk.post(f"{ROOT}{study.pk}/import/", data).content.decode()
+    assert "2 problems" in desk.post(f"{ROOT}{study.pk}/import/", data).content.decode()
     assert not Item.objects.exists()
 
 
@@ -195,7 +195,7 @@ def test_judgments_are_listed_in_words_and_filtered(desk: Client, full: Study) -
     html = page(desk, f"{full.pk}/judgments/")
     assert html.count('<li title="What will the robot answer to the follow-up question?">Yes</li>') == 4
     assert page(desk, f"{full.pk}/judgments/", rater="ann").count("<li title=") == 4
-    assert "None fits." in page(desk, f"{full.pk}/judgments/", rater_kind="simulator")
+    assert "No judgments match these filters." in page(desk, f"{full.pk}/judgments/", rater_kind="simulator")
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_exclusions_are_made_with_a_reason_and_lifted(desk: Client, full: Study)
     assert judgment is not None
     for what, pk in (("rater", judgment.rater_id), ("item", judgment.item_id), ("judgment", judgment.pk)):
         address = f"{ROOT}{full.pk}/exclude/{what}/{pk}/"
-        assert "will not count" in desk.get(address).content.decode()
+        assert "will be left out" in desk.get(address).content.decode()
         assert desk.post(address, {"reason": " "}).status_code == 400
         assert desk.post(address, {"reason": "Too fast."}).status_code == 302
         assert "excluded already" in desk.post(address, {"reason": "Again"}).content.decode()
@@ -256,7 +256,7 @@ def test_several_judgments_are_excluded_for_one_reason(desk: Client, full: Study
     listed = desk.post("/admin/annotator/judgment/", {"action": "leave_out", "_selected_action": chosen})
     address = listed["Location"]
     assert address.startswith(f"{ROOT}{full.pk}/exclude/judgments/?pk=")
-    assert "3 judgments will not count" in desk.get(address).content.decode()
+    assert "3 judgments will be left out" in desk.get(address).content.decode()
     assert desk.post(address, {"reason": ""}).status_code == 400
     assert not Exclusion.objects.exists()
     desk.post(address, {"reason": "One bot."})
@@ -305,7 +305,7 @@ def test_large_exports_are_built_by_a_job(
 
 
 def test_a_token_is_shown_once(desk: Client, researcher: User) -> None:
-    assert "You have none" in page(desk, "api-token/")
+    assert "You don't have a token yet" in page(desk, "api-token/")
     html = desk.post(ROOT + "api-token/", {"make": "1"}).content.decode()
     first = Token.objects.get(user=researcher).key
     assert first in html
