@@ -6,6 +6,6 @@ class AnnotatorConfig(AppConfig):
     verbose_name = "Studies"
 
     def ready(self) -> None:
-        from annotator.guard import stand
+        from annotator.accounts.login_throttle import stand
 
         stand()

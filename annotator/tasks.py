@@ -7,10 +7,10 @@ import logging
 from celery import shared_task
 from kombu.exceptions import OperationalError
 
+from annotator.accounts.attempts import knocks_sweep
 from annotator.services.assignment import leases_expire
 from annotator.services.exports import export_build, exports_sweep
-from annotator.services.imports.parked import parked_sweep
-from annotator.services.knocks import knocks_sweep
+from annotator.services.imports.pending_uploads import parked_sweep
 
 log = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ from django.contrib.auth import views as auth
 from django.urls import path, re_path, reverse_lazy
 from django.views.generic import TemplateView
 
-from annotator.views import join, me, offline, passwords, preview, preview_questions, steps, task
+from annotator.web.views import join, me, offline, passwords, preview, preview_questions, steps, task
 
 app_name = "annotator"
 

@@ -19,7 +19,12 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "docs" / "statistics.md"
-MODULES = ("evaluation.agreement", "evaluation.metrics", "evaluation.synthetic", "evaluation.planning")
+MODULES = (
+    "evaluation.agreement",
+    "evaluation.metrics",
+    "evaluation.planning.synthetic",
+    "evaluation.planning.sample_size",
+)
 _EXAMPLE = re.compile(r"(?:^>>> .*\n?(?:^(?!\s*$|>>> ).*\n?)*\n?)+", re.MULTILINE)
 
 

@@ -23,7 +23,7 @@ def fingerprint(provider_url: str) -> dict[str, str]:
     lock = _digest([env.ROOT / "requirements.lock"], content=True)
     migrations = [path for app in APPS for path in sorted((env.ROOT / app / "migrations").glob("*.py"))]
     folders = [env.ROOT / "static", *(env.ROOT / app / "static" for app in APPS)]
-    static = [env.ROOT / "annotator/bundles.py"]
+    static = [env.ROOT / "annotator/web/bundles.py"]
     static += [path for folder in folders if folder.is_dir() for path in sorted(folder.rglob("*"))]
     return {
         "tables": lock + _digest(migrations, content=True),

@@ -47,7 +47,7 @@ MIDDLEWARE = [
     "foretell.policy.ContentPolicyMiddleware",
 ]
 
-CSRF_FAILURE_VIEW = "annotator.views.errors.csrf_failure"
+CSRF_FAILURE_VIEW = "annotator.web.views.errors.csrf_failure"
 ROOT_URLCONF = "foretell.urls"
 WSGI_APPLICATION = "foretell.wsgi.application"
 TEMPLATES = [
@@ -61,7 +61,8 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
-            "builtins": ["annotator.templatetags.pieces"],
+            "libraries": {"screens": "annotator.web.templatetags.screens"},
+            "builtins": ["annotator.web.templatetags.pieces"],
         },
     }
 ]
@@ -77,7 +78,7 @@ DATABASES = {
     }
 }
 DATABASES["default"].setdefault("OPTIONS", {}).setdefault("connect_timeout", 5)
-# For the few statements of annotator/prepared.py. A pooler before Postgres must know prepared statements.
+# For the few statements of annotator/core/prepared.py. A pooler before Postgres must know prepared statements.
 DATABASES["default"]["OPTIONS"].setdefault("prepare_threshold", 1)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -94,7 +95,7 @@ STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 #: The bundles first: they join the parts in static/ into one style sheet and one script.
 STATICFILES_FINDERS = [
-    "annotator.bundles.BundleFinder",
+    "annotator.web.bundles.BundleFinder",
     "django.contrib.staticfiles.finders.FileSystemFinder",
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",
 ]
@@ -113,7 +114,7 @@ STORAGES = {
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_500_000
 FILE_UPLOAD_PERMISSIONS = 0o600
 FILE_UPLOAD_HANDLERS = [
-    "annotator.uploads.LimitedUploadHandler",
+    "annotator.web.uploads.LimitedUploadHandler",
     "django.core.files.uploadhandler.MemoryFileUploadHandler",
     "django.core.files.uploadhandler.TemporaryFileUploadHandler",
 ]
@@ -124,7 +125,10 @@ IMPORT_MAX_ROWS = 2_000_000
 # --- Who is asking ---------------------------------------------------------------------------------------
 AUTH_USER_MODEL = "annotator.User"
 #: The guard counts tries at passwords; the other one knows them.
-AUTHENTICATION_BACKENDS = ["annotator.guard.GuessingGuard", "annotator.sessions.LoginBackend"]
+AUTHENTICATION_BACKENDS = [
+    "annotator.accounts.login_throttle.GuessingGuard",
+    "annotator.accounts.sessions.LoginBackend",
+]
 LOGIN_URL = "annotator:login"
 LOGIN_REDIRECT_URL = "admin:index"  # of the admin's log-in; the annotators' one has its own
 PASSWORD_RESET_TIMEOUT = 24 * 3600
@@ -141,7 +145,7 @@ PASSWORD_HASHERS = [
     "django.contrib.auth.hashers.ScryptPasswordHasher",
     "django.contrib.auth.hashers.PBKDF2PasswordHasher",
 ]
-SESSION_ENGINE = "annotator.sessions"
+SESSION_ENGINE = "annotator.accounts.sessions"
 SESSION_COOKIE_AGE = 14 * 24 * 3600
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"  # a recruiter's link must find the session of somebody who comes back

@@ -2,8 +2,8 @@ from django.contrib import admin
 from django.urls import include, path
 from django.views.generic import RedirectView
 
-from annotator.views import style
-from annotator.views.offline import favicon
+from annotator.web.style_gallery import views as style
+from annotator.web.views.offline import favicon
 
 urlpatterns = [
     # Browsers ask for this where a page names no icon (a file, an error of a proxy).
@@ -14,12 +14,12 @@ urlpatterns = [
     path("api/v1/", include("annotator.api.urls")),
     path("", include("annotator.urls")),
     path("", include("evaluation.urls")),
-    path("api/v1/", include("evaluation.api")),
+    path("api/v1/", include("evaluation.api.urls")),
     path("style/", style.index, name="style"),
     path("style/screen/<slug:name>/", style.screen, name="style_screen"),
 ]
 
-handler400 = "annotator.views.errors.bad_request"
-handler403 = "annotator.views.errors.forbidden"
-handler404 = "annotator.views.errors.not_found"
-handler500 = "annotator.views.errors.broken"
+handler400 = "annotator.web.views.errors.bad_request"
+handler403 = "annotator.web.views.errors.forbidden"
+handler404 = "annotator.web.views.errors.not_found"
+handler500 = "annotator.web.views.errors.broken"

@@ -19,8 +19,8 @@ from annotator.models import (
     System,
     User,
 )
-from annotator.services.judgment import judgment_record
 from annotator.services.participation import participation_join
+from annotator.services.stage_submit import judgment_record
 from annotator.services.study import study_create, study_launch
 
 _numbers = count(1)

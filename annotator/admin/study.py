@@ -14,9 +14,9 @@ from unfold.admin import TabularInline
 from unfold.decorators import display
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
-from annotator.admin import study_pages
+from annotator.admin import study_actions as study_pages
 from annotator.admin.access import EDITOR, OWNER, StudyScoped
-from annotator.admin.desk import urls as desk
+from annotator.admin.study_pages import urls as study_page_urls
 from annotator.forms.study import NewStudyForm, StudyForm
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Membership, Study
@@ -319,6 +319,6 @@ class StudyAdmin(StudyScoped):
                 view(study_pages.export),
                 name="annotator_study_export",
             ),
-            *desk.patterns(view),
+            *study_page_urls.patterns(view),
             *super().get_urls(),
         ]

@@ -9,7 +9,7 @@ from rest_framework import exceptions, status
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
-from annotator.errors import Conflict, Refused
+from annotator.core.errors import Conflict, Refused
 from annotator.selectors.judgment import UnknownFilter
 from annotator.services.imports.faults import ImportRefused
 

@@ -6,8 +6,8 @@ from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView
 from rest_framework.routers import SimpleRouter
 
-from annotator import converters  # noqa: F401 - registers them
 from annotator.api import docs, imports, judgments, studies
+from annotator.core import converters  # noqa: F401 - registers them
 
 app_name = "api"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from annotator.canonical import text_digest
+from annotator.core.canonical import text_digest
 from annotator.models import Participation
 from annotator.selectors.snapshot import snapshot_content
 

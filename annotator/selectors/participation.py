@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 from django.db.models import Count, Q, Sum
 
+from annotator.core.prepared import prepared_cursor
 from annotator.models import ExamAttempt, Judgment, LedgerEntry, Participation
-from annotator.prepared import prepared_cursor
 from annotator.selectors.consent import consented
 from annotator.selectors.qualification import qualification_revoked, qualified, requirements_missing
 from annotator.selectors.snapshot import snapshot_content

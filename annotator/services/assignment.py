@@ -10,12 +10,12 @@ from django.db import transaction
 from django.db.models import Count, QuerySet
 from django.utils import timezone
 
-from annotator.allocation import arm_choose, presentation_rng
-from annotator.canonical import text_digest
-from annotator.errors import Refused
+from annotator.core.allocation import arm_choose, presentation_rng
+from annotator.core.canonical import text_digest
+from annotator.core.errors import Refused
+from annotator.core.prepared import Prepared, prepared_cursor
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Assignment, Item, Participation, Place, Rater, Study
-from annotator.prepared import Prepared, prepared_cursor
 from annotator.selectors.consent import consented
 from annotator.selectors.qualification import may_work
 from annotator.selectors.snapshot import snapshot_content

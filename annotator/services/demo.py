@@ -14,7 +14,7 @@ from django.db import transaction
 from annotator.hit_types.registry import hit_type_get, hit_types
 from annotator.models import Membership, Study, User
 from annotator.services.imports.material_import import material_import
-from annotator.services.rehearsal import rehearsal_raters, rehearsal_spread_times, rehearse
+from annotator.services.rehearsal.fill import rehearsal_raters, rehearsal_spread_times, rehearse
 from annotator.services.study import study_create, study_launch
 
 FOLDER = Path(__file__).resolve().parent.parent / "demo"

@@ -12,8 +12,8 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from annotator.allocation import exam_draw
-from annotator.errors import Refused
+from annotator.core.allocation import exam_draw
+from annotator.core.errors import Refused
 from annotator.hit_types.base import FieldErrors, Question
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import (

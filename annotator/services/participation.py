@@ -7,8 +7,8 @@ import secrets
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from annotator.canonical import text_digest
-from annotator.errors import Refused
+from annotator.core.canonical import text_digest
+from annotator.core.errors import Refused
 from annotator.models import Consent, Participation, Rater, Study, User
 from annotator.selectors.qualification import requirement_task, requirements_missing
 from annotator.selectors.snapshot import snapshot_content

@@ -9,8 +9,8 @@ from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 from django.utils import timezone
 
-from annotator.allocation import seeded_order
-from annotator.canonical import digest_of
+from annotator.core.allocation import seeded_order
+from annotator.core.canonical import digest_of
 from annotator.hit_types.base import FieldErrors, Question
 from annotator.hit_types.questions import read_questions
 from annotator.hit_types.registry import hit_type_get

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evaluation.ratings import Ratings
+from evaluation.core.ratings_table import Ratings
 
 LABELS = ("yes", "no", "cannot guess")
 

@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.agreement.data import judgments
 from evaluation.agreement import agreement_with_rest, dawid_skene, krippendorff_alpha, pairwise_kappa
 from evaluation.agreement.counts import count_units
-from evaluation.ratings import Ratings
+from evaluation.core.ratings_table import Ratings
 
 
 def peak() -> float:

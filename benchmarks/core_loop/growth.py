@@ -130,7 +130,7 @@ def run_turns(study, turns: int) -> list[float]:  # type: ignore[no-untyped-def]
     from annotator.models import User
     from annotator.services.assignment import assignment_next
     from annotator.services.participation import instructions_finish, participation_join
-    from annotator.services.turn import turn_take
+    from annotator.services.submit_and_next import turn_take
 
     user = User.objects.create(username=f"turns-{study.pk}")
     participation = participation_join(study=study, user=user)

@@ -14,7 +14,7 @@ import platform
 import tempfile
 from pathlib import Path
 
-from tests.evaluation.llm.provider import ScriptedProcess
+from tests.evaluation.scripted_process import ScriptedProcess
 
 HERE = Path(__file__).parent
 

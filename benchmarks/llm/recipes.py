@@ -104,7 +104,7 @@ def main() -> int:
     parser.add_argument("--limit", type=int, default=10)
     parser.add_argument("--recipe", action="append")
     arguments = parser.parse_args()
-    from tests.evaluation.llm.provider import ScriptedProcess
+    from tests.evaluation.scripted_process import ScriptedProcess
 
     provider = ScriptedProcess()
     os.environ["LLM_ALLOWED_HOSTS"] = provider.host
@@ -115,7 +115,7 @@ def main() -> int:
     from django.core.management import CommandError, call_command
 
     from evaluation.pipelines.recipe import recipe_file, recipe_names
-    from tests.evaluation.llm.runs import make_endpoint
+    from tests.evaluation.run_factories import make_endpoint
 
     make_endpoint(provider, model="scripted?quality=0.9", concurrency=32)
     failed = 0

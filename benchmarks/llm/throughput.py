@@ -21,7 +21,7 @@ from typing import Any
 
 import psutil
 
-from tests.evaluation.llm.provider import ScriptedProcess
+from tests.evaluation.scripted_process import ScriptedProcess
 
 HERE = Path(__file__).parent
 LATENCY = 0.2
@@ -49,11 +49,11 @@ async def plain(provider: ScriptedProcess, calls: int, in_flight: int, body: lis
 
 def run(provider: ScriptedProcess, calls: int, in_flight: int) -> dict[str, Any]:
     """One run of so many calls, worked at in this process."""
-    from evaluation.services import run_wake
-    from evaluation.services.run_change import run_finish, run_start
-    from evaluation.services.run_engine import SliceWorker
-    from evaluation.services.simulate import simulation_create
-    from tests.evaluation.llm.runs import make_endpoint, make_material
+    from evaluation.runs import wake as run_wake
+    from evaluation.runs.lifecycle import run_finish, run_start
+    from evaluation.runs.worker import SliceWorker
+    from evaluation.simulators.start import simulation_create
+    from tests.evaluation.run_factories import make_endpoint, make_material
 
     run_wake._send = lambda *_: None  # type: ignore[assignment]
     endpoint = make_endpoint(

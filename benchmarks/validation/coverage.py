@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from evaluation.estimate import Estimate
+from evaluation.core.estimate import Estimate
 from evaluation.metrics import (
     FollowUps,
     Jaccard,
@@ -33,7 +33,7 @@ from evaluation.metrics import (
     within_instance_correlation,
 )
 from evaluation.metrics.from_ratings import followups_of
-from evaluation.synthetic import StudyDesign, draw_study
+from evaluation.planning.synthetic import StudyDesign, draw_study
 
 REPLICATES = 1_000
 #: name -> (what one run gives, the population's value)

@@ -40,8 +40,8 @@ from evaluation.agreement.percent import percent_agreement, prevalences
 from evaluation.agreement.raters import Confusion, RestAgreement, agreement_with_rest, confusion
 from evaluation.agreement.reading import ReadRatings, UnreadableRatings, read_ratings
 from evaluation.agreement.summary import AgreementSummary, summarize
-from evaluation.estimate import Estimate, undefined
-from evaluation.ratings import Ratings
+from evaluation.core.estimate import Estimate, undefined
+from evaluation.core.ratings_table import Ratings
 
 __all__ = [
     "Aggregated",

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from evaluation.agreement.counts import count_units
 from evaluation.agreement.dawid_skene import dawid_skene
 from evaluation.agreement.percent import UNRATED
-from evaluation.ratings import Codes, Floats, Ratings
+from evaluation.core.ratings_table import Codes, Floats, Ratings
 
 TIES = "units whose raters tie"
 UNRESOLVED = -1

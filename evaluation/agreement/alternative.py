@@ -13,8 +13,8 @@ from annotator.hit_types.base import Level
 from evaluation.agreement.comparison import benjamini_yekutieli
 from evaluation.agreement.counts import count_units
 from evaluation.agreement.raters import count_at
-from evaluation.estimate import Estimate, none_if_nan, undefined
-from evaluation.ratings import Codes, Floats, Ints, Ratings
+from evaluation.core.estimate import Estimate, none_if_nan, undefined
+from evaluation.core.ratings_table import Codes, Floats, Ints, Ratings
 
 #: Least units of a person who takes part.
 MIN_UNITS = 30

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evaluation.estimate import NAN, Estimate
-from evaluation.ratings import Floats, Ints
+from evaluation.core.estimate import NAN, Estimate
+from evaluation.core.ratings_table import Floats, Ints
 
 DEFAULT_REPLICATES = 1_000
 #: The interval's coverage.

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from annotator.hit_types.base import Level
 from evaluation.agreement.pairs import PairSums, Weights, pair_sums
-from evaluation.estimate import Estimate, none_if_nan, undefined
-from evaluation.ratings import Floats, Ratings
+from evaluation.core.estimate import Estimate, none_if_nan, undefined
+from evaluation.core.ratings_table import Floats, Ratings
 
 NO_SHARED = "they share no unit"
 ONE_LABEL = "both gave one and the same label throughout"

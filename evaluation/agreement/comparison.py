@@ -18,8 +18,8 @@ from evaluation.agreement.bootstrap import (
     ratio,
     resampled_totals,
 )
-from evaluation.estimate import NAN, Estimate, none_if_nan
-from evaluation.ratings import Floats
+from evaluation.core.estimate import NAN, Estimate, none_if_nan
+from evaluation.core.ratings_table import Floats
 
 DEFAULT_PERMUTATIONS = 10_000
 _CHUNK = 4_000_000

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from evaluation.ratings import Codes, Floats, Ints, Ratings
+from evaluation.core.ratings_table import Codes, Floats, Ints, Ratings
 
 #: Above this many cells a table is counted by sorting, not as a dense array.
 DENSE_CELLS = 4_000_000

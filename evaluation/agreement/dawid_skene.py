@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from evaluation.ratings import Floats, Ratings
+from evaluation.core.ratings_table import Floats, Ratings
 
 #: No probability below this: a rater never seen to err may still err.
 FLOOR = 1e-10

@@ -7,8 +7,8 @@ import numpy as np
 from evaluation.agreement.counts import UnitCounts, count_units
 from evaluation.agreement.krippendorff import ALL_SAME, NO_PAIR
 from evaluation.agreement.percent import SINGLE, UNRATED, percent_agreement
-from evaluation.estimate import Estimate, undefined
-from evaluation.ratings import Ratings
+from evaluation.core.estimate import Estimate, undefined
+from evaluation.core.ratings_table import Ratings
 
 
 def fleiss_kappa(ratings: Ratings | UnitCounts) -> Estimate:

@@ -7,8 +7,8 @@ import numpy as np
 from evaluation.agreement.counts import UnitCounts, count_units
 from evaluation.agreement.krippendorff import NO_PAIR
 from evaluation.agreement.percent import left_out_units, percent_agreement
-from evaluation.estimate import Estimate, undefined
-from evaluation.ratings import Floats, Ratings
+from evaluation.core.estimate import Estimate, undefined
+from evaluation.core.ratings_table import Floats, Ratings
 
 
 def gwet_ac1(ratings: Ratings | UnitCounts) -> Estimate:

@@ -16,7 +16,7 @@ from evaluation.agreement.bootstrap import draw_counts, resampled_totals
 from evaluation.agreement.counts import UnitCounts, count_units
 from evaluation.agreement.kappa_bootstrap import cluster_codes
 from evaluation.agreement.krippendorff import expected_difference, midranks, scale_of, unit_differences
-from evaluation.ratings import Floats, Ints, Ratings
+from evaluation.core.ratings_table import Floats, Ints, Ratings
 
 Name = Literal["percent_agreement", "krippendorff_alpha", "fleiss_kappa", "gwet_ac1"]
 

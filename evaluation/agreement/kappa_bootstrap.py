@@ -18,7 +18,7 @@ from evaluation.agreement.bootstrap import draw_counts
 from evaluation.agreement.cohen import PairwiseKappa, Which
 from evaluation.agreement.counts import pairs_within
 from evaluation.agreement.pairs import Weights, disagreement, expected_of_cells, pair_positions
-from evaluation.ratings import Codes, Floats, Ints, Ratings
+from evaluation.core.ratings_table import Codes, Floats, Ints, Ratings
 
 #: Replicates drawn at once.
 _BATCH = 64

@@ -9,8 +9,8 @@ import numpy as np
 from annotator.hit_types.base import Level
 from evaluation.agreement.counts import UnitCounts, count_units, pairs_within, sum_over_sizes
 from evaluation.agreement.percent import SINGLE
-from evaluation.estimate import Estimate, undefined
-from evaluation.ratings import Floats, Ints, Ratings
+from evaluation.core.estimate import Estimate, undefined
+from evaluation.core.ratings_table import Floats, Ints, Ratings
 
 NO_PAIR = "no unit has two ratings"
 ALL_SAME = "all raters gave the same label"

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from evaluation.agreement.summary import AgreementSummary
-from evaluation.estimate import Estimate
+from evaluation.core.estimate import Estimate
 
 #: With more pairs than this the JSON is not indented, and people see a part of the pairs.
 _MANY_PAIRS = 1_000

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from evaluation.agreement.counts import DENSE_CELLS, pairs_within, run_lengths
-from evaluation.ratings import Codes, Floats, Ints, Ratings
+from evaluation.core.ratings_table import Codes, Floats, Ints, Ratings
 
 Weights = Literal["nominal", "linear", "quadratic"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from evaluation.agreement.counts import UnitCounts, count_units, sum_over_sizes
-from evaluation.estimate import Estimate, undefined
-from evaluation.ratings import Ratings
+from evaluation.core.estimate import Estimate, undefined
+from evaluation.core.ratings_table import Ratings
 
 SINGLE = "units with a single rating"
 UNRATED = "units that nobody rated"

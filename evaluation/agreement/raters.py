@@ -10,8 +10,8 @@ import numpy as np
 from scipy import sparse
 
 from evaluation.agreement.counts import DENSE_CELLS, UnitCounts, count_units
-from evaluation.estimate import Estimate, undefined
-from evaluation.ratings import Floats, Ints, Ratings
+from evaluation.core.estimate import Estimate, undefined
+from evaluation.core.ratings_table import Floats, Ints, Ratings
 
 NO_REST = "nobody else rated this rater's units"
 NO_CHANCE = "this rater and the rest gave one and the same label throughout"

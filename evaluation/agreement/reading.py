@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from annotator.hit_types.base import Level
-from evaluation.ratings import Codes, Floats, Ratings
+from evaluation.core.ratings_table import Codes, Floats, Ratings
 
 #: Faults that are told one by one; the rest is counted.
 SHOWN = 20

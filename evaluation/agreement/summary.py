@@ -21,8 +21,8 @@ from evaluation.agreement.krippendorff import krippendorff_alpha
 from evaluation.agreement.pairs import Weights
 from evaluation.agreement.percent import percent_agreement, prevalences
 from evaluation.agreement.raters import RestAgreement, agreement_with_rest
-from evaluation.estimate import Estimate, none_if_nan
-from evaluation.ratings import Floats, Ratings
+from evaluation.core.estimate import Estimate, none_if_nan
+from evaluation.core.ratings_table import Floats, Ratings
 
 #: With more pairs of raters than this, those that share no unit are counted, not listed.
 LISTED_PAIRS = 200_000

@@ -12,10 +12,10 @@ from django.db import transaction
 from annotator.models import Dataset, User
 from evaluation.forms.dress import dress
 from evaluation.models import Pipeline, Recipe
+from evaluation.pipelines.advance import ALL_STEPS, pipeline_create, recipe_save
 from evaluation.pipelines.recipe import RecipeError, recipe_file, recipe_names
 from evaluation.selectors.run import datasets_visible_to
 from evaluation.services.dataset import DatasetFaults, dataset_upload
-from evaluation.services.pipeline import ALL_STEPS, pipeline_create, recipe_save
 
 
 class NewPipelineForm(forms.ModelForm):

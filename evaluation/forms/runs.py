@@ -12,13 +12,13 @@ from annotator.models import Dataset, Membership, Study, User
 from annotator.selectors.study import studies_for
 from evaluation.forms.dress import dress
 from evaluation.models import Endpoint, Run
+from evaluation.pipelines.material_run import material_run_create
 from evaluation.pipelines.registry import steps
+from evaluation.runs.estimate import Estimate, run_estimate
+from evaluation.runs.request import parameters_check
 from evaluation.selectors.run import datasets_visible_to
 from evaluation.services.endpoint import endpoint_save
-from evaluation.services.material_run import material_run_create
-from evaluation.services.run_estimate import Estimate, run_estimate
-from evaluation.services.run_request import parameters_check
-from evaluation.services.simulate import simulation_create
+from evaluation.simulators.start import simulation_create
 
 
 class EndpointForm(forms.ModelForm):

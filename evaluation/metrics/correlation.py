@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from evaluation.estimate import Estimate
+from evaluation.core.estimate import Estimate
 from evaluation.metrics.resample import Floats, Ints, codes_of, ratio_estimate
 
 #: Scores that differ by less are the same score: a mean of thirds is not a tie broken by rounding.

@@ -6,10 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from evaluation.agreement import Aggregated, PerRater, Rule, Single, parse_rule
+from evaluation.core.ratings_table import Ratings
 from evaluation.metrics.followups import NOT_RATED, FollowUps
 from evaluation.metrics.resample import Ints
 from evaluation.metrics.simulatability import Simulatability, per_explanation, summarise
-from evaluation.ratings import Ratings
 
 TIED = "raters tie"
 

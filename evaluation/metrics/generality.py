@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evaluation.estimate import Estimate
+from evaluation.core.estimate import Estimate
 from evaluation.metrics.followups import FollowUps, Key
 from evaluation.metrics.resample import Floats, Ints, codes_of, ratio_estimate
 from evaluation.metrics.similarity import Bleu, Cosine, Jaccard, Similarity

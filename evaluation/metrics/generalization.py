@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evaluation.estimate import Estimate
+from evaluation.core.estimate import Estimate
 from evaluation.metrics.resample import Ints, codes_of, ratio_estimate
 
 NO_LABEL = "without a label before, after, or a gold label"

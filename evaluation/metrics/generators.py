@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evaluation.estimate import Estimate
+from evaluation.core.estimate import Estimate
 from evaluation.metrics.followups import FollowUps
 from evaluation.metrics.generality import Generality, generality, prepared
 from evaluation.metrics.similarity import Similarity

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evaluation.estimate import Estimate, undefined
+from evaluation.core.estimate import Estimate, undefined
 from evaluation.metrics.resample import Floats, codes_of
 
 #: The eight properties of the paper, in its order.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from evaluation.agreement import holm, paired_bootstrap, paired_permutation_test, paired_t_test
-from evaluation.estimate import NAN, Estimate, none_if_nan
+from evaluation.core.estimate import NAN, Estimate, none_if_nan
 from evaluation.metrics.followups import FollowUps
 from evaluation.metrics.resample import Floats, codes_of, ratio_estimate
 from evaluation.metrics.simulatability import per_explanation

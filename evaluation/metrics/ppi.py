@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evaluation.estimate import NAN, Estimate, none_if_nan, undefined
+from evaluation.core.estimate import NAN, Estimate, none_if_nan, undefined
 from evaluation.metrics.followups import NOT_RATED, FollowUps
 from evaluation.metrics.resample import Floats, Ints, codes_of
 from evaluation.metrics.simulatability import PerExplanation, per_explanation

@@ -11,9 +11,9 @@ import numpy as np
 from evaluation.agreement import krippendorff_alpha
 from evaluation.agreement.bootstrap import add_interval
 from evaluation.agreement.intervals import replicate_counts
-from evaluation.estimate import Estimate
+from evaluation.core.estimate import Estimate
+from evaluation.core.ratings_table import Ratings
 from evaluation.metrics.resample import codes_of, ratio_estimate
-from evaluation.ratings import Ratings
 
 
 @dataclass(frozen=True)

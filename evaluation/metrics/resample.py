@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evaluation.agreement.bootstrap import Statistic, add_interval, bootstrap, cluster_sums, draw_counts
-from evaluation.estimate import Estimate, undefined
+from evaluation.core.estimate import Estimate, undefined
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

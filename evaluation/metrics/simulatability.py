@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evaluation.estimate import Estimate, none_if_nan
+from evaluation.core.estimate import Estimate, none_if_nan
 from evaluation.metrics.followups import FollowUps, Key
 from evaluation.metrics.resample import Floats, Ints, codes_of, ratio_estimate
 

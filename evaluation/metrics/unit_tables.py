@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from evaluation.estimate import Estimate
+from evaluation.core.estimate import Estimate
 from evaluation.metrics.resample import codes_of, ratio_estimate
 
 Role = Literal["both", "input", "output"]

@@ -10,7 +10,7 @@ from typing import Any, get_args
 import numpy as np
 import numpy.typing as npt
 
-from evaluation.estimate import Estimate, none_if_nan
+from evaluation.core.estimate import Estimate, none_if_nan
 from evaluation.metrics.followups import FollowUps
 from evaluation.metrics.resample import Floats, Ints, codes_of, ratio_estimate
 from evaluation.metrics.unit_tables import Buckets, Role, buckets_of

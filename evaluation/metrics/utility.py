@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evaluation.estimate import Estimate
+from evaluation.core.estimate import Estimate
 from evaluation.metrics.resample import codes_of, ratio_estimate
 
 USEFUL, NOT_USEFUL, UNSURE = "useful", "not useful", "unsure"

@@ -14,7 +14,7 @@ FOLDER = Path(__file__).parent / "steps"
 
 @cache
 def steps() -> dict[str, Step]:
-    from evaluation.simulators.simulate import Simulate
+    from evaluation.simulators.prepare import Simulate
 
     found: list[Step] = [Simulate()]
     for path in sorted(FOLDER.glob("*.py")):

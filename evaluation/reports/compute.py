@@ -10,13 +10,13 @@ from hashlib import sha256
 from typing import Any
 
 from annotator.models import Study
-from evaluation.pipelines.ratings import StudyRatings, study_ratings
+from evaluation.core.version import libraries, software
+from evaluation.ratings.load import StudyRatings, study_ratings
 from evaluation.reports.choices import LABEL_SETS, RESTRICTIONS, Choices
 from evaluation.reports.content import Document, Section
 from evaluation.reports.context import Context
 from evaluation.reports.merging import merged, said_once
 from evaluation.reports.registry import parts, parts_across
-from evaluation.version import libraries, software
 
 REHEARSAL = (
     "These judgments were made by rehearsal raters, that is, by a program that fills a study with synthetic answers. "

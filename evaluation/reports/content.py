@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from evaluation.estimate import Estimate, none_if_nan
+from evaluation.core.estimate import Estimate, none_if_nan
 
 SCHEMA = 1
 

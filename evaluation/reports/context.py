@@ -14,12 +14,12 @@ from annotator.hit_types.base import HitType, Variable
 from annotator.models import Study
 from evaluation.agreement import Aggregated, PerRater, Ratings, Rule, Single, parse_rule
 from evaluation.metrics import FollowUps
-from evaluation.pipelines.followups import FollowUpTable
-from evaluation.pipelines.ratings import StudyRatings
+from evaluation.ratings.followups import FollowUpTable
+from evaluation.ratings.load import StudyRatings
 from evaluation.reports.choices import Choices
 
 if TYPE_CHECKING:
-    from evaluation.reports.agreeing import Agreement
+    from evaluation.reports.agreement_data import Agreement
 
 T = TypeVar("T")
 
@@ -79,7 +79,7 @@ class Context:
 
     def agreement(self, variable: str, labels: str = "all") -> Agreement:
         """All agreement statistics of a variable under a label set, computed once."""
-        from evaluation.reports.agreeing import agreement_of
+        from evaluation.reports.agreement_data import agreement_of
 
         key = (variable, labels)
         if key not in self._agreements:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.estimate import Estimate, undefined
+from evaluation.core.estimate import Estimate, undefined
 from evaluation.metrics import bertscore, correlation_ratio, gen_u, theils_u, utility_classes
 from evaluation.reports.columns import Labelled, labelled_items
 from evaluation.reports.context import Context

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evaluation.estimate import Estimate
+from evaluation.core.estimate import Estimate
 
 MINUS = "−"
 

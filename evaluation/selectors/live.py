@@ -11,7 +11,7 @@ from annotator.hit_types.base import Variable
 from annotator.models import Study
 from annotator.selectors.judgment import judgments_filter
 from annotator.selectors.study import study_hit_type
-from evaluation.live import Point, agreement_over_time
+from evaluation.core.live_alpha import Point, agreement_over_time
 
 #: More judgments than these are not read in a web request; then every second, third, ... item is.
 MOST = 12_000

@@ -13,7 +13,7 @@ from typing import IO, Any
 
 from django.db import transaction
 
-from annotator.canonical import text_digest
+from annotator.core.canonical import text_digest
 from annotator.hit_types.base import FieldErrors, clean_text
 from annotator.models import Dataset, Instance, User
 from evaluation.prompts.replies import answer_of

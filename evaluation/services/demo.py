@@ -13,10 +13,10 @@ from django.core.exceptions import ValidationError
 from annotator.models import Study
 from evaluation.models import Endpoint, Report
 from evaluation.providers.hosts import origin_of
+from evaluation.runs.inline import run_inline
+from evaluation.runs.lifecycle import run_start
 from evaluation.services.report import report_compute, report_create
-from evaluation.services.run_change import run_start
-from evaluation.services.run_inline import run_inline
-from evaluation.services.simulate import simulation_create
+from evaluation.simulators.start import simulation_create
 
 ENDPOINT = "scripted"
 #: The studies that get a simulator, and the longest that it may take.

@@ -12,8 +12,8 @@ from evaluation.models import Endpoint
 from evaluation.providers.base import ChatRequest, ProviderError
 from evaluation.providers.hosts import HostRefused, check_origin, origin_of
 from evaluation.providers.keys import KeyRefused, key_seal
+from evaluation.runs.request import parameters_check
 from evaluation.selectors.endpoint import endpoint_key, endpoint_provider, host_policy, key_secrets
-from evaluation.services.run_request import parameters_check
 
 
 @dataclass(frozen=True)

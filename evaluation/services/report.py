@@ -64,9 +64,9 @@ def report_compute(*, report_id: int) -> bool:
     Called twice, or for a report that is done, failed or being computed elsewhere, it changes nothing. A report
     whose worker was killed is still ``running`` with nobody holding its lock, and is computed anew.
     """
+    from evaluation.core.version import software
     from evaluation.reports.choices import Choices
     from evaluation.reports.compute import compute_across
-    from evaluation.version import software
 
     with _alone(report_id) as mine:
         report = Report.objects.select_related("study").filter(pk=report_id).first() if mine else None

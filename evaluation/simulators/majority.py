@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from annotator.canonical import canonical_json
+from annotator.core.canonical import canonical_json
 from annotator.hit_types.base import JSON, Field
 
 

@@ -6,11 +6,11 @@ from celery import shared_task
 from django.conf import settings
 
 from evaluation.models import Run
-from evaluation.services.run_batch import batch_work
-from evaluation.services.run_change import run_finish
-from evaluation.services.run_engine import SliceWorker
-from evaluation.services.run_sweep import runs_sweep
-from evaluation.services.run_wake import run_wake
+from evaluation.runs.batch import batch_work
+from evaluation.runs.lifecycle import run_finish
+from evaluation.runs.sweep import runs_sweep
+from evaluation.runs.wake import run_wake
+from evaluation.runs.worker import SliceWorker
 
 
 @shared_task(name="evaluation.run_work", acks_late=True, reject_on_worker_lost=True, ignore_result=True)
@@ -43,6 +43,6 @@ def runs_sweep_task() -> int:
 )
 def pipeline_advance_task(*, pipeline_pk: int) -> str:
     """Go on with a pipeline as far as it can go without waiting for calls."""
-    from evaluation.services.pipeline import pipeline_advance
+    from evaluation.pipelines.advance import pipeline_advance
 
     return pipeline_advance(pipeline_pk=pipeline_pk)

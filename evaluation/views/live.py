@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from annotator.selectors.study import study_get_for
-from evaluation.live import Alpha, Point
+from evaluation.core.live_alpha import Alpha, Point
 from evaluation.selectors.live import AgreementSoFar, agreement_so_far
 
 

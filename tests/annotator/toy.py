@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from annotator.canonical import text_digest
+from annotator.core.canonical import text_digest
 from annotator.hit_types.base import (
     YES_NO,
     Block,

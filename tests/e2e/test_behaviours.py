@@ -13,7 +13,7 @@ from django.template.loader import render_to_string
 from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import Page, Request, Route, expect
 
-from annotator.views.style_samples import BEFORE, PLAUSIBILITY, Screen, screens, task
+from annotator.web.style_gallery.samples import BEFORE, PLAUSIBILITY, Screen, screens, task
 from tests.e2e.style_server import served
 
 pytestmark = pytest.mark.browser
@@ -77,7 +77,8 @@ def open_task(
     """The style page shows this task under the name `task`."""
     made = Screen("task", "Task", "annotator/task.html", fake(stage, **changes))
     monkeypatch.setattr(
-        "annotator.views.style.screens", lambda: [*(s for s in screens() if s.name != "task"), made]
+        "annotator.web.style_gallery.views.screens",
+        lambda: [*(s for s in screens() if s.name != "task"), made],
     )
     page.goto(style + "task/")
 

@@ -10,10 +10,10 @@ from playwright.sync_api import Page, expect
 from annotator.hit_types.base import Question
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Assignment, Judgment, Study
-from annotator.rehearsal import rehearsal_answer
 from annotator.selectors.study import study_hit_type
-from annotator.services.rehearsal import right_answers
-from tests.annotator.test_way import TYPES, demo_study
+from annotator.services.rehearsal.answers import rehearsal_answer
+from annotator.services.rehearsal.fill import right_answers
+from tests.annotator.web.test_annotator_flow import TYPES, demo_study
 from tests.e2e import keyboard
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

@@ -14,11 +14,11 @@ from playwright.sync_api import Page, expect
 
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Assignment, Judgment, Message, Study
-from annotator.rehearsal import rehearsal_answer
 from annotator.selectors.study import study_hit_type
 from annotator.services.assignment import leases_expire
-from annotator.services.rehearsal import right_answers
-from tests.annotator.test_way import demo_study
+from annotator.services.rehearsal.answers import rehearsal_answer
+from annotator.services.rehearsal.fill import right_answers
+from tests.annotator.web.test_annotator_flow import demo_study
 from tests.e2e import keyboard
 from tests.factories import EASY, make_study
 

@@ -12,7 +12,7 @@ from django.test import Client, override_settings
 from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import Page, Response, expect
 
-from annotator.views.style_samples import screens
+from annotator.web.style_gallery.samples import screens
 from tests.e2e.style_server import served
 
 pytestmark = pytest.mark.browser

@@ -18,7 +18,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils.http import urlsafe_base64_encode
 
-from annotator.canonical import text_digest
+from annotator.core.canonical import text_digest
 from annotator.models import Dataset, ExamQuestion, LedgerEntry, Participation, Rater, Study, User
 from annotator.selectors.participation import participation_step
 from annotator.services.assignment import assignment_next
@@ -33,13 +33,13 @@ from annotator.services.participation import (
     participation_join,
     practice_advance,
 )
-from annotator.services.rehearsal import right_answers, take_steps
+from annotator.services.rehearsal.fill import right_answers, take_steps
 from annotator.services.study import study_launch
-from annotator.services.turn import turn_take
+from annotator.services.submit_and_next import turn_take
 from evaluation.models import Call, Endpoint, Pipeline
-from evaluation.services.pipeline import recipe_save
-from evaluation.services.run_change import run_start
-from evaluation.services.simulate import simulation_create
+from evaluation.pipelines.advance import recipe_save
+from evaluation.runs.lifecycle import run_start
+from evaluation.simulators.start import simulation_create
 from foretell import env
 from tests.evaluation.reports.studies import stored
 from tests.factories import make_item, make_judgment, make_rater, make_study, make_user

@@ -15,11 +15,11 @@ from django.conf import settings
 
 from annotator.models import Judgment
 from evaluation.models import Run
-from evaluation.services.run_change import run_start
-from evaluation.services.run_sweep import runs_sweep
-from evaluation.services.simulate import simulation_create
-from tests.evaluation.llm.provider import ScriptedProcess
-from tests.evaluation.llm.runs import make_endpoint, make_material
+from evaluation.runs.lifecycle import run_start
+from evaluation.runs.sweep import runs_sweep
+from evaluation.simulators.start import simulation_create
+from tests.evaluation.run_factories import make_endpoint, make_material
+from tests.evaluation.scripted_process import ScriptedProcess
 from tests.processes import Process, WorkerProcess
 
 

@@ -16,7 +16,7 @@ from django.utils import timezone
 from annotator.models import Assignment, Participation, Study
 from annotator.services.assignment import assignment_next, leases_expire
 from annotator.services.study import study_launch
-from annotator.services.turn import turn_take
+from annotator.services.submit_and_next import turn_take
 from tests.factories import make_item, make_participation, make_study, make_user
 
 pytestmark = [pytest.mark.fault, pytest.mark.django_db(transaction=True)]

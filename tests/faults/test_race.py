@@ -13,7 +13,7 @@ import pytest
 from django.db.models import Count
 
 from annotator.models import Assignment, Judgment, Place
-from annotator.services.rehearsal_http import hidden_fields
+from annotator.services.rehearsal.over_http import hidden_fields
 from tests.factories import make_study
 from tests.processes import WebProcess
 

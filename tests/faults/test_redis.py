@@ -15,13 +15,13 @@ from django.conf import settings as django_settings
 
 from annotator.models import Judgment
 from evaluation.models import Call, Run
-from evaluation.services.run_change import run_start
-from evaluation.services.run_sweep import runs_sweep
+from evaluation.runs.lifecycle import run_start
+from evaluation.runs.sweep import runs_sweep
 from foretell.celery import app
 from foretell.embedded import EmbeddedServers
-from tests.evaluation.llm.conftest import scripted, scripted_process  # noqa: F401
-from tests.evaluation.llm.provider import ScriptedProcess
-from tests.evaluation.llm.runs import make_endpoint, make_material, make_run
+from tests.evaluation.conftest import scripted, scripted_process  # noqa: F401
+from tests.evaluation.run_factories import make_endpoint, make_material, make_run
+from tests.evaluation.scripted_process import ScriptedProcess
 from tests.factories import make_study
 from tests.faults.test_race import Annotator
 from tests.processes import WebProcess, WorkerProcess, wait_until

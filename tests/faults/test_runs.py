@@ -12,13 +12,13 @@ from django.conf import settings as django_settings
 from django.db import connection, connections
 
 from annotator.models import Judgment
-from evaluation.services.run_change import run_finish, run_start
-from evaluation.services.run_engine import SliceWorker
-from evaluation.services.run_sweep import runs_sweep
+from evaluation.runs.lifecycle import run_finish, run_start
+from evaluation.runs.sweep import runs_sweep
+from evaluation.runs.worker import SliceWorker
 from evaluation.tasks.runs import run_work
-from tests.evaluation.llm.conftest import scripted, scripted_process  # noqa: F401
-from tests.evaluation.llm.provider import ScriptedProcess
-from tests.evaluation.llm.runs import make_endpoint, make_material, make_run
+from tests.evaluation.conftest import scripted, scripted_process  # noqa: F401
+from tests.evaluation.run_factories import make_endpoint, make_material, make_run
+from tests.evaluation.scripted_process import ScriptedProcess
 from tests.faults.llm_faults import Ordeal, go_through, undisturbed
 from tests.processes import WorkerProcess, wait_until
 

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from annotator.models import Study
-from annotator.services.rehearsal import rehearsal_raters, rehearse
+from annotator.services.rehearsal.fill import rehearsal_raters, rehearse
 
 
 class Command(BaseCommand):
@@ -42,7 +42,7 @@ class Command(BaseCommand):
             seed=options["seed"],
         )
         if options["url"]:
-            from annotator.services.rehearsal_http import rehearse_http
+            from annotator.services.rehearsal.over_http import rehearse_http
 
             ledger = rehearse_http(
                 study=study,

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db import connection
 
-from annotator.canonical import digest_of
+from annotator.core.canonical import digest_of
 from annotator.hit_types.base import JSON
 from annotator.models import Rater
 from annotator.services.imports.faults import KEPT, FaultLog

@@ -15,7 +15,7 @@ from typing import Any
 
 from django.db import connection
 
-from annotator.canonical import text_digest
+from annotator.core.canonical import text_digest
 from annotator.hit_types.base import ItemDraft
 from annotator.services.imports.faults import KEPT, FaultLog
 

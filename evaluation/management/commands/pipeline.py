@@ -13,11 +13,11 @@ from django.core.management.base import BaseCommand, CommandError
 
 from evaluation.management.commands.simulate import money
 from evaluation.models import Endpoint, Pipeline, Report, Run
+from evaluation.pipelines.advance import ALL_STEPS, pipeline_advance, pipeline_create, recipe_save
 from evaluation.pipelines.recipe import RecipeError, recipe_file, recipe_names
+from evaluation.runs.inline import run_inline
 from evaluation.services.dataset import DatasetFaults, dataset_load
-from evaluation.services.pipeline import ALL_STEPS, pipeline_advance, pipeline_create, recipe_save
 from evaluation.services.report import report_compute
-from evaluation.services.run_inline import run_inline
 
 
 class Command(BaseCommand):

@@ -10,9 +10,9 @@ from django.core.management.base import BaseCommand, CommandError
 
 from annotator.services.imports.faults import ImportRefused
 from evaluation.models import Pipeline, Report, Run
-from evaluation.services.pipeline import pipeline_step_again
+from evaluation.pipelines.advance import pipeline_step_again
+from evaluation.runs.inline import run_inline
 from evaluation.services.report import report_compute
-from evaluation.services.run_inline import run_inline
 
 
 class Command(BaseCommand):

@@ -13,11 +13,11 @@ from django.db import transaction
 
 from annotator.models import Study
 from evaluation.models import Endpoint, Run
+from evaluation.runs.estimate import run_estimate
+from evaluation.runs.inline import run_inline
+from evaluation.runs.lifecycle import OVER, run_start
 from evaluation.selectors.run import run_progress
-from evaluation.services.run_change import OVER, run_start
-from evaluation.services.run_estimate import run_estimate
-from evaluation.services.run_inline import run_inline
-from evaluation.services.simulate import simulation_create
+from evaluation.simulators.start import simulation_create
 
 
 def money(text: str) -> Decimal:

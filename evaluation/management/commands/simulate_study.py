@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from django.core.management.base import BaseCommand, CommandError
 
-from evaluation.planning import FIGURES, PlanRow, plan_width
-from evaluation.synthetic import COLUMNS, StudyDesign, draw_study
+from evaluation.planning.sample_size import FIGURES, PlanRow, plan_width
+from evaluation.planning.synthetic import COLUMNS, StudyDesign, draw_study
 
 
 class Command(BaseCommand):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from annotator.canonical import text_digest
+from annotator.core.canonical import text_digest
 from annotator.hit_types.base import JSON
 from annotator.models import Explanation, Instance
 from evaluation.models import Call, Run

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from annotator.canonical import text_digest
+from annotator.core.canonical import text_digest
 from annotator.hit_types.base import JSON, Unparsable
 from annotator.models import Explanation, FollowUp, Instance
 from evaluation.models import Call, Run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evaluation.estimate import Estimate
+from evaluation.core.estimate import Estimate
 from evaluation.metrics import per_explanation, within_instance_correlation
 from evaluation.reports.across_studies import Across, Key, instance_keys, listed_titles
 from evaluation.reports.columns import rule_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import chain, combinations
 
-from evaluation.estimate import Estimate
+from evaluation.core.estimate import Estimate
 from evaluation.metrics import MixedModel, property_model
 from evaluation.metrics.mixed import PROPERTIES
 from evaluation.reports.across_studies import Across, Key, instance_keys, listed_titles

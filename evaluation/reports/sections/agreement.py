@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from annotator.hit_types.base import Variable
-from evaluation.estimate import Estimate, none_if_nan
-from evaluation.reports.agreeing import Agreement
+from evaluation.core.estimate import Estimate, none_if_nan
+from evaluation.reports.agreement_data import Agreement
 from evaluation.reports.choices import LABEL_SETS
 from evaluation.reports.content import Cell, Column, Figure, Row, Section, Shape, Table
 from evaluation.reports.context import Context

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from evaluation.agreement import AlternativeTest, aggregate
-from evaluation.estimate import Estimate
+from evaluation.core.estimate import Estimate
+from evaluation.core.ratings_table import Ratings
 from evaluation.models import Run
-from evaluation.ratings import Ratings
 from evaluation.reports.content import Cell, Column, Row, Section, Table
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section

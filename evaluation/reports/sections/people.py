@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from hashlib import sha256
 
-from evaluation.estimate import Estimate, undefined
+from evaluation.core.estimate import Estimate, undefined
 from evaluation.reports.content import Cell, Column, Row, Section, Table
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section

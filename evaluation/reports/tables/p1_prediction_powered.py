@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from evaluation.estimate import Estimate
+from evaluation.core.estimate import Estimate
 from evaluation.metrics import (
     FollowUps,
     PredictionPowered,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from evaluation.estimate import Estimate
+from evaluation.core.estimate import Estimate
 from evaluation.metrics import (
     Cosine,
     Diversity,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evaluation.estimate import Estimate
+from evaluation.core.estimate import Estimate
 from evaluation.metrics import Simulatability
 from evaluation.reports.choices import RESTRICTIONS
 from evaluation.reports.content import Cell, Column, Figure, Row, Section, Table

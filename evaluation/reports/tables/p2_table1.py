@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from evaluation.estimate import Estimate, undefined
+from evaluation.core.estimate import Estimate, undefined
 from evaluation.metrics import (
     Cosine,
     UnitSimulatability,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from evaluation.agreement import Ratings, summarize
-from evaluation.estimate import Estimate, undefined
+from evaluation.core.estimate import Estimate, undefined
 from evaluation.reports.content import Cell, Column, Row, Section, Table
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evaluation.estimate import undefined
+from evaluation.core.estimate import undefined
 from evaluation.metrics import GeneralizationCell, generalization_accuracy, utility_classes
 from evaluation.reports.columns import labelled_items
 from evaluation.reports.content import Cell, Column, Figure, Row, Section, Table

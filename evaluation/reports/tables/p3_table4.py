@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evaluation.estimate import Estimate, undefined
+from evaluation.core.estimate import Estimate, undefined
 from evaluation.reports.content import Cell, Column, Figure, Row, Section, Table
 from evaluation.reports.context import Context
 from evaluation.reports.helping import (

@@ -13,8 +13,8 @@ from annotator.models import Exclusion, Judgment, Membership, Message, Study
 from annotator.services.assignment import assignment_next
 from annotator.services.message import message_send
 from annotator.services.study import study_launch
-from annotator.services.turn import turn_take
-from tests.annotator.admin.test_desk import sent_form
+from annotator.services.submit_and_next import turn_take
+from tests.annotator.admin.test_study_pages import sent_form
 from tests.factories import (
     make_item,
     make_judgment,

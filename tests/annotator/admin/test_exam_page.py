@@ -17,8 +17,8 @@ from annotator.models import Exam, ExamAttempt, Judgment, Membership, Qualificat
 from annotator.selectors.participation import accounts_of
 from annotator.services.assignment import assignment_next
 from annotator.services.exam import exam_start, exam_submit
-from annotator.services.turn import turn_take
-from tests.annotator.test_exams import NO, YES, own, sit
+from annotator.services.submit_and_next import turn_take
+from tests.annotator.services.test_exams import NO, YES, own, sit
 from tests.factories import make_participation, make_rater, make_study, make_user
 
 pytestmark = pytest.mark.django_db

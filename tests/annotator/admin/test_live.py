@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from annotator.admin.desk.live import going_words, needs_words, trust_words
+from annotator.admin.study_pages.live import going_words, needs_words, trust_words
 from annotator.models import Judgment, Message, Participation, Study, User
 from annotator.selectors.live import Pace, pace_of, study_live
 from annotator.selectors.progress import study_progress
@@ -22,7 +22,7 @@ from annotator.services.assignment import assignment_next
 from annotator.services.exclusion import exclusion_make
 from annotator.services.message import message_send
 from annotator.services.study import study_close, study_launch, study_pause
-from annotator.services.turn import turn_take
+from annotator.services.submit_and_next import turn_take
 from tests.factories import make_item, make_participation, make_study, make_user
 
 pytestmark = pytest.mark.django_db

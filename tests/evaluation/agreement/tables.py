@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from evaluation.ratings import Ratings
+from evaluation.core.ratings_table import Ratings
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
 LEVELS = ("nominal", "ordinal", "interval", "ratio")

@@ -13,13 +13,13 @@ import evaluation.agreement
 from evaluation.agreement import Ratings, aggregate, pairwise_kappa
 from evaluation.agreement import counts as counts_module
 from evaluation.agreement.counts import count_units
-from evaluation.ratings import _sorted_together
+from evaluation.core.ratings_table import _sorted_together
 from tests.evaluation.agreement.tables import random_matrices, ratings_of, rows_of
 
 MODULES = [
     "evaluation.agreement",
-    "evaluation.ratings",
-    "evaluation.estimate",
+    "evaluation.core.ratings_table",
+    "evaluation.core.estimate",
     *(f"evaluation.agreement.{m.name}" for m in pkgutil.iter_modules(evaluation.agreement.__path__)),
 ]
 

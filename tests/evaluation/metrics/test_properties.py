@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from evaluation.agreement import krippendorff_alpha
+from evaluation.core.ratings_table import Ratings
 from evaluation.metrics import alpha_by_system, bertscore, property_table
-from evaluation.ratings import Ratings
 
 ROWS = [
     ("a", "u1", "yes"),

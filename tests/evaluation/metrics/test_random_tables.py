@@ -11,6 +11,7 @@ import pytest
 from sacrebleu.metrics import BLEU
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
+from evaluation.core.ratings_table import Ratings
 from evaluation.metrics import (
     Bleu,
     FollowUps,
@@ -26,7 +27,6 @@ from evaluation.metrics import (
     unit_simulatability,
     utility,
 )
-from evaluation.ratings import Ratings
 
 TABLES = 200
 WORDS = ("red", "Red", "cat", "the", "dog", "bird", "flies")

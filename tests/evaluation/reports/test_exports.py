@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from evaluation.estimate import Estimate, undefined
+from evaluation.core.estimate import Estimate, undefined
 from evaluation.reports.content import Cell, Column, Document, Figure, Row, Section, Table
 from evaluation.reports.exports import FORMATS, export
 from evaluation.reports.exports.json import with_provenance

@@ -7,7 +7,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from annotator.models import Study
-from tests.annotator.admin.test_desk import ROOT, sent_form, upload
+from tests.annotator.admin.test_study_pages import ROOT, sent_form, upload
 from tests.annotator.shared import DATA, with_data
 from tests.evaluation.reports.studies import cells_of, computed, table_of
 from tests.factories import make_study, make_user

@@ -1,0 +1,34 @@
+"""Who is asking, on every request: Django's own sessions and log-ins in Postgres, read by prepared queries."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from django.contrib.auth.backends import ModelBackend
+from django.contrib.sessions.backends.db import SessionStore as DatabaseStore
+from django.contrib.sessions.models import Session
+from django.utils import timezone
+
+from annotator.core.prepared import Prepared
+from annotator.models import User
+
+_SESSION = Prepared(
+    lambda key, now: Session.objects.filter(session_key=key, expire_date__gt=now),
+    "key",
+    datetime(2000, 1, 1, tzinfo=UTC),
+)
+_USER = Prepared(lambda pk: User.objects.filter(pk=pk), -1)
+
+
+class SessionStore(DatabaseStore):
+    def _get_session_from_db(self) -> Session | None:
+        found = _SESSION.first(self.session_key, timezone.now())
+        if found is None:
+            self._session_key = None
+        return found
+
+
+class LoginBackend(ModelBackend):
+    def get_user(self, user_id: int) -> User | None:
+        user = _USER.first(user_id)
+        return user if user is not None and self.user_can_authenticate(user) else None

@@ -1,0 +1,102 @@
+"""Exports of a study, and the researcher's own API token."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from django.contrib import admin, messages
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect
+from django.template.response import TemplateResponse
+from django.utils.http import urlencode
+from django.views.decorators.http import require_http_methods
+from rest_framework.authtoken.models import Token
+
+from annotator.admin.study_pages.frame import VIEWER, render, study_page
+from annotator.forms.study_pages import ExportForm
+from annotator.models import Export, Study, User
+from annotator.selectors.judgment import UnknownFilter
+from annotator.services.exports import STREAMED, export_download, export_request, judgments_export
+from annotator.tasks import export_wake
+
+TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
+
+
+@study_page(VIEWER, methods=("GET", "HEAD", "POST"))
+def exports(request: HttpRequest, study: Study) -> HttpResponseBase:
+    """Small ones at once, large ones by a job; the list holds one's own."""
+    form = ExportForm(request.POST or None, initial={"form": "judgments", "format": "csv"})
+    large = study.judgments.all()[STREAMED : STREAMED + 1].exists()
+    if request.method == "POST" and form.is_valid():
+        data = form.cleaned_data
+        if not large:
+            query = urlencode({"form": data["form"], "format": data["format"], **form.filters()})
+            response = redirect("admin:study_download", study.pk)
+            response["Location"] += f"?{query}"
+            return response
+        by = cast(User, request.user)
+        export_request(
+            study=study,
+            by=by,
+            format=data["format"],
+            form=data["form"],
+            filters=form.filters(),
+            wake=export_wake,
+        )
+        messages.success(request, "It is being built; this page shows when it is ready.")
+        return redirect("admin:study_exports", study.pk)
+    mine = study.exports.filter(created_by=request.user)[:50]  # type: ignore[misc]
+    return render(
+        request, study, "exports", tab="exports", title=f"Exports of {study.title}", form=form, exports=mine,
+        large=large, limit=STREAMED, status=400 if form.errors else 200,
+        building=any(one.state == Export.State.QUEUED for one in mine),
+    )  # fmt: skip
+
+
+@study_page(VIEWER)
+def download(request: HttpRequest, study: Study) -> HttpResponseBase:
+    """A streamed export with the filters in the address."""
+    format, form = request.GET.get("format", "csv"), request.GET.get("form", "judgments")
+    filters = {name: str(value) for name, value in request.GET.items() if name not in ("format", "form")}
+    try:
+        chunks = judgments_export(study=study, format=format, form=form, filters=filters)
+    except (UnknownFilter, ValidationError) as error:
+        return HttpResponse(str(error), status=400, content_type="text/plain; charset=utf-8")
+    if study.judgments.all()[STREAMED : STREAMED + 1].exists():
+        messages.error(request, f"More than {STREAMED:,} judgments: an export is built by a job.")
+        return redirect("admin:study_exports", study.pk)
+    response = StreamingHttpResponse(chunks, content_type=TYPES[format])
+    response["Content-Disposition"] = f'attachment; filename="{study.slug}-{form}.{format}"'
+    return response
+
+
+@study_page(VIEWER)
+def file(request: HttpRequest, study: Study, export_pk: int) -> HttpResponseBase:
+    """A built export; only for who asked for it."""
+    found = study.exports.filter(created_by=request.user, state=Export.State.DONE)  # type: ignore[misc]
+    return export_download(get_object_or_404(found.select_related("study"), pk=export_pk))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def token(request: HttpRequest) -> HttpResponse:
+    """The researcher's own token: made, made anew, taken back. It is shown once."""
+    mine = Token.objects.filter(user=request.user)  # type: ignore[misc]
+    shown = ""
+    if request.method == "POST":
+        mine.delete()
+        if "make" in request.POST:
+            shown = Token.objects.create(user=request.user).key  # type: ignore[misc]
+        else:
+            messages.success(request, "The token is taken back; nothing works with it any more.")
+            return redirect("admin:api_token")
+    context = {
+        **admin.site.each_context(request),
+        "title": "API token",
+        "shown": shown,
+        "token": mine.first(),
+    }
+    response = TemplateResponse(request, "admin/annotator/study_pages/token.html", context)
+    response["Cache-Control"] = "no-store"
+    return response

@@ -1,0 +1,174 @@
+"""Import of material and judgments: a file, what its columns mean, a preview with every fault, the import."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import IO, Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+
+from annotator.admin.study_pages.frame import EDITOR, render, study_page
+from annotator.forms.importing import JudgmentsForm, MaterialForm, UploadForm
+from annotator.hit_types.registry import hit_type_get
+from annotator.models import Study
+from annotator.services.imports.faults import FaultLog, ImportRefused, UnreadableRest
+from annotator.services.imports.judgments_import import judgments_import
+from annotator.services.imports.material_import import material_import
+from annotator.services.imports.pending_uploads import Parked, park, parked
+from annotator.services.imports.readers import max_bytes, table_open
+
+
+def header_of(file: IO[bytes], name: str) -> tuple[str, ...]:
+    """The columns of a file: its header, or the keys of the first rows (JSON lines). Raises ``ImportRefused``."""
+    log = FaultLog(name)
+    columns: tuple[str, ...] = ()
+    with suppress(UnreadableRest):
+        table = table_open(file, name=name, log=log)
+        if table.columns is not None:
+            return table.columns
+        seen: dict[str, None] = {}
+        for _, (_, values) in zip(range(100), table.rows, strict=False):
+            seen.update(dict.fromkeys(values))
+        columns = tuple(seen)
+    if not columns:
+        log.check()
+    return columns
+
+
+class _Import:
+    """The two steps of an import page. Subclasses say what is asked about the columns and what is done."""
+
+    template: str
+    title: str
+    address: str
+
+    def __init__(self, request: HttpRequest, study: Study):
+        self.request, self.study = request, study
+        self.kind = hit_type_get(study.hit_type)
+
+    def columns_form(self, header: tuple[str, ...], data: Any) -> forms.Form:
+        raise NotImplementedError
+
+    def run(self, form: Any, file: IO[bytes], name: str, *, dry_run: bool) -> Any:
+        raise NotImplementedError
+
+    def done(self, result: Any) -> str:
+        raise NotImplementedError
+
+    def respond(self) -> HttpResponse:
+        user_pk = int(self.request.user.pk or 0)
+        if self.request.method != "POST":
+            return self.show(upload=UploadForm())
+        if "ticket" not in self.request.POST:
+            upload = UploadForm(self.request.POST, self.request.FILES)
+            if not upload.is_valid():
+                return self.show(upload=upload, status=400)
+            file = upload.cleaned_data["file"]
+            waiting = park(study_pk=self.study.pk, user_pk=user_pk, file=file, name=file.name)
+            return self.second(waiting, None)
+        found = parked(ticket=self.request.POST["ticket"], study_pk=self.study.pk, user_pk=user_pk)
+        if found is None:
+            messages.error(self.request, "The file is no longer here: choose it again.")
+            return redirect(self.address, self.study.pk)
+        return self.second(found, self.request.POST)
+
+    def second(self, waiting: Parked, data: Any) -> HttpResponse:
+        """Columns, preview and faults; with the button pressed, the import itself."""
+        try:
+            with waiting.open() as file:
+                return self._look(waiting, file, data)
+        except FileNotFoundError:
+            messages.error(self.request, "The file is no longer here: choose it again.")
+            return redirect(self.address, self.study.pk)
+
+    def _look(self, waiting: Parked, file: IO[bytes], data: Any) -> HttpResponse:
+        try:
+            header = header_of(file, waiting.name)
+        except ImportRefused as error:
+            waiting.discard()
+            return self.show(upload=UploadForm(), refused=error, name=waiting.name, status=400)
+        form = self.columns_form(header, data)
+        if data is None:
+            form = self.columns_form(header, initial_data(form))
+        result, refused = None, None
+        if form.is_valid():
+            try:
+                result = self.run(form, file, waiting.name, dry_run=True)
+                if data is not None and "import" in data:
+                    result = self.run(form, file, waiting.name, dry_run=False)
+                    waiting.discard()
+                    messages.success(self.request, self.done(result))
+                    return redirect("admin:annotator_study_change", self.study.pk)
+            except ImportRefused as error:
+                refused = error
+        return self.show(form=form, ticket=waiting.ticket, name=waiting.name, result=result, refused=refused)
+
+    def show(self, *, status: int = 200, **context: Any) -> HttpResponse:
+        if self.study.state != Study.State.DRAFT and self.template == "import_material":
+            context["closed"] = True
+        return render(
+            self.request, self.study, self.template, tab="items" if "material" in self.template else "judgments",
+            title=f"{self.title} into {self.study.title}", limit=max_bytes() // 1_000_000, status=status,
+            example=[(c.name, c.example) for c in self.kind.columns if c.required],
+            cancel_url=reverse(self.address, args=[self.study.pk]), **context,
+        )  # fmt: skip
+
+
+def initial_data(form: forms.Form) -> dict[str, Any]:
+    """A form's guesses as if they had been sent, so that the first look is a preview already."""
+    data: dict[str, Any] = {}
+    for name in form.fields:
+        value = form[name].initial
+        if value not in (None, ""):
+            data[name] = value
+    return data
+
+
+class _Material(_Import):
+    template, title, address = "import_material", "Import material", "admin:annotator_study_import"
+
+    def columns_form(self, header: tuple[str, ...], data: Any) -> forms.Form:
+        return MaterialForm(data, kind=self.kind, header=header)
+
+    def run(self, form: Any, file: IO[bytes], name: str, *, dry_run: bool) -> Any:
+        return material_import(
+            study=self.study, file=file, name=name, mapping=form.mapping(), constants=form.constants(), dry_run=dry_run
+        )  # fmt: skip
+
+    def done(self, result: Any) -> str:
+        return f"Imported {result.items} items from {result.rows} rows."
+
+
+class _Judgments(_Import):
+    template, title, address = (
+        "import_judgments",
+        "Import judgments",
+        "admin:annotator_study_import_judgments",
+    )
+
+    def columns_form(self, header: tuple[str, ...], data: Any) -> forms.Form:
+        return JudgmentsForm(data, kind=self.kind, header=header)
+
+    def run(self, form: Any, file: IO[bytes], name: str, *, dry_run: bool) -> Any:
+        return judgments_import(
+            study=self.study, file=file, name=name, columns=form.columns(), dry_run=dry_run
+        )
+
+    def done(self, result: Any) -> str:
+        return f"Imported {result.judgments} judgments of {result.raters} new raters."
+
+
+def _page(steps: type[_Import]) -> Callable[..., Any]:
+    def view(request: HttpRequest, study: Study) -> HttpResponse:
+        return steps(request, study).respond()
+
+    return study_page(EDITOR, methods=("GET", "HEAD", "POST"))(view)
+
+
+material = _page(_Material)
+judgments = _page(_Judgments)

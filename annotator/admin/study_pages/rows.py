@@ -1,0 +1,230 @@
+"""Items, judgments, raters and exclusions of a study: to look at, and to leave out with a reason."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
+from django.utils.http import urlencode
+
+from annotator.admin.study_pages.frame import REVIEWER, VIEWER, render, study_page
+from annotator.forms.study_pages import ReasonForm
+from annotator.hit_types.base import HitType
+from annotator.models import Exclusion, Item, Judgment, Rater, Study
+from annotator.selectors.judgment import FILTERS, ExclusionReasons, UnknownFilter, judgments_filter
+from annotator.selectors.study import study_hit_type
+from annotator.selectors.study_rows import items_of, raters_of
+from annotator.services.exclusion import exclusion_lift, exclusion_make
+
+PAGE = 50
+CHOICES = {
+    "rater_kind": Rater.Kind.choices,
+    "source": Judgment.Source.choices,
+    "standing": Judgment.Standing.choices,
+    "role": Item.Role.choices,
+    "excluded": [("yes", "excluded"), ("no", "not excluded")],
+    "rehearsal": [("yes", "rehearsal"), ("no", "not rehearsal")],
+}
+
+
+def whole_number(text: str | None) -> int:
+    """A number from an address; anything else is 0."""
+    return int(text) if text and text.isdecimal() and len(text) < 19 else 0
+
+
+@study_page(VIEWER)
+def items(request: HttpRequest, study: Study) -> HttpResponse:
+    after = whole_number(request.GET.get("after"))
+    found = items_of(study).filter(pk__gt=after)
+    query = (request.GET.get("q") or "").replace("\x00", "")[:200]
+    if query:
+        found = found.filter(key__contains=query)
+    page = list(found[: PAGE + 1])
+    return render(
+        request, study, "items", tab="items", title=f"Items of {study.title}", items=page[:PAGE], query=query,
+        following=urlencode({"q": query, "after": str(page[PAGE - 1].pk)}) if len(page) > PAGE else "",
+        total=study.items.count(), after=after,
+    )  # fmt: skip
+
+
+@study_page(VIEWER)
+def item(request: HttpRequest, study: Study, item_pk: int) -> HttpResponse:
+    """An item as it is shown at its last stage, the material behind it, and its judgments."""
+    one = get_object_or_404(
+        study.items.select_related("instance", "explanation__system", "follow_up"), pk=item_pk
+    )
+    kind = study_hit_type(study)
+    stages = kind.stages(one.payload)
+    given = one.judgments.select_related("rater", "assignment").order_by("id")[:200]
+    return render(
+        request, study, "item", tab="items", title=f"Item {one.key}", item=one, stages=stages,
+        blocks=stages[-1].blocks, outputs=one.follow_up.outputs.select_related("system") if one.follow_up else [],
+        gold=kind.describe(one.payload, one.gold) if one.gold else [],
+        rows=judgment_rows(kind, ExclusionReasons(study), given),
+    )  # fmt: skip
+
+
+def judgment_rows(kind: HitType, reasons: ExclusionReasons, judgments: Any) -> list[dict[str, Any]]:
+    """Judgments with their answers in words and why they are left out, if they are."""
+    return [
+        {
+            "judgment": judgment,
+            "answers": kind.describe(
+                judgment.item.payload,
+                judgment.response,
+                judgment.assignment.presentation if judgment.assignment else None,
+            ),
+            "excluded": reasons.of(judgment.pk, judgment.item_id, judgment.rater_id),
+        }
+        for judgment in judgments
+    ]
+
+
+@study_page(VIEWER)
+def judgments(request: HttpRequest, study: Study) -> HttpResponse:
+    """A list with the filters that there are; any other name in the address is a fault."""
+    chosen = {name: str(value) for name, value in request.GET.items() if value and name != "after"}
+    errors: dict[str, str] = {}
+    try:
+        found = judgments_filter(study=study, filters=chosen)
+    except UnknownFilter as error:
+        errors, found = error.errors, study.judgments.none()
+    found = found.select_related("item", "rater", "assignment").filter(
+        pk__gt=whole_number(request.GET.get("after"))
+    )
+    page = list(found.order_by("id")[: PAGE + 1])
+    rows = judgment_rows(study_hit_type(study), ExclusionReasons(study), page[:PAGE])
+    filters = [
+        {
+            "name": name,
+            "label": name.replace("_", " "),
+            "value": chosen.get(name, ""),
+            "choices": CHOICES.get(name),
+        }
+        for name in FILTERS
+    ]
+    following = urlencode({**chosen, "after": str(page[PAGE - 1].pk)}) if len(page) > PAGE else ""
+    return render(
+        request, study, "judgments", tab="judgments", title=f"Judgments of {study.title}", rows=rows,
+        filters=filters, chosen=chosen, following=following, errors=errors, status=400 if errors else 200,
+        export_query=urlencode(chosen),
+    )  # fmt: skip
+
+
+@study_page(VIEWER)
+def judgment(request: HttpRequest, study: Study, judgment_pk: int) -> HttpResponse:
+    """One judgment, whole: what was shown, what was answered, how long it took."""
+    one = get_object_or_404(
+        study.judgments.select_related("item__explanation__system", "rater", "assignment", "snapshot"),
+        pk=judgment_pk,
+    )
+    kind = study_hit_type(study)
+    presentation = one.assignment.presentation if one.assignment else None
+    grade = kind.grade(one.response, one.item.gold) if one.item.gold else None
+    return render(
+        request, study, "judgment", tab="judgments", title=f"Judgment {one.pk}", judgment=one,
+        blocks=kind.stages(one.item.payload, presentation)[-1].blocks,
+        row=judgment_rows(kind, ExclusionReasons(study), [one])[0], grade=grade,
+        stages=(one.signals.get("stages") or {}).items(),
+        signals=[(name, one.signals[name]) for name in ("visible", "away", "pastes", "leaves") if name in one.signals],
+    )  # fmt: skip
+
+
+@study_page(VIEWER)
+def raters(request: HttpRequest, study: Study) -> HttpResponse:
+    offset = whole_number(request.GET.get("from"))
+    rows = raters_of(study, limit=PAGE + 1, offset=min(offset, 10**9))
+    excluded = ExclusionReasons(study).raters
+    return render(
+        request, study, "raters", tab="raters", title=f"Raters of {study.title}",
+        rows=[{"rater": row, "excluded": excluded.get(row.pk, "")} for row in rows[:PAGE]],
+        following=offset + PAGE if len(rows) > PAGE else 0,
+    )  # fmt: skip
+
+
+@study_page(VIEWER)
+def exclusions(request: HttpRequest, study: Study) -> HttpResponse:
+    found = study.exclusions.select_related(
+        "rater", "item", "judgment__item", "judgment__rater", "created_by"
+    )
+    return render(
+        request, study, "exclusions", tab="exclusions", title=f"Exclusions of {study.title}",
+        exclusions=found.order_by("lifted_at", "-id")[:500],
+    )  # fmt: skip
+
+
+@study_page(REVIEWER, methods=("GET", "HEAD", "POST"))
+def exclude(request: HttpRequest, study: Study, what: str, target_pk: int) -> HttpResponse:
+    """Leave out a rater, an item or a judgment: says what that means, and asks why."""
+    target = _target(study, what, target_pk)
+    form = ReasonForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            exclusion_make(
+                study=study, by=request.user, reason=form.cleaned_data["reason"], **{what: target}  # type: ignore[arg-type]
+            )  # fmt: skip
+        except ValidationError as error:
+            form.add_error(None, error.messages)
+        else:
+            messages.success(
+                request, "Excluded. It stays stored; every figure can be shown with and without it."
+            )
+            return redirect("admin:study_exclusions", study.pk)
+    affected = {
+        "rater": study.judgments.filter(rater_id=target_pk),
+        "item": study.judgments.filter(item_id=target_pk),
+        "judgment": study.judgments.filter(pk=target_pk),
+    }[what].count()
+    return render(
+        request, study, "exclude", tab="exclusions", title=f"Exclude {what} {target}", form=form, what=what,
+        target=target, affected=affected, status=400 if form.errors else 200,
+    )  # fmt: skip
+
+
+@study_page(REVIEWER, methods=("GET", "HEAD", "POST"))
+def exclude_judgments(request: HttpRequest, study: Study) -> HttpResponse:
+    """Leave out several judgments for one reason; they are named in the address."""
+    pks = [whole_number(text) for text in request.GET.getlist("pk")[:1_000]]
+    chosen = list(study.judgments.filter(pk__in=pks).select_related("item", "rater"))
+    if not chosen:
+        raise Http404("no such judgments")
+    form = ReasonForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        done = 0
+        for one in chosen:
+            with suppress(ValidationError):  # excluded already: that stays as it is
+                exclusion_make(
+                    study=study, by=request.user, reason=form.cleaned_data["reason"], judgment=one  # type: ignore[arg-type]
+                )  # fmt: skip
+                done += 1
+        messages.success(request, f"{done} excluded; {len(chosen) - done} were so already.")
+        return redirect("admin:study_exclusions", study.pk)
+    return render(
+        request, study, "exclude", tab="exclusions", title=f"Exclude {len(chosen)} judgments", form=form,
+        what="judgments", target=", ".join(str(one.pk) for one in chosen[:20]), affected=len(chosen),
+        status=400 if form.errors else 200,
+    )  # fmt: skip
+
+
+def _target(study: Study, what: str, pk: int) -> Rater | Item | Judgment:
+    if what == "item":
+        return get_object_or_404(study.items, pk=pk)
+    if what == "judgment":
+        return get_object_or_404(study.judgments.select_related("item", "rater"), pk=pk)
+    rater = Rater.objects.filter(pk=pk, judgments__study=study).first()
+    if rater is None:
+        raise Http404("no such rater")
+    return rater
+
+
+@study_page(REVIEWER, methods=("POST",))
+def lift(request: HttpRequest, study: Study, exclusion_pk: int) -> HttpResponse:
+    exclusion = get_object_or_404(Exclusion, pk=exclusion_pk, study=study)
+    exclusion_lift(exclusion=exclusion)
+    messages.success(request, "It counts again.")
+    return redirect(reverse("admin:study_exclusions", args=[study.pk]))

@@ -1,0 +1,43 @@
+"""Addresses of a study's pages, below the study's own in the admin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.urls import URLPattern, path
+
+from annotator.admin.study_pages import exams, exporting, importing, live, rows
+from annotator.core import converters  # noqa: F401 - registers them
+
+
+def patterns(view: Callable[..., Any]) -> list[URLPattern]:
+    """Every page of a study; ``view`` is the admin site's own wrapper, which asks for the log-in."""
+    one = "<row:pk>/"
+    return [
+        path(f"{one}import/", view(importing.material), name="annotator_study_import"),
+        path(f"{one}import-judgments/", view(importing.judgments), name="annotator_study_import_judgments"),
+        path(f"{one}live/", view(live.live), name="study_live"),
+        path(f"{one}exam/", view(exams.exam), name="study_exam"),
+        path(f"{one}items/", view(rows.items), name="study_items"),
+        path(f"{one}items/<row:item_pk>/", view(rows.item), name="study_item"),
+        path(f"{one}judgments/", view(rows.judgments), name="study_judgments"),
+        path(f"{one}judgments/<row:judgment_pk>/", view(rows.judgment), name="study_judgment"),
+        path(f"{one}raters/", view(rows.raters), name="study_raters"),
+        path(f"{one}exclusions/", view(rows.exclusions), name="study_exclusions"),
+        path(f"{one}exclusions/<row:exclusion_pk>/lift/", view(rows.lift), name="study_lift"),
+        path(f"{one}exclude/judgments/", view(rows.exclude_judgments), name="study_exclude_judgments"),
+        *(
+            path(
+                f"{one}exclude/{what}/<row:target_pk>/",
+                view(rows.exclude),
+                {"what": what},
+                name=f"study_exclude_{what}",
+            )
+            for what in ("rater", "item", "judgment")
+        ),
+        path(f"{one}exports/", view(exporting.exports), name="study_exports"),
+        path(f"{one}exports/<row:export_pk>/", view(exporting.file), name="study_export_file"),
+        path(f"{one}download/", view(exporting.download), name="study_download"),
+        path("api-token/", view(exporting.token), name="api_token"),
+    ]

@@ -1,0 +1,28 @@
+"""What may appear in addresses; importing this registers it. Anything else is a 404 before a view runs."""
+
+from __future__ import annotations
+
+from django.urls import register_converter
+from django.urls.converters import SlugConverter
+
+
+class RowId:
+    """An id that the database can hold; a longer number is not found instead of an error."""
+
+    regex = "[0-9]{1,18}"
+
+    def to_python(self, value: str) -> int:
+        return int(value)
+
+    def to_url(self, value: int) -> str:
+        return str(value)
+
+
+class StudySlug(SlugConverter):
+    """A study's slug, or its id."""
+
+    regex = "[-a-zA-Z0-9_]{1,80}"
+
+
+register_converter(RowId, "row")
+register_converter(StudySlug, "study")

@@ -1,0 +1,65 @@
+"""Many judgments at once, from a simulator or a rehearsal: a fixed number of statements for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import transaction
+
+from annotator.core.canonical import digest_of
+from annotator.core.errors import Conflict
+from annotator.hit_types.base import JSON
+from annotator.hit_types.registry import hit_type_get
+from annotator.models import Item, Judgment, Rater, Study
+
+
+@dataclass(frozen=True)
+class Given:
+    """One whole response to one item; ``presentation`` is what was drawn for it (an order, an arm)."""
+
+    item: Item
+    response: Mapping[str, Any]
+    seconds: float | None = None
+    signals: JSON = field(default_factory=dict)
+    presentation: JSON | None = None
+
+
+@transaction.atomic
+def judgments_record(*, study: Study, rater: Rater, given: Sequence[Given], source: str) -> int:
+    """Keep whole judgments of one rater on items of one study; returns how many are new.
+
+    As ``judgment_record``, for many: each response passes the type's own parser; the same response again is the
+    same judgment, another one is a ``Conflict``. Raises ``FieldErrors``; then nothing is written.
+    """
+    kind = hit_type_get(study.hit_type)
+    rows = []
+    for one in given:
+        response = kind.parse_whole(one.item.payload, one.response, one.presentation)
+        rows.append(
+            Judgment(
+                study=study,
+                item=one.item,
+                rater=rater,
+                snapshot_id=study.snapshot_id,
+                response=response,
+                digest=digest_of(response),
+                source=source,
+                seconds=one.seconds,
+                signals=one.signals,
+            )
+        )
+    before = Judgment.objects.filter(study=study, rater=rater).count() if rows else 0
+    Judgment.objects.bulk_create(rows, ignore_conflicts=True)
+    kept = dict(
+        Judgment.objects.filter(rater=rater, item__in=[row.item_id for row in rows]).values_list(
+            "item_id", "digest"
+        )
+    )
+    strange = [row for row in rows if kept.get(row.item_id) != row.digest]
+    if strange:
+        raise Conflict(
+            f"{rater} has already judged {len(strange)} items differently, {strange[0].item} first."
+        )
+    return Judgment.objects.filter(study=study, rater=rater).count() - before if rows else 0

@@ -1,0 +1,148 @@
+"""A study is rehearsed: synthetic raters go the whole way that people go, through the same services."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from random import Random
+
+from django.db import transaction
+from django.utils import timezone
+
+from annotator.core.canonical import text_digest
+from annotator.hit_types.base import JSON
+from annotator.hit_types.registry import hit_type_get
+from annotator.models import Assignment, ExamQuestion, Judgment, Participation, Rater, Study, User
+from annotator.selectors.participation import participation_step
+from annotator.selectors.snapshot import snapshot_content
+from annotator.services.assignment import assignment_next
+from annotator.services.exam import exam_start, exam_submit, qualification_grant
+from annotator.services.participation import (
+    consent_give,
+    instructions_finish,
+    participation_finish,
+    participation_join,
+    practice_advance,
+)
+from annotator.services.rehearsal.answers import accuracies, rehearsal_answer
+from annotator.services.submit_and_next import turn_take
+
+
+@dataclass(frozen=True)
+class RehearsalRater:
+    """A synthetic annotator: its log-in and its accuracy."""
+
+    user: User
+    accuracy: float
+    password: str
+
+
+def rehearsal_raters(
+    *, study: Study, count: int, accuracy: float, spread: float, seed: int
+) -> list[RehearsalRater]:
+    """Log-ins of synthetic raters for a study, marked as such; calling again finds the same ones."""
+    rng = Random(f"rehearsal {seed}")
+    raters = []
+    for number, share in enumerate(accuracies(count, mean=accuracy, spread=spread, rng=rng), 1):
+        username = f"rehearsal-{study.slug[:60]}-{number:03d}"
+        password = secrets.token_urlsafe(12)
+        with transaction.atomic():
+            user, _ = User.objects.get_or_create(username=username)
+            user.set_password(password)
+            user.save()
+            synthetic, _ = Rater.objects.get_or_create(
+                user=user, defaults={"kind": "human", "source": "login", "name": username, "rehearsal": True}
+            )
+            for wanted in study.requires:
+                name = wanted.partition("@")[0]
+                qualification_grant(rater=synthetic, hit_type=name, by=None, reason="rehearsal")
+        raters.append(RehearsalRater(user, share, password))
+    return raters
+
+
+def rehearse(
+    *,
+    study: Study,
+    raters: list[RehearsalRater],
+    seed: int,
+    most: int | None = None,
+    each: Callable[[], None] | None = None,
+) -> int:
+    """Let the raters fill the study, turn by turn, each its own tasks; returns how many judgments they left."""
+    total = 0
+    queue = []
+    for number, rater in enumerate(raters):
+        participation = participation_join(study=study, user=rater.user)
+        take_steps(participation)
+        queue.append((participation, rater, Random(f"rehearsal {seed} {number}")))
+    while queue and (most is None or total < most):
+        participation, rater, rng = queue.pop(0)
+        participation.refresh_from_db()
+        assignment = assignment_next(participation=participation)
+        if assignment is None:
+            participation_finish(participation=participation)
+            continue
+        play(assignment, rater, rng)
+        total += 1
+        queue.append((participation, rater, rng))
+        if each:
+            each()
+    return total
+
+
+def take_steps(participation: Participation) -> None:
+    """Consent, instructions, practice and exam, answered rightly: a rehearsal is about the tasks."""
+    rules = snapshot_content(participation.study.snapshot_id)
+    while True:
+        step = participation_step(participation)
+        if step == "consent":
+            consent_give(participation=participation, digest=text_digest(rules["consent_text"]))
+        elif step == "instructions":
+            instructions_finish(participation=participation)
+        elif step == "practice":
+            practice_advance(participation=participation, number=participation.practice_done)
+            participation.refresh_from_db()
+        elif step == "exam":
+            attempt = exam_start(participation=participation)
+            exam_submit(attempt=attempt, answers=right_answers(participation, attempt.drawn))
+        else:
+            return
+
+
+def right_answers(participation: Participation, drawn: list[str]) -> dict[str, JSON]:
+    """The right response to each drawn exam question; what gold leaves open is answered somehow."""
+    kind = hit_type_get(participation.study.hit_type)
+    rules = snapshot_content(participation.study.snapshot_id)
+    answers = {}
+    for row in ExamQuestion.objects.filter(exam_id=rules["exam"], key__in=drawn):
+        stage = kind.question_stage(row.payload, row.gold)
+        answers[row.key] = rehearsal_answer(
+            stage, gold=row.gold, item_key=row.key, accuracy=1.0, rng=Random(0)
+        )
+    return answers
+
+
+def play(assignment: Assignment, rater: RehearsalRater, rng: Random) -> None:
+    """Answer every stage of one task."""
+    item = assignment.item
+    stages = hit_type_get(assignment.participation.study.hit_type).stages(
+        item.payload, assignment.presentation
+    )
+    for number in range(assignment.stage, len(stages)):
+        raw = rehearsal_answer(
+            stages[number], gold=item.gold, item_key=item.key, accuracy=rater.accuracy, rng=rng
+        )
+        turn_take(user_id=rater.user.pk, assignment_pk=assignment.pk, stage=number, raw=raw)
+
+
+def rehearsal_spread_times(*, study: Study, seed: int, days: float = 3.0) -> None:
+    """Give a rehearsed study believable times: lognormal seconds for each judgment, spread over past days."""
+    rng = Random(f"times {seed}")
+    judgments = list(Judgment.objects.filter(study=study, source="rehearsal").order_by("id"))
+    start = timezone.now() - timedelta(days=days)
+    for number, judgment in enumerate(judgments):
+        judgment.seconds = round(rng.lognormvariate(3.3, 0.5), 1)
+        judgment.created_at = start + timedelta(days=days * (number + rng.random()) / max(len(judgments), 1))
+    Judgment.objects.bulk_update(judgments, ["seconds", "created_at"], batch_size=1000)

@@ -1,0 +1,171 @@
+"""Rehearsal raters over HTTP: each logs in, takes every step and plays tasks as a browser would.
+
+The ledger is kept on the client's side, so that it can be held against what the server stored.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from html import unescape
+from random import Random
+from threading import Lock
+from typing import Any
+
+import httpx2
+
+from annotator.hit_types.base import JSON
+from annotator.hit_types.registry import hit_type_get
+from annotator.models import Assignment, Participation, Study
+from annotator.services.rehearsal.answers import rehearsal_answer
+from annotator.services.rehearsal.fill import RehearsalRater, right_answers
+
+_FORM = re.compile(r"<form\b[^>]*\baction=\"(/task/(\d+)/)\"[^>]*>(.*?)</form>", re.S)
+_INPUT = re.compile(r"<input\b[^>]*>", re.S)
+_ATTRIBUTE = re.compile(r"([\w-]+)=\"([^\"]*)\"")
+
+
+@dataclass
+class Ledger:
+    """What the clients sent and were told."""
+
+    submitted: int = 0
+    by_rater: dict[str, int] = field(default_factory=dict)
+    faults: list[str] = field(default_factory=list)
+    latencies: list[float] = field(default_factory=list)
+    seconds: float = 0.0
+    lock: Lock = field(default_factory=Lock)
+
+
+class Browser:
+    """One rater's session: cookies, CSRF and forms, without a page."""
+
+    def __init__(self, url: str):
+        self.client = httpx2.Client(base_url=url, follow_redirects=True, timeout=60)
+
+    def get(self, path: str) -> httpx2.Response:
+        response = self.client.get(path)
+        response.raise_for_status()
+        return response
+
+    def post(self, path: str, data: JSON, *, swap: bool = False) -> httpx2.Response:
+        headers = {
+            "X-CSRFToken": self.client.cookies.get("csrftoken") or "",
+            "Referer": str(self.client.base_url),
+        }
+        if swap:
+            headers["HX-Request"] = "true"
+        return self.client.post(path, data=data, headers=headers)
+
+
+def hidden_fields(form: str) -> JSON:
+    """The hidden fields of a form's HTML."""
+    fields = {}
+    for found in _INPUT.findall(form):
+        attributes = dict(_ATTRIBUTE.findall(found))
+        if attributes.get("type") == "hidden" and "name" in attributes:
+            fields[attributes["name"]] = unescape(attributes.get("value", ""))
+    return fields
+
+
+def rehearse_http(
+    *, study: Study, raters: list[RehearsalRater], url: str, seed: int, at_once: int, most: int | None = None
+) -> Ledger:
+    """Let the raters work ``at_once`` at a time until nothing is left (or ``most`` is reached)."""
+    ledger = Ledger()
+    started = time.monotonic()
+    with ThreadPoolExecutor(max_workers=at_once) as pool:
+        list(
+            pool.map(lambda pair: _work(study, pair[1], url, seed, pair[0], ledger, most), enumerate(raters))
+        )
+    ledger.seconds = time.monotonic() - started
+    return ledger
+
+
+def _work(
+    study: Study, rater: RehearsalRater, url: str, seed: int, number: int, ledger: Ledger, most: int | None
+) -> None:
+    from django.db import connection
+
+    rng = Random(f"rehearsal http {seed} {number}")
+    try:
+        browser = Browser(url)
+        page = _enter(browser, study, rater)
+        while (task := _FORM.search(page.text)) is not None:
+            with ledger.lock:
+                if most is not None and ledger.submitted >= most:
+                    break
+            page = _turn(browser, study, rater, task, rng, ledger)
+            if page.headers.get("HX-Redirect"):
+                page = browser.get(page.headers["HX-Redirect"])
+    except Exception as error:
+        with ledger.lock:
+            ledger.faults.append(f"{rater.user.username}: {type(error).__name__}: {error}")
+    finally:
+        connection.close()
+
+
+def _turn(
+    browser: Browser, study: Study, rater: RehearsalRater, task: re.Match[str], rng: Random, ledger: Ledger
+) -> httpx2.Response:
+    path, pk, form = task.group(1), int(task.group(2)), task.group(3)
+    data: dict[str, Any] = hidden_fields(form)
+    stage = int(data.get("stage", 0))
+    assignment = Assignment.objects.select_related("item").get(pk=pk)
+    item = assignment.item
+    stages = hit_type_get(study.hit_type).stages(item.payload, assignment.presentation)
+    data |= rehearsal_answer(
+        stages[stage], gold=item.gold, item_key=item.key, accuracy=rater.accuracy, rng=rng
+    )
+    before = time.monotonic()
+    reply = browser.post(path, data, swap=True)
+    took = time.monotonic() - before
+    if reply.status_code not in (200, 204):
+        raise RuntimeError(f"submit of task {pk} answered {reply.status_code}")
+    with ledger.lock:
+        ledger.latencies.append(took)
+        if stage + 1 == len(stages):
+            ledger.submitted += 1
+            ledger.by_rater[rater.user.username] = ledger.by_rater.get(rater.user.username, 0) + 1
+    return reply
+
+
+def _enter(browser: Browser, study: Study, rater: RehearsalRater) -> httpx2.Response:
+    """Log in, join, and take every step up to the first task."""
+    browser.get("/login/")
+    browser.post("/login/", {"username": rater.user.username, "password": rater.password})
+    browser.get(f"/join/{study.join_token}/")
+    page = browser.post(f"/join/{study.join_token}/", {})
+    for _ in range(200):
+        path = page.url.path.removeprefix(f"/study/{study.slug}/")
+        if path == "consent/":
+            digest = hidden_fields(page.text).get("digest", "")
+            page = browser.post(page.url.path, {"decision": "agree", "digest": digest})
+        elif path == "instructions/":
+            page = browser.post(page.url.path, {})
+        elif path == "practice/":
+            number = hidden_fields(page.text).get("number", "")
+            page = browser.post(page.url.path, {"go": "on", "number": number})
+        elif path == "exam/":
+            page = _sit_exam(browser, study, rater, page)
+        elif path == "exam/result/":
+            page = browser.get(f"/study/{study.slug}/")
+        else:
+            return page
+    raise RuntimeError(f"never came to a task; last page {page.url}")
+
+
+def _sit_exam(
+    browser: Browser, study: Study, rater: RehearsalRater, page: httpx2.Response
+) -> httpx2.Response:
+    participation = Participation.objects.select_related("study").get(study=study, rater__user=rater.user)
+    attempt = participation.exam_attempts.latest("number")
+    right = right_answers(participation, attempt.drawn)
+    data = {
+        f"q{number}-{name}": value
+        for number, key in enumerate(attempt.drawn, 1)
+        for name, value in right[key].items()
+    }
+    return browser.post(page.url.path, data)

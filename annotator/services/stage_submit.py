@@ -1,0 +1,300 @@
+"""Judgments come in: from a page, stage by stage, or whole, from a simulator, an import or a rehearsal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.db.models import Max
+from django.utils import timezone
+
+from annotator.core.canonical import digest_of
+from annotator.core.errors import Conflict, DraftConflict, Refused
+from annotator.core.prepared import Prepared, prepared_cursor
+from annotator.hit_types.base import JSON
+from annotator.hit_types.registry import hit_type_get
+from annotator.models import Assignment, Item, Judgment, Participation, Place, Rater, Snapshot, StageCommit
+
+#: The most that a browser may report about one page, so that a page left open all night stays in range.
+LONGEST = 7 * 24 * 3600.0
+
+
+@dataclass(frozen=True)
+class Submitted:
+    """What came of a submit: the assignment, and its judgment once the last stage is in."""
+
+    assignment: Assignment
+    judgment: int | None
+    standing: str = ""
+    repeated: bool = False
+
+    @property
+    def finished(self) -> bool:
+        return self.judgment is not None
+
+
+@transaction.atomic
+def stage_submit(
+    *, user_id: int, assignment_pk: int, stage: int, raw: Mapping[str, Any], signals: JSON | None = None
+) -> Submitted:
+    """Take the answer to one stage of an assignment; the last stage's answer makes the judgment.
+
+    Sent again, the same answer changes nothing and gives the same reply; another answer is a ``Conflict``.
+    After the lease's end it counts while the item has a free place, else it is kept as surplus. Raises
+    ``Refused`` (not_found, removed, not_now) and ``FieldErrors``; then nothing is written.
+    """
+    return stage_take(user_id=user_id, assignment_pk=assignment_pk, stage=stage, raw=raw, signals=signals)
+
+
+def stage_take(
+    *, user_id: int, assignment_pk: int, stage: int, raw: Mapping[str, Any], signals: JSON | None = None
+) -> Submitted:
+    """``stage_submit`` inside the caller's transaction."""
+    assignment = assignment_lock(user_id=user_id, pk=assignment_pk)
+    item = assignment.item
+    kind = hit_type_get(assignment.participation.study.hit_type)
+    stages = kind.stages(item.payload, assignment.presentation)
+    if not 0 <= stage < len(stages):
+        raise Refused("not_now", "This task has no such step.")
+    if stage > assignment.stage:
+        raise Refused("not_now", "Answer the step before this one first.")
+    response = kind.parse_response(item.payload, raw, stage, assignment.presentation)
+    if stage < assignment.stage or assignment.state == Assignment.State.SUBMITTED:
+        return _repeated(assignment, stage, response)
+    if assignment.participation.state == Participation.State.REMOVED:
+        raise Refused("removed", "You can no longer work on this study.")
+
+    now = timezone.now()
+    seconds = min((now - assignment.stage_opened_at).total_seconds(), LONGEST)
+    if stage + 1 < len(stages):
+        StageCommit.objects.create(assignment=assignment, stage=stage, response=response, seconds=seconds)
+        assignment.stage += 1
+        assignment.stage_opened_at = now
+        assignment.draft = {}
+        assignment.save(update_fields=["stage", "stage_opened_at", "draft"])
+        return Submitted(assignment, None)
+
+    whole: JSON = {}
+    stage_seconds = {}
+    if stage:
+        for commit in assignment.commits.all():
+            whole |= commit.response
+            stage_seconds[stages[commit.stage].name] = commit.seconds
+    whole |= response
+    stage_seconds[stages[stage].name] = seconds
+    return _judge(assignment, whole, stage_seconds, signals or {}, now)
+
+
+_LOCKED = Prepared(
+    lambda pk, user_id: (
+        Assignment.objects.select_for_update(of=("self", "participation"))
+        .select_related("participation__study", "item", "place", "rater")
+        .defer(
+            *(f"participation__study__{text}" for text in ("summary", "consent_text", "instructions_text"))
+        )
+        .filter(pk=pk, rater__user_id=user_id)
+    ),
+    -1,
+    -2,
+)
+# One statement for both: the way that every judgment takes.
+_JUDGED = """
+WITH closed AS (
+    UPDATE annotator_assignment SET state = 'submitted', closed_at = %(now)s WHERE id = %(assignment)s
+)
+INSERT INTO annotator_judgment (study_id, item_id, rater_id, snapshot_id, assignment_id, place_id, response, digest,
+    standing, source, seconds, signals, created_at)
+VALUES (%(study)s, %(item)s, %(rater)s, %(snapshot)s, %(assignment)s, %(place)s, %(response)s, %(digest)s,
+    %(standing)s, %(source)s, %(seconds)s, %(signals)s, %(now)s)
+RETURNING id
+"""
+
+
+def assignment_lock(*, user_id: int, pk: int) -> Assignment:
+    """A person's own assignment, locked with their participation. Another's is not found."""
+    assignment = _LOCKED.first(pk, user_id)
+    if assignment is None:
+        raise Refused("not_found", "There is no such task among yours.")
+    return assignment
+
+
+def _judge(
+    assignment: Assignment, response: JSON, stage_seconds: JSON, signals: JSON, now: datetime
+) -> Submitted:
+    place = getattr(assignment, "place", None) or _place_reclaim(assignment)
+    standing = Judgment.Standing.COUNTED if place else Judgment.Standing.SURPLUS
+    study = assignment.participation.study
+    assignment.state = Assignment.State.SUBMITTED
+    assignment.closed_at = now
+    with prepared_cursor() as cursor:
+        cursor.execute(
+            _JUDGED,
+            {
+                "study": study.pk,
+                "item": assignment.item_id,
+                "rater": assignment.rater_id,
+                "snapshot": study.snapshot_id,
+                "assignment": assignment.pk,
+                "place": place.pk if place else None,
+                "response": json.dumps(response),
+                "digest": digest_of(response),
+                "standing": standing.value,
+                "source": (
+                    Judgment.Source.REHEARSAL if assignment.rater.rehearsal else Judgment.Source.WEB
+                ).value,
+                "seconds": min((now - assignment.leased_at).total_seconds(), LONGEST),
+                "signals": json.dumps({"stages": stage_seconds} | _signals(signals)),
+                "now": now,
+            },
+        )
+        (pk,) = cursor.fetchone()
+    return Submitted(assignment, pk, standing)
+
+
+def _signals(raw: JSON) -> JSON:
+    """Only the numbers that a page measures; a client can send anything."""
+    kept = {}
+    for name in ("visible", "away", "pastes", "leaves"):
+        value = raw.get(name)
+        if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= LONGEST:
+            kept[name] = value
+    return kept
+
+
+def _place_reclaim(assignment: Assignment) -> Place | None:
+    """A free place of the item for an assignment that lost its own, or none."""
+    place = (
+        Place.objects.select_for_update(skip_locked=True)
+        .filter(item_id=assignment.item_id, assignment__isnull=True)
+        .order_by("number")
+        .first()
+    )
+    if place is not None:
+        place.assignment = assignment
+        place.save(update_fields=["assignment"])
+    return place
+
+
+def _repeated(assignment: Assignment, stage: int, response: JSON) -> Submitted:
+    """The stage is committed already: the same answer is the same submit, another one is refused."""
+    commit = assignment.commits.filter(stage=stage).first()
+    judgment = Judgment.objects.filter(assignment=assignment).first()
+    if commit is not None:
+        same = commit.response == response
+    else:
+        same = judgment is not None and all(judgment.response.get(name) == v for name, v in response.items())
+        asked = set(response)
+        earlier = {name for c in assignment.commits.all() for name in c.response}
+        same = same and judgment is not None and set(judgment.response) - earlier == asked - earlier
+    if not same:
+        raise Conflict("This step was already answered differently; the first answer stays.")
+    return Submitted(
+        assignment, judgment.pk if judgment else None, judgment.standing if judgment else "", True
+    )
+
+
+@transaction.atomic
+def judgment_undo(*, user_id: int, assignment_pk: int) -> Assignment:
+    """Take back one's last judgment within the study's time; it becomes the draft of the reopened task.
+
+    Raises ``Refused`` when the time is over, or it is not the last one.
+    """
+    assignment = assignment_lock(user_id=user_id, pk=assignment_pk)
+    study = assignment.participation.study
+    judgment = Judgment.objects.filter(assignment=assignment).first()
+    if judgment is None:
+        raise Refused("not_now", "There is nothing to take back.")
+    if (timezone.now() - judgment.created_at).total_seconds() > study.undo_seconds + 2:
+        raise Refused("not_now", "The time for taking this answer back is over; it stays as it is.")
+    last = Judgment.objects.filter(study=study, rater_id=assignment.rater_id).aggregate(last=Max("id"))[
+        "last"
+    ]
+    if judgment.pk != last:
+        raise Refused("not_now", "Only the last answer can be taken back.")
+    draft = dict(judgment.response)
+    for commit in assignment.commits.all():
+        for name in commit.response:
+            draft.pop(name, None)
+    judgment.delete()
+    assignment.state = Assignment.State.LEASED
+    assignment.closed_at = None
+    assignment.draft = draft
+    assignment.draft_version += 1
+    assignment.taken_back += 1
+    assignment.save()
+    return assignment
+
+
+def judgment_record(
+    *,
+    item: Item,
+    rater: Rater,
+    response: Mapping[str, Any],
+    source: str,
+    snapshot: Snapshot | None = None,
+    seconds: float | None = None,
+    signals: JSON | None = None,
+    presentation: JSON | None = None,
+) -> tuple[Judgment, bool]:
+    """Keep a whole judgment that did not come through a page; returns it and whether it is new.
+
+    ``presentation`` is what was drawn for it (an order, an arm). The response passes the HIT type's own parser. The same (item, rater) again with the same response is the
+    same judgment; with another one it is a ``Conflict``. Raises ``FieldErrors``.
+    """
+    parsed = hit_type_get(item.study.hit_type).parse_whole(item.payload, response, presentation)
+    digest = digest_of(parsed)
+    try:
+        with transaction.atomic():
+            judgment, made = Judgment.objects.get_or_create(
+                item=item,
+                rater=rater,
+                defaults={
+                    "study_id": item.study_id,
+                    "snapshot": snapshot or item.study.snapshot,
+                    "response": parsed,
+                    "digest": digest,
+                    "source": source,
+                    "seconds": seconds,
+                    "signals": signals or {},
+                },
+            )
+    except IntegrityError:  # a twin of ours was quicker
+        judgment, made = Judgment.objects.get(item=item, rater=rater), False
+    if judgment.digest != digest:
+        raise Conflict(f"{rater} has already judged {item} differently.")
+    return judgment, made
+
+
+def draft_save(*, user_id: int, assignment_pk: int, stage: int, version: int, draft: JSON) -> int:
+    """Keep an unfinished answer; ``version`` is the one it was made from. Returns the new version.
+
+    Another tab's newer draft is a ``DraftConflict`` that carries it, never overwritten.
+    """
+    with transaction.atomic():
+        assignment = assignment_lock(user_id=user_id, pk=assignment_pk)
+        if assignment.state == Assignment.State.SUBMITTED or assignment.stage != stage:
+            raise DraftConflict("This step is already answered.", closed=True)
+        if assignment.draft_version != version:
+            raise DraftConflict(
+                "This task was changed in another tab.",
+                version=assignment.draft_version,
+                draft=assignment.draft,
+            )
+        kind = hit_type_get(assignment.participation.study.hit_type)
+        asked = {
+            field.name
+            for field in kind.stages(assignment.item.payload, assignment.presentation)[stage].fields
+        }
+        assignment.draft = {name: value for name, value in draft.items() if name in asked and _short(value)}
+        assignment.draft_version += 1
+        assignment.save(update_fields=["draft", "draft_version"])
+        return assignment.draft_version
+
+
+def _short(value: Any) -> bool:
+    texts = value if isinstance(value, list) else [value]
+    return len(texts) <= 100 and all(isinstance(text, str) and len(text) <= 20_000 for text in texts)

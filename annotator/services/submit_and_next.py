@@ -1,0 +1,49 @@
+"""One turn of an annotator's work: an answer goes in and the next task comes out, in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+
+from annotator.core.errors import Refused
+from annotator.hit_types.base import JSON
+from annotator.models import Assignment
+from annotator.services.assignment import assignment_in_hand, assignment_lease
+from annotator.services.stage_submit import Submitted, stage_take
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What was submitted, and what comes next: a task, a refusal to give one out, or neither (nothing left)."""
+
+    submitted: Submitted
+    assignment: Assignment | None
+    refusal: Refused | None = None
+
+
+@transaction.atomic
+def turn_take(
+    *, user_id: int, assignment_pk: int, stage: int, raw: Mapping[str, Any], signals: JSON | None = None
+) -> Turn:
+    """Submit one stage and give out what follows: the next stage of the same task, or the next task.
+
+    The person's participation stays locked from the submit to the next lease, so that two requests of one
+    person never leave them with two tasks in hand. Raises what ``stage_submit`` raises.
+    """
+    submitted = stage_take(
+        user_id=user_id, assignment_pk=assignment_pk, stage=stage, raw=raw, signals=signals
+    )
+    if not submitted.finished:
+        return Turn(submitted, submitted.assignment)
+    participation = submitted.assignment.participation
+    held = None
+    # After an undo another task is already in hand; after a repeated submit it may be.
+    if submitted.repeated or submitted.assignment.taken_back:
+        held = assignment_in_hand(participation)
+    try:
+        return Turn(submitted, held or assignment_lease(participation))
+    except Refused as refusal:
+        return Turn(submitted, None, refusal)

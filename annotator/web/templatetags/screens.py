@@ -1,0 +1,153 @@
+"""What the templates need beyond Django's own: a bound stage, seconds left, the geometry of small plots."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+from django import template
+from django.template.loader import render_to_string
+from django.utils import timezone
+from django.utils.html import conditional_escape
+from django.utils.safestring import SafeString, mark_safe
+
+from annotator.hit_types.base import Stage
+from annotator.web.task_form import Asked, TaskForm
+from annotator.web.task_form import task_form as bind
+
+register = template.Library()
+
+
+@register.simple_tag
+def task_form(
+    stage: Stage,
+    response: Mapping[str, Any] | None = None,
+    errors: Mapping[str, str] | None = None,
+    prefix: str = "",
+) -> TaskForm:
+    """``{% task_form stage response errors as asked %}``: the stage as its form shows it."""
+    return bind(stage, response or None, errors or None, prefix or "")
+
+
+@register.simple_tag
+@lru_cache(maxsize=500)
+def question(one: Asked) -> SafeString:
+    """``{% question one %}``: one field as it is asked; the same field in the same state is written once."""
+    return render_to_string("components/asked.html", {"one": one})
+
+
+#: What differs from one task's menu to the next; nothing of the menu depends on more than whether it is there.
+_MENU = ("flag_url", "ask_url", "skip_url", "more_time_url", "csrf_token")
+_SLOT = re.compile(r"slot-([a-z_]+)-tols")
+
+
+@register.simple_tag(takes_context=True)
+def menu(context: template.Context) -> SafeString:
+    """The task's menu, which is written once for each of its shapes and then filled in."""
+    given = {name: context.get(name) or "" for name in _MENU}
+    parts = _menu_parts(context.get("mode", ""), *(name for name in _MENU if given[name]))
+    return mark_safe("".join(conditional_escape(given[part]) if odd else part for odd, part in parts))  # noqa: S308
+
+
+@lru_cache(maxsize=100)
+def _menu_parts(mode: str, *names: str) -> tuple[tuple[int, str], ...]:
+    """(whether it is a name to fill in, text or name)"""
+    slots = {name: f"slot-{name}-tols" for name in names}
+    parts = _SLOT.split(render_to_string("annotator/_menu.html", {"mode": mode, **slots}))
+    return tuple((number % 2, part) for number, part in enumerate(parts))
+
+
+@register.simple_tag
+def place(letter: str, number: int) -> str:
+    """What goes before the ids of one of several on a page: ``{% place "m" 3 as here %}`` gives "m3-"."""
+    return f"{letter}{number}-"
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A question with what was answered and what is right; empty where the question was not reached."""
+
+    label: str
+    given: str
+    correct: str
+
+    @property
+    def right(self) -> bool:
+        return self.given == self.correct
+
+
+@register.simple_tag
+def compare(given: Iterable[tuple[str, str]], correct: Iterable[tuple[str, str]]) -> list[Compared]:
+    """Answers beside the right ones, question by question, in the order asked.
+
+    >>> [(one.label, one.right) for one in compare([("A", "yes"), ("B", "no")], [("A", "yes"), ("C", "x")])]
+    [('A', True), ('B', False), ('C', False)]
+    """
+    ours, theirs = dict(given), dict(correct)
+    return [Compared(label, ours.get(label, ""), theirs.get(label, "")) for label in {**ours, **theirs}]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the instructions under one heading. ``parts`` hold ``html``, or a worked example and its ``place``."""
+
+    title: str
+    parts: tuple[Mapping[str, Any], ...]
+
+
+_HEADING = re.compile(r"<h2>(.*?)</h2>", re.DOTALL)
+
+
+@register.simple_tag
+def instruction_sections(parts: Iterable[Mapping[str, Any]]) -> list[Section]:
+    """Instructions cut at their second-level headings, so that each section folds; examples stay in theirs.
+
+    >>> found = instruction_sections([{"html": "<p>a</p><h2>B &amp; C</h2><p>d</p>"}, {"stage": 1}])
+    >>> [(section.title, len(section.parts)) for section in found]
+    [('', 1), ('B &amp; C', 2)]
+    """
+    sections: list[tuple[str, list[Mapping[str, Any]]]] = [("", [])]
+    for number, part in enumerate(parts, start=1):
+        if "html" not in part:
+            sections[-1][1].append({**part, "place": f"ex{number}-"})
+            continue
+        before, *rest = _HEADING.split(part["html"])
+        if before.strip():
+            sections[-1][1].append({"html": mark_safe(before)})  # noqa: S308 - was cleaned as a whole
+        for title, html in zip(rest[::2], rest[1::2], strict=True):
+            sections.append((mark_safe(title), []))  # noqa: S308
+            if html.strip():
+                sections[-1][1].append({"html": mark_safe(html)})  # noqa: S308
+    return [Section(title, tuple(those)) for title, those in sections if those or title]
+
+
+@register.filter
+def seconds_until(moment: datetime | None) -> int | str:
+    """Whole seconds from now until a moment, never below 0; empty for no moment."""
+    if not moment:
+        return ""
+    return max(0, int((moment - timezone.now()).total_seconds()))
+
+
+@register.filter
+def percent(value: float) -> str:
+    """A place on a scale from 0 to 1 as an SVG percentage, written with a point in every language.
+
+    >>> percent(0.256)
+    '25.6%'
+    """
+    return f"{min(max(float(value), 0.0), 1.0) * 100:.4g}%"
+
+
+@register.filter
+def hundred(share: float, direction: str = "") -> str:
+    """A share as a coordinate on a square of 100; ``down`` for an axis that begins at the bottom.
+
+    >>> hundred(0.25), hundred(0.25, "down")
+    ('25.0', '75.0')
+    """
+    return f"{100 * (1 - share if direction else share):.1f}"

@@ -1,0 +1,107 @@
+"""A person's own page: what they did, what they earned, what was said, their data, the way out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST
+
+from annotator.hit_types.registry import hit_type_get
+from annotator.models import Consent, ExamAttempt, Judgment, Message, Participation, Rater
+from annotator.selectors.participation import accounts_of
+from annotator.selectors.user import user_of
+from annotator.services.message import message_send
+from annotator.services.participation import rater_for
+from annotator.web.views.common import participant, says_refusals
+
+
+@require_GET
+@never_cache
+def home(request: HttpRequest) -> HttpResponse:
+    """The front door: people who are logged in go to their own page, everybody else is told which way to take."""
+    if request.user.is_authenticated:
+        return redirect("admin:index" if request.user.is_staff else "annotator:me")
+    return render(request, "annotator/home.html")
+
+
+@require_GET
+@never_cache
+@login_required
+def me(request: HttpRequest) -> HttpResponse:
+    """Studies with work and pay, and the messages to and from the researchers."""
+    if request.user.is_staff:
+        return redirect("admin:index")
+    rater = rater_for(user=user_of(request))
+    context = {
+        "rater": rater,
+        "accounts": accounts_of(rater_id=rater.pk),
+        "messages_list": Message.objects.filter(rater=rater)
+        .select_related("study")
+        .order_by("-created_at")[:100],
+        "has_password": user_of(request).has_usable_password(),
+        "sent": request.GET.get("sent", ""),
+    }
+    return render(request, "annotator/me.html", context)
+
+
+@require_POST
+@login_required
+@says_refusals
+def message(request: HttpRequest, slug: str) -> HttpResponse:
+    """Ask the researchers of a study, or ask for one's data to be deleted."""
+    participation = participant(request, slug)
+    kind = "deletion" if request.POST.get("kind") == "deletion" else "question"
+    text = request.POST.get("text", "")
+    if kind == "deletion" and not text.strip():
+        text = "Please delete my data from this study."
+    try:
+        message_send(participation=participation, kind=kind, text=text)
+    except ValidationError:
+        return redirect("/me/?sent=empty")
+    return redirect("/me/?sent=" + kind)
+
+
+@require_GET
+@login_required
+def data(request: HttpRequest) -> StreamingHttpResponse:
+    """Everything that is kept about the asker, as JSON lines, streamed."""
+    rater = rater_for(user=user_of(request))
+    response = StreamingHttpResponse(own_data(rater), content_type="application/x-ndjson")
+    response["Content-Disposition"] = 'attachment; filename="my-foretell-data.jsonl"'
+    return response
+
+
+def own_data(rater: Rater) -> Iterator[str]:
+    """One JSON object a line; what was asked is given in words, gold and others' answers are not in it."""
+
+    def line(kind: str, **values: object) -> str:
+        return json.dumps({"kind": kind} | values, default=str, ensure_ascii=False) + "\n"
+
+    yield line("rater", name=rater.name, since=rater.created_at)
+    for p in Participation.objects.filter(rater=rater).select_related("study"):
+        yield line("study", title=p.study.title, joined=p.joined_at, state=p.state, finished=p.finished_at)
+    for consent in Consent.objects.filter(participation__rater=rater).select_related("participation__study"):
+        yield line(
+            "consent", study=consent.participation.study.title, given=consent.given_at, text=consent.text
+        )
+    for attempt in ExamAttempt.objects.filter(participation__rater=rater):
+        yield line("exam", number=attempt.number, submitted=attempt.submitted_at, score=attempt.score)
+    judgments = Judgment.objects.filter(rater=rater).order_by("id")
+    for judgment in judgments.select_related("item", "study", "assignment").iterator(chunk_size=500):
+        kind = hit_type_get(judgment.study.hit_type)
+        drawn = judgment.assignment.presentation if judgment.assignment else None
+        said = dict(kind.describe(judgment.item.payload, judgment.response, drawn))
+        yield line(
+            "answer", study=judgment.study.title, at=judgment.created_at, seconds=judgment.seconds, answers=said,
+            signals=judgment.signals,
+        )  # fmt: skip
+    for message in Message.objects.filter(rater=rater).select_related("study"):
+        yield line(
+            "message", study=message.study.title, at=message.created_at, type=message.kind, text=message.text
+        )

@@ -1,0 +1,52 @@
+"""A forgotten password: a link by mail that works once, for a day. The page never says whose addresses we have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth import views as auth
+from django.contrib.auth.forms import PasswordResetForm
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+from django.urls import reverse_lazy
+from django.utils.decorators import method_decorator
+from django.views.decorators.cache import never_cache
+
+from annotator.accounts.attempts import client_address, knock
+from annotator.accounts.login_throttle import TOO_MANY
+from annotator.models import Knock
+from annotator.web.views.common import trouble
+
+
+@method_decorator(never_cache, name="dispatch")
+class Reset(auth.PasswordResetView):
+    template_name = "annotator/password_reset.html"
+    subject_template_name = "annotator/password_reset_subject.txt"
+    email_template_name = "annotator/password_reset_mail.txt"
+    success_url = reverse_lazy("annotator:password_reset_sent")
+
+    def form_valid(self, form: PasswordResetForm) -> HttpResponse:
+        if knock(kind=Knock.Kind.RESET, address=client_address(self.request)) is None:
+            form.add_error(None, TOO_MANY)
+            return self.render_to_response(self.get_context_data(form=form), status=429)
+        if knock(kind=Knock.Kind.MAIL, account=form.cleaned_data["email"]) is None:
+            # Whether we have the address is told to nobody, so it looks as always; but nobody's mailbox is filled.
+            return redirect(self.success_url)
+        return super().form_valid(form)
+
+
+@method_decorator(never_cache, name="dispatch")
+class Sent(auth.PasswordResetDoneView):
+    template_name = "annotator/password_reset_sent.html"
+
+
+class Confirm(auth.PasswordResetConfirmView):
+    template_name = "annotator/password_reset_confirm.html"
+    success_url = reverse_lazy("annotator:password_done")
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        response = super().dispatch(request, *args, **kwargs)
+        if not getattr(self, "validlink", False) and response.status_code == 200:
+            return trouble(request, "reset_link")
+        return response

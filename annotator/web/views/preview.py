@@ -1,0 +1,122 @@
+"""The researcher sees a study as an annotator does; nothing is stored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.admin.views.decorators import staff_member_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from annotator.core.allocation import presentation_rng
+from annotator.hit_types.base import JSON, FieldErrors
+from annotator.hit_types.registry import hit_type_get
+from annotator.selectors.study import study_get_for, study_hit_type
+from annotator.web.markdown import instructions_context
+from annotator.web.task_page import TaskPage, committed_lines, option_keys, stage_marks
+from annotator.web.views.task import raw_response, template
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+@staff_member_required(login_url="admin:login")
+def preview(request: HttpRequest, pk: int) -> HttpResponse:
+    """One item after another, as the task screen shows it, stage by stage.
+
+    Earlier stages' answers travel in the form (``before-<stage>-<field>``), since nothing is stored.
+    """
+    study = study_get_for(user=request.user, pk=pk)
+    kind = hit_type_get(study.hit_type)
+    number = _whole(request.POST.get("item") or request.GET.get("item"), 0)
+    count = study.items.count()
+    item = study.items.order_by("id")[number : number + 1].first()
+    if item is None:
+        if number:
+            raise Http404("no such item")
+        return render(request, "annotator/preview_empty.html", {"study": study})
+    presentation = kind.present(item.payload, presentation_rng(seed=study.seed, item_key=item.key, rater=0))
+    stages = kind.stages(item.payload, presentation)
+    current = min(_whole(request.POST.get("stage"), 0), len(stages) - 1)
+    raw: dict[str, Any] = {}
+    errors: dict[str, str] = {}
+    before: JSON = {}
+    said: list[tuple[str, str]] = []
+    if request.method == "POST":
+        raw = raw_response(request.POST)
+        try:
+            for earlier in range(current):
+                prefix = f"before-{earlier}-"
+                sent = {name[len(prefix) :]: value for name, value in raw.items() if name.startswith(prefix)}
+                before |= kind.parse_response(item.payload, sent, earlier, presentation)
+            response = kind.parse_response(item.payload, raw, current, presentation)
+        except FieldErrors as error:
+            errors = error.errors
+        else:
+            before |= response
+            raw = {}
+            if current + 1 < len(stages):
+                current += 1
+            else:
+                said = kind.describe(item.payload, before, presentation)
+                number, current, before = (number + 1) % count, 0, {}
+                item = study.items.order_by("id")[number]
+                presentation = kind.present(
+                    item.payload, presentation_rng(seed=study.seed, item_key=item.key, rater=0)
+                )
+                stages = kind.stages(item.payload, presentation)
+    page = TaskPage(
+        mode="preview",
+        study=study,
+        stage=stages[current],
+        stages=stage_marks(stages, current) if len(stages) > 1 else [],
+        committed=committed_lines(stages[:current], before),
+        response=raw,
+        errors=errors,
+        option_keys=option_keys(stages[current]),
+        submit_url=request.path,
+        task_title=kind.task_title,
+        instructions_url=reverse("annotator:preview_instructions", args=[study.pk]),
+    )
+    context = page.context() | {
+        "hidden": _carried(stages, before, current) | {"item": number, "stage": current},
+        "said": said,
+        "number": number + 1,
+        "count": count,
+        "back_url": reverse("admin:annotator_study_change", args=[study.pk]),
+    }
+    name = template(request) if request.headers.get("HX-Request") else "annotator/preview.html"
+    return render(request, name, context, status=422 if errors else 200)
+
+
+def _carried(stages: Any, before: JSON, current: int) -> dict[str, Any]:
+    return {
+        f"before-{number}-{field.name}": before[field.name]
+        for number in range(current)
+        for field in stages[number].fields
+        if field.name in before
+    }
+
+
+def _whole(text: str | None, default: int) -> int:
+    return int(text) if text and text.isdecimal() and len(text) < 9 else default
+
+
+@never_cache
+@staff_member_required(login_url="admin:login")
+def preview_instructions(request: HttpRequest, pk: int) -> HttpResponse:
+    """The instructions as annotators will read them, with worked examples."""
+    study = study_get_for(user=request.user, pk=pk)
+    kind = study_hit_type(study)
+    context = {
+        "study": study,
+        "task_title": kind.task_title,
+        "parts": instructions_context(kind, study.instructions_text or kind.instructions),
+        "step": "preview",
+    }
+    partial = request.headers.get("HX-Request")
+    return render(
+        request, "annotator/_instructions.html" if partial else "annotator/instructions.html", context
+    )

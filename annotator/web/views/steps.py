@@ -1,0 +1,336 @@
+"""The steps before the tasks: consent, instructions, practice, exam; and the end."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from annotator.core.canonical import text_digest
+from annotator.hit_types.base import JSON, FieldErrors, HitType, Question
+from annotator.hit_types.registry import hit_type_get
+from annotator.models import ExamAttempt, Participation, Qualification, Study
+from annotator.selectors.participation import exam_pay_words, participation_step, progress_of
+from annotator.selectors.qualification import attempts_at
+from annotator.selectors.snapshot import snapshot_content
+from annotator.services.exam import exam_retry_at, exam_start, exam_submit, question_of
+from annotator.services.participation import (
+    consent_give,
+    instructions_finish,
+    participation_leave,
+    practice_advance,
+)
+from annotator.web.markdown import instructions_context, markdown_html
+from annotator.web.task_page import TaskPage, option_keys
+from annotator.web.views.common import at_step, participant, says_refusals, trouble
+from annotator.web.views.task import raw_response
+
+_PAGES = {
+    "consent": "annotator:consent",
+    "instructions": "annotator:instructions",
+    "practice": "annotator:practice",
+    "exam": "annotator:exam",
+    "tasks": "annotator:tasks",
+}
+
+
+@require_GET
+@never_cache
+@says_refusals
+def study(request: HttpRequest, slug: str) -> HttpResponse:
+    """Lead a person to the step that is open for them."""
+    participation = participant(request, slug)
+    step = participation_step(participation)
+    if step in _PAGES:
+        return redirect(_PAGES[step], slug=slug)
+    return trouble(request, step)
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+@at_step("consent")
+def consent(request: HttpRequest, participation: Participation) -> HttpResponse:
+    text = snapshot_content(participation.study.snapshot_id)["consent_text"]
+    if request.method == "POST":
+        if request.POST.get("decision") != "agree":
+            participation_leave(participation=participation)
+            return trouble(request, "left")
+        consent_give(participation=participation, digest=request.POST.get("digest", ""))
+        return redirect("annotator:study", slug=participation.study.slug)
+    context = {"study": participation.study, "consent_html": markdown_html(text), "digest": text_digest(text)}
+    return render(request, "annotator/consent.html", context)
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+@says_refusals
+def instructions(request: HttpRequest, slug: str) -> HttpResponse:
+    """The instructions: a step on the way, and a page to come back to."""
+    participation = participant(request, slug)
+    step = participation_step(participation)
+    if step == "consent":
+        return redirect("annotator:consent", slug=slug)
+    if request.method == "POST":
+        instructions_finish(participation=participation)
+        return redirect("annotator:study", slug=slug)
+    return render(request, "annotator/instructions.html", _instructions(participation) | {"step": step})
+
+
+@require_GET
+@never_cache
+@says_refusals
+def instructions_drawer(request: HttpRequest, slug: str) -> HttpResponse:
+    """The instructions for the drawer beside a task; opened as a page, the page of them."""
+    participation = participant(request, slug)
+    if participation_step(participation) == "consent":
+        return redirect("annotator:consent", slug=slug)
+    name = (
+        "annotator/_instructions.html" if request.headers.get("HX-Request") else "annotator/instructions.html"
+    )
+    return render(request, name, _instructions(participation) | {"step": "drawer"})
+
+
+def _instructions(participation: Participation) -> dict[str, Any]:
+    rules = snapshot_content(participation.study.snapshot_id)
+    kind = hit_type_get(rules["hit_type"])
+    return {
+        "study": participation.study,
+        "task_title": kind.task_title,
+        "parts": instructions_context(kind, rules["instructions"]),
+    }
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+@at_step("practice")
+def practice(request: HttpRequest, participation: Participation) -> HttpResponse:
+    """One practice question at a time: the answer, right or wrong, and why, before going on."""
+    rules = snapshot_content(participation.study.snapshot_id)
+    kind = hit_type_get(rules["hit_type"])
+    number = participation.practice_done
+    question = Question(**rules["practice"][number])
+    if request.method == "POST" and request.POST.get("go") == "on":
+        sent = request.POST.get("number", "")
+        if sent.isdecimal() and len(sent) < 6:
+            number = int(sent)
+        practice_advance(participation=participation, number=number)
+        return redirect("annotator:study", slug=participation.study.slug)
+    context: dict[str, Any] = {"number": number + 1, "count": len(rules["practice"]), "index": number}
+    raw: dict[str, Any] = {}
+    errors: dict[str, str] = {}
+    if request.method == "POST":
+        raw = raw_response(request.POST)
+        feedback, errors = practice_feedback(kind, question, raw)
+        context |= feedback
+    page = question_page(
+        "practice", participation.study, question, kind=kind, raw=raw, errors=errors, url=request.path
+    )
+    name = "annotator/practice.html"
+    if request.headers.get("HX-Request"):
+        name = "annotator/_feedback.html" if "answered" in context else "annotator/_task.html"
+    return render(request, name, page.context() | context, status=422 if errors else 200)
+
+
+def practice_feedback(
+    kind: HitType, question: Question, raw: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """What the page says to an answer of a practice question, and no errors; or nothing, and errors by field."""
+    try:
+        response = kind.parse_question(question.payload, question.gold, raw)
+    except FieldErrors as error:
+        return {}, error.errors
+    return {
+        "answered": True,
+        "right": kind.grade(response, question.gold).passed,
+        "given": kind.describe(question.payload, response),
+        "correct": kind.describe(question.payload, question.gold),
+        "reason": question.reason,
+    }, {}
+
+
+def question_page(
+    mode: str,
+    study: Study,
+    question: Question,
+    *,
+    kind: HitType,
+    raw: dict[str, Any],
+    errors: dict[str, str],
+    url: str,
+) -> TaskPage:
+    """A practice or exam question as a task's page: all its stages' fields on one page, in order."""
+    stage = kind.question_stage(question.payload, question.gold)
+    return TaskPage(
+        mode=mode,
+        study=study,
+        stage=stage,
+        stages=[],
+        committed=[],
+        response=raw,
+        errors=errors,
+        option_keys=option_keys(stage),
+        submit_url=url,
+        task_title=kind.task_title,
+        instructions_url=reverse("annotator:instructions_drawer", args=[study.slug]),
+    )
+
+
+def missed_question(kind: HitType, question: Question, response: JSON, number: int) -> dict[str, Any]:
+    """A question that was answered wrongly, as the result page explains it."""
+    return {
+        "number": number,
+        "stage": kind.question_stage(question.payload, question.gold),
+        "given": kind.describe(question.payload, response),
+        "correct": kind.describe(question.payload, question.gold),
+        "reason": question.reason,
+    }
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+@at_step("exam")
+def exam(request: HttpRequest, participation: Participation) -> HttpResponse:
+    """The exam: all questions on one page, so that people can go back and forth before they hand in."""
+    rules = snapshot_content(participation.study.snapshot_id)
+    attempts = attempts_at(participation)
+    last = attempts[-1] if attempts else None
+    if (
+        request.method == "GET"
+        and last is not None
+        and last.submitted_at is not None
+        and "again" not in request.GET
+    ):
+        return redirect("annotator:exam_result", slug=participation.study.slug)
+    attempt = exam_start(participation=participation)
+    errors: dict[str, str] = {}
+    if request.method == "POST":
+        try:
+            exam_submit(attempt=attempt, answers=exam_answers(request, attempt))
+        except FieldErrors as error:
+            errors = error.errors
+        else:
+            return redirect("annotator:exam_result", slug=participation.study.slug)
+    questions = {question.key: question for question in attempt.exam.questions.filter(key__in=attempt.drawn)}
+    pages = []
+    kind = hit_type_get(rules["hit_type"])
+    answers = exam_answers(request, attempt) if request.method == "POST" else {}
+    for number, key in enumerate(attempt.drawn, 1):
+        row = questions[key]
+        question = question_of(row)
+        page = question_page(
+            "exam",
+            participation.study,
+            question,
+            kind=kind,
+            raw=answers.get(key, {}),
+            errors={"": errors[key]} if key in errors else {},
+            url=request.path,
+        )
+        pages.append(page.context() | {"number": number, "prefix": f"q{number}-", "key": key})
+    context = {
+        "study": participation.study,
+        "attempt": attempt,
+        "questions": pages,
+        "count": len(pages),
+        "pass_mark": attempt.pass_mark,
+        "attempts_left": rules["exam_attempts"] - len([one for one in attempts if one.submitted_at]) - 1,
+        "unanswered": sorted(number for number, key in enumerate(attempt.drawn, 1) if key in errors),
+        "task_title": kind.task_title,
+        "instructions_url": reverse("annotator:instructions_drawer", args=[participation.study.slug]),
+        "submit_url": request.path,
+    }
+    return render(request, "annotator/exam.html", context, status=422 if errors else 200)
+
+
+def exam_answers(request: HttpRequest, attempt: ExamAttempt) -> dict[str, dict[str, Any]]:
+    """The form's fields are named ``q<number>-<field>``; keys never leave the server before grading."""
+    raw = raw_response(request.POST)
+    answers: dict[str, dict[str, Any]] = {}
+    for number, key in enumerate(attempt.drawn, 1):
+        prefix = f"q{number}-"
+        answers[key] = {name[len(prefix) :]: value for name, value in raw.items() if name.startswith(prefix)}
+    return answers
+
+
+@never_cache
+@require_GET
+@says_refusals
+def exam_result(request: HttpRequest, slug: str) -> HttpResponse:
+    """Score, what was missed and why (where the study says so), what happens next."""
+    participation = participant(request, slug)
+    attempts = attempts_at(participation)
+    done = [attempt for attempt in attempts if attempt.submitted_at is not None]
+    if not done:
+        return redirect("annotator:study", slug=slug)
+    attempt = done[-1]
+    rules = snapshot_content(participation.study.snapshot_id)
+    retry_at = None if attempt.passed else exam_retry_at(attempts=attempts, rules=rules)
+    missed = []
+    if rules["exam_feedback"]:
+        kind = hit_type_get(rules["hit_type"])
+        for answer in attempt.answers.filter(right=False).select_related("question"):
+            number = attempt.drawn.index(answer.question.key) + 1
+            missed.append(missed_question(kind, question_of(answer.question), answer.response, number))
+    context = {
+        "study": participation.study,
+        "attempt": attempt,
+        "score": attempt.score,
+        "count": len(attempt.drawn),
+        "pass_mark": attempt.pass_mark,
+        "passed": attempt.passed,
+        "exam_pay": exam_pay_words(rules),
+        "missed": missed,
+        "feedback": rules["exam_feedback"],
+        "retry_at": retry_at,
+        "can_retry_now": retry_at is not None and retry_at <= timezone.now(),
+        "next_url": reverse("annotator:study", args=[slug]),
+        "retry_url": reverse("annotator:exam", args=[slug]) + "?again=1",
+        "granted": Qualification.objects.filter(
+            rater_id=participation.rater_id, hit_type=rules["hit_type"], revoked_at__isnull=True
+        ).exists(),
+    }
+    return render(request, "annotator/exam_result.html", context)
+
+
+@never_cache
+@require_GET
+@says_refusals
+def done(request: HttpRequest, slug: str) -> HttpResponse:
+    """The end: the completion code, only once the person's work is complete."""
+    participation = participant(request, slug)
+    if participation.finished_at is None or participation.state == Participation.State.REMOVED:
+        return redirect("annotator:study", slug=slug)
+    context = {
+        "study": participation.study,
+        "progress": progress_of(participation),
+        "completion_code": participation.study.completion_code,
+        "return_url": return_url(participation),
+        "me_url": reverse("annotator:me"),
+    }
+    return render(request, "annotator/done.html", context)
+
+
+def return_url(participation: Participation) -> str:
+    """Where a recruiter's participants go back to, with the code that says that they are done; empty for all others.
+
+    Only from the page that is shown once the last answer is stored.
+    """
+    code = participation.study.completion_code
+    if participation.recruiter != "prolific" or not code:
+        return ""
+    return "https://app.prolific.com/submissions/complete?" + urlencode({"cc": code})
+
+
+@require_POST
+@says_refusals
+def leave(request: HttpRequest, slug: str) -> HttpResponse:
+    """Stop for good: what was submitted stays and is paid, what is in hand goes to others."""
+    participation = participant(request, slug)
+    participation_leave(participation=participation)
+    return trouble(request, "left")

@@ -1,0 +1,213 @@
+"""The task screen: one request takes an answer and brings the next task."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST
+
+from annotator.core.errors import DraftConflict, Refused
+from annotator.hit_types.base import FieldErrors
+from annotator.models import Assignment, Participation
+from annotator.selectors.participation import progress_of
+from annotator.selectors.user import user_of
+from annotator.services.assignment import assignment_next, assignment_return, lease_extend, own_lease
+from annotator.services.message import message_send
+from annotator.services.participation import participation_finish
+from annotator.services.stage_submit import draft_save, judgment_undo
+from annotator.services.submit_and_next import turn_take
+from annotator.web.task_page import task_page
+from annotator.web.views.common import at_step, says_refusals, trouble
+
+
+def raw_response(data: QueryDict) -> dict[str, Any]:
+    """Form values as a raw response: one value as text, several as a list."""
+    return {name: values[0] if len(values) == 1 else values for name, values in data.lists()}
+
+
+def signed_in(request: HttpRequest) -> int:
+    if request.user.pk is None:
+        raise Refused("not_found", "Open the study again from your invitation; your work is saved.")
+    return int(request.user.pk)
+
+
+@require_GET
+@never_cache
+@at_step("tasks")
+def tasks(request: HttpRequest, participation: Participation) -> HttpResponse:
+    """The task in hand, or the next one."""
+    return show_next(request, participation)
+
+
+def show_next(request: HttpRequest, participation: Participation) -> HttpResponse:
+    """The page with the next task, or the one that says why there is none."""
+    try:
+        assignment = assignment_next(participation=participation)
+    except Refused as refusal:
+        return no_task(request, participation, refusal)
+    if assignment is None:
+        return no_task(request, participation, None)
+    page = task_page(assignment=assignment, progress=progress_of(participation))
+    return render(request, template(request), page.context())
+
+
+def no_task(request: HttpRequest, participation: Participation, refusal: Refused | None) -> HttpResponse:
+    """Complete, when the person has done some; else the page of what stands in the way."""
+    slug = participation.study.slug
+    complete = refusal is None or refusal.kind == "full"
+    if complete and participation.assignments.filter(state=Assignment.State.SUBMITTED).exists():
+        participation_finish(participation=participation)
+        return to_page(request, reverse("annotator:done", args=[slug]))
+    if request.headers.get("HX-Request"):
+        return to_page(request, reverse("annotator:tasks", args=[slug]))
+    return trouble(
+        request, refusal.kind if refusal else "nothing_left", message=str(refusal or ""), slug=slug
+    )
+
+
+def template(request: HttpRequest) -> str:
+    return "annotator/_task.html" if request.headers.get("HX-Request") else "annotator/task.html"
+
+
+def to_page(request: HttpRequest, url: str) -> HttpResponse:
+    """Lead to another page, for a browser with or without htmx."""
+    if request.headers.get("HX-Request"):
+        return HttpResponse(status=204, headers={"HX-Redirect": url})
+    return redirect(url)
+
+
+@require_POST
+@says_refusals
+def submit(request: HttpRequest, pk: int) -> HttpResponse:
+    """Take the answer to the open stage; the reply holds the next stage or the next task."""
+    raw = raw_response(request.POST)
+    user_id = signed_in(request)
+    try:
+        stage = int(request.POST.get("stage", "0"))
+    except ValueError:
+        raise Refused("not_now", "The form is incomplete: open the task again.") from None
+    try:
+        turn = turn_take(user_id=user_id, assignment_pk=pk, stage=stage, raw=raw, signals=_signals(request))
+    except FieldErrors as error:
+        return _invalid(request, pk, raw, error)
+    submitted, participation = turn.submitted, turn.submitted.assignment.participation
+    if not request.headers.get("HX-Request"):
+        return redirect("annotator:tasks", slug=participation.study.slug)
+    if turn.assignment is None:
+        return no_task(request, participation, turn.refusal)
+    page = task_page(
+        assignment=turn.assignment,
+        progress=progress_of(participation),
+        undo_pk=pk if submitted.finished and not submitted.repeated else None,
+        surplus=submitted.standing == "surplus",
+    )
+    return render(request, template(request), page.context())
+
+
+def _signals(request: HttpRequest) -> dict[str, Any]:
+    try:
+        signals = json.loads(request.POST.get("signals") or "{}")
+    except ValueError:
+        return {}
+    return signals if isinstance(signals, dict) else {}
+
+
+def _invalid(request: HttpRequest, pk: int, raw: dict[str, Any], error: FieldErrors) -> HttpResponse:
+    """The same task again with what was sent and what is wrong with it."""
+    assignment = (
+        Assignment.objects.select_related("participation__study", "item")
+        .filter(pk=pk, rater__user=user_of(request))
+        .get()
+    )
+    page = task_page(
+        assignment=assignment, progress=progress_of(assignment.participation), raw=raw, errors=error.errors
+    )
+    return render(request, template(request), page.context(), status=422)
+
+
+@require_POST
+@says_refusals
+def undo(request: HttpRequest, pk: int) -> HttpResponse:
+    assignment = judgment_undo(user_id=signed_in(request), assignment_pk=pk)
+    page = task_page(assignment=assignment, progress=progress_of(assignment.participation))
+    return render(request, template(request), page.context())
+
+
+@require_POST
+def draft(request: HttpRequest, pk: int) -> JsonResponse:
+    """Keep an unfinished answer. 409 where another tab or a submit was first."""
+    raw = raw_response(request.POST)
+    try:
+        version = draft_save(
+            user_id=signed_in(request),
+            assignment_pk=pk,
+            stage=int(raw.get("stage", 0)),
+            version=int(raw.get("draft_version", 0)),
+            draft=raw,
+        )
+    except (TypeError, ValueError):
+        return JsonResponse({"error": "The draft is not readable."}, status=400)
+    except DraftConflict as error:
+        theirs = {"closed": True} if error.closed else {"version": error.version, "response": error.draft}
+        return JsonResponse({"error": str(error)} | theirs, status=409)
+    except Refused as error:
+        return JsonResponse({"error": str(error)}, status=404)
+    return JsonResponse({"version": version})
+
+
+@require_POST
+@says_refusals
+def skip(request: HttpRequest, pk: int) -> HttpResponse:
+    assignment = assignment_return(
+        user_id=signed_in(request), assignment_pk=pk, reason=request.POST.get("reason", "")
+    )
+    slug = assignment.participation.study.slug
+    return to_page(request, reverse("annotator:tasks", args=[slug]))
+
+
+@require_POST
+@says_refusals
+def more_time(request: HttpRequest, pk: int) -> HttpResponse:
+    assignment = lease_extend(user_id=signed_in(request), assignment_pk=pk)
+    if request.headers.get("Accept", "").startswith("application/json"):
+        return JsonResponse({"lease_until": assignment.lease_until.isoformat()})
+    return redirect("annotator:tasks", slug=assignment.participation.study.slug)
+
+
+@require_POST
+@says_refusals
+def flag(request: HttpRequest, pk: int) -> HttpResponse:
+    """Report a problem with this item; the task stays in hand."""
+    return _send(request, pk, "flag")
+
+
+@require_POST
+@says_refusals
+def ask(request: HttpRequest, pk: int) -> HttpResponse:
+    """Ask the researcher about this item; the task stays in hand."""
+    return _send(request, pk, "question")
+
+
+@transaction.atomic  # the lease is locked while its message is written
+def _send(request: HttpRequest, pk: int, kind: str) -> HttpResponse:
+    assignment = own_lease(user_id=signed_in(request), pk=pk)
+    notice = "Sent. The researchers will see it with the task; you can go on."
+    try:
+        message_send(
+            participation=assignment.participation,
+            kind=kind,
+            text=request.POST.get("text", ""),
+            item=assignment.item,
+        )
+    except ValidationError as error:
+        notice = error.messages[0]
+    page = task_page(assignment=assignment, progress=progress_of(assignment.participation))
+    page.notice = notice
+    return render(request, template(request), page.context())

@@ -1,0 +1,202 @@
+"""Runs and their calls in the admin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.core.exceptions import ValidationError
+from django.db.models import Count, Q, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import path
+from django.views.decorators.http import require_POST
+from unfold.decorators import display
+
+from annotator.core.errors import Conflict
+from annotator.models import Membership
+from annotator.selectors.study import studies_for
+from evaluation.admin.base import ReadOnly
+from evaluation.forms.runs import NewRunForm
+from evaluation.models import Call, Run
+from evaluation.runs.estimate import run_estimate
+from evaluation.runs.lifecycle import run_cancel, run_pause, run_resume, run_retry_failed, run_start
+from evaluation.selectors.run import run_progress, runs_visible_to
+
+#: Action -> what the button says, the states in which it is there, the service.
+ACTIONS: dict[str, tuple[str, tuple[str, ...], Any]] = {
+    "start": ("Start", ("queued",), run_start),
+    "resume": ("Resume", ("paused",), run_resume),
+    "pause": ("Pause", ("running", "queued"), run_pause),
+    "retry": ("Ask again what failed", ("done", "paused"), run_retry_failed),
+    "cancel": ("Cancel for good", ("queued", "running", "paused"), run_cancel),
+}
+
+
+@admin.register(Run)
+class RunAdmin(ReadOnly):
+    list_display = ("shown", "study", "model", "state_shown", "progress_shown", "spent_cost", "created_at")
+    list_filter = ("state", "kind", "endpoint")
+    search_fields = ("model", "study__title", "rater__name")
+    change_form_outer_before_template = "admin/evaluation/run_home.html"
+    change_form_outer_after_template = "admin/evaluation/run_preview_button.html"
+    fields = (
+        "kind", "study", "dataset", "endpoint", "model", "rater", "parameters", "options", "samples", "together",
+        "mode", "workers", "use_cache", "max_attempts", "max_unparsable", "budget_cost", "budget_calls",
+        "prompt_digest", "prompt", "created_by", "created_at", "started_at", "finished_at",
+    )  # fmt: skip
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Run]:
+        counts = {
+            "calls_total": Count("calls"),
+            "calls_settled": Count("calls", filter=Q(calls__state__in=["done", "failed", "unparsable"])),
+        }
+        return runs_visible_to(request.user).annotate(**counts)  # type: ignore[arg-type]
+
+    @display(description="Run", ordering="pk")
+    def shown(self, run: Run) -> str:
+        return f"#{run.pk} {run.kind}"
+
+    @display(
+        description="State",
+        label={
+            "running": "info",
+            "done": "success",
+            "paused": "warning",
+            "failed": "danger",
+            "cancelled": "danger",
+        },
+    )
+    def state_shown(self, run: Run) -> tuple[str, str]:
+        return run.state, run.get_state_display()
+
+    @display(description="Calls")
+    def progress_shown(self, run: Any) -> str:
+        return f"{run.calls_settled:,} of {run.calls_total:,}"
+
+    # -- a new run ----------------------------------------------------------------------------------
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return bool(request.user.is_staff)
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        if obj is None:
+            return type("OwnNewRunForm", (NewRunForm,), {"user": request.user})
+        return super().get_form(request, obj, change, **kwargs)
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        if obj is None:
+            return [(None, {"fields": NewRunForm.Meta.fields})]
+        return super().get_fieldsets(request, obj)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        return () if obj is None else self.fields
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        """The form's service has made the run and its calls."""
+
+    def response_add(
+        self, request: HttpRequest, obj: Any, post_url_continue: str | None = None
+    ) -> HttpResponse:
+        messages.info(request, "The run is made and not started: look at the estimate, then start it.")
+        return redirect("admin:evaluation_run_change", obj.pk)
+
+    def preview(self, request: HttpRequest) -> HttpResponse:
+        """The request about one real item as the new run would send it; the run is not made."""
+        form: Any = self.get_form(request)(request.POST)
+        form.preview_only = True
+        form.is_valid()
+        context = self.admin_site.each_context(request) | {"form": form, "title": "Preview of a run"}
+        return render(request, "admin/evaluation/run_preview.html", context)
+
+    # -- a run's page -------------------------------------------------------------------------------
+
+    def get_urls(self) -> list[Any]:
+        view = self.admin_site.admin_view
+        return [
+            path("preview/", view(require_POST(self.preview)), name="evaluation_run_preview"),
+            path("<int:pk>/progress/", view(self.progress), name="evaluation_run_progress"),
+            path("<int:pk>/do/<slug:name>/", view(require_POST(self.do)), name="evaluation_run_do"),
+            *super().get_urls(),
+        ]
+
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: Any = None,
+    ) -> Any:
+        run = self.get_object(request, object_id) if object_id else None
+        context = self._context(request, run) if run else {}
+        return super().changeform_view(request, object_id, form_url, {**(extra_context or {}), **context})
+
+    def _context(self, request: HttpRequest, run: Run) -> dict[str, Any]:
+        progress = run_progress(run)
+        may = may_change(request, run)
+        actions = [
+            (name, label) for name, (label, states, _) in ACTIONS.items() if run.state in states and may
+        ]
+        if not (progress.failed or progress.unparsable):
+            actions = [action for action in actions if action[0] != "retry"]
+        return {
+            "run": run,
+            "progress": progress,
+            "percent": int(progress.share * 100),
+            "failures": sorted(progress.failures.items()),
+            "live": run.state in ("running", "queued"),
+            "actions": actions,
+            "estimate": run_estimate(run=run) if run.state == Run.State.QUEUED else None,
+        }
+
+    def progress(self, request: HttpRequest, pk: int) -> HttpResponse:
+        run = runs_visible_to(request.user).filter(pk=pk).first()  # type: ignore[arg-type]
+        if run is None:
+            raise Http404("no such run")
+        return render(request, "admin/evaluation/run_progress.html", self._context(request, run))
+
+    def do(self, request: HttpRequest, pk: int, name: str) -> HttpResponse:
+        run = runs_visible_to(request.user).filter(pk=pk).first()  # type: ignore[arg-type]
+        if run is None or name not in ACTIONS or not may_change(request, run):
+            raise Http404("no such run")
+        label, _, service = ACTIONS[name]
+        try:
+            service(run=run)
+        except (Conflict, ValidationError) as error:
+            messages.error(request, "; ".join(getattr(error, "messages", [str(error)])))
+        else:
+            messages.success(request, f"{label}: done.")
+        return redirect("admin:evaluation_run_change", pk)
+
+
+def may_change(request: HttpRequest, run: Run) -> bool:
+    """Editors of the run's study; without a study, whoever made it."""
+    user: Any = request.user
+    if user.is_superuser:
+        return True
+    if run.study_id is not None:
+        return studies_for(user=user, role=Membership.Role.EDITOR).filter(pk=run.study_id).exists()
+    return run.created_by_id == user.pk
+
+
+@admin.register(Call)
+class CallAdmin(ReadOnly):
+    list_display = ("key", "run", "state", "sample", "stage", "attempts", "error_kind", "cost", "seconds")
+    list_filter = ("state", "error_kind", "run")
+    search_fields = ("key",)
+    fields = (
+        "run", "key", "sample", "stage", "state", "text", "parsed", "flags", "attempts", "errors", "error_kind",
+        "error", "from_cache", "model_returned", "fingerprint", "tokens_in", "tokens_out", "cost", "seconds",
+        "request", "reply",
+    )  # fmt: skip
+    readonly_fields = fields
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Call]:
+        runs = runs_visible_to(request.user).values("pk")  # type: ignore[arg-type]
+        calls = super().get_queryset(request).filter(run__in=runs).select_related("run")
+        match = request.resolver_match
+        return (
+            calls.defer("request", "reply")
+            if match and match.url_name == "evaluation_call_changelist"
+            else calls
+        )

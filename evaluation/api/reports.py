@@ -1,0 +1,156 @@
+"""Reports over the REST API: the same services and the same access as the pages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponseBase
+from django.urls import reverse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers, status
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from annotator.models import Membership
+from annotator.selectors.study import study_get_for
+from evaluation.models import Report
+from evaluation.reports.choices import LABEL_SETS, RESTRICTIONS, ChoicesError
+from evaluation.reports.exports import FORMATS
+from evaluation.reports.exports.json import with_provenance
+from evaluation.selectors.report import report_get_for, reports_of, studies_named_for
+from evaluation.services.report import report_create, report_delete
+from evaluation.views.reports import export_response
+
+
+class ChoicesSerializer(serializers.Serializer):
+    """What a report is computed on; whatever is left out takes its default."""
+
+    rule = serializers.CharField(
+        required=False, help_text="majority, dawid_skene, mace, per_rater or single:<rater>."
+    )
+    exclusions = serializers.BooleanField(required=False, help_text="Leave out what researchers excluded.")
+    labels = serializers.ChoiceField(required=False, choices=list(LABEL_SETS.items()))
+    restriction = serializers.ChoiceField(required=False, choices=list(RESTRICTIONS.items()))
+    min_overlap = serializers.IntegerField(required=False, min_value=1)
+    replicates = serializers.IntegerField(required=False, min_value=0, help_text="0: no intervals.")
+    seed = serializers.IntegerField(required=False, min_value=0)
+    encoder = serializers.CharField(required=False)
+    studies = serializers.ListField(
+        child=serializers.CharField(),
+        required=False,
+        help_text="Further studies, by id or slug, that the report is computed across.",
+    )
+
+
+class ReportSerializer(serializers.ModelSerializer):
+    """A report without its content."""
+
+    content_url = serializers.SerializerMethodField()
+    page_url = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Report
+        fields = (
+            "id",
+            "study",
+            "others",
+            "state",
+            "progress",
+            "error",
+            "choices",
+            "inputs_hash",
+            "software",
+            "created_at",
+            "started_at",
+            "finished_at",
+            "content_url",
+            "page_url",
+        )
+        read_only_fields = fields
+
+    def get_content_url(self, report: Report) -> str | None:
+        if report.state != Report.State.DONE:
+            return None
+        return reverse("evaluation_api:report_content", args=[report.pk])
+
+    def get_page_url(self, report: Report) -> str:
+        return reverse("evaluation:report", args=[report.pk])
+
+
+#: A study in the address: its id or its slug.
+STUDY = OpenApiParameter("study", {"type": "string", "pattern": "^[-a-zA-Z0-9_]+$"}, OpenApiParameter.PATH)
+
+
+class StudyReports(APIView):
+    """A study's reports."""
+
+    @extend_schema(parameters=[STUDY], responses=ReportSerializer(many=True), operation_id="reports_list")
+    def get(self, request: Request, study: str) -> Response:
+        """The reports of a study, newest first (at most 200)."""
+        found = study_get_for(user=request.user, pk=study)
+        return Response(ReportSerializer(reports_of(study=found, user=request.user)[:200], many=True).data)
+
+    @extend_schema(
+        request=ChoicesSerializer, responses={202: ReportSerializer}, operation_id="reports_create"
+    )
+    def post(self, request: Request, study: str) -> Response:
+        """Ask for a report; a job computes it. 400 names each choice that makes no sense."""
+        found = study_get_for(user=request.user, pk=study, role=Membership.Role.REVIEWER)
+        if not isinstance(request.data, dict):
+            raise serializers.ValidationError("expected an object of choices")
+        raw = {n: request.data[n] for n in request.data if n not in ("csrfmiddlewaretoken", "studies")}
+        names = request.data.get("studies", [])
+        if not isinstance(names, list) or not all(isinstance(name, str | int) for name in names):
+            raise serializers.ValidationError({"studies": ["expected a list of ids or slugs"]})
+        others = studies_named_for(
+            user=request.user, names=[str(name) for name in names], role=Membership.Role.REVIEWER
+        )
+        try:
+            report = report_create(study=found, others=others, choices=raw, user=request.user)  # type: ignore[arg-type]
+        except ChoicesError as error:
+            raise serializers.ValidationError({k: [v] for k, v in error.errors.items()}) from None
+        return Response(ReportSerializer(report).data, status=status.HTTP_202_ACCEPTED)
+
+
+class ReportDetail(APIView):
+    """One report."""
+
+    @extend_schema(responses=ReportSerializer, operation_id="reports_read")
+    def get(self, request: Request, pk: int) -> Response:
+        """How far the report has come."""
+        return Response(ReportSerializer(report_get_for(user=request.user, pk=pk)).data)
+
+    @extend_schema(responses={204: None}, operation_id="reports_delete")
+    def delete(self, request: Request, pk: int) -> Response:
+        """Delete the report."""
+        found = report_get_for(user=request.user, pk=pk, role=Membership.Role.EDITOR)
+        report_delete(report=found)
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class ReportContent(APIView):
+    """What a report says."""
+
+    @extend_schema(responses=OpenApiTypes.OBJECT, operation_id="reports_content")
+    def get(self, request: Request, pk: int) -> Response:
+        """Sections, tables and figures with every cell's value, interval, n, reason, rule and what was left out."""
+        found = report_get_for(user=request.user, pk=pk)
+        if found.state != Report.State.DONE:
+            return Response({"detail": "The report is not done.", "state": found.state}, status=409)
+        content: dict[str, Any] = with_provenance(found.content or {})
+        return Response({"inputs_hash": found.inputs_hash, "software": found.software, **content})
+
+
+class ReportExport(APIView):
+    """A report as a file."""
+
+    @extend_schema(
+        parameters=[OpenApiParameter("as_format", str, OpenApiParameter.PATH, enum=list(FORMATS))],
+        responses={200: OpenApiTypes.BINARY, 409: OpenApiTypes.STR},
+        operation_id="reports_export",
+    )
+    def get(self, request: Request, pk: int, as_format: str) -> HttpResponseBase:
+        """The report as CSV, JSON, LaTeX, plain text or one HTML file."""
+        return export_response(report_get_for(user=request.user, pk=pk), as_format)

@@ -1,0 +1,201 @@
+"""Runs over the REST API: the same services and the same access as the admin's pages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.http import Http404
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from rest_framework import serializers, status
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from annotator.core.errors import Conflict
+from annotator.models import Membership, User
+from annotator.selectors.study import studies_for, study_get_for
+from evaluation.models import Endpoint, Run
+from evaluation.runs.estimate import run_estimate
+from evaluation.runs.lifecycle import run_cancel, run_pause, run_resume, run_retry_failed, run_start
+from evaluation.runs.text import clean
+from evaluation.selectors.run import run_progress, runs_visible_to
+from evaluation.simulators.start import simulation_create
+
+#: A study's slug in the address.
+SLUG = OpenApiParameter("slug", {"type": "string", "pattern": "^[-a-zA-Z0-9_]+$"}, OpenApiParameter.PATH)
+ACTIONS: dict[str, Any] = {
+    "start": run_start,
+    "pause": run_pause,
+    "resume": run_resume,
+    "cancel": run_cancel,
+    "retry": run_retry_failed,
+}
+
+
+class NamedField(serializers.SlugRelatedField):
+    """A row by its name; what cannot be a name in Postgres names none."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if not isinstance(data, str) or clean(data) != data:
+            self.fail("does_not_exist", slug_name=self.slug_field, value=ascii(data)[:100])
+        return super().to_internal_value(data)
+
+
+class NewRunSerializer(serializers.Serializer):
+    """A simulator's run on a study; what is left out takes its default."""
+
+    endpoint: Any = NamedField(slug_field="name", queryset=Endpoint.objects.all())
+    model = serializers.CharField(required=False, allow_blank=True, max_length=200)
+    prompt = serializers.CharField(required=False, allow_blank=True, max_length=100_000)
+    parameters = serializers.DictField(required=False)
+    samples = serializers.IntegerField(required=False, min_value=1, max_value=100)
+    together = serializers.IntegerField(required=False, min_value=1, max_value=50)
+    workers = serializers.IntegerField(required=False, min_value=1, max_value=32)
+    use_cache = serializers.BooleanField(required=False)
+    budget_calls = serializers.IntegerField(required=False, min_value=0, max_value=2**31 - 1)
+    budget_cost = serializers.DecimalField(required=False, max_digits=12, decimal_places=6, min_value=0)
+
+
+class RunProgressSerializer(serializers.Serializer):
+    """Counts of a run's calls; ``failures`` maps a kind to how many."""
+
+    total = serializers.IntegerField()
+    done = serializers.IntegerField()
+    pending = serializers.IntegerField()
+    in_flight = serializers.IntegerField()
+    failed = serializers.IntegerField()
+    unparsable = serializers.IntegerField()
+    from_cache = serializers.IntegerField()
+    tied = serializers.IntegerField()
+    flagged = serializers.IntegerField()
+    repeats = serializers.IntegerField()
+    sent = serializers.IntegerField()
+    spent = serializers.DecimalField(max_digits=14, decimal_places=8)
+    perhaps_spent = serializers.DecimalField(max_digits=14, decimal_places=8)
+    per_second = serializers.FloatField()
+    seconds_left = serializers.FloatField(allow_null=True)
+    failures = serializers.DictField(child=serializers.IntegerField())
+
+
+class RunSerializer(serializers.ModelSerializer):
+    """A run and how far it has come."""
+
+    endpoint: Any = serializers.SlugRelatedField(slug_field="name", read_only=True)
+    study: Any = serializers.SlugRelatedField(slug_field="slug", read_only=True)
+    rater: Any = serializers.SlugRelatedField(slug_field="name", read_only=True)
+    progress = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Run
+        fields = (
+            "id", "kind", "study", "endpoint", "model", "rater", "prompt_digest", "samples", "state", "reason",
+            "budget_calls", "budget_cost", "created_at", "started_at", "finished_at", "progress",
+        )  # fmt: skip
+        read_only_fields = fields
+
+    @extend_schema_field(RunProgressSerializer)
+    def get_progress(self, run: Run) -> dict[str, Any]:
+        return dict(RunProgressSerializer(run_progress(run)).data)
+
+
+class RunEstimateSerializer(serializers.Serializer):
+    """What a run would ask and about what it would cost; nothing is sent."""
+
+    calls = serializers.IntegerField()
+    stages = serializers.IntegerField()
+    tokens_in = serializers.IntegerField()
+    tokens_out = serializers.IntegerField()
+    likely = serializers.DecimalField(max_digits=14, decimal_places=8)
+    most = serializers.DecimalField(max_digits=14, decimal_places=8)
+
+
+class StudyRuns(APIView):
+    """A study's runs of models."""
+
+    @extend_schema(parameters=[SLUG], responses=RunSerializer(many=True), operation_id="runs_list")
+    def get(self, request: Request, slug: str) -> Response:
+        """The runs of a study, newest first (at most 100)."""
+        found = study_get_for(user=request.user, slug=slug)
+        runs = Run.objects.filter(study=found).select_related("endpoint", "study", "rater")
+        return Response(RunSerializer(runs[:100], many=True).data)
+
+    @extend_schema(
+        parameters=[SLUG],
+        request=NewRunSerializer,
+        responses={201: RunSerializer},
+        operation_id="runs_create",
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Make a simulator's run, not yet started; items that this simulator has judged are left out."""
+        found = study_get_for(user=request.user, slug=slug, role=Membership.Role.EDITOR)
+        asked = NewRunSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        try:
+            run = simulation_create(study=found, created_by=_user(request), **asked.validated_data)
+        except ValidationError as error:
+            raise serializers.ValidationError(
+                getattr(error, "message_dict", {"detail": error.messages})
+            ) from None
+        return Response(RunSerializer(run).data, status=status.HTTP_201_CREATED)
+
+
+class RunDetail(APIView):
+    """One run."""
+
+    @extend_schema(responses=RunSerializer, operation_id="runs_read")
+    def get(self, request: Request, pk: int) -> Response:
+        """How far the run has come."""
+        return Response(RunSerializer(_run(request, pk)).data)
+
+
+class RunEstimate(APIView):
+    """A dry run."""
+
+    @extend_schema(responses=RunEstimateSerializer, operation_id="runs_estimate")
+    def get(self, request: Request, pk: int) -> Response:
+        """Calls, tokens and cost of what the run still has to ask."""
+        return Response(RunEstimateSerializer(run_estimate(run=_run(request, pk))).data)
+
+
+class RunAction(APIView):
+    """Start, pause, resume or cancel a run, or ask again what failed."""
+
+    @extend_schema(
+        request=None,
+        parameters=[OpenApiParameter("action", str, OpenApiParameter.PATH, enum=list(ACTIONS))],
+        responses={200: RunSerializer, 409: None},
+        operation_id="runs_act",
+    )
+    def post(self, request: Request, pk: int, action: str) -> Response:
+        """Do it; done twice, it is done once. 409 where the run is over."""
+        run = _run(request, pk)
+        if action not in ACTIONS or not _may_change(_user(request), run):
+            raise Http404
+        try:
+            ACTIONS[action](run=run)
+        except Conflict as error:
+            return Response({"detail": str(error)}, status=status.HTTP_409_CONFLICT)
+        run.refresh_from_db()
+        return Response(RunSerializer(run).data)
+
+
+def _user(request: Request) -> User:
+    if not isinstance(request.user, User):
+        raise Http404
+    return request.user
+
+
+def _run(request: Request, pk: int) -> Run:
+    run = runs_visible_to(_user(request)).filter(pk=pk).first()
+    if run is None:
+        raise Http404
+    return run
+
+
+def _may_change(user: User, run: Run) -> bool:
+    if user.is_superuser:
+        return True
+    if run.study_id is None:
+        return run.created_by_id == user.pk
+    return studies_for(user=user, role=Membership.Role.EDITOR).filter(pk=run.study_id).exists()

@@ -1,0 +1,26 @@
+"""What the REST API offers of runs and reports, under /api/v1/."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from annotator.core import converters  # noqa: F401 - registers them
+from evaluation.api import reports, runs
+from evaluation.views import converters as formats  # noqa: F401 - registers the format of a report
+
+app_name = "evaluation_api"
+
+urlpatterns = [
+    path("studies/<study:study>/reports/", reports.StudyReports.as_view(), name="study_reports"),
+    path("reports/<row:pk>/", reports.ReportDetail.as_view(), name="report"),
+    path("reports/<row:pk>/content/", reports.ReportContent.as_view(), name="report_content"),
+    path(
+        "reports/<row:pk>/export/<report_format:as_format>/",
+        reports.ReportExport.as_view(),
+        name="report_export",
+    ),
+    path("studies/<slug:slug>/runs/", runs.StudyRuns.as_view(), name="study_runs"),
+    path("runs/<row:pk>/", runs.RunDetail.as_view(), name="run"),
+    path("runs/<row:pk>/estimate/", runs.RunEstimate.as_view(), name="run_estimate"),
+    path("runs/<row:pk>/<slug:action>/", runs.RunAction.as_view(), name="run_action"),
+]

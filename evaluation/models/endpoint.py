@@ -1,0 +1,68 @@
+"""Model services that runs may ask."""
+
+from __future__ import annotations
+
+from django.core.exceptions import ValidationError
+from django.core.validators import MinValueValidator
+from django.db import models
+from django.db.models import Q
+
+from evaluation.providers.hosts import HostRefused, origin_of
+
+
+class Endpoint(models.Model):
+    """An OpenAI-compatible service: where it is, how fast it may be asked, what a token costs.
+
+    The key is either named by an environment variable or kept encrypted; it is never shown again.
+    """
+
+    name = models.CharField(max_length=100, unique=True)
+    base_url = models.CharField(max_length=500, help_text="Up to and with /v1.")
+    model = models.CharField(max_length=200, help_text="Default model.")
+    key_variable = models.CharField(
+        max_length=100, blank=True, help_text="Environment variable that holds the key."
+    )
+    key_encrypted = models.BinaryField(blank=True, editable=False, default=b"")
+    parameters = models.JSONField(
+        default=dict, blank=True, help_text="Sent with every call, e.g. temperature."
+    )
+    concurrency = models.PositiveSmallIntegerField(default=8, validators=[MinValueValidator(1)])
+    requests_per_minute = models.PositiveIntegerField(
+        null=True, blank=True, validators=[MinValueValidator(1)]
+    )
+    tokens_per_minute = models.PositiveIntegerField(null=True, blank=True, validators=[MinValueValidator(1)])
+    structured = models.BooleanField(
+        default=False, help_text="Replies can be held to a JSON schema (response_format)."
+    )
+    price_in = models.DecimalField(
+        max_digits=12, decimal_places=6, default=0, help_text="Per million tokens in."
+    )
+    price_out = models.DecimalField(
+        max_digits=12, decimal_places=6, default=0, help_text="Per million tokens out."
+    )
+    timeout_seconds = models.FloatField(default=60.0, validators=[MinValueValidator(0.1)])
+    #: The provider said "not before": nobody asks until then, in any run.
+    hold_until = models.DateTimeField(null=True, blank=True, editable=False)
+    #: When the next request, and the next token, would be due at an even rate (a leaky bucket's level).
+    requests_due = models.DateTimeField(null=True, blank=True, editable=False)
+    tokens_due = models.DateTimeField(null=True, blank=True, editable=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                name="endpoint_prices_not_negative", condition=Q(price_in__gte=0, price_out__gte=0)
+            ),
+            models.CheckConstraint(name="endpoint_concurrency_positive", condition=Q(concurrency__gte=1)),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def clean(self) -> None:
+        try:
+            origin_of(self.base_url)
+        except HostRefused as error:
+            raise ValidationError({"base_url": str(error)}) from None
+        if not isinstance(self.parameters, dict):
+            raise ValidationError({"parameters": "expected a JSON object"})

@@ -1,0 +1,61 @@
+"""Saved recipes, and recipes carried out on a dataset."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from evaluation.models.endpoint import Endpoint
+
+
+class Recipe(models.Model):
+    """A saved pipeline, one row a version; never changed once made."""
+
+    name = models.CharField(max_length=100)
+    version = models.PositiveIntegerField()
+    digest = models.CharField(max_length=64)
+    content = models.JSONField(help_text="The steps with their choices.")
+    created_by = models.ForeignKey("annotator.User", models.PROTECT, null=True, blank=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name", "-version"]
+        constraints = [
+            models.UniqueConstraint(fields=["name", "version"], name="recipe_version_unique"),
+            models.UniqueConstraint(fields=["name", "digest"], name="recipe_once_per_content"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} v{self.version}"
+
+
+class Pipeline(models.Model):
+    """A recipe carried out on a dataset: which step it is at, and why it stands where it stands."""
+
+    class State(models.TextChoices):
+        RUNNING = "running", "running"
+        PAUSED = "paused", "paused"
+        CANCELLED = "cancelled", "cancelled"
+        DONE = "done", "done"
+
+    recipe = models.ForeignKey(Recipe, models.PROTECT, related_name="pipelines")
+    dataset = models.ForeignKey("annotator.Dataset", models.CASCADE, related_name="pipelines")
+    endpoint = models.ForeignKey(Endpoint, models.PROTECT, related_name="pipelines")
+    study = models.ForeignKey(
+        "annotator.Study", models.SET_NULL, null=True, blank=True, related_name="pipelines"
+    )
+    step = models.PositiveSmallIntegerField(
+        default=0, help_text="Index of the step that is next or under way."
+    )
+    state = models.CharField(max_length=10, choices=State, default=State.RUNNING)
+    reason = models.TextField(blank=True)
+    overrides = models.JSONField(default=dict, blank=True, help_text="Step name -> choices that win.")
+    results = models.JSONField(default=dict, blank=True, help_text="Step name -> what it left, in numbers.")
+    created_by = models.ForeignKey("annotator.User", models.PROTECT, null=True, blank=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return f"{self.recipe} on {self.dataset}"

@@ -1,0 +1,206 @@
+"""Runs of model calls, and each call with its answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.validators import MinValueValidator
+from django.db import models
+from django.db.models import F, Q
+
+from evaluation.models.endpoint import Endpoint
+
+
+class Run(models.Model):
+    """One job of model calls: what is asked of which endpoint, how far it has come, what it may spend."""
+
+    class State(models.TextChoices):
+        QUEUED = "queued", "queued"
+        RUNNING = "running", "running"
+        PAUSED = "paused", "paused"
+        CANCELLED = "cancelled", "cancelled"
+        DONE = "done", "done"
+        FAILED = "failed", "failed"
+
+    class Mode(models.TextChoices):
+        LIVE = "live", "one request a call"
+        BATCH = "batch", "the endpoint's batch API"
+
+    kind = models.CharField(max_length=40, help_text="The step, e.g. 'simulate'.")
+    study = models.ForeignKey("annotator.Study", models.CASCADE, null=True, blank=True, related_name="runs")
+    dataset = models.ForeignKey("annotator.Dataset", models.CASCADE, null=True, blank=True, related_name="+")
+    pipeline = models.ForeignKey("Pipeline", models.SET_NULL, null=True, blank=True, related_name="runs")
+    endpoint = models.ForeignKey(Endpoint, models.PROTECT, related_name="runs")
+    model = models.CharField(max_length=200)
+    parameters = models.JSONField(default=dict, blank=True, help_text="Sent with every call.")
+    options = models.JSONField(default=dict, blank=True, help_text="The step's own choices.")
+    prompt = models.TextField(help_text="The prompt as it was when the run was made.")
+    prompt_digest = models.CharField(max_length=64)
+    samples = models.PositiveSmallIntegerField(default=1, validators=[MinValueValidator(1)])
+    together = models.PositiveSmallIntegerField(
+        default=1, validators=[MinValueValidator(1)], help_text="Items asked about in one request."
+    )
+    mode = models.CharField(max_length=5, choices=Mode, default=Mode.LIVE)
+    workers = models.PositiveSmallIntegerField(
+        default=1, validators=[MinValueValidator(1)], help_text="Worker processes that may share the run."
+    )
+    use_cache = models.BooleanField(default=True, help_text="Take replies that some run already paid for.")
+    max_attempts = models.PositiveSmallIntegerField(default=6, validators=[MinValueValidator(1)])
+    max_unparsable = models.PositiveSmallIntegerField(
+        default=3,
+        validators=[MinValueValidator(1)],
+        help_text="Unreadable replies to a call before it is given up.",
+    )
+    rater = models.ForeignKey("annotator.Rater", models.PROTECT, null=True, blank=True, related_name="runs")
+    state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
+    reason = models.TextField(blank=True, help_text="Why it is paused or failed.")
+    budget_calls = models.PositiveIntegerField(null=True, blank=True)
+    budget_cost = models.DecimalField(max_digits=12, decimal_places=6, null=True, blank=True)
+    #: Reserved by calls in flight, and spent by calls that are over; both move in the call's own transaction.
+    reserved_cost = models.DecimalField(max_digits=14, decimal_places=8, default=0)
+    spent_cost = models.DecimalField(max_digits=14, decimal_places=8, default=0)
+    #: The most that requests without a reply can have cost: timed out, cut off, or lost with their worker.
+    lost_cost = models.DecimalField(max_digits=14, decimal_places=8, default=0)
+    #: What the endpoint charged beyond what was reserved; the run pauses at the first of it.
+    overrun_cost = models.DecimalField(max_digits=14, decimal_places=8, default=0)
+    sent_calls = models.PositiveIntegerField(default=0, help_text="Requests sent, repeats included.")
+    lost_calls = models.PositiveIntegerField(
+        default=0, help_text="Calls whose worker died on them; each was asked again."
+    )
+    created_by = models.ForeignKey("annotator.User", models.PROTECT, null=True, blank=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    heartbeat_at = models.DateTimeField(null=True, blank=True)
+    woken_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.CheckConstraint(
+                name="run_spends_within_budget",
+                condition=Q(budget_cost__isnull=True)
+                | Q(budget_cost__gte=F("spent_cost") + F("reserved_cost") + F("lost_cost")),
+            ),
+            models.CheckConstraint(
+                name="run_calls_within_budget",
+                condition=Q(budget_calls__isnull=True) | Q(budget_calls__gte=F("sent_calls")),
+            ),
+            models.CheckConstraint(
+                name="run_amounts_not_negative",
+                condition=Q(reserved_cost__gte=0, spent_cost__gte=0, lost_cost__gte=0, overrun_cost__gte=0),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} #{self.pk} ({self.model})"
+
+
+class Call(models.Model):
+    """One question to a model within a run, and its answer."""
+
+    class State(models.TextChoices):
+        PENDING = "pending", "pending"
+        IN_FLIGHT = "in_flight", "in flight"
+        DONE = "done", "done"
+        UNPARSABLE = "unparsable", "answered, not parsable"
+        FAILED = "failed", "failed"
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="calls")
+    item = models.ForeignKey("annotator.Item", models.PROTECT, null=True, blank=True, related_name="calls")
+    #: What the call is about, unique in its run with the sample: an item's key, an explanation's id.
+    key = models.CharField(max_length=250)
+    subject = models.BigIntegerField(
+        null=True, blank=True, help_text="Primary key of what the step asks about."
+    )
+    sample = models.PositiveSmallIntegerField(default=0)
+    stage = models.PositiveSmallIntegerField(default=0)
+    context = models.JSONField(default=dict, blank=True, help_text="What earlier stages gave.")
+    state = models.CharField(max_length=10, choices=State, default=State.PENDING)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    unparsable = models.PositiveSmallIntegerField(default=0, help_text="Unreadable replies so far.")
+    lost = models.PositiveSmallIntegerField(default=0, help_text="Times that its worker died on it.")
+    errors = models.JSONField(default=list, blank=True, help_text="Kinds of its failed attempts, in order.")
+    not_before = models.DateTimeField(null=True, blank=True, help_text="When it may be tried again.")
+    claimed_by = models.CharField(max_length=100, blank=True)
+    claimed_at = models.DateTimeField(null=True, blank=True)
+    reserved_cost = models.DecimalField(max_digits=14, decimal_places=8, default=0)
+    cache_key = models.CharField(max_length=64, blank=True)
+    from_cache = models.BooleanField(default=False)
+    request = models.JSONField(null=True, blank=True, help_text="As sent, without the key.")
+    reply = models.JSONField(null=True, blank=True, help_text="The raw reply as received.")
+    text = models.TextField(blank=True, help_text="The reply's text.")
+    parsed = models.JSONField(null=True, blank=True)
+    flags = models.JSONField(default=list, blank=True, help_text="E.g. 'injection': the item gives orders.")
+    applied = models.BooleanField(default=False, help_text="Its result is where it belongs.")
+    error_kind = models.CharField(max_length=40, blank=True)
+    error = models.TextField(blank=True)
+    model_returned = models.CharField(max_length=200, blank=True)
+    fingerprint = models.CharField(max_length=200, blank=True)
+    tokens_in = models.PositiveIntegerField(null=True, blank=True)
+    tokens_out = models.PositiveIntegerField(null=True, blank=True)
+    cost = models.DecimalField(max_digits=14, decimal_places=8, default=0)
+    seconds = models.FloatField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["run", "id"]
+        constraints = [
+            models.UniqueConstraint(fields=["run", "key", "sample", "stage"], name="call_once"),
+            models.CheckConstraint(
+                name="call_settled_reserves_nothing",
+                condition=Q(state="in_flight") | Q(reserved_cost=0),
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["run", "id"], name="call_pending", condition=Q(state="pending")),
+            models.Index(fields=["run", "claimed_by"], name="call_in_flight", condition=Q(state="in_flight")),
+            models.Index(fields=["run", "state"], name="call_by_state"),
+            models.Index(fields=["cache_key"], name="call_cache", condition=Q(state="done")),
+            models.Index(
+                fields=["run", "id"], name="call_to_apply", condition=Q(state="done", applied=False)
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.run}: {self.key}"
+
+    @property
+    def about(self) -> int:
+        """The primary key of what it asks about; for steps whose calls all have one."""
+        if self.subject is None:
+            raise ValueError(f"call {self.key} asks about no row")
+        return self.subject
+
+    @property
+    def result(self) -> dict[str, Any]:
+        """What was read from the reply; for calls that are done."""
+        if self.parsed is None:
+            raise ValueError(f"call {self.key} has no result")
+        return dict(self.parsed)
+
+
+class Batch(models.Model):
+    """One file of requests at an endpoint's batch API."""
+
+    class State(models.TextChoices):
+        SENDING = "sending", "being sent"
+        WAITING = "waiting", "at the endpoint"
+        DONE = "done", "read"
+        FAILED = "failed", "failed"
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="batches")
+    #: In-flight calls whose ``claimed_by`` is this are in the file.
+    token = models.CharField(max_length=100, unique=True)
+    remote_id = models.CharField(max_length=200, blank=True)
+    state = models.CharField(max_length=10, choices=State, default=State.SENDING)
+    error = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    looked_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        verbose_name_plural = "batches"
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return self.remote_id or self.token

@@ -1,0 +1,322 @@
+"""Pipelines: a recipe carried out on a dataset, step after step, each kept; killed anywhere, it goes on."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+from decimal import ROUND_DOWN, Decimal, InvalidOperation
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils import timezone
+
+from annotator.core.canonical import digest_of
+from annotator.core.errors import Conflict
+from annotator.hit_types.base import JSON
+from annotator.models import Dataset, Study, User
+from annotator.services.imports.faults import ImportRefused
+from annotator.services.imports.material_import import material_import
+from annotator.services.study import study_create
+from evaluation.models import Endpoint, Pipeline, Recipe, Report, Run
+from evaluation.pipelines.material_run import material_run_create
+from evaluation.pipelines.recipe import filled, recipe_check
+from evaluation.pipelines.study_rows import study_rows
+from evaluation.runs.lifecycle import run_cancel, run_resume, run_start
+from evaluation.runs.text import clean
+from evaluation.runs.wake import pipeline_wake
+from evaluation.selectors.run import run_progress
+from evaluation.services.report import report_create
+from evaluation.simulators.start import simulation_create
+
+log = logging.getLogger(__name__)
+#: Under this name overrides say what goes for the whole pipeline.
+ALL_STEPS = "*"
+#: Kinds of step that work on explanations: those of the pipeline's own systems, where the recipe names none.
+OF_SYSTEMS = frozenset({"counterfactuals", "units", "study"})
+_LIVE = (Run.State.QUEUED, Run.State.RUNNING)
+
+
+def recipe_save(*, content: JSON, created_by: User | None = None) -> Recipe:
+    """Keep a recipe; the same content is the same version, changed content a new one. Raises ``RecipeError``."""
+    recipe_check(content)
+    name, digest = str(content["name"])[:100], digest_of(content)
+    with transaction.atomic():
+        there = Recipe.objects.filter(name=name, digest=digest).first()
+        if there is not None:
+            return there
+        last = Recipe.objects.filter(name=name).order_by("-version").first()
+        return Recipe.objects.create(
+            name=name,
+            version=last.version + 1 if last else 1,
+            digest=digest,
+            content=content,
+            created_by=created_by,
+        )
+
+
+def pipeline_create(
+    *,
+    recipe: Recipe,
+    dataset: Dataset,
+    endpoint: Endpoint,
+    overrides: JSON | None = None,
+    created_by: User | None = None,
+) -> Pipeline:
+    """Begin a pipeline. ``overrides``: step name -> choices (and ``model``, ``prompt``, ``budget``) that win.
+
+    Under ``"*"`` stands what goes for all of it: ``budget``, the most that all its runs may cost together, and
+    ``second``, the model that a recipe calls ``{second}`` (the endpoint's own where none is named).
+    """
+    _overrides_check(recipe, overrides)
+    with transaction.atomic():
+        pipeline = Pipeline.objects.create(
+            recipe=recipe,
+            dataset=dataset,
+            endpoint=endpoint,
+            overrides=overrides or {},
+            created_by=created_by,
+        )
+        transaction.on_commit(lambda: pipeline_wake(pipeline_pk=pipeline.pk))
+    return pipeline
+
+
+def _overrides_check(recipe: Recipe, overrides: Any) -> None:
+    overrides = overrides or {}
+    if not isinstance(overrides, dict) or not all(isinstance(held, dict) for held in overrides.values()):
+        raise ValidationError({"overrides": "expected a JSON object {step: {choice: value}}"})
+    strange = set(overrides) - {step["name"] for step in recipe.content["steps"]} - {ALL_STEPS}
+    if strange:
+        raise ValidationError({"overrides": f"no such step: {', '.join(sorted(strange))}"})
+    for step, chosen in overrides.items():
+        try:
+            amount = Decimal(str(chosen.get("budget", 0)))
+        except InvalidOperation:
+            amount = Decimal("NaN")
+        if not amount.is_finite() or amount < 0:
+            raise ValidationError({"overrides": f"{step}: budget: expected an amount of 0 or more"})
+    unknown = set(overrides.get(ALL_STEPS, {})) - {"budget", "second"}
+    if unknown:
+        raise ValidationError({"overrides": f"for all steps: {', '.join(sorted(unknown))} cannot be chosen"})
+    if clean(overrides) != overrides:
+        raise ValidationError({"overrides": "holds a character that is no text (NUL or half a pair)"})
+
+
+def pipeline_advance(*, pipeline_pk: int) -> str:
+    """Go on as far as can be without waiting for calls; returns the pipeline's state, or 'waiting'.
+
+    Called twice at once, the second call waits for the first and then finds nothing to do.
+    """
+    while True:
+        with transaction.atomic():
+            pipeline = Pipeline.objects.select_for_update(no_key=True).filter(pk=pipeline_pk).first()
+            if pipeline is None or pipeline.state in (Pipeline.State.DONE, Pipeline.State.CANCELLED):
+                return pipeline.state if pipeline else "gone"
+            steps = pipeline.recipe.content["steps"]
+            if pipeline.step >= len(steps):
+                pipeline.state, pipeline.finished_at = Pipeline.State.DONE, timezone.now()
+                pipeline.save(update_fields=["state", "finished_at"])
+                return pipeline.state
+            step = steps[pipeline.step]
+            try:
+                done = _step(pipeline, step)
+            except (ValidationError, ImportRefused, KeyError, ValueError) as error:
+                done, pipeline.state = None, Pipeline.State.PAUSED
+                said = "; ".join(error.messages) if isinstance(error, ValidationError) else str(error)
+                pipeline.reason = f"{step['name']}: {said}"[:2000]
+            if done is None:
+                pipeline.save(update_fields=["state", "reason"])
+                return pipeline.state if pipeline.state == Pipeline.State.PAUSED else "waiting"
+            pipeline.results[step["name"]] = done
+            pipeline.step += 1
+            pipeline.state, pipeline.reason = Pipeline.State.RUNNING, ""
+            pipeline.save(update_fields=["results", "step", "state", "reason", "study"])
+
+
+def pipeline_cancel(*, pipeline: Pipeline) -> Pipeline:
+    """Stop it for good, and the run that it waits for."""
+    with transaction.atomic():
+        pipeline = Pipeline.objects.select_for_update(no_key=True).get(pk=pipeline.pk)
+        if pipeline.state != Pipeline.State.DONE:
+            pipeline.state, pipeline.finished_at = Pipeline.State.CANCELLED, timezone.now()
+            pipeline.save(update_fields=["state", "finished_at"])
+            for run in pipeline.runs.filter(state__in=[*_LIVE, Run.State.PAUSED]):
+                run_cancel(run=run)
+    return pipeline
+
+
+def pipeline_resume(*, pipeline: Pipeline) -> Pipeline:
+    """Go on after a pause: with the run that paused, or with a new one where it was cancelled."""
+    with transaction.atomic():
+        row = Pipeline.objects.select_for_update(no_key=True).get(pk=pipeline.pk)
+        if row.state in (Pipeline.State.DONE, Pipeline.State.CANCELLED):
+            raise Conflict(f"{row} is {row.get_state_display()}.")
+        for run in row.runs.filter(state=Run.State.PAUSED):
+            run_resume(run=run)
+        row.runs.filter(state__in=[Run.State.CANCELLED, Run.State.FAILED]).update(pipeline=None)
+        row.state, row.reason = Pipeline.State.RUNNING, ""
+        row.save(update_fields=["state", "reason"])
+        transaction.on_commit(lambda: pipeline_wake(pipeline_pk=row.pk))
+    return row
+
+
+def pipeline_step_again(*, pipeline: Pipeline, name: str) -> Run | Study | Report:
+    """Do one step of a pipeline again, alone: what is there stays, what is missing is asked for or added.
+
+    Returns the run, started; the study, with the items that it lacked; or the new report. Raises
+    ``ValidationError`` where there is no such step, where it was not reached yet, and where nothing is missing.
+    """
+    step = next((step for step in pipeline.recipe.content["steps"] if step["name"] == name), None)
+    if step is None:
+        raise ValidationError({"name": f"no step {name!r} in {pipeline.recipe}"})
+    if name not in pipeline.results:
+        raise ValidationError({"name": f"{name} was not reached yet"})
+    if step["kind"] == "study":
+        with transaction.atomic():
+            row = Pipeline.objects.select_for_update(no_key=True).get(pk=pipeline.pk)
+            row.results[name] = _study(row, step)
+            row.save(update_fields=["results"])
+        return Study.objects.get(slug=row.results[name]["study"])
+    if step["kind"] == "report":
+        return _report(pipeline, step)
+    return run_start(run=_run_create(pipeline, step, attach=False))
+
+
+def _step(pipeline: Pipeline, step: JSON) -> JSON | None:
+    """Do, or look after, one step; its result in numbers, or None while it is not over."""
+    if step.get("without_second", {}) is None and not _second(pipeline):
+        return {"left_out": "no second model"}
+    if step["kind"] == "study":
+        return _study(pipeline, step)
+    if step["kind"] == "report":
+        study = _study_of(pipeline, step)
+        report = Report.objects.filter(study=study).first()
+        return {"report": (report or _report(pipeline, step)).pk}
+    run = pipeline.runs.filter(options__step=step["name"]).order_by("-pk").first()
+    if run is None:
+        try:
+            run_start(run=_run_create(pipeline, step, attach=True))
+        except ValidationError as error:
+            if "nothing to ask about" in str(error):
+                return {"calls": 0}
+            raise
+        pipeline.state, pipeline.reason = Pipeline.State.RUNNING, ""
+        return None
+    if run.state in _LIVE:
+        pipeline.state, pipeline.reason = Pipeline.State.RUNNING, ""
+        return None
+    if run.state != Run.State.DONE:
+        pipeline.state = Pipeline.State.PAUSED
+        pipeline.reason = f"{step['name']}: run {run.pk} is {run.get_state_display()}: {run.reason}"[:2000]
+        return None
+    return _numbers(run)
+
+
+def _study_of(pipeline: Pipeline, step: JSON) -> Study:
+    """The study that an earlier step made."""
+    return Study.objects.get(slug=pipeline.results[_options(pipeline, step)["study"]]["study"])
+
+
+def _report(pipeline: Pipeline, step: JSON) -> Report:
+    """A report on the step's study, across those of the steps that ``together`` names."""
+    names = _options(pipeline, step).get("together", [])
+    others = list(Study.objects.filter(slug__in=[pipeline.results[name]["study"] for name in names]))
+    return report_create(study=_study_of(pipeline, step), others=others, user=pipeline.created_by)
+
+
+def _numbers(run: Run) -> JSON:
+    progress = run_progress(run)
+    parsed = run.calls.filter(parsed__isnull=False).values_list("parsed", flat=True)
+    counts = {
+        name: sum((p or {}).get(name, 0) for p in parsed)
+        for name in ("duplicates", "duplicates_of_others", "missing")
+    }
+    return {
+        "run": run.pk,
+        "calls": progress.total,
+        "done": progress.done,
+        "failed": progress.failed,
+        "unparsable": progress.unparsable,
+        "spent": str(progress.spent),
+        **{name: count for name, count in counts.items() if count},
+    }
+
+
+def _options(pipeline: Pipeline, step: JSON) -> JSON:
+    own = step.get("options", {})
+    if not _second(pipeline):
+        own = own | (step.get("without_second") or {})
+    chosen = own | pipeline.overrides.get(step["name"], {})
+    options: JSON = filled(chosen, pipeline.endpoint.model, _second(pipeline))
+    if step["kind"] in OF_SYSTEMS and "systems" not in options:
+        options["systems"] = _systems(pipeline)
+    return options
+
+
+def _second(pipeline: Pipeline) -> str:
+    """The second model; empty where none is named."""
+    return str(pipeline.overrides.get(ALL_STEPS, {}).get("second") or "")
+
+
+def _systems(pipeline: Pipeline) -> list[str]:
+    """The systems that this pipeline's explanations come from; the dataset may hold other pipelines' too."""
+    explaining = [step for step in pipeline.recipe.content["steps"] if step["kind"] == "explain"]
+    named = [_options(pipeline, step).get("system") for step in explaining]
+    return [str(name) for name in named] if all(named) else []
+
+
+def _budget(pipeline: Pipeline, own: Any) -> Decimal | None:
+    """The most that a step's run may cost: its own limit, and what the pipeline's runs have left of theirs all."""
+    limits = [] if own is None else [Decimal(str(own))]
+    whole = pipeline.overrides.get(ALL_STEPS, {}).get("budget")
+    if whole is not None:
+        used = sum((run.spent_cost + run.lost_cost for run in pipeline.runs.all()), Decimal(0))
+        limits.append(max(Decimal(str(whole)) - used, Decimal(0)))
+    return min(limits).quantize(Decimal("0.000001"), ROUND_DOWN) if limits else None
+
+
+def _run_create(pipeline: Pipeline, step: JSON, *, attach: bool) -> Run:
+    options = _options(pipeline, step)
+    model, prompt = str(options.pop("model", "")), str(options.pop("prompt", ""))
+    parameters = options.pop("parameters", None)
+    budget = options.pop("budget", None)
+    common: dict[str, Any] = {
+        "endpoint": pipeline.endpoint,
+        "model": model,
+        "prompt": prompt,
+        "parameters": parameters,
+        "budget_cost": _budget(pipeline, budget),
+        "pipeline": pipeline if attach else None,
+        "created_by": pipeline.created_by,
+    }
+    if step["kind"] == "simulate":
+        study = _study_of(pipeline, step)
+        run = simulation_create(study=study, samples=int(options.get("samples", 1)), **common)
+        run.options = {"step": step["name"]}
+        run.save(update_fields=["options"])
+        return run
+    choices = {"task": pipeline.recipe.content["task"], "step": step["name"]} | options
+    return material_run_create(kind=step["kind"], dataset=pipeline.dataset, options=choices, **common)
+
+
+def _study(pipeline: Pipeline, step: JSON) -> JSON:
+    """A draft study with an item for each piece of material; made again, it gets what is missing."""
+    options = _options(pipeline, step)
+    slug = f"{pipeline.recipe.name}-{pipeline.pk}-{step['name']}"[:80]
+    study = Study.objects.filter(slug=slug).first() or study_create(
+        by=pipeline.created_by,
+        hit_type=options["hit_type"],
+        slug=slug,
+        title=f"{pipeline.recipe.content.get('title', pipeline.recipe.name)} ({step['name']})"[:200],
+    )
+    rows = study_rows(
+        options["hit_type"], pipeline.dataset, options.get("systems"), str(options.get("group", ""))
+    )
+    lines = "\n".join(json.dumps(row) for row in rows)
+    if not lines:
+        raise ValidationError("there is no material to make items of")
+    result = material_import(study=study, file=io.BytesIO(lines.encode()), name="material.jsonl")
+    if pipeline.study_id is None:
+        pipeline.study = study
+    return {"study": slug, "items": result.items + result.unchanged, "warnings": len(result.warnings)}

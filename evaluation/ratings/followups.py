@@ -1,0 +1,83 @@
+"""From a study's ratings to the table of follow-ups that the simulatability metrics work on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evaluation.core.ratings_table import Ratings
+from evaluation.metrics import NOT_RATED, FollowUps
+from evaluation.ratings.load import StudyRatings, VariableRatings
+
+if TYPE_CHECKING:
+    from evaluation.agreement import Aggregated
+
+#: Follow-ups that no metric of explanations can take in, by why.
+NO_EXPLANATION = "items without an explanation behind them"
+TIE = "raters tie"
+
+
+@dataclass(frozen=True, eq=False)
+class FollowUpTable:
+    """A study's items as follow-ups, still without labels: ``with_labels`` adds those of an aggregation rule.
+
+    ``left_out`` counts items that cannot be here. ``item`` of shape (N,) are the items' numbers.
+    """
+
+    study: StudyRatings
+    variable: str
+    item: npt.NDArray[np.int64]
+    left_out: dict[str, int]
+
+    @classmethod
+    def of(cls, study: StudyRatings, variable: str) -> FollowUpTable:
+        """All items in play that have an explanation, rated or not."""
+        items, in_play = study.judgments.items, study.judgments.in_play
+        explained = items.explanation >= 0
+        missing = int((in_play & ~explained).sum())
+        return cls(
+            study,
+            variable,
+            np.flatnonzero(in_play & explained),
+            {NO_EXPLANATION: missing} if missing else {},
+        )
+
+    @property
+    def rated(self) -> VariableRatings:
+        return self.study.table(self.variable)
+
+    @cached_property
+    def base(self) -> FollowUps:
+        """The follow-ups without any label."""
+        items, rows = self.study.judgments.items, self.item
+        columns: dict[str, Any] = {
+            "unit": items.key.take(rows).values(),
+            "explanation": items.explanation_names.take(rows).values(),
+            "instance": items.instance_names.take(rows).values(""),
+            "system": items.system.take(rows).values(""),
+            "simulated": np.full(rows.size, None, dtype=object),
+            "real": items.real_output.take(rows).values(),
+            "abstain": self.rated.variable.abstain,
+            "generator": items.generator.take(rows).values(""),
+            "kind": items.kind.take(rows).values(""),
+            "text": items.follow_up_texts()[rows],
+        }
+        return FollowUps(**columns)
+
+    def with_labels(self, labels: Aggregated, pool: Ratings) -> FollowUps:
+        """The follow-ups with one label a unit by a rule that was applied to the ratings of ``pool``.
+
+        A unit without a label was either not rated by those whose labels count, or its raters tie.
+        """
+        alone = labels.rule.startswith("single:")
+        why_none = np.full(labels.value.size, -1) if alone else np.where(pool.grouped.sizes > 0, -2, -1)
+        by_item = np.full(len(self.study.judgments.items), -1, dtype=np.int64)
+        by_item[self.rated.units.item] = np.where(labels.value >= 0, labels.value, why_none)
+        codes = by_item[self.item]
+        names: Any = np.array([*labels.labels, None, None], dtype=object)
+        why: Any = np.array([""] * len(labels.labels) + [TIE, NOT_RATED], dtype=object)
+        return replace(self.base, simulated=names[codes], missing=why[codes], _checked=True)

@@ -1,0 +1,228 @@
+"""From a study's judgments to ratings tables, one a variable, with what was left out and what each unit is about."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from annotator.hit_types.base import HitType, Variable
+from annotator.models import Item, Study
+from annotator.selectors.study import study_hit_type
+from evaluation.core.ratings_table import Ratings
+from evaluation.ratings.columns import Coded, Codes, distinct
+from evaluation.ratings.judgments import Judgments, judgments_load
+from evaluation.ratings.mapping import Entries, map_pairs, map_responses
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """What each unit of a ratings table is about; every column of shape (units,).
+
+    ``item`` is the unit's item (a number in ``Items``) and ``suffix`` tells the units of one item apart.
+    ``explanation`` and ``system`` are the unit's own where an item shows several explanations.
+    """
+
+    item: Codes
+    suffix: Coded
+    instance: Coded
+    explanation: Coded
+    system: Coded
+    generator: Coded
+    kind: Coded
+    condition: Coded
+    output: Coded
+    real_output: Coded
+
+
+@dataclass(frozen=True, eq=False)
+class VariableRatings:
+    """The ratings of one variable. ``left_out`` counts judgments by reason, ``judgments`` those that count."""
+
+    variable: Variable
+    ratings: Ratings
+    units: Units
+    judgments: int
+    left_out: dict[str, int]
+
+
+@dataclass(eq=False)
+class StudyRatings:
+    """All ratings of a study: fetched and read once, cut into a table for each variable on demand."""
+
+    judgments: Judgments
+    hit_type: HitType
+    entries: Entries
+    #: Which response or (item, response) pair each judgment is, as a number in ``entries``; shape (N,).
+    owner: npt.NDArray[np.int64]
+    owners: int
+    _tables: dict[str, VariableRatings] = field(default_factory=dict)
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The HIT type's variables, the headline first."""
+        return tuple(sorted(self.hit_type.variables, key=lambda v: v.name != self.hit_type.headline))
+
+    def table(self, variable: str) -> VariableRatings:
+        """The ratings of one variable; an unknown name is a ``KeyError``."""
+        if variable not in self._tables:
+            self._tables[variable] = self._cut(self.entries.numbers[variable])
+        return self._tables[variable]
+
+    def _cut(self, number: int) -> VariableRatings:
+        judgments, declared = self.judgments, self.entries.variables[number]
+        row, suffix, value = self.entries.rows(number, self.owner, self.owners)
+        labels, places = _labels(declared, self.entries.labels[number])
+        suffixes = Coded(suffix.astype(np.int32), tuple(self.entries.suffixes)).sort_names()
+        width = max(len(suffixes.names), 1)
+        keys, unit = distinct(judgments.item[row].astype(np.int64) * width + suffixes.codes)
+        units = self._units(
+            (keys // width).astype(np.int32), Coded((keys % width).astype(np.int32), suffixes.names)
+        )
+        ratings = Ratings(
+            raters=judgments.raters.names,
+            units=self._unit_names(units),
+            labels=labels,
+            rater=judgments.rater[row],
+            unit=unit.astype(np.int32),
+            value=places[value],
+            level=declared.level,
+            simulators=judgments.raters.simulators,
+            abstain=frozenset(declared.abstain),
+            scores=declared.scores,
+            clusters=self._clusters(units),
+        )
+        answered = int((np.bincount(row, minlength=len(judgments)) > 0).sum())
+        left_out = dict(judgments.left_out)
+        if answered < len(judgments):
+            left_out[f"without an answer on {declared.title.lower()}"] = len(judgments) - answered
+        return VariableRatings(declared, ratings, units, answered, left_out)
+
+    def _units(self, item: Codes, suffix: Coded) -> Units:
+        items = self.judgments.items
+        explanation, system = items.explanation_names.take(item), items.system.take(item)
+        if items.parts:
+            explanation, system = self._parts(item, suffix, explanation, system)
+        return Units(
+            item=item,
+            suffix=suffix,
+            instance=items.instance_names.take(item),
+            explanation=explanation,
+            system=system,
+            generator=items.generator.take(item),
+            kind=items.kind.take(item),
+            condition=items.condition.take(item),
+            output=items.output.take(item),
+            real_output=items.real_output.take(item),
+        )
+
+    def _parts(self, item: Codes, suffix: Coded, explanation: Coded, system: Coded) -> tuple[Coded, Coded]:
+        """Where an item shows several explanations, the unit's own one and its system."""
+        parts = {(n, s): (str(e), name) for n, s, e, name in self.judgments.items.parts}
+        own = [
+            parts.get((int(n), str(s)), (e, y))
+            for n, s, e, y in zip(item, suffix.values(""), explanation.values(), system.values(), strict=True)
+        ]
+        return _coded([e for e, _ in own]), _coded([s for _, s in own])
+
+    def _unit_names(self, units: Units) -> tuple[str, ...]:
+        """The item's key, with the suffix where the item is not the unit; never two alike."""
+        keys = self.judgments.items.key.take(units.item).values("")
+        if units.suffix.names == ("",):
+            return tuple(keys)
+        names = [
+            f"{key} · {end}" if end else key for key, end in zip(keys, units.suffix.values(""), strict=True)
+        ]
+        uses = Counter(names)
+        if len(uses) < len(names):
+            names = [f"{n} (item {i})" if uses[n] > 1 else n for n, i in zip(names, units.item, strict=True)]
+        return tuple(names)
+
+    def _clusters(self, units: Units) -> Codes:
+        """Each unit's instance; an item without one is a cluster by itself."""
+        codes = units.instance.codes.astype(np.int64)
+        codes = np.where(codes >= 0, codes, len(units.instance.names) + units.item.astype(np.int64))
+        return distinct(codes)[1].astype(np.int32)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 over everything that the statistics are computed from: ratings, names and attributes.
+
+        It does not depend on the order in which Postgres gives the rows out, nor on database ids.
+        """
+        found = sha256()
+        judgments, items = self.judgments, self.judgments.items
+        columns: list[Any] = [judgments.raters.names, judgments.raters.is_simulator]
+        columns += [judgments.raters.is_rehearsal, judgments.responses, judgments.left_out]
+        columns += [judgments.unparsable, judgments.rater, judgments.item, judgments.response]
+        columns += [items.key, items.role, items.condition, items.instance_names, items.system]
+        columns += [items.generator, items.kind, items.output, items.real_output]
+        columns += [items.gold, items.follow_up_gold]
+        for column in columns:
+            _feed(found, column)
+        _feed(found, [self.hit_type.name, self.hit_type.version])
+        return found.hexdigest()
+
+
+def study_ratings(*, study: Study, exclusions: bool = True) -> StudyRatings:
+    """Fetch a study's judgments and read their responses into ratings.
+
+    Each distinct response is read once where the HIT type's ratings do not look at the item, else each
+    distinct pair of item and response. Raises ``KeyError`` for a HIT type that there is not, and
+    ``ValueError`` where a stored response holds a label that the type does not declare.
+    """
+    hit_type = study_hit_type(study)
+    judgments = judgments_load(study=study, exclusions=exclusions)
+    entries = map_responses(hit_type, judgments.responses)
+    if entries is not None:
+        owner, owners = judgments.response.astype(np.int64), len(judgments.responses)
+    else:
+        width = max(len(judgments.responses), 1)
+        keys, owner = distinct(judgments.item.astype(np.int64) * width + judgments.response)
+        owners = keys.size
+        pairs = zip((keys // width).tolist(), (keys % width).tolist(), strict=True)
+        entries = map_pairs(hit_type, pairs, judgments.responses, _payloads(study))
+    return StudyRatings(judgments, hit_type, entries, owner.astype(np.int64), owners)
+
+
+def ratings_table(*, study: Study, variable: str, exclusions: bool = True) -> VariableRatings:
+    """The ratings of one variable of a study, straight from Postgres."""
+    return study_ratings(study=study, exclusions=exclusions).table(variable)
+
+
+def _payloads(study: Study) -> Any:
+    rows = Item.objects.filter(study=study).order_by("id").values_list("payload", flat=True)
+    return enumerate(rows.iterator(chunk_size=2_000))
+
+
+def _labels(variable: Variable, found: dict[str, int]) -> tuple[tuple[str, ...], Codes]:
+    """The label set and each found label's place in it: declared order, else the order of the names."""
+    names = tuple(variable.labels) or tuple(sorted(found))
+    place = {name: n for n, name in enumerate(names)}
+    return names, np.array([place[label] for label in found], dtype=np.int32)
+
+
+def _coded(values: list[str | None]) -> Coded:
+    names = sorted({value for value in values if value is not None})
+    place = {name: n for n, name in enumerate(names)}
+    codes = [-1 if value is None else place[value] for value in values]
+    return Coded(np.array(codes, dtype=np.int32), tuple(names))
+
+
+def _feed(digest: Any, value: Any) -> None:
+    """Put a value into a digest, with its shape, so that no two different tables look alike."""
+    if isinstance(value, Coded):
+        column = value.sort_names()
+        _feed(digest, column.names)
+        _feed(digest, column.codes)
+    elif isinstance(value, np.ndarray):
+        digest.update(f"{value.dtype.str}{value.shape}".encode())
+        digest.update(np.ascontiguousarray(value).data)
+    else:
+        digest.update(json.dumps(value, sort_keys=True, ensure_ascii=False).encode())

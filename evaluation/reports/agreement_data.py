@@ -1,0 +1,69 @@
+"""Agreement of one variable under one label set, with intervals: what the agreement section and tables show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from evaluation.agreement import AlternativeTest, PairwiseKappa, RestAgreement, prevalences, summarize
+from evaluation.core.estimate import Estimate
+from evaluation.core.ratings_table import Ratings
+from evaluation.reports.context import Context
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Agreement among people, and between people and each simulator."""
+
+    labels: str
+    ratings: Ratings
+    kappas: PairwiseKappa
+    pairs: list[dict[str, Any]]
+    human_human: Estimate
+    human_human_weighted: Estimate
+    human_simulator: dict[str, Estimate]
+    human_simulator_weighted: dict[str, Estimate]
+    alpha: Estimate
+    fleiss: Estimate
+    ac1: Estimate
+    percent: Estimate
+    prevalence: dict[str, float]
+    rest: RestAgreement
+    alternative: tuple[AlternativeTest, ...]
+    quadratic: Estimate | None = None
+    by_simulator: dict[str, dict[str, float]] = field(default_factory=dict)
+
+
+def agreement_of(ctx: Context, variable: str, labels: str = "all") -> Agreement:
+    """All agreement statistics of a variable; ``labels`` is "all" or "statements" (without "cannot guess")."""
+    whole = ctx.ratings(variable)
+    ratings = whole.without_abstain() if labels == "statements" else whole
+    found = summarize(
+        ratings,
+        min_overlap=ctx.choices.min_overlap,
+        replicates=ctx.choices.replicates,
+        rng=ctx.rng(f"agreement/{variable}/{labels}"),
+    )
+    kappa = found.kappa["nominal"]
+    people = found.people or found.everyone
+    quadratic = found.kappa.get("quadratic")
+    several = len(ratings.raters) <= 200
+    return Agreement(
+        labels=labels,
+        ratings=ratings,
+        kappas=kappa.pairs,
+        pairs=[row for row in kappa.rows() if row["n"]] if several else [],
+        human_human=kappa.mean["people"],
+        human_human_weighted=kappa.weighted_mean["people"],
+        human_simulator={name: kappa.mean[name] for name in found.simulators},
+        human_simulator_weighted={name: kappa.weighted_mean[name] for name in found.simulators},
+        alpha=people.krippendorff_alpha,
+        fleiss=people.fleiss_kappa,
+        ac1=people.gwet_ac1,
+        percent=people.percent_agreement,
+        prevalence=prevalences(ratings.people()),
+        rest=found.raters,
+        alternative=found.alternative,
+        quadratic=quadratic.mean["people"] if quadratic else None,
+        by_simulator={name: prevalences(ratings.only_raters([name])) for name in found.simulators},
+    )

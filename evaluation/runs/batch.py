@@ -1,0 +1,203 @@
+"""Runs through an endpoint's batch API: many requests in one file, read when the endpoint is ready.
+
+Replies may come in any order, twice, or not at all: they are matched by the call's id, the first one counts,
+and what is missing is asked again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections.abc import Callable, Coroutine, Iterator
+from decimal import Decimal
+from typing import Any, TypeVar
+from uuid import uuid4
+
+from django.db import transaction
+from django.utils import timezone
+
+from evaluation.models import Batch, Call, Run
+from evaluation.pipelines.registry import step_get
+from evaluation.pipelines.step import Asked, Step
+from evaluation.providers.base import ChatRequest, ProviderError
+from evaluation.providers.keys import KeyRefused
+from evaluation.providers.openai_compatible import OpenAICompatible, provider_error_of_status, read_completion
+from evaluation.runs.apply import apply_some
+from evaluation.runs.claim import Ready, claim
+from evaluation.runs.lifecycle import run_pause
+from evaluation.runs.lock import slice_lock, slice_unlock
+from evaluation.runs.outcome import failed, from_cache, read_reply, unsent
+from evaluation.runs.settle import Outcome, settle
+from evaluation.runs.worker import Worked
+from evaluation.selectors.endpoint import endpoint_provider
+
+T = TypeVar("T")
+#: Calls in one file.
+IN_A_FILE = 2000
+#: Between two looks at a batch, in seconds.
+LOOK_AGAIN = 2.0
+OVER = frozenset({"completed", "failed", "expired", "cancelled"})
+
+
+def batch_work(*, run_pk: int) -> Worked:
+    """Read the batch that is out, if it is ready; else send the next one. Never waits for the endpoint."""
+    if not slice_lock(run_pk=run_pk, number=0):
+        return Worked("busy")
+    try:
+        run = Run.objects.select_related("endpoint", "study").get(pk=run_pk)
+        step = step_get(run.kind)
+        try:
+            worked = _turn(run, step)
+        except (ProviderError, KeyRefused) as error:
+            if isinstance(error, ProviderError) and not error.fatal:
+                worked = Worked("time", wait=LOOK_AGAIN * 5)
+            else:
+                run_pause(run=run, reason=str(error))
+                worked = Worked("paused")
+        while apply_some(run=run, step=step):
+            pass
+        return worked
+    finally:
+        slice_unlock(run_pk=run_pk, number=0)
+
+
+def _turn(run: Run, step: Step) -> Worked:
+    for batch in run.batches.filter(state=Batch.State.SENDING):
+        _lost(run, batch)
+    waiting = run.batches.filter(state=Batch.State.WAITING).first()
+    if waiting is not None:
+        status, lines = _ask(run, lambda provider: provider.batch_read(waiting.remote_id))
+        Batch.objects.filter(pk=waiting.pk).update(looked_at=timezone.now())
+        if status not in OVER:
+            return Worked("time", wait=LOOK_AGAIN)
+        _read(run, step, waiting, status, lines)
+    return _send(run, step)
+
+
+def _ask(run: Run, what: Callable[[OpenAICompatible], Coroutine[Any, Any, T]]) -> T:
+    async def main() -> T:
+        provider = endpoint_provider(run.endpoint)
+        try:
+            return await what(provider)
+        finally:
+            await provider.aclose()
+
+    return asyncio.run(main())
+
+
+def _send(run: Run, step: Step) -> Worked:
+    token = f"file:{uuid4().hex}"
+    with transaction.atomic():
+        batch = Batch.objects.create(run=run, token=token)
+        got = claim(run=run, endpoint=run.endpoint, step=step, token=token, want=IN_A_FILE, in_a_file=True)
+    settle(run=run, token=token, outcomes=from_cache(run=run, step=step, hits=got.hits))
+    if not got.ready:
+        batch.delete()
+        if got.state != Run.State.RUNNING:
+            return Worked(got.state)
+        return (
+            Worked("time", wait=0.1)
+            if got.hits
+            else Worked("idle")
+            if got.wait is None
+            else Worked("time", wait=got.wait)
+        )
+    lines = "\n".join(
+        json.dumps(
+            {
+                "custom_id": str(one.calls[0].id),
+                "method": "POST",
+                "url": "/v1/chat/completions",
+                "body": one.request.body(),
+            }
+        )
+        for one in got.ready
+    )
+    try:
+        remote = _ask(run, lambda provider: provider.batch_send(lines.encode()))
+    except (ProviderError, KeyRefused):
+        with transaction.atomic():  # nothing was taken in: as if nothing had been claimed
+            settle(run=run, token=token, outcomes=[o for one in got.ready for o in unsent(one)])
+            batch.delete()
+        raise
+    Batch.objects.filter(pk=batch.pk).update(remote_id=remote, state=Batch.State.WAITING)
+    return Worked("time", wait=LOOK_AGAIN)
+
+
+def _lost(run: Run, batch: Batch) -> None:
+    """The worker died while it sent the file: it may be there and be paid for, and nobody knows its name."""
+    rng = random.Random()
+    error = ProviderError("connection", "The worker stopped while it sent the file.")
+    outcomes = [
+        failed(run, ready, call, error, Decimal(0), 0.0, rng) for ready, call in _held(run, None, batch)
+    ]
+    settle(run=run, token=batch.token, outcomes=outcomes)
+    Batch.objects.filter(pk=batch.pk).update(state=Batch.State.FAILED, error=str(error))
+
+
+def _held(run: Run, step: Step | None, batch: Batch) -> Iterator[tuple[Ready, Asked]]:
+    """The calls of a batch, as the engine would hold them."""
+    rows = Call.objects.filter(run=run, claimed_by=batch.token, state=Call.State.IN_FLIGHT)
+    calls = [
+        (
+            Asked(
+                c.pk,
+                c.key,
+                c.item_id,
+                c.subject,
+                c.sample,
+                c.stage,
+                c.context,
+                c.attempts - 1,
+                c.unparsable,
+                c.lost,
+            ),
+            c.reserved_cost,
+        )
+        for c in rows.defer("request", "reply").order_by("pk")
+    ]
+    things = step.load(run, [call for call, _ in calls]) if step else {}
+    for call, reserved in calls:
+        whole = Asked(**{**vars(call), "thing": things.get(call.id)})
+        yield Ready(ChatRequest(run.model, ()), (whole,), {call.id: reserved}), whole
+
+
+def _read(run: Run, step: Step, batch: Batch, status: str, lines: bytes) -> None:
+    """Match replies to calls; keep everything in one transaction with the batch's end."""
+    replies: dict[str, dict[str, Any]] = {}
+    for line in lines.decode("utf-8", "replace").splitlines():
+        try:
+            row = json.loads(line)
+            replies.setdefault(str(row["custom_id"]), row)
+        except (ValueError, KeyError, TypeError):
+            continue  # a broken line is a missing reply
+    rng = random.Random()
+    outcomes: list[Outcome] = []
+    for ready, call in _held(run, step, batch):
+        row = replies.get(str(call.id))
+        if row is None:
+            said = f"The batch is {status} and holds no reply to this call."
+            error = ProviderError("server", said)
+            outcomes.append(failed(run, ready, call, error, Decimal(0), 0.0, rng))
+        else:
+            outcomes.append(_outcome(run, step, ready, call, row, rng))
+    with transaction.atomic():
+        settle(run=run, token=batch.token, outcomes=outcomes)
+        state = Batch.State.DONE if status == "completed" else Batch.State.FAILED
+        Batch.objects.filter(pk=batch.pk).update(state=state, error="" if status == "completed" else status)
+
+
+def _outcome(
+    run: Run, step: Step, ready: Ready, call: Asked, row: dict[str, Any], rng: random.Random
+) -> Outcome:
+    response = row.get("response") if isinstance(row.get("response"), dict) else {}
+    body = response.get("body") if isinstance(response, dict) else None
+    status = int(response.get("status_code") or 0) if isinstance(response, dict) else 0
+    try:
+        if status != 200 or not isinstance(body, dict):
+            raise provider_error_of_status(status, body or row.get("error"))
+        reply = read_completion(body)
+    except ProviderError as error:
+        return read_reply(run=run, endpoint=run.endpoint, step=step, ready=ready, reply=error, rng=rng)
+    return read_reply(run=run, endpoint=run.endpoint, step=step, ready=ready, reply=reply, rng=rng)

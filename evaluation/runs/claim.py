@@ -1,0 +1,296 @@
+"""Taking calls to make: in one short transaction they are reserved, paid for in advance, and marked as in flight.
+
+Lock order everywhere: endpoint, run, calls; calls are taken with SKIP LOCKED, so nobody waits for one.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from django.db import connection, transaction
+from django.utils import timezone
+
+from evaluation.models import Endpoint, Run
+from evaluation.pipelines.step import Asked, Step
+from evaluation.pipelines.structured import with_form
+from evaluation.providers.base import ChatRequest
+from evaluation.runs.request import Prices, cache_key, most_tokens, request_build
+from evaluation.runs.text import clean
+from evaluation.runs.together import together_request
+
+#: Calls claimed beyond what may be in flight, so that a slot never waits for the database.
+AHEAD = 8
+#: What an even rate may save up, in seconds of it.
+BURST_SECONDS = 2.0
+
+
+@dataclass(frozen=True)
+class Ready:
+    """One request to send, and the calls that it answers: one, or several asked together."""
+
+    request: ChatRequest
+    calls: tuple[Asked, ...]
+    reserved: dict[int, Decimal]
+    keys: dict[int, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A call whose reply some run has already paid for."""
+
+    call: Asked
+    key: str
+    source: int
+    request: ChatRequest
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What may be sent now. ``others``: calls that other workers have in flight at the endpoint.
+
+    With nothing to send, ``wait`` is the seconds until it is worth asking again, and None when nothing is left
+    to claim; ``state`` is the run's.
+    """
+
+    state: str
+    ready: tuple[Ready, ...] = ()
+    hits: tuple[Hit, ...] = ()
+    others: int = 0
+    wait: float | None = None
+
+
+_PICK = """
+SELECT id, key, item_id, subject, sample, stage, context::text, attempts, unparsable, lost
+FROM evaluation_call
+WHERE run_id = %s AND state = 'pending' AND (not_before IS NULL OR not_before <= %s)
+ORDER BY id LIMIT %s FOR NO KEY UPDATE SKIP LOCKED
+"""
+_NEXT = "SELECT min(coalesce(not_before, %s)) FROM evaluation_call WHERE run_id = %s AND state = 'pending'"
+_FLYING = """
+SELECT count(*), count(*) FILTER (WHERE c.run_id = %s AND c.claimed_by = %s)
+FROM evaluation_call c JOIN evaluation_run r ON r.id = c.run_id
+WHERE c.state = 'in_flight' AND r.endpoint_id = %s AND r.mode = 'live'
+"""
+_MARK = """
+UPDATE evaluation_call c SET state = 'in_flight', claimed_by = %s, claimed_at = %s, attempts = c.attempts + (NOT n.cached)::int,
+    reserved_cost = n.reserved, request = n.request, cache_key = n.key, not_before = NULL, from_cache = n.cached
+FROM jsonb_to_recordset(%s::jsonb) AS n(id bigint, reserved numeric, request jsonb, key text, cached boolean)
+WHERE c.id = n.id
+"""
+_CACHED = """
+SELECT DISTINCT ON (cache_key) cache_key, id FROM evaluation_call
+WHERE cache_key = ANY(%s) AND state = 'done' AND reply IS NOT NULL ORDER BY cache_key, id
+"""
+
+
+def claim(
+    *, run: Run, endpoint: Endpoint, step: Step, token: str, want: int, in_a_file: bool = False
+) -> Claim:
+    """Claim up to ``want`` requests for the worker that ``token`` names. ``run`` and ``endpoint`` may be stale.
+
+    ``in_a_file``: they go to the batch API, which has no concurrency and no rate.
+
+    Nothing is claimed beyond the endpoint's concurrency and rates or the run's budgets; a budget that allows
+    no further call pauses the run, once nothing in flight can give back a reservation.
+    """
+    with transaction.atomic():
+        now = timezone.now()
+        place = Endpoint.objects.select_for_update(no_key=True).get(pk=endpoint.pk)
+        row = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
+        if row.state != Run.State.RUNNING:
+            return Claim(row.state)
+        if place.hold_until and place.hold_until > now:
+            return Claim(row.state, wait=(place.hold_until - now).total_seconds())
+        with connection.cursor() as cursor:
+            cursor.execute(_FLYING, [run.pk, token, endpoint.pk])
+            flying, own = cursor.fetchone()
+        flying, own = math.ceil(flying / run.together), math.ceil(own / run.together)
+        room, wait = want, 0.05
+        if not in_a_file:
+            room = min(want, place.concurrency + ahead(place.concurrency) - flying)
+            room, wait = _rate_room(place, now, room)
+        if room < 1:
+            return Claim(row.state, others=flying - own, wait=wait)
+        calls = _pick(run, now, room * run.together)
+        if not calls:
+            return Claim(row.state, others=flying - own, wait=_seconds_to_next(run, now))
+        ready, hits = _prepare(run, place, step, calls)
+        ready, short = _afford(row, place, ready)
+        if short and not ready and not hits and not row.reserved_cost and not (flying and not in_a_file):
+            row.state, row.reason = Run.State.PAUSED, short
+            row.save(update_fields=["state", "reason"])
+            return Claim(row.state)
+        _mark(token, now, ready, hits)
+        _book(row, place, now, ready)
+        if not ready and not hits:
+            return Claim(row.state, others=flying - own, wait=0.2)
+        return Claim(row.state, tuple(ready), tuple(hits), others=flying - own)
+
+
+def ahead(concurrency: int) -> int:
+    """How many calls may be claimed beyond the concurrency: an eighth of it, at most ``AHEAD``."""
+    return min(AHEAD, concurrency // 8)
+
+
+def _pick(run: Run, now: datetime, limit: int) -> list[Asked]:
+    with connection.cursor() as cursor:
+        cursor.execute(_PICK, [run.pk, now, limit])
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+    return [asked_of(row) for row in rows]
+
+
+def asked_of(row: tuple[Any, ...]) -> Asked:
+    """A call from its columns, in the order of ``_PICK``; the context as JSON text."""
+    pk, key, item, subject, sample, stage, context, attempts, unparsable, lost = row
+    return Asked(pk, key, item, subject, sample, stage, json.loads(context), attempts, unparsable, lost)
+
+
+def _seconds_to_next(run: Run, now: datetime) -> float | None:
+    """Until a call that waits for its next attempt is due; None where none is pending."""
+    with connection.cursor() as cursor:
+        cursor.execute(_NEXT, [now, run.pk])
+        due = cursor.fetchone()[0]
+    return None if due is None else max(0.02, (due - now).total_seconds())
+
+
+def _prepare(
+    run: Run, endpoint: Endpoint, step: Step, calls: Sequence[Asked]
+) -> tuple[list[Ready], list[Hit]]:
+    """Build each call's request; what the cache holds is set apart, the rest is grouped and priced."""
+    things = step.load(run, calls)
+    asked = [replace(call, thing=things.get(call.id)) for call in calls]
+    requests = {call.id: build(run, endpoint, step, call) for call in asked}
+    keys = {
+        call.id: cache_key(base_url=endpoint.base_url, request=requests[call.id], sample=call.sample)
+        for call in asked
+    }
+    found = _cached(list(keys.values())) if run.use_cache else {}
+    # A call whose reply could not be read is asked anew, whatever the cache holds.
+    cached = {call.id for call in asked if keys[call.id] in found and not call.unparsable}
+    hits = [
+        Hit(call, keys[call.id], found[keys[call.id]], requests[call.id])
+        for call in asked
+        if call.id in cached
+    ]
+    rest = [call for call in asked if call.id not in cached]
+    prices = Prices(endpoint.price_in, endpoint.price_out)
+    ready = []
+    for start in range(0, len(rest), run.together):
+        group = tuple(rest[start : start + run.together])
+        request = (
+            requests[group[0].id]
+            if len(group) == 1
+            else together_request([(c, requests[c.id]) for c in group])
+        )
+        cost = prices.cost(*most_tokens(request))
+        shares = {call.id: cost / len(group) for call in group}
+        ready.append(Ready(request, group, shares, {call.id: keys[call.id] for call in group}))
+    return ready, hits
+
+
+def build(run: Run, endpoint: Endpoint, step: Step, call: Asked) -> ChatRequest:
+    """The request for one call."""
+    parameters: dict[str, Any] = endpoint.parameters | run.parameters
+    schema = step.schema(run, call) if endpoint.structured and run.together == 1 else None
+    messages = step.messages(run, call)
+    return request_build(
+        model=run.model,
+        messages=with_form(messages, schema) if schema is not None else messages,
+        parameters=parameters,
+        sample=call.sample,
+        samples=run.samples,
+        max_tokens=step.max_tokens,
+        schema=schema,
+    )
+
+
+def _cached(keys: list[str]) -> dict[str, int]:
+    with connection.cursor() as cursor:
+        cursor.execute(_CACHED, [keys])
+        return dict(cursor.fetchall())
+
+
+def _afford(run: Run, endpoint: Endpoint, ready: list[Ready]) -> tuple[list[Ready], str]:
+    """As many requests as both budgets allow, and which budget it was that allowed no more."""
+    kept: list[Ready] = []
+    left = None
+    if run.budget_cost is not None:
+        left = run.budget_cost - run.spent_cost - run.reserved_cost - run.lost_cost
+    for request in ready:
+        if run.budget_calls is not None and run.sent_calls + len(kept) >= run.budget_calls:
+            return kept, f"The budget of {run.budget_calls} calls is used up."
+        cost = sum(request.reserved.values(), Decimal(0))
+        if left is not None and cost > left:
+            return kept, f"What is left of the budget of {run.budget_cost:f} may not cover the next call."
+        left = None if left is None else left - cost
+        kept.append(request)
+    return kept, ""
+
+
+def _mark(token: str, now: datetime, ready: Sequence[Ready], hits: Sequence[Hit]) -> None:
+    rows = [
+        {
+            "id": call.id,
+            "reserved": str(one.reserved[call.id]),
+            "request": one.request.body(),
+            "key": one.keys[call.id],
+            "cached": False,
+        }
+        for one in ready
+        for call in one.calls
+    ]
+    rows += [
+        {"id": hit.call.id, "reserved": "0", "request": hit.request.body(), "key": hit.key, "cached": True}
+        for hit in hits
+    ]
+    if rows:
+        with connection.cursor() as cursor:
+            cursor.execute(_MARK, [token, now, json.dumps(clean(rows))])
+
+
+def _book(run: Run, endpoint: Endpoint, now: datetime, ready: Sequence[Ready]) -> None:
+    """Reserve the cost and count the requests; move the endpoint's rates on."""
+    run.heartbeat_at = now
+    run.sent_calls += len(ready)
+    run.reserved_cost += sum((cost for one in ready for cost in one.reserved.values()), Decimal(0))
+    run.save(update_fields=["heartbeat_at", "sent_calls", "reserved_cost"])
+    if not ready or not (endpoint.requests_per_minute or endpoint.tokens_per_minute):
+        return
+    if endpoint.requests_per_minute:
+        endpoint.requests_due = _moved(
+            endpoint.requests_due, now, len(ready) * 60 / endpoint.requests_per_minute
+        )
+    if endpoint.tokens_per_minute:
+        tokens = sum(sum(most_tokens(one.request)) for one in ready)
+        endpoint.tokens_due = _moved(endpoint.tokens_due, now, tokens * 60 / endpoint.tokens_per_minute)
+    endpoint.save(update_fields=["requests_due", "tokens_due"])
+
+
+def _moved(due: datetime | None, now: datetime, seconds: float) -> datetime:
+    return _start(due, now) + timedelta(seconds=seconds)
+
+
+def _start(due: datetime | None, now: datetime) -> datetime:
+    earliest = now - timedelta(seconds=BURST_SECONDS)
+    return max(due or earliest, earliest)
+
+
+def _rate_room(endpoint: Endpoint, now: datetime, room: int) -> tuple[int, float]:
+    """How many of ``room`` requests the rates allow now, and how long to wait where it is none."""
+    wait = 0.05
+    if endpoint.tokens_per_minute:
+        behind = (_start(endpoint.tokens_due, now) - now).total_seconds()
+        if behind > 0:
+            return 0, max(wait, behind)
+    if endpoint.requests_per_minute:
+        behind = (_start(endpoint.requests_due, now) - now).total_seconds()
+        if behind > 0:
+            return 0, max(wait, behind)
+        room = min(room, math.floor(-behind * endpoint.requests_per_minute / 60) + 1)
+    return room, wait

@@ -1,0 +1,244 @@
+"""From a request to the outcome of its calls: sent once, read strictly, and judged whether to try again."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+from annotator.hit_types.base import JSON, FieldErrors, Unparsable
+from evaluation.models import Call, Endpoint, Run
+from evaluation.pipelines.step import Asked, Step, cut_off
+from evaluation.providers.base import PERHAPS_PAID, ChatReply, Provider, ProviderError
+from evaluation.runs.claim import Hit, Ready
+from evaluation.runs.request import Prices
+from evaluation.runs.settle import Outcome, backoff
+from evaluation.runs.together import together_split
+from evaluation.simulators.injection import gives_orders
+
+#: The run cannot go on as it is; the call itself is not at fault and stays to be made.
+_PAUSE_AND_KEEP = frozenset({"unauthorized", "not_found", "refused_host", "no_quota"})
+
+
+async def answered(
+    *, provider: Provider, run: Run, endpoint: Endpoint, step: Step, ready: Ready, rng: random.Random
+) -> list[Outcome]:
+    """Send one request and read its reply; never raises for anything that an endpoint can do."""
+    started = time.perf_counter()
+    reply: ChatReply | ProviderError
+    try:
+        reply = await provider.chat(ready.request)
+    except ProviderError as error:
+        reply = error
+    seconds = time.perf_counter() - started
+    if len(ready.calls) == 1 or isinstance(reply, ProviderError):
+        return _each(
+            ready,
+            [
+                read_reply(
+                    run=run,
+                    endpoint=endpoint,
+                    step=step,
+                    ready=ready,
+                    reply=reply,
+                    rng=rng,
+                    call=call,
+                    seconds=seconds,
+                )
+                for call in ready.calls
+            ],
+        )
+    prices = Prices(endpoint.price_in, endpoint.price_out)
+    return _each(ready, _read_together(run, step, ready, reply, prices, rng))
+
+
+def read_reply(
+    *,
+    run: Run,
+    endpoint: Endpoint,
+    step: Step,
+    ready: Ready,
+    reply: ChatReply | ProviderError,
+    rng: random.Random,
+    call: Asked | None = None,
+    seconds: float = 0.0,
+) -> Outcome:
+    """The outcome of one call from its own reply, or from what came instead."""
+    call = call or ready.calls[0]
+    prices = Prices(endpoint.price_in, endpoint.price_out)
+    if isinstance(reply, ProviderError):
+        cost = _cost(prices, ready, reply.reply) / len(ready.calls) if reply.reply else Decimal(0)
+        return failed(run, ready, call, reply, cost, seconds, rng)
+    return _read(run, step, call, ready, reply, reply.text, _cost(prices, ready, reply), rng)
+
+
+def _each(ready: Ready, outcomes: list[Outcome]) -> list[Outcome]:
+    return [replace(outcome, of_request=int(n == 0)) for n, outcome in enumerate(outcomes)]
+
+
+def _cost(prices: Prices, ready: Ready, reply: ChatReply) -> Decimal:
+    """What the reply cost; where the endpoint counts no tokens, the most that it can have cost."""
+    if reply.tokens_in is None or reply.tokens_out is None:
+        return sum(ready.reserved.values(), Decimal(0))
+    return prices.cost(reply.tokens_in, reply.tokens_out)
+
+
+def _read_together(
+    run: Run, step: Step, ready: Ready, reply: ChatReply, prices: Prices, rng: random.Random
+) -> list[Outcome]:
+    """Match replies to calls by name; a call without one is asked again."""
+    share = _cost(prices, ready, reply) / len(ready.calls)
+    trouble = Unparsable("the reply has no answer for this item", kind="missing")
+    texts: dict[int, str] = {}
+    try:
+        cut_off(reply.finish)
+        texts = together_split(reply.text, ready.calls)
+    except Unparsable as error:
+        trouble = error
+    outcomes = []
+    for call in ready.calls:
+        if call.id in texts:
+            outcomes.append(_read(run, step, call, ready, reply, texts[call.id], share, rng, whole=True))
+        else:
+            outcome = _kept(call, ready, reply, "", share)
+            outcomes.append(_unreadable(run, call, outcome, trouble, rng))
+    return outcomes
+
+
+def _read(
+    run: Run,
+    step: Step,
+    call: Asked,
+    ready: Ready,
+    reply: ChatReply,
+    text: str,
+    cost: Decimal,
+    rng: random.Random,
+    *,
+    whole: bool = False,
+) -> Outcome:
+    outcome = _kept(call, ready, reply, text, cost)
+    try:
+        if not whole:
+            cut_off(reply.finish)
+        return parsed(run, step, call, outcome)
+    except Unparsable as error:
+        return _unreadable(run, call, outcome, error, rng)
+    except FieldErrors as error:
+        return _unreadable(run, call, outcome, Unparsable(str(error), kind="invalid"), rng)
+
+
+def _kept(call: Asked, ready: Ready, reply: ChatReply, text: str, cost: Decimal) -> Outcome:
+    return Outcome(
+        id=call.id,
+        state=Call.State.DONE,
+        reserved=ready.reserved[call.id],
+        cost=cost,
+        text=text,
+        reply=reply.raw,
+        model_returned=reply.model,
+        fingerprint=reply.fingerprint,
+        tokens_in=reply.tokens_in,
+        tokens_out=reply.tokens_out,
+        seconds=reply.seconds,
+    )
+
+
+def parsed(run: Run, step: Step, call: Asked, outcome: Outcome) -> Outcome:
+    """The outcome with what its text says, and the next stage's call; raises ``Unparsable``, ``FieldErrors``."""
+    if any(gives_orders(text) for text in step.texts(call)):
+        outcome.flags = ["injection"]
+    found: JSON = step.read(run, call, outcome.text)
+    outcome.parsed = found
+    outcome.next = step.after(run, call, found)
+    return outcome
+
+
+def _unreadable(run: Run, call: Asked, outcome: Outcome, error: Unparsable, rng: random.Random) -> Outcome:
+    """Asked again a bounded number of times, then recorded as unparsable."""
+    outcome.parsed, outcome.next = None, None
+    outcome.unreadable = True
+    outcome.error_kind, outcome.error = error.kind, str(error)
+    if call.unparsable + 1 < run.max_unparsable:
+        outcome.state = Call.State.PENDING
+        outcome.again_in = 0.1 * rng.random()
+    else:
+        outcome.state = Call.State.UNPARSABLE
+    return outcome
+
+
+def failed(
+    run: Run,
+    ready: Ready,
+    call: Asked,
+    error: ProviderError,
+    cost: Decimal,
+    seconds: float,
+    rng: random.Random,
+) -> Outcome:
+    """A request without a reply: tried again, recorded, or reason for the run to pause."""
+    outcome = Outcome(
+        id=call.id,
+        state=Call.State.FAILED,
+        reserved=ready.reserved[call.id],
+        charge=error.kind in PERHAPS_PAID and error.reply is None,
+        error_kind=error.kind,
+        error=str(error),
+        seconds=seconds,
+    )
+    if error.reply is not None:
+        outcome.cost, outcome.reply, outcome.model_returned = cost, error.reply.raw, error.reply.model
+        outcome.tokens_in, outcome.tokens_out = error.reply.tokens_in, error.reply.tokens_out
+    tries = call.attempts + 1 - call.lost
+    if error.kind in _PAUSE_AND_KEEP:
+        outcome.state, outcome.pause = Call.State.PENDING, str(error)
+    elif error.kind == "bad_request":
+        outcome.pause = str(error)
+    elif error.kind in ("refusal", "content_filter"):
+        outcome.unreadable = True
+        if call.unparsable + 1 < run.max_unparsable:
+            outcome.state, outcome.again_in = Call.State.PENDING, 0.1 * rng.random()
+        else:
+            outcome.state = Call.State.UNPARSABLE
+    elif tries < run.max_attempts:
+        outcome.state = Call.State.PENDING
+        outcome.again_in = backoff(tries, error.retry_after, rng)
+        if error.kind == "rate_limit" and error.retry_after:
+            outcome.hold = error.retry_after
+    return outcome
+
+
+def from_cache(*, run: Run, step: Step, hits: Sequence[Hit]) -> list[Outcome]:
+    """The replies that some run paid for, read by this run's own step; free."""
+    sources = {row.pop("id"): row for row in _sources(hits)}
+    outcomes = []
+    for hit in hits:
+        outcome = Outcome(id=hit.call.id, state=Call.State.DONE, of_request=0, **sources[hit.source])
+        try:
+            outcome = parsed(run, step, hit.call, outcome)
+        except (Unparsable, FieldErrors) as error:
+            # Another step could read this text and ours cannot: it is asked anew, past the cache.
+            outcome.state, outcome.parsed, outcome.again_in = Call.State.PENDING, None, 0.0
+            outcome.unreadable, outcome.error = True, str(error)
+            outcome.error_kind = getattr(error, "kind", "invalid")
+        outcomes.append(outcome)
+    return outcomes
+
+
+def _sources(hits: Sequence[Hit]) -> list[dict[str, Any]]:
+    names = ("id", "text", "reply", "model_returned", "fingerprint", "tokens_in", "tokens_out")
+    return list(Call.objects.filter(pk__in=[hit.source for hit in hits]).values(*names)) if hits else []
+
+
+def unsent(ready: Ready) -> list[Outcome]:
+    """Claimed and never sent: back to pending, nothing spent."""
+    return _each(
+        ready,
+        [
+            Outcome(id=call.id, state=Call.State.PENDING, reserved=ready.reserved[call.id], sent=False)
+            for call in ready.calls
+        ],
+    )

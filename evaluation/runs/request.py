@@ -1,0 +1,108 @@
+"""From a call to the request that is sent: parameters, the most it can cost, and its key in the cache. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import ROUND_UP, Decimal
+from typing import Any
+
+from annotator.core.canonical import digest_of
+from annotator.hit_types.base import Message
+from evaluation.providers.base import ChatRequest
+from evaluation.runs.text import clean
+
+#: What the request itself says; a parameter of that name would say it over.
+RESERVED = ("model", "messages", "stream")
+MILLION = Decimal(1_000_000)
+_CENT = Decimal("0.00000001")
+
+
+@dataclass(frozen=True)
+class Prices:
+    """Per million tokens in and out."""
+
+    tokens_in: Decimal
+    tokens_out: Decimal
+
+    def cost(self, tokens_in: int, tokens_out: int) -> Decimal:
+        """
+        >>> Prices(Decimal(2), Decimal(8)).cost(1000, 500)
+        Decimal('0.00600000')
+        """
+        return ((self.tokens_in * tokens_in + self.tokens_out * tokens_out) / MILLION).quantize(
+            _CENT, rounding=ROUND_UP
+        )
+
+
+def parameters_check(parameters: Any) -> None:
+    """Refuse parameters that no request can be made of; raises ``ValueError`` naming the parameter.
+
+    >>> parameters_check({"temperature": 0.7, "max_tokens": None})
+    >>> parameters_check({"max_tokens": "many"})
+    Traceback (most recent call last):
+    ...
+    ValueError: max_tokens: expected a whole number above 0, got 'many'
+    """
+    if not isinstance(parameters, dict):
+        raise ValueError("expected a JSON object")
+    if clean(parameters) != parameters:
+        raise ValueError("holds a character that is no text (NUL or half a pair)")
+    for name in RESERVED:
+        if name in parameters:
+            raise ValueError(f"{name}: is set by the run itself")
+    for name, least in (("max_tokens", 1), ("max_completion_tokens", 1), ("n", 1), ("seed", -(2**63))):
+        value = parameters.get(name)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
+            above = " above 0" if least == 1 else ""
+            raise ValueError(f"{name}: expected a whole number{above}, got {value!r}")
+
+
+def request_build(
+    *,
+    model: str,
+    messages: Sequence[Message],
+    parameters: dict[str, Any],
+    sample: int,
+    samples: int,
+    max_tokens: int,
+    schema: dict[str, Any] | None,
+) -> ChatRequest:
+    """The request of one call. A parameter that is None is left out; several samples get seeds of their own."""
+    sent = {name: value for name, value in parameters.items() if value is not None}
+    if "max_tokens" not in parameters and "max_completion_tokens" not in parameters:
+        sent["max_tokens"] = max_tokens
+    if samples > 1 and not ("seed" in parameters and parameters["seed"] is None):
+        sent["seed"] = int(sent.get("seed", 0)) + sample
+    return ChatRequest(
+        model=model,
+        messages=tuple({"role": message.role, "content": message.content} for message in messages),
+        parameters=sent,
+        schema=schema,
+    )
+
+
+def most_tokens(request: ChatRequest) -> tuple[int, int]:
+    """The most tokens that a request can take in and give out.
+
+    A token is at least one byte, so the text's bytes bound the tokens in; a few are added for each message.
+    """
+    size = sum(len(message["content"].encode("utf-8", "replace")) + 16 for message in request.messages)
+    if request.schema is not None:
+        size += len(str(request.schema))
+    limit = request.parameters.get("max_completion_tokens") or request.parameters.get("max_tokens") or 4096
+    return size, int(limit) * int(request.parameters.get("n") or 1)
+
+
+def cache_key(*, base_url: str, request: ChatRequest, sample: int) -> str:
+    """All that changes what the model says, and which sample it is; never retries, timeouts or prices."""
+    return digest_of(
+        {
+            "base_url": base_url,
+            "model": request.model,
+            "messages": list(request.messages),
+            "parameters": request.parameters,
+            "schema": request.schema,
+            "sample": sample,
+        }
+    )

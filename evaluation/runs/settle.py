@@ -1,0 +1,209 @@
+"""What came back is kept: in one short transaction for all that came back together."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from decimal import Decimal
+
+from django.db import connection, transaction
+from django.utils import timezone
+
+from annotator.hit_types.base import JSON
+from evaluation.models import Call, Endpoint, Run
+from evaluation.pipelines.step import Job
+from evaluation.runs.text import clean
+
+#: Before the second attempt; doubled for each further one, and up to half of it left out at random.
+BACKOFF_SECONDS = 0.5
+LONGEST_BACKOFF = 60.0
+
+
+@dataclass
+class Outcome:
+    """What became of one call. ``again_in``: seconds until it may be tried again, for a pending one.
+
+    ``cost`` is what the reply cost; ``charge`` says that a request without a reply may have cost all that was
+    reserved. ``pause`` is the reason for which the run is to pause.
+    """
+
+    id: int
+    state: str
+    reserved: Decimal = Decimal(0)
+    cost: Decimal = Decimal(0)
+    charge: bool = False
+    sent: bool = True
+    text: str = ""
+    reply: JSON | None = None
+    parsed: JSON | None = None
+    flags: list[str] = field(default_factory=list)
+    error_kind: str = ""
+    error: str = ""
+    unreadable: bool = False
+    model_returned: str = ""
+    fingerprint: str = ""
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    seconds: float | None = None
+    again_in: float | None = None
+    next: Job | None = None
+    pause: str = ""
+    #: Seconds for which the endpoint wants to be left alone.
+    hold: float = 0.0
+    #: How many requests this outcome ends: 1, and 0 for the further calls that one request answered.
+    of_request: int = 1
+
+
+_COLUMNS = (
+    "id", "state", "again_in", "sent", "unreadable", "error_kind", "error", "text", "reply", "parsed", "flags",
+    "model_returned", "fingerprint", "tokens_in", "tokens_out", "seconds",
+)  # fmt: skip
+_SETTLE = """
+UPDATE evaluation_call c SET
+    state = n.state, reserved_cost = 0, claimed_by = '',
+    not_before = CASE WHEN n.again_in IS NULL THEN NULL ELSE %s + n.again_in * interval '1 second' END,
+    finished_at = CASE WHEN n.state = 'pending' THEN NULL ELSE %s END,
+    attempts = c.attempts - (NOT n.sent AND NOT c.from_cache)::int,
+    unparsable = c.unparsable + n.unreadable::int,
+    errors = CASE WHEN n.error_kind = '' OR NOT n.sent THEN c.errors ELSE c.errors || to_jsonb(n.error_kind) END,
+    error_kind = n.error_kind, error = n.error, text = n.text, reply = n.reply, parsed = n.parsed, flags = n.flags,
+    model_returned = n.model_returned, fingerprint = n.fingerprint, tokens_in = n.tokens_in,
+    tokens_out = n.tokens_out, cost = c.cost + n.cost, seconds = n.seconds, applied = n.applied
+FROM jsonb_to_recordset(%s::jsonb) AS n(
+    id bigint, state text, again_in float, sent boolean, unreadable boolean, error_kind text, error text, text text,
+    reply jsonb, parsed jsonb, flags jsonb, model_returned text, fingerprint text, tokens_in int, tokens_out int,
+    cost numeric, seconds float, applied boolean)
+WHERE c.id = n.id AND c.claimed_by = %s AND c.state = 'in_flight'
+RETURNING c.id
+"""
+_BOOK = """
+UPDATE evaluation_run SET reserved_cost = reserved_cost - %s, spent_cost = spent_cost + %s,
+    lost_cost = lost_cost + %s, overrun_cost = overrun_cost + %s, sent_calls = sent_calls - %s, heartbeat_at = %s
+WHERE id = %s
+"""
+#: Times that a call may take its worker with it.
+MAX_LOST = 20
+_RETURN = """
+WITH gone AS (
+    SELECT id, reserved_cost FROM evaluation_call
+    WHERE run_id = %(run)s AND state = 'in_flight' AND claimed_by LIKE %(slice)s FOR NO KEY UPDATE
+)
+UPDATE evaluation_call c SET
+    state = CASE WHEN c.lost + 1 >= %(most)s THEN 'failed' ELSE 'pending' END,
+    error_kind = 'lost', error = 'The worker stopped while the call was in flight.',
+    finished_at = CASE WHEN c.lost + 1 >= %(most)s THEN %(now)s::timestamptz END,
+    lost = c.lost + (NOT c.from_cache)::int, errors = c.errors || '"lost"'::jsonb,
+    reserved_cost = 0, claimed_by = ''
+FROM gone WHERE c.id = gone.id
+RETURNING gone.reserved_cost, c.from_cache
+"""
+_PAUSE = "UPDATE evaluation_run SET state = 'paused', reason = %s WHERE id = %s AND state = 'running'"
+
+
+def settle(*, run: Run, token: str, outcomes: Sequence[Outcome]) -> int:
+    """Keep outcomes of calls that ``token`` has in flight; returns how many were still its own.
+
+    What is no longer its own (taken for lost and given to another worker) is left alone: its reservation has
+    already been counted as perhaps spent.
+    """
+    if not outcomes:
+        return 0
+    now = timezone.now()
+    rows = [_row(outcome) for outcome in outcomes]
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT 1 FROM evaluation_run WHERE id = %s FOR NO KEY UPDATE", [run.pk])
+        cursor.execute(_SETTLE, [now, now, json.dumps(rows), token])
+        own = {row[0] for row in cursor.fetchall()}
+        kept = [outcome for outcome in outcomes if outcome.id in own]
+        released = sum((o.reserved for o in kept), Decimal(0))
+        spent = sum((min(o.cost, o.reserved) for o in kept), Decimal(0))
+        over = sum((max(o.cost - o.reserved, Decimal(0)) for o in kept), Decimal(0))
+        lost = sum((o.reserved for o in kept if o.charge), Decimal(0))
+        unsent = sum(not o.sent and o.of_request for o in kept)
+        cursor.execute(_BOOK, [released, spent, lost, over, unsent, now, run.pk])
+        follow(run, [o.next for o in kept if o.next is not None])
+        reason = next((o.pause for o in kept if o.pause), "")
+        if over and run.budget_cost is not None and not reason:
+            reason = "The endpoint charged more tokens than the request allowed; look at its replies before going on."
+        if reason:
+            cursor.execute(_PAUSE, [reason[:2000], run.pk])
+    return len(kept)
+
+
+def _row(outcome: Outcome) -> JSON:
+    row: JSON = {name: getattr(outcome, name) for name in _COLUMNS}
+    row["applied"] = outcome.next is not None  # an earlier stage's result is the next one's context
+    row["cost"] = str(outcome.cost)
+    row["error"] = outcome.error[:2000]
+    return clean(row)
+
+
+def follow(run: Run, jobs: Sequence[Job]) -> None:
+    """Make the calls of a next stage; those that are there already stay as they are."""
+    if jobs:
+        Call.objects.bulk_create([call_of(run, job) for job in jobs], ignore_conflicts=True)
+
+
+def call_of(run: Run, job: Job) -> Call:
+    return Call(
+        run=run,
+        key=job.key,
+        item_id=job.item_id,
+        subject=job.subject,
+        sample=job.sample,
+        stage=job.stage,
+        context=job.context,
+    )
+
+
+def hold(*, endpoint: Endpoint, seconds: float) -> None:
+    """Nobody asks the endpoint for so long: it said so."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE evaluation_endpoint SET hold_until = greatest(hold_until, %s) WHERE id = %s",
+            [timezone.now() + timedelta(seconds=seconds), endpoint.pk],
+        )
+
+
+def backoff(attempt: int, retry_after: float | None, rng: random.Random) -> float:
+    """Seconds before the next attempt: what the endpoint asked for, else doubling; both spread at random.
+
+    >>> 0.25 <= backoff(1, None, random.Random(1)) <= 0.5
+    True
+    >>> 2.0 <= backoff(1, 2.0, random.Random(1)) <= 2.2
+    True
+    """
+    if retry_after is not None:
+        return retry_after * (1 + 0.1 * rng.random()) + 0.01
+    longest = min(LONGEST_BACKOFF, BACKOFF_SECONDS * 2.0 ** min(attempt - 1, 20))
+    return longest * (0.5 + 0.5 * rng.random())
+
+
+def give_back_lost(*, run: Run, slice_number: int) -> int:
+    """Return the calls of a worker that is no more; the caller holds the slice's lock. Returns how many.
+
+    Each may have been asked and paid for: what was reserved for it counts as perhaps spent. A call whose
+    workers die again and again is given up, so that it cannot take down every worker there is.
+    """
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT 1 FROM evaluation_run WHERE id = %s FOR NO KEY UPDATE", [run.pk])
+        cursor.execute(
+            _RETURN,
+            {"run": run.pk, "slice": f"{slice_number}:%", "most": MAX_LOST, "now": timezone.now()},
+        )
+        rows = cursor.fetchall()
+        if rows:
+            cursor.execute(
+                "UPDATE evaluation_run SET reserved_cost = reserved_cost - %s, lost_cost = lost_cost + %s, "
+                "lost_calls = lost_calls + %s WHERE id = %s",
+                [
+                    sum((row[0] for row in rows), Decimal(0)),
+                    sum((row[0] for row in rows), Decimal(0)),
+                    sum(not row[1] for row in rows),
+                    run.pk,
+                ],
+            )
+    return len(rows)

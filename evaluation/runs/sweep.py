@@ -1,0 +1,49 @@
+"""What was lost is found: calls of dead workers, runs that nobody was woken for. Postgres alone says which."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from evaluation.models import Call, Pipeline, Run
+from evaluation.runs.lifecycle import run_finish
+from evaluation.runs.lock import slice_lock_briefly
+from evaluation.runs.settle import give_back_lost
+from evaluation.runs.wake import pipeline_wake, run_wake
+
+
+def runs_sweep() -> int:
+    """Look at every run that is under way or still holds calls; returns how many were woken."""
+    woken = 0
+    held = Call.objects.filter(state=Call.State.IN_FLIGHT).values("run").distinct()
+    for run in Run.objects.filter(Q(state=Run.State.RUNNING) | Q(pk__in=held)):
+        free = _sweep(run)
+        if run.state == Run.State.RUNNING and free and not run_finish(run=run) and _asleep(run):
+            run_wake(run=run, numbers=free)
+            woken += 1
+    for pipeline in Pipeline.objects.filter(state=Pipeline.State.RUNNING):
+        if not pipeline.runs.filter(state__in=[Run.State.RUNNING, Run.State.QUEUED]).exists():
+            pipeline_wake(pipeline_pk=pipeline.pk)
+    return woken
+
+
+def _sweep(run: Run) -> list[int]:
+    """Give back the calls of slices that no worker holds; returns those slices."""
+    free = []
+    for number in range(run.workers):
+        with transaction.atomic():
+            if slice_lock_briefly(run_pk=run.pk, number=number):
+                free.append(number)
+                if run.mode == Run.Mode.LIVE:
+                    give_back_lost(run=run, slice_number=number)
+    return free
+
+
+def _asleep(run: Run) -> bool:
+    """Woken long enough ago that the message must be lost, or the queue is so long that one more does no harm."""
+    limit = timezone.now() - timedelta(seconds=settings.RUN_WAKE_SECONDS)
+    return run.woken_at is None or run.woken_at < limit

@@ -1,0 +1,261 @@
+"""A worker at a run: many calls in flight in one process, one thread that talks to Postgres.
+
+The event loop only sends and receives. One thread claims and keeps (its connection holds the slice's lock),
+a second one puts results where they belong. Nothing is locked while a call is in flight.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import random
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+from uuid import uuid4
+
+from django.db import InterfaceError, OperationalError, connection
+
+from evaluation.models import Run
+from evaluation.pipelines.registry import step_get
+from evaluation.providers.base import Provider, ProviderError
+from evaluation.providers.keys import KeyRefused
+from evaluation.runs.apply import apply_some
+from evaluation.runs.claim import Claim, Ready, ahead, claim
+from evaluation.runs.lifecycle import run_pause
+from evaluation.runs.lock import slice_lock, slice_unlock
+from evaluation.runs.outcome import answered, from_cache, unsent
+from evaluation.runs.settle import Outcome, give_back_lost, hold, settle
+from evaluation.selectors.endpoint import endpoint_provider
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+#: How long a lost database is waited for before the worker gives up its calls.
+PATIENCE_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Worked:
+    """How a slice ended. ``why``: busy (another worker has it), time, idle (nothing left to claim), or the run's state."""
+
+    why: str
+    calls: int = 0
+    wait: float | None = None
+
+
+class SliceLost(Exception):
+    """The database went away and another worker took over."""
+
+
+class SliceWorker:
+    """One worker's turn at a run, at most ``seconds`` long plus the time that calls in flight still take."""
+
+    def __init__(self, *, run_pk: int, number: int = 0, seconds: float = 45.0) -> None:
+        self.run_pk = run_pk
+        self.number = number
+        self.deadline = time.monotonic() + seconds
+        self.token = f"{number}:{uuid4().hex}"
+        self.rng = random.Random()
+        self.ready: list[Ready] = []
+        self.flying: set[asyncio.Task[None]] = set()
+        self.outcomes: list[Outcome] = []
+        self.claimed = 0  # requests claimed and not yet kept
+        self.others = 0
+        self.finished = 0
+        self.why = ""
+        self.wait: float | None = None
+        self.news = asyncio.Event()
+
+    def work(self) -> Worked:
+        """Claim, ask and keep until nothing is left, the time is over or the run no longer runs."""
+        try:
+            return asyncio.run(self._main())
+        except SliceLost:
+            return Worked("lost", self.finished)
+        except (OperationalError, InterfaceError):
+            raise
+        except Exception as error:
+            # Woken again it would fail again, for ever: somebody has to look.
+            log.exception("run %s: the worker failed", self.run_pk)
+            run_pause(
+                run=Run(pk=self.run_pk), reason=f"The worker failed: {type(error).__name__}: {error}"[:2000]
+            )
+            return Worked("paused", self.finished)
+
+    # -- the event loop -----------------------------------------------------------------------------
+
+    async def _main(self) -> Worked:
+        self.rows = ThreadPoolExecutor(1, thread_name_prefix="rows")
+        self.results = ThreadPoolExecutor(1, thread_name_prefix="results")
+        try:
+            if not await self._in_thread(self.rows, self._begin):
+                return Worked("busy")
+            try:
+                provider = endpoint_provider(self.endpoint)
+            except (ProviderError, KeyRefused) as error:
+                await self._in_thread(self.rows, partial(run_pause, run=self.run, reason=str(error)))
+                return Worked("paused")
+            applying = asyncio.create_task(self._apply_as_it_comes())
+            try:
+                await self._loop(provider)
+            finally:
+                applying.cancel()
+                await asyncio.gather(*self.flying, applying, return_exceptions=True)
+                await provider.aclose()
+            await self._in_thread(self.results, self._apply_rest)
+            return Worked(self.why, self.finished, self.wait)
+        finally:
+            await self._in_thread(self.rows, self._end)
+            await self._in_thread(self.results, lambda: connection.close())
+            self.rows.shutdown()
+            self.results.shutdown()
+
+    async def _loop(self, provider: Provider) -> None:
+        limit = self.endpoint.concurrency
+        not_before = 0.0
+        while True:
+            self.news.clear()
+            while self.ready and len(self.flying) < limit - self.others and not self.why:
+                self._send(provider, self.ready.pop(0))
+            done, self.outcomes = self.outcomes, []
+            if done:
+                not_before = 0.0  # what came back may have made room, or a next stage
+            want = limit + ahead(limit) - self.claimed if self._may_claim(not_before) else 0
+            if done or want > 0:
+                got = await self._in_thread(self.rows, partial(self._turn, done, want))
+                self.finished += len(done)
+                if got is not None:
+                    not_before = self._take(*got)
+                continue
+            if self.why and self.ready:
+                self._give_back()
+                continue
+            if not self.claimed and not self.flying and (self.why or self.wait is None):
+                self.why = self.why or "idle"
+                return
+            until = not_before if not_before > time.monotonic() else self.deadline
+            timeout = 5.0 if self.why else min(5.0, max(0.005, until - time.monotonic()))
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.news.wait(), timeout)
+
+    def _may_claim(self, not_before: float) -> bool:
+        if not self.why and time.monotonic() > self.deadline:
+            self.why = "time"
+        return not self.why and time.monotonic() >= not_before
+
+    def _take(self, got: Claim, cached: list[Outcome]) -> float:
+        """Line up what was claimed; returns until when there is no use in asking again."""
+        if got.state != Run.State.RUNNING:
+            self.why = got.state
+        self.others = got.others
+        self.ready += got.ready
+        self.claimed += len(got.ready)
+        self.outcomes += cached
+        self.wait = got.wait
+        if got.ready or got.hits:
+            self.wait = 0.0
+            return 0.0
+        return time.monotonic() + min(1.0, 0.25 if got.wait is None else got.wait)
+
+    def _send(self, provider: Provider, ready: Ready) -> None:
+        task = asyncio.create_task(self._ask(provider, ready))
+        self.flying.add(task)
+        task.add_done_callback(self._landed)
+
+    def _landed(self, task: asyncio.Task[None]) -> None:
+        self.flying.discard(task)
+        self.news.set()
+
+    async def _ask(self, provider: Provider, ready: Ready) -> None:
+        outcomes = await answered(
+            provider=provider, run=self.run, endpoint=self.endpoint, step=self.step, ready=ready, rng=self.rng
+        )
+        self.outcomes += outcomes
+
+    def _give_back(self) -> None:
+        """The run is to stop: what was claimed and not sent goes back, as if it had not been claimed."""
+        for ready in self.ready:
+            self.outcomes += unsent(ready)
+        self.ready = []
+
+    async def _apply_as_it_comes(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(0.5)
+            while await loop.run_in_executor(self.results, self._apply):
+                pass
+
+    async def _in_thread(self, pool: ThreadPoolExecutor, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(pool, work)
+
+    # -- the thread that claims and keeps -----------------------------------------------------------
+
+    def _begin(self) -> bool:
+        if not slice_lock(run_pk=self.run_pk, number=self.number):
+            return False
+        self.run = Run.objects.select_related("endpoint", "study").get(pk=self.run_pk)
+        self.endpoint = self.run.endpoint
+        self.step = step_get(self.run.kind)
+        lost = give_back_lost(run=self.run, slice_number=self.number)
+        if lost:
+            log.warning("run %s: %s calls of a lost worker are asked again", self.run_pk, lost)
+        return True
+
+    def _turn(self, done: list[Outcome], want: int) -> tuple[Claim, list[Outcome]] | None:
+        """Keep what came back, then claim; through a restart of the database, if the slice is still ours."""
+        waited_until = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            try:
+                if done:
+                    settle(run=self.run, token=self.token, outcomes=done)
+                    for outcome in done:
+                        if outcome.hold:
+                            hold(endpoint=self.endpoint, seconds=outcome.hold)
+                    self.claimed -= sum(outcome.of_request for outcome in done)
+                    done = []
+                if want <= 0:
+                    return None
+                got = claim(run=self.run, endpoint=self.endpoint, step=self.step, token=self.token, want=want)
+                return got, from_cache(run=self.run, step=self.step, hits=got.hits)
+            except (OperationalError, InterfaceError):
+                if time.monotonic() > waited_until:
+                    raise
+                log.exception("run %s: the database is away; trying again", self.run_pk)
+                time.sleep(1.0)
+                self._lock_again()
+
+    def _lock_again(self) -> None:
+        connection.close()
+        try:
+            if not slice_lock(run_pk=self.run_pk, number=self.number):
+                raise SliceLost
+        except (OperationalError, InterfaceError):
+            return
+
+    def _end(self) -> None:
+        try:
+            if hasattr(self, "run"):
+                slice_unlock(run_pk=self.run_pk, number=self.number)
+        except (OperationalError, InterfaceError):
+            pass
+        finally:
+            connection.close()
+
+    # -- the thread that puts results where they belong ---------------------------------------------
+
+    def _apply(self) -> int:
+        """Some results; none where the database is away: they are looked for again."""
+        try:
+            return apply_some(run=self.run, step=self.step)
+        except (OperationalError, InterfaceError):
+            log.exception("run %s: the database is away; results are applied later", self.run_pk)
+            connection.close()
+            return 0
+
+    def _apply_rest(self) -> None:
+        while self._apply():
+            pass

@@ -1,0 +1,130 @@
+"""The simulator's step: the study's own question, put to a model, read by the HIT type's own parser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from random import Random
+from typing import Any
+
+from annotator.hit_types.base import JSON, Field, HitType, Message
+from annotator.hit_types.registry import hit_type_get
+from annotator.models import Item, Judgment
+from annotator.services.judgments_record import Given, judgments_record
+from evaluation.models import Call, Run
+from evaluation.pipelines.step import Asked, Job, Step
+from evaluation.pipelines.structured import stage_response, stage_schema
+from evaluation.simulators.majority import Tied, majority
+
+
+class Simulate(Step):
+    """Every item of a study through all its stages; leaves a judgment of the run's rater on each."""
+
+    name = "simulate"
+    title = "Simulate raters"
+    max_tokens = 600
+
+    def jobs(self, run: Run) -> Iterator[Job]:
+        """Items that this rater has not judged yet, in the order in which they came."""
+        kind = _kind(run)
+        judged = Judgment.objects.filter(study=run.study, rater=run.rater).values("item")
+        items = Item.objects.filter(study=run.study).exclude(pk__in=judged)
+        for pk, key, payload in items.order_by("pk").values_list("pk", "key", "payload").iterator(2000):
+            presentation = kind.present(payload, Random(f"{run.rater_id}:{key}"))
+            yield Job(key=key, item_id=pk, context={"presentation": presentation} if presentation else {})
+
+    def load(self, run: Run, calls: Sequence[Asked]) -> Mapping[int, Any]:
+        payloads = dict(
+            Item.objects.filter(pk__in={call.item_id for call in calls}).values_list("pk", "payload")
+        )
+        return {call.id: payloads[call.item_id] for call in calls if call.item_id is not None}
+
+    def messages(self, run: Run, call: Asked) -> list[Message]:
+        kind = _kind(run)
+        return kind.prompt(
+            call.thing,
+            call.stage,
+            call.context.get("before"),
+            call.context.get("presentation"),
+            text=run.prompt,
+        )
+
+    def parse(self, run: Run, call: Asked, text: str) -> JSON:
+        kind = _kind(run)
+        presentation = call.context.get("presentation")
+        raw = kind.parse_reply(text, call.thing, call.stage, presentation)
+        return kind.parse_response(call.thing, raw, call.stage, presentation)
+
+    def schema(self, run: Run, call: Asked) -> JSON:
+        kind = _kind(run)
+        return stage_schema(kind.stages(call.thing, call.context.get("presentation"))[call.stage])
+
+    def from_object(self, run: Run, call: Asked, value: JSON) -> JSON:
+        raw = stage_response(value)
+        return _kind(run).parse_response(call.thing, raw, call.stage, call.context.get("presentation"))
+
+    def after(self, run: Run, call: Asked, parsed: JSON) -> Job | None:
+        kind = _kind(run)
+        if call.stage + 1 >= len(kind.stages(call.thing, call.context.get("presentation"))):
+            return None
+        context = call.context | {"before": call.context.get("before", {}) | parsed}
+        return Job(call.key, call.item_id, None, call.sample, call.stage + 1, context)
+
+    def stages(self, run: Run, call: Asked, thing: Any) -> int:
+        return len(_kind(run).stages(thing, call.context.get("presentation")))
+
+    def texts(self, call: Asked) -> Iterator[str]:
+        return _strings(call.thing)
+
+    def apply(self, run: Run, groups: Sequence[Sequence[Call]]) -> None:
+        """One judgment an item; with a tie between samples there is none, and the calls say so."""
+        if run.study is None or run.rater is None:
+            raise ValueError("study, rater: a simulation needs both")
+        items = Item.objects.in_bulk({group[0].item_id for group in groups})
+        given, tied = [], []
+        for group in groups:
+            item = items[group[0].item_id]
+            try:
+                given.append(_given(_kind(run), item, group))
+            except Tied:
+                tied += [call.pk for call in group]
+        judgments_record(study=run.study, rater=run.rater, given=given, source=Judgment.Source.SIMULATOR)
+        if tied:
+            for call in Call.objects.filter(pk__in=tied):
+                call.flags = sorted({*call.flags, "tie"})
+                call.save(update_fields=["flags"])
+
+
+def _given(kind: HitType, item: Item, group: Sequence[Call]) -> Given:
+    presentation = group[0].context.get("presentation")
+    responses = [call.context.get("before", {}) | (call.parsed or {}) for call in group]
+    fields = [asked for stage in kind.stages(item.payload, presentation) for asked in stage.fields]
+    response = responses[0] if len(responses) == 1 else majority(_unique(fields), responses)
+    seconds = [call.seconds for call in group if call.seconds is not None]
+    return Given(item, response, sum(seconds) if seconds else None, _signals(group), presentation)
+
+
+def _signals(group: Sequence[Call]) -> JSON:
+    signals: JSON = {"run": group[0].run_id, "samples": len(group)}
+    flags = sorted({flag for call in group for flag in call.flags})
+    return signals | ({"flags": flags} if flags else {})
+
+
+def _unique(fields: Sequence[Field]) -> list[Field]:
+    return list({asked.name: asked for asked in fields}.values())
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for held in value.values():
+            yield from _strings(held)
+    elif isinstance(value, list):
+        for held in value:
+            yield from _strings(held)
+
+
+def _kind(run: Run) -> HitType:
+    if run.study is None:
+        raise ValueError("study: a simulation needs one")
+    return hit_type_get(run.study.hit_type)

@@ -1,0 +1,154 @@
+"""Every page of the admin: as anonymous, annotator, another researcher, and in each role."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+from django.test import Client
+
+from annotator.admin.study_pages.urls import patterns
+from annotator.models import Export, Membership, Study, User
+from annotator.services.exclusion import exclusion_make
+from annotator.services.exports import export_request
+from tests.factories import make_item, make_judgment, make_rater, make_study, make_user
+
+pytestmark = pytest.mark.django_db
+ROLES = ["viewer", "reviewer", "editor", "owner"]
+#: page -> the role that it needs; every page of a study is here.
+PAGES = {
+    "live/": "viewer",
+    "exam/": "viewer",
+    "items/": "viewer",
+    "items/ITEM/": "viewer",
+    "judgments/": "viewer",
+    "judgments/JUDGMENT/": "viewer",
+    "raters/": "viewer",
+    "exclusions/": "viewer",
+    "exports/": "viewer",
+    "download/": "viewer",
+    "exclude/rater/RATER/": "reviewer",
+    "exclude/item/ITEM/": "reviewer",
+    "exclude/judgment/JUDGMENT/": "reviewer",
+    "exclude/judgments/?pk=JUDGMENT": "reviewer",
+    "import/": "editor",
+    "import-judgments/": "editor",
+}
+#: What is sent there by POST, and the role that it needs.
+SENT = {
+    "exclude/judgment/JUDGMENT/": "reviewer",
+    "exclusions/EXCLUSION/lift/": "reviewer",
+    "exam/": "editor",
+    "import/": "editor",
+    "import-judgments/": "editor",
+    "exports/": "viewer",
+}
+
+
+@pytest.fixture
+def mine(researcher: User) -> Study:
+    study = make_study(by=researcher, slug="mine")
+    judgment = make_judgment(make_item(study), make_rater("ann"))
+    exclusion_make(study=study, by=researcher, judgment=judgment, reason="x")
+    export_request(study=study, by=researcher, wake=lambda pk: None)
+    return study
+
+
+def address(study: Study, page: str) -> str:
+    judgment = study.judgments.get()
+    names = {
+        "ITEM": judgment.item_id,
+        "JUDGMENT": judgment.pk,
+        "RATER": judgment.rater_id,
+        "EXCLUSION": study.exclusions.get().pk,
+    }
+    for name, value in names.items():
+        page = page.replace(name, str(value))
+    return f"/admin/annotator/study/{study.pk}/{page}"
+
+
+def logged_in(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def test_every_page_of_the_desk_is_in_these_lists() -> None:
+    """A new page must say who may see it."""
+    found = set()
+    for pattern in patterns(lambda view: view):
+        page = str(pattern.pattern).removeprefix("<row:pk>/")
+        for name in ("item_pk", "judgment_pk", "exclusion_pk", "export_pk"):
+            page = page.replace(f"<row:{name}>", name.removesuffix("_pk").upper())
+        for what in ("rater", "item", "judgment"):
+            page = page.replace(f"exclude/{what}/<row:target_pk>", f"exclude/{what}/{what.upper()}")
+        found.add(page)
+    listed = {page.partition("?")[0] for page in [*PAGES, *SENT]}
+    assert found == listed | {"exports/EXPORT/", "api-token/"}
+
+
+def test_anonymous_and_annotators_are_sent_to_the_log_in(mine: Study) -> None:
+    for client in (Client(), logged_in(make_user("anna"))):
+        for page in [*PAGES, *SENT]:
+            for reply in (client.get(address(mine, page)), client.post(address(mine, page))):
+                assert reply.status_code == 302, page
+                assert reply["Location"].startswith("/admin/login/"), page
+
+
+def test_another_researcher_finds_nothing_and_it_is_logged(
+    mine: Study, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = logged_in(make_user("otto", staff=True))
+    for method, pages in (("get", PAGES), ("post", SENT)):
+        for page in pages:
+            caplog.clear()
+            with caplog.at_level(logging.WARNING):
+                reply = getattr(client, method)(address(mine, page))
+            assert reply.status_code == 404, (method, page)
+            assert any("refused" in record.getMessage() for record in caplog.records), (method, page)
+    export = Export.objects.get()
+    assert client.get(f"/admin/annotator/study/{mine.pk}/exports/{export.pk}/").status_code == 404
+    mine.refresh_from_db()
+    assert (mine.state, mine.memberships.count(), mine.judgments.count()) == ("draft", 1, 1)
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_each_role_may_do_what_it_may(mine: Study, role: str) -> None:
+    user = make_user(f"u-{role}", staff=True)
+    Membership.objects.create(study=mine, user=user, role=role)
+    client = logged_in(user)
+    for page, needed in PAGES.items():
+        reply = client.get(address(mine, page))
+        allowed = ROLES.index(role) >= ROLES.index(needed)
+        assert reply.status_code == (200 if allowed else 404), (page, reply.status_code)
+    for page, needed in SENT.items():
+        if ROLES.index(role) < ROLES.index(needed):
+            assert client.post(address(mine, page)).status_code == 404, page
+    mine.refresh_from_db()
+    assert mine.state == "draft"
+
+
+def test_what_hangs_below_another_study_is_not_found(mine: Study, researcher: User) -> None:
+    other = make_study(by=researcher)
+    theirs = make_judgment(make_item(other), make_rater("zoe"))
+    client = logged_in(researcher)
+    for page in (
+        f"items/{theirs.item_id}/",
+        f"judgments/{theirs.pk}/",
+        f"exclude/item/{theirs.item_id}/",
+        f"exclude/judgment/{theirs.pk}/",
+        f"exclude/rater/{theirs.rater_id}/",
+    ):
+        assert client.get(f"/admin/annotator/study/{mine.pk}/{page}").status_code == 404, page
+
+
+@pytest.mark.parametrize("pk", ["0", "999999", "9" * 18])
+def test_ids_that_lead_nowhere(researcher: User, pk: str) -> None:
+    client = logged_in(researcher)
+    for page in ("items/", "raters/", "import/"):
+        assert client.get(f"/admin/annotator/study/{pk}/{page}").status_code == 404
+
+
+def test_nobody_lists_tokens(researcher: User) -> None:
+    root = logged_in(make_user("root", staff=True, is_superuser=True))
+    assert root.get("/admin/authtoken/tokenproxy/").status_code == 404

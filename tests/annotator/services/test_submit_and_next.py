@@ -1,0 +1,302 @@
+"""Leases and judgments: what is given out, taken, kept and given back."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from annotator.core.errors import Conflict, DraftConflict, Refused
+from annotator.hit_types.base import FieldErrors
+from annotator.models import Assignment, Judgment, Place
+from annotator.services.assignment import (
+    assignment_next,
+    assignment_return,
+    lease_extend,
+    leases_expire,
+)
+from annotator.services.stage_submit import draft_save, judgment_record, judgment_undo, stage_submit
+from annotator.services.study import study_close, study_pause
+from annotator.services.submit_and_next import turn_take
+from tests.factories import make_item, make_participation, make_rater, make_study
+
+pytestmark = pytest.mark.django_db
+YES = {"helpful": "yes", "answer": "yes"}
+NO = {"helpful": "yes", "answer": "no"}
+
+
+def take(participation):
+    return assignment_next(participation=participation)
+
+
+def submit(participation, assignment, raw=YES):
+    return stage_submit(user_id=participation.rater.user_id, assignment_pk=assignment.pk, stage=0, raw=raw)
+
+
+def turn(participation, assignment, raw=YES):
+    return turn_take(user_id=participation.rater.user_id, assignment_pk=assignment.pk, stage=0, raw=raw)
+
+
+def expire(assignment):
+    Assignment.objects.filter(pk=assignment.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
+    assert leases_expire() == 1
+
+
+def test_the_same_task_is_in_hand_until_it_is_done():
+    person = make_participation(make_study(items=3, launched=True))
+    assert take(person).pk == take(person).pk
+
+
+def test_one_person_gets_every_item_once_and_then_nothing():
+    person = make_participation(make_study(items=5, launched=True))
+    seen = []
+    assignment = take(person)
+    while assignment is not None:
+        seen.append(assignment.item_id)
+        assignment = turn(person, assignment).assignment
+    assert len(seen) == len(set(seen)) == 5
+
+
+def test_the_item_nearest_to_completion_comes_first():
+    study = make_study(items=6, redundancy=3, launched=True)
+    first, second = make_participation(study), make_participation(study)
+    assert take(first).item_id == take(second).item_id
+
+
+def test_no_item_is_given_to_more_than_k():
+    study = make_study(items=1, redundancy=2, launched=True)
+    people = [make_participation(study) for _ in range(4)]
+    given = [take(person) for person in people]
+    assert [g is not None for g in given] == [True, True, False, False]
+
+
+def test_a_judgment_holds_its_place_and_its_snapshot():
+    study = make_study(items=1, launched=True)
+    person = make_participation(study)
+    submitted = submit(person, take(person))
+    judgment = Judgment.objects.get(pk=submitted.judgment)
+    assert (judgment.standing, judgment.snapshot, judgment.place.item) == (
+        "counted",
+        study.snapshot,
+        judgment.item,
+    )
+    assert judgment.response == YES
+
+
+def test_the_same_submit_twice_is_one_judgment_and_another_answer_is_a_conflict():
+    person = make_participation(make_study(items=1, launched=True))
+    assignment = take(person)
+    first, again = submit(person, assignment), submit(person, assignment)
+    assert first.judgment == again.judgment
+    assert again.repeated
+    with pytest.raises(Conflict):
+        submit(person, assignment, NO)
+    assert Judgment.objects.get().response == YES
+
+
+def test_a_cannot_guess_repeated_with_an_answer_is_a_conflict():
+    person = make_participation(make_study(items=1, launched=True))
+    assignment = take(person)
+    submit(person, assignment, {"helpful": "no"})
+    with pytest.raises(Conflict):
+        submit(person, assignment, YES)
+
+
+@pytest.mark.parametrize("raw", [{}, {"helpful": "perhaps"}, {"helpful": "yes"}, {"helpful": ["yes", "no"]}])
+def test_a_response_that_breaks_the_schema_writes_nothing(raw):
+    person = make_participation(make_study(items=1, launched=True))
+    assignment = take(person)
+    with pytest.raises(FieldErrors):
+        submit(person, assignment, raw)
+    assert not Judgment.objects.exists()
+    assert take(person).pk == assignment.pk
+
+
+def test_extra_fields_are_ignored():
+    person = make_participation(make_study(items=1, launched=True))
+    submit(person, take(person), YES | {"is_gold": "1", "score": "5", "rater": "7"})
+    assert Judgment.objects.get().response == YES
+
+
+def test_anothers_task_is_not_found():
+    study = make_study(items=2, launched=True)
+    mine, other = make_participation(study), make_participation(study)
+    with pytest.raises(Refused) as refused:
+        stage_submit(user_id=other.rater.user_id, assignment_pk=take(mine).pk, stage=0, raw=YES)
+    assert refused.value.kind == "not_found"
+
+
+def test_a_later_stage_cannot_be_sent_first():
+    person = make_participation(make_study(items=1, launched=True))
+    with pytest.raises(Refused):
+        stage_submit(user_id=person.rater.user_id, assignment_pk=take(person).pk, stage=1, raw=YES)
+
+
+def test_an_expired_lease_frees_its_place_for_the_next():
+    study = make_study(items=1, redundancy=1, launched=True)
+    slow, quick = make_participation(study), make_participation(study)
+    late = take(slow)
+    assert take(quick) is None
+    expire(late)
+    assert take(quick).item_id == late.item_id
+    assert leases_expire() == 0
+
+
+def test_a_late_submit_counts_while_the_item_has_a_place():
+    study = make_study(items=1, redundancy=1, launched=True)
+    person = make_participation(study)
+    assignment = take(person)
+    expire(assignment)
+    assert submit(person, assignment).standing == "counted"
+    assert Place.objects.get().assignment_id == assignment.pk
+
+
+def test_a_late_submit_to_a_full_item_is_kept_and_marked():
+    study = make_study(items=1, redundancy=1, launched=True)
+    slow, quick = make_participation(study), make_participation(study)
+    late = take(slow)
+    expire(late)
+    submit(quick, take(quick))
+    submitted = submit(slow, late)
+    assert submitted.standing == "surplus"
+    assert Judgment.objects.get(pk=submitted.judgment).place is None
+    assert Judgment.objects.filter(standing="counted").count() == 1
+
+
+def test_who_comes_back_after_the_lease_gets_their_task_again_while_it_is_free():
+    person = make_participation(make_study(items=2, launched=True))
+    assignment = take(person)
+    expire(assignment)
+    again = take(person)
+    assert (again.pk, again.state) == (assignment.pk, "leased")
+
+
+def test_a_freed_place_behind_everybody_is_still_found():
+    study = make_study(items=3, redundancy=1, launched=True)
+    first, second = make_participation(study), make_participation(study)
+    dropped = take(first)
+    assignment = take(second)
+    while assignment is not None:
+        assignment = turn(second, assignment).assignment
+    expire(dropped)
+    assert take(second).item_id == dropped.item_id
+
+
+def test_skipping_needs_a_reason_frees_the_place_and_is_not_offered_again():
+    study = make_study(items=2, redundancy=1, launched=True)
+    person, other = make_participation(study), make_participation(study)
+    assignment = take(person)
+    with pytest.raises(Refused):
+        assignment_return(user_id=person.rater.user_id, assignment_pk=assignment.pk, reason=" ")
+    assignment_return(user_id=person.rater.user_id, assignment_pk=assignment.pk, reason="the text is cut off")
+    assert take(person).item_id != assignment.item_id
+    assert take(other).item_id == assignment.item_id
+
+
+def test_more_time_is_a_whole_lease_from_now():
+    person = make_participation(make_study(items=1, launched=True, lease_minutes=30))
+    assignment = take(person)
+    Assignment.objects.update(lease_until=timezone.now() + timedelta(minutes=1))
+    longer = lease_extend(user_id=person.rater.user_id, assignment_pk=assignment.pk)
+    assert longer.lease_until > timezone.now() + timedelta(minutes=29)
+
+
+def test_one_condition_per_instance():
+    study = make_study(one_condition_per_instance=True)
+    for key, instance in (("a1", "A"), ("a2", "A"), ("b1", "B")):
+        make_item(study, key=key, instance=instance, system=f"robot-{key}")
+    from annotator.services.study import study_launch
+
+    study_launch(study=study)
+    study.refresh_from_db()
+    person = make_participation(study)
+    seen = []
+    assignment = take(person)
+    while assignment is not None:
+        seen.append(assignment.item.instance.key)
+        assignment = turn(person, assignment).assignment
+    assert sorted(seen) == ["A", "B"]
+
+
+def test_the_most_items_of_one_person():
+    person = make_participation(make_study(items=3, max_items_per_rater=1, launched=True))
+    result = turn(person, take(person))
+    assert result.assignment is None
+    assert result.refusal.kind == "full"
+
+
+@pytest.mark.parametrize(("stop", "kind"), [(study_pause, "paused"), (study_close, "closed")])
+def test_a_stopped_study_gives_out_nothing_but_takes_what_is_in_hand(stop, kind):
+    study = make_study(items=2, launched=True)
+    person, other = make_participation(study), make_participation(study)
+    assignment = take(person)
+    stop(study=study)
+    with pytest.raises(Refused) as refused:
+        take(other)
+    assert refused.value.kind == kind
+    result = turn(person, assignment)
+    assert result.submitted.standing == "counted"
+    assert result.refusal.kind == kind
+
+
+def test_an_undo_reopens_the_task_with_its_answer_as_draft():
+    person = make_participation(make_study(items=2, launched=True))
+    assignment = take(person)
+    following = turn(person, assignment).assignment
+    reopened = judgment_undo(user_id=person.rater.user_id, assignment_pk=assignment.pk)
+    assert (reopened.state, reopened.draft) == ("leased", YES)
+    assert not Judgment.objects.exists()
+    assert turn(person, assignment, NO).assignment.pk == following.pk
+    assert Judgment.objects.get().response == NO
+
+
+def test_an_undo_after_its_time_is_refused():
+    person = make_participation(make_study(items=2, launched=True, undo_seconds=10))
+    assignment = take(person)
+    submit(person, assignment)
+    Judgment.objects.update(created_at=timezone.now() - timedelta(seconds=60))
+    with pytest.raises(Refused):
+        judgment_undo(user_id=person.rater.user_id, assignment_pk=assignment.pk)
+    assert Judgment.objects.count() == 1
+
+
+def test_two_tabs_cannot_overwrite_each_others_drafts():
+    person = make_participation(make_study(items=1, launched=True))
+    assignment = take(person)
+    where = {"user_id": person.rater.user_id, "assignment_pk": assignment.pk, "stage": 0}
+    assert draft_save(**where, version=0, draft={"helpful": "yes", "score": "1"}) == 1
+    with pytest.raises(DraftConflict) as caught:
+        draft_save(**where, version=0, draft={"helpful": "no"})
+    assert (caught.value.version, caught.value.draft, caught.value.closed) == (1, {"helpful": "yes"}, False)
+    assignment.refresh_from_db()
+    assert assignment.draft == {"helpful": "yes"}
+
+
+def test_a_simulators_judgment_has_the_same_shape_and_is_kept_once():
+    study = make_study(items=1, launched=True)
+    rater = make_rater("gpt", kind="simulator", source="simulator")
+    item = study.items.get()
+    judgment, made = judgment_record(item=item, rater=rater, response=YES, source="simulator")
+    again, twice = judgment_record(item=item, rater=rater, response=YES, source="simulator")
+    assert (made, twice, judgment) == (True, False, again)
+    with pytest.raises(Conflict):
+        judgment_record(item=item, rater=rater, response=NO, source="simulator")
+    assert Place.objects.filter(assignment__isnull=True).count() == 3, "simulators take no place"
+
+
+@pytest.mark.parametrize("size", [5, 60])
+def test_the_queries_of_a_turn_are_few_and_constant(size):
+    study = make_study(items=size, launched=True)
+    person = make_participation(study)
+    assignment = take(person)
+    for _ in range(3):
+        assignment = turn(person, assignment).assignment
+    with CaptureQueriesContext(
+        connection,
+    ) as queries:
+        turn(person, assignment)
+    work = [q["sql"] for q in queries if not q["sql"].startswith(("SAVEPOINT", "RELEASE"))]
+    assert len(work) == 4, "\n".join(work)

@@ -1,0 +1,232 @@
+"""Annotators' way over HTTP, for every HIT type that has demo material; ``test_leaks`` looks at what is never sent."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from django.test import Client
+from lxml import html
+
+from annotator.hit_types.registry import hit_types
+from annotator.models import ExamAttempt, Judgment, Qualification, Study
+from annotator.services.imports.material_import import material_import
+from annotator.services.study import study_close, study_create, study_launch, study_pause, study_update
+from tests.bot import Bot
+from tests.factories import make_item, make_participation, make_study, make_user
+
+pytestmark = pytest.mark.django_db
+DEMO = Path(__file__).resolve().parents[3] / "annotator" / "demo"
+TYPES = [name for name in hit_types() if (DEMO / f"{name}.jsonl").is_file()]
+ITEMS = 4
+
+
+def demo_study(name: str, **fields) -> Study:
+    study = study_create(
+        by=None,
+        hit_type=name,
+        slug=f"way-{name.replace('_', '-')}",
+        title="A study & its way",
+        **({"consent_text": "We keep **your answers**.", "completion_code": "C0DE-77"} | fields),
+    )
+    lines = (DEMO / f"{name}.jsonl").read_bytes().splitlines(keepends=True)[:ITEMS]
+    material_import(study=study, file=io.BytesIO(b"".join(lines)), name="demo.jsonl")
+    study_launch(study=study)
+    study.refresh_from_db()
+    return study
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_a_bot_goes_the_whole_way_and_its_bad_twin_is_refused(name):
+    study = demo_study(name)
+    bot = Bot(study)
+    page = bot.whole_way(most=ITEMS)
+    assert page.request["PATH_INFO"].endswith("/done/")
+    assert "C0DE-77" in page.content.decode()
+    assert Judgment.objects.filter(study=study, standing="counted", source="web").count() == ITEMS
+    own = bot.get("/me/").content.decode()
+    assert "A study &amp; its way" in own
+    bot.get("/me/data/")
+    assert sum(json.loads(line)["kind"] == "answer" for line in bot.seen[-1][1].splitlines()) == ITEMS
+
+
+def test_without_htmx_a_submit_leads_to_the_next_task():
+    study = make_study(items=3, launched=True)
+    bot = Bot(study)
+    page = bot.instructions(bot.join())
+    page = bot.tasks(page, most=3, swap=False)
+    assert page.request["PATH_INFO"].endswith("/done/")
+
+
+def test_a_failed_exam_can_be_tried_again_and_then_the_way_ends():
+    study = demo_study("simulation", practice_required=False, consent_text="", exam_attempts=2)
+    bot = Bot(study)
+    page = bot.exam(bot.instructions(bot.join()), right=False)
+    text = page.content.decode()
+    assert "Not passed" in text
+    assert bot.get(bot.path + "task/").request["PATH_INFO"].endswith("/exam/result/")
+    page = bot.exam(bot.get(bot.path + "exam/?again=1"), right=False)
+    assert ExamAttempt.objects.count() == 2
+    page = bot.get(bot.path + "exam/?again=1")
+    assert "Not qualified" in page.content.decode()
+    assert not Qualification.objects.exists()
+
+
+def test_the_exam_page_holds_neither_answers_nor_reasons_before_grading():
+    study = demo_study("simulation", practice_required=False, consent_text="", exam_feedback=True)
+    bot = Bot(study)
+    page = bot.instructions(bot.join())
+    body = " ".join(html.fromstring(page.content).text_content().split())
+    for question in bot.kind.exam:
+        assert " ".join(question.reason.split()) not in body
+        assert question.key not in page.content.decode()
+
+
+def test_a_new_consent_text_is_asked_for_again_and_the_old_one_is_kept():
+    study = make_study(items=2, consent_text="First text.", launched=True)
+    bot = Bot(study)
+    page = bot.instructions(bot.consent(bot.join()))
+    assert b'action="/task/' in page.content
+    study_update(study=study, consent_text="Second text.")
+    page = bot.get(bot.path + "task/")
+    assert page.request["PATH_INFO"].endswith("/consent/")
+    assert "Second text." in page.content.decode()
+    bot.consent(page)
+    texts = bot.participation.consents.values_list("text", flat=True)
+    assert sorted(texts) == ["First text.", "Second text."]
+
+
+def test_declining_consent_ends_the_way_without_a_trace_of_work():
+    study = make_study(items=2, consent_text="Text.", launched=True)
+    bot = Bot(study)
+    bot.join()
+    page = bot.post(bot.path + "consent/", {"decision": "decline"})
+    assert "You have left this study" in page.content.decode()
+    assert bot.participation.state == "left"
+
+
+@pytest.mark.parametrize(("stop", "words"), [(study_pause, "paused"), (study_close, "over")])
+def test_a_stopped_study_says_so(stop, words):
+    study = make_study(items=2, launched=True)
+    bot = Bot(study)
+    page = bot.instructions(bot.join())
+    page = bot.tasks(page, most=1)
+    stop(study=study)
+    page = bot.tasks(page, most=1)
+    assert words in bot.get(bot.path + "task/").content.decode()
+    newcomer = Bot(study)
+    assert words in newcomer.post(f"/join/{study.join_token}/", {}).content.decode() or newcomer.join()
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/study/{slug}/", "/study/{slug}/consent/", "/study/{slug}/instructions/", "/study/{slug}/practice/",
+     "/study/{slug}/exam/", "/study/{slug}/exam/result/", "/study/{slug}/task/", "/study/{slug}/done/"],
+)  # fmt: skip
+def test_pages_of_a_study_that_is_not_yours_are_not_found(path):
+    study = make_study(items=1, launched=True)
+    make_participation(study)
+    stranger = Client()
+    stranger.force_login(make_user())
+    assert stranger.get(path.format(slug=study.slug)).status_code == 404
+    assert Client().get(path.format(slug=study.slug)).status_code in (302, 404)
+
+
+@pytest.mark.parametrize("action", ["", "draft/", "undo/", "skip/", "more-time/", "flag/", "ask/"])
+def test_anothers_task_is_not_found_by_any_address(action):
+    from annotator.services.assignment import assignment_next
+
+    study = make_study(items=2, launched=True)
+    task = assignment_next(participation=make_participation(study))
+    stranger = Client()
+    stranger.force_login(make_participation(study).rater.user)
+    data = {"helpful": "no", "stage": "0", "reason": "x", "text": "x"}
+    assert stranger.post(f"/task/{task.pk}/{action}", data).status_code == 404
+    assert not Judgment.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<script>alert(1)</script>",
+        '"><img src=x onerror=alert(1)>',
+        "![x](javascript:alert(1))",
+        "</script><b>x</b>",
+        "<svg onload=alert(1)><a xlink:href='javascript:alert(1)'>x</a></svg>",
+        "![x](http://203.0.113.9/pixel.png)",
+        "{{ study.title }}{% csrf_token %}",
+    ],
+)
+def test_hostile_items_are_shown_as_text(text):
+    study = make_study()
+    payload = {"question": f"Q {text}", "explanation": f"E {text}", "answer": "yes", "follow_up": f"F {text}"}
+    make_item(study, payload=payload)
+    study_launch(study=study)
+    bot = Bot(Study.objects.get(pk=study.pk))
+    page = bot.instructions(bot.join())
+    tree = html.fromstring(page.content)
+    assert text in tree.text_content()
+    assert not tree.xpath("//*[@onload] | //img[contains(@src, '203.0.113.9')]")
+    assert not tree.xpath("//*[@onerror] | //img[@src='x'] | //a[contains(@href, 'javascript:')]")
+    assert not [script for script in tree.iter("script") if "alert" in (script.text or "")]
+
+
+def test_who_came_from_prolific_goes_back_there_with_the_code_once_all_is_stored():
+    study = make_study(items=1, completion_code="C0DE 7&8", launched=True)
+    bot = Bot(study)
+    page = bot.instructions(bot.join())
+    assert "app.prolific.com" not in page.content.decode()
+    person = bot.participation
+    type(person).objects.filter(pk=person.pk).update(recruiter="prolific", recruiter_id="p1")
+    assert "app.prolific.com" not in bot.get(bot.path + "done/").content.decode(), (
+        "not before the last answer"
+    )
+    page = bot.tasks(bot.get(bot.path), most=1)
+    [link] = html.fromstring(page.content).xpath("//a[contains(@href, 'prolific')]/@href")
+    assert link == "https://app.prolific.com/submissions/complete?cc=C0DE+7%268"
+    other = Bot(study)
+    study_update(study=study, redundancy=4)
+    page = other.tasks(other.instructions(other.join()), most=1)
+    assert "C0DE 7&amp;8" in page.content.decode()
+    assert "app.prolific.com" not in page.content.decode()
+
+
+def test_a_new_consent_text_stops_the_next_task_in_the_middle_of_the_work():
+    """What was answered under the first text is kept; nothing more is given out before the second is agreed to."""
+    study = make_study(items=3, consent_text="First text.", launched=True)
+    bot = Bot(study)
+    page = bot.instructions(bot.consent(bot.join()))
+    study_update(study=study, consent_text="Second text.")
+    page = bot.tasks(page, most=1)
+    assert Judgment.objects.filter(study=study, source="web").count() == 1
+    assert page.request["PATH_INFO"].endswith("/consent/")
+    assert "Second text." in page.content.decode()
+    assert not bot.participation.assignments.filter(state="leased").exists()
+    assert bot.participation.finished_at is None
+    page = bot.tasks(bot.consent(page), most=2)
+    assert Judgment.objects.filter(study=study, source="web").count() == 3
+
+
+@pytest.mark.parametrize("step", ["consent", "instructions"])
+def test_nothing_is_given_out_or_taken_before_consent_and_instructions(step):
+    study = make_study(items=2, consent_text="Text.", launched=True)
+    bot = Bot(study)
+    page = bot.join()
+    if step == "instructions":
+        bot.consent(page)
+    for path in ("task/", "practice/", "exam/"):
+        assert bot.get(bot.path + path).request["PATH_INFO"].endswith(f"/{step}/")
+    assert bot.post("/task/1/", {"stage": "0", "helpful": "no"}).status_code == 404
+    assert not bot.participation.assignments.exists()
+
+
+def test_a_practice_number_that_is_none_is_no_fault_of_ours():
+    study = demo_study("simulation")
+    bot = Bot(study)
+    bot.instructions(bot.consent(bot.join()))
+    before = study.participations.get().practice_done
+    reply = bot.post(f"/study/{study.slug}/practice/", {"go": "on", "number": "first"})
+    assert reply.status_code == 200
+    assert study.participations.get().practice_done == before + 1

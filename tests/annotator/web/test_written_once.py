@@ -1,0 +1,73 @@
+"""What is written or planned once says the same as what is made anew each time."""
+
+import pytest
+from django.template import Context, Engine
+from django.template.loader import render_to_string
+
+from annotator.core.prepared import Prepared
+from annotator.hit_types.base import Field, Option, Stage
+from annotator.models import Assignment
+from annotator.services.assignment import assignment_next
+from annotator.web.task_form import task_form
+from tests.factories import make_participation, make_study
+
+MENUS = [
+    {"mode": "task", "flag_url": "/a?b=1&c='", "ask_url": "/ask/", "skip_url": "/skip/", "csrf_token": "one"},
+    {"mode": "task", "flag_url": "/other/", "ask_url": "/ask/2", "skip_url": "/skip/", "csrf_token": "two"},
+    {"mode": "task", "more_time_url": "/more/", "csrf_token": "two"},
+    {"mode": "preview"},
+]
+
+
+def rendered(text, **context):
+    return Engine.get_default().from_string("{% load screens %}" + text).render(Context(context))
+
+
+@pytest.mark.parametrize("context", MENUS)
+def test_the_menu_is_filled_in_as_its_template_says(context):
+    assert rendered("{% menu %}", **context) == render_to_string("annotator/_menu.html", context)
+
+
+def test_a_question_is_written_for_each_of_its_states():
+    options = (Option("y", "Yes & <more>"), Option("n", "No"))
+    stage = Stage("only", "Guess", (), (Field("q", "Sure?", options=options),))
+    for response, errors in [({}, {}), ({"q": "y"}, {}), ({"q": "n"}, {}), ({}, {"q": "choose one"})]:
+        (one,) = task_form(stage, response, errors).asked
+        plain = render_to_string("components/asked.html", {"one": one})
+        assert rendered("{% question one %}", one=one) == plain
+        assert ("checked" in plain) == bool(response)
+
+
+def test_only_components_with_constants_are_written_once():
+    text = '{% for name in names %}{% include "components/icon.html" with name=name only %}{% endfor %}'
+    check, flag = (rendered(text, names=[name]) for name in ("check", "flag"))
+    assert check != flag
+    assert rendered(text, names=["check", "flag"]) == check + flag
+    constant = '{% for name in names %}{% include "components/icon.html" with name="flag" only %}{% endfor %}'
+    assert rendered(constant, names=["check", "flag"]) == flag + flag
+
+
+def test_a_prepared_query_reads_what_its_queryset_reads(db):
+    def query(pk, state):
+        return (
+            Assignment.objects.select_related("participation__study", "item", "place", "rater")
+            .defer("participation__study__consent_text")
+            .filter(pk=pk, state=state)
+        )
+
+    found = Prepared(query, -1, "some state")
+    for number in (1, 2, 3):  # planned anew, then kept
+        study = make_study(items=number, launched=True)
+        pk = assignment_next(participation=make_participation(study)).pk
+        one, other = found.first(pk, "leased"), query(pk, "leased").get()
+        assert vars(one).keys() == vars(other).keys()
+        for path in ("", "item", "place", "rater", "participation", "participation.study"):
+            a, b = one, other
+            for name in filter(None, path.split(".")):
+                a, b = getattr(a, name), getattr(b, name)
+            own = [field.attname for field in a._meta.concrete_fields]
+            assert [getattr(a, name) for name in own] == [getattr(b, name) for name in own]
+        assert found.first(pk, "submitted") is None
+    Assignment.objects.filter(pk=pk).update(state="returned")
+    study.places.update(assignment=None)
+    assert not hasattr(found.first(pk, "returned"), "place")

@@ -1,0 +1,23 @@
+"""A scripted provider in a process of its own, for all tests of one session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.evaluation.scripted_process import ScriptedProcess
+
+
+@pytest.fixture(scope="session")
+def scripted_process() -> Iterator[ScriptedProcess]:
+    process = ScriptedProcess()
+    yield process
+    process.stop()
+
+
+@pytest.fixture
+def scripted(scripted_process: ScriptedProcess) -> ScriptedProcess:
+    """The provider with its counts at zero."""
+    scripted_process.reset()
+    return scripted_process

@@ -1,0 +1,384 @@
+"""Each recipe that ships, from a file of material to its report, on the scripted provider."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.core.management import CommandError, call_command
+
+from annotator.models import AtomicUnit, Dataset, Explanation, FollowUp, Item, Judgment, Output, System
+from benchmarks.llm.recipes import material_files
+from evaluation.models import Endpoint, Pipeline, Recipe, Report, Run
+from evaluation.pipelines.advance import (
+    pipeline_advance,
+    pipeline_cancel,
+    pipeline_create,
+    pipeline_step_again,
+    recipe_save,
+)
+from evaluation.pipelines.material_run import material_run_create
+from evaluation.pipelines.recipe import RecipeError, recipe_check, recipe_file, recipe_names
+from evaluation.reports.choices import Choices
+from evaluation.reports.compute import compute_across
+from evaluation.runs.inline import run_inline
+from evaluation.services.dataset import DatasetFaults, dataset_load
+from tests.evaluation.reports.studies import cells_of, table_of
+from tests.evaluation.run_factories import make_endpoint
+from tests.evaluation.scripted_process import ScriptedProcess
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+MATERIAL: dict[str, list[dict[str, Any]]] = {
+    "yes_no": [
+        {"qid": "a", "question": "Would a raft of balsa carry a grand piano?", "answer": True, "facts": ["Balsa floats.", "A piano weighs 500 kg."]},
+        {"qid": "b", "question": "Can a glacier bury a lighthouse?", "answer": False, "facts": ["Glaciers are slow."]},
+    ],
+    "multiple_choice": [
+        {"key": "c1", "question": "What do bees make?", "options": ["milk", "honey", "cement"], "gold_label": "honey"},
+        {"key": "c2", "question": "Where does rain come from?", "options": "clouds | wells | pipes", "gold_label": "A"},
+    ],
+    "preference": [
+        {"key": "p1", "context": "How do I get wax out of a carpet?", "response_1": "Cool it with ice, lift it off, then iron the rest into paper.", "response_2": "Buy a new one.", "gold_label": "1"},
+        {"key": "p2", "context": "Is there a quiet seat on the night train?", "response_1": "Yes!", "response_2": "Take the last coach, far from the doors and the bar.", "gold_label": "2"},
+    ],
+    "news": [
+        {"key": "n1", "article": "The port of Lindal closed on Friday. A crack of 40 metres was found in the quay. Ships were sent to Ostrova. The mayor spoke of bad luck."},
+    ],
+    "medical": [
+        {"key": "m1", "query": "My left knee clicks since I fell in March. I am 51. It swells in the evening. What should I do?"},
+    ],
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _allowed(scripted: ScriptedProcess, settings: object) -> None:
+    settings.LLM_ALLOWED_HOSTS = [scripted.host]  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Recipes ask for fewer follow-ups, which tests no less."""
+    from evaluation.pipelines import advance as pipeline
+
+    whole = pipeline._options
+
+    def fewer(row: Pipeline, step: dict[str, Any]) -> dict[str, Any]:
+        options = whole(row, step)
+        return options | ({"n": min(3, options["n"])} if "n" in options else {})
+
+    monkeypatch.setattr(pipeline, "_options", fewer)
+
+
+def material(task: str, folder: Path) -> Path:
+    path = folder / f"{task}.jsonl"
+    path.write_text("\n".join(json.dumps(row) for row in MATERIAL[task]), encoding="utf-8")
+    return path
+
+
+def carried_out(name: str, scripted: ScriptedProcess, folder: Path) -> Pipeline:
+    make_endpoint(scripted, model="scripted?quality=0.9")
+    path = material(recipe_file(name)["task"], folder)
+    call_command("pipeline", name, dataset=path, endpoint="scripted", inline=True, verbosity=0)
+    return Pipeline.objects.get()
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("name", recipe_names())
+def test_a_recipe_runs_where_replies_are_held_to_a_schema(
+    name: str, scripted: ScriptedProcess, tmp_path: Path
+) -> None:
+    make_endpoint(scripted, model="scripted?quality=0.9", structured=True)
+    recipe = recipe_file(name)
+    recipe["steps"] = [step for step in recipe["steps"] if step["kind"] != "report"]
+    own = tmp_path / "recipe.json"
+    own.write_text(json.dumps(recipe), encoding="utf-8")
+    path = material(recipe["task"], tmp_path)
+    call_command("pipeline", str(own), dataset=path, endpoint="scripted", inline=True, limit=1, verbosity=0)
+    pipeline = Pipeline.objects.get()
+    assert pipeline.state == "done"
+    for run in pipeline.runs.all():
+        assert set(run.calls.values_list("state", "error")) == {("done", "")}, run.kind
+        call = run.calls.order_by("pk")[0]
+        assert call.request["response_format"]["json_schema"]["strict"] is True
+        assert set(json.loads(call.text)) == set(
+            call.request["response_format"]["json_schema"]["schema"]["required"]
+        )
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("name", recipe_names())
+def test_a_recipe_runs_from_its_material_to_its_report(
+    name: str, scripted: ScriptedProcess, tmp_path: Path
+) -> None:
+    pipeline = carried_out(name, scripted, tmp_path)
+    assert pipeline.state == "done"
+    assert set(pipeline.results) == {step["name"] for step in pipeline.recipe.content["steps"]}
+    for step, result in pipeline.results.items():
+        assert not result.get("unparsable"), (
+            step,
+            Run.objects.get(pk=result["run"]).calls.values_list("text", "error"),
+        )
+        assert not result.get("failed"), step
+    assert Explanation.objects.filter(instance__dataset=pipeline.dataset).exists()
+    for study in {r["study"] for r in pipeline.results.values() if "study" in r}:
+        items = Item.objects.filter(study__slug=study)
+        assert items.exists()
+        assert Judgment.objects.filter(study__slug=study).count() == items.count()
+    if name.startswith("p2"):
+        roles = set(AtomicUnit.objects.values_list("role", flat=True))
+        assert roles == ({"both"} if name == "p2-news" else {"input", "output"})
+        assert System.objects.filter(name__endswith="from explanation").exists()
+    if name == "p3-utility":
+        asked = FollowUp.objects.filter(instance__dataset=pipeline.dataset, explanation__isnull=True)
+        assert set(asked.values_list("kind", flat=True)) == {"rephrase", "counterfactual", "similar"}
+        without, with_rationale = (
+            Output.objects.filter(follow_up__in=asked, system__name__contains=f"GEN-U {way}")
+            for way in ("without", "with scripted")
+        )
+        assert without.count() == with_rationale.count() == asked.count()
+        content = compute_across(
+            studies=Report.objects.get().studies, choices=Choices(replicates=0), figures=False
+        ).content
+        cells = cells_of(
+            content, "p3-gen-u-1"
+        )  # the pipeline's questions are found from the study made of it
+        assert [cells[row, column]["value"] for row, column in cells if column == "Instances"] == [2]
+        columns = [column["label"] for column in table_of(content, "p3-table-13")["columns"]]
+        assert (len(columns), columns[-1]) == (9, "Average")
+    if name.startswith("p1"):  # no second model is named: one generator writes them all
+        assert pipeline.results["counterfactuals-second"] == {"left_out": "no second model"}
+        assert "duplicates_of_others" not in pipeline.results["counterfactuals-first"]
+    if name == "p1-yes-no":
+        forced = Explanation.objects.filter(system__method="forced", instance__dataset=pipeline.dataset)
+        normal = Explanation.objects.filter(system__method="cot", instance__dataset=pipeline.dataset)
+        right = {e.instance_id: e.output for e in normal if e.output == e.instance.gold_label}
+        assert {e.instance_id for e in forced} == set(right)
+        assert all(e.output != right[e.instance_id] for e in forced)
+
+
+@pytest.mark.usefixtures("small")
+def test_done_again_everything_is_there_and_nothing_is_asked(
+    scripted: ScriptedProcess, tmp_path: Path
+) -> None:
+    pipeline = carried_out("p2-medical", scripted, tmp_path)
+    counts = {model: model.objects.count() for model in (Explanation, FollowUp, Output, AtomicUnit)}
+    requests = scripted.stats()["requests"]
+    assert pipeline_advance(pipeline_pk=pipeline.pk) == "done"
+    again = run_inline(run=pipeline_step_again(pipeline=pipeline, name="explain-cot"))
+    assert (again.state, again.spent_cost) == ("done", 0)  # from the cache, and the same explanation
+    with pytest.raises(ValidationError, match="nothing to ask"):
+        pipeline_step_again(pipeline=pipeline, name="units")
+    assert {model: model.objects.count() for model in counts} == counts
+    assert scripted.stats()["requests"] == requests
+
+
+def test_a_pipeline_stopped_anywhere_goes_on(scripted: ScriptedProcess, tmp_path: Path) -> None:
+    endpoint = make_endpoint(scripted)
+    dataset, _ = dataset_load(name="d", path=material("news", tmp_path), task="news")
+    pipeline = pipeline_create(
+        recipe=recipe_save(content=recipe_file("p2-news")), dataset=dataset, endpoint=endpoint
+    )
+    for _ in range(40):  # as if killed after each turn: every turn begins from the rows alone
+        if pipeline_advance(pipeline_pk=pipeline.pk) == "done":
+            break
+        assert pipeline_advance(pipeline_pk=pipeline.pk) == "waiting"
+        assert Run.objects.filter(pipeline=pipeline, state="running").count() == 1
+        run_inline(run=Run.objects.get(pipeline=pipeline, state="running"))
+    pipeline.refresh_from_db()
+    assert pipeline.state == "done"
+    steps = [step for step in pipeline.recipe.content["steps"] if step["kind"] not in ("study", "report")]
+    assert pipeline.runs.count() == len(steps)
+
+
+def test_a_paused_run_pauses_the_pipeline_and_takes_it_along_again(
+    scripted: ScriptedProcess, tmp_path: Path
+) -> None:
+    endpoint = make_endpoint(scripted)
+    dataset, _ = dataset_load(name="d", path=material("news", tmp_path), task="news")
+    recipe = recipe_save(content=recipe_file("p2-news"))
+    overrides = {"explain-cot": {"model": "scripted?status=401"}}
+    pipeline = pipeline_create(recipe=recipe, dataset=dataset, endpoint=endpoint, overrides=overrides)
+    pipeline_advance(pipeline_pk=pipeline.pk)
+    run = run_inline(run=pipeline.runs.get())
+    assert pipeline_advance(pipeline_pk=pipeline.pk) == "paused"
+    pipeline.refresh_from_db()
+    assert "HTTP 401" in pipeline.reason
+    Run.objects.filter(pk=run.pk).update(model="scripted", state="running")
+    run_inline(run=run)
+    assert pipeline_advance(pipeline_pk=pipeline.pk) == "waiting"
+    pipeline.refresh_from_db()
+    assert (pipeline.step, pipeline.state) == (1, "running")
+    pipeline_cancel(pipeline=pipeline)
+    assert pipeline_advance(pipeline_pk=pipeline.pk) == "cancelled"
+    assert not pipeline.runs.filter(state="running").exists()
+
+
+def test_generators_take_turns_and_duplicates_are_dropped_and_counted(
+    scripted: ScriptedProcess, tmp_path: Path
+) -> None:
+    endpoint = make_endpoint(scripted)
+    dataset, _ = dataset_load(name="d", path=material("yes_no", tmp_path), task="yes_no")
+
+    def make(kind: str, **options: Any) -> Run:
+        from evaluation.runs.lifecycle import run_start
+
+        run = material_run_create(kind=kind, dataset=dataset, endpoint=endpoint, options=options)
+        return run_inline(run=run_start(run=run))
+
+    make("explain", method="cot", system="s")
+    first = make("counterfactuals", n=7, turn=[0, 2], generator="a")
+    second = make("counterfactuals", n=7, turn=[1, 2], generator="b")
+    for explanation in Explanation.objects.all():
+        texts = [f.text for f in explanation.follow_ups.all()]
+        assert len(texts) == len(set(texts))
+        dropped = first.calls.get(subject=explanation.pk).parsed["duplicates"]
+        assert len(texts) + dropped == 4
+    # The second generator is the same model: all that it writes is there already, and is counted.
+    assert not FollowUp.objects.filter(generator="b").exists()
+    assert sum(call.parsed["duplicates_of_others"] for call in second.calls.all()) == 6
+
+
+def test_choices_that_do_not_fit_are_refused_before_anything_is_asked(
+    scripted: ScriptedProcess, tmp_path: Path
+) -> None:
+    endpoint = make_endpoint(scripted)
+    dataset, _ = dataset_load(name="d", path=material("yes_no", tmp_path), task="yes_no")
+    for kind, options, said in [
+        ("explain", {"method": "magic"}, "method"),
+        ("explain", {"task": "poetry"}, "no prompt"),
+        ("explain", {"method": "forced"}, "base"),
+        ("counterfactuals", {"n": 0}, "n:"),
+        ("counterfactuals", {"n": 3, "turn": [5, 2]}, "turn"),
+        ("units", {"task": "yes_no"}, "no prompt"),
+        ("outputs", {"system": "nobody"}, "system"),
+        ("gen_u", {"rationale": "nobody"}, "rationale"),
+        ("simulate", {}, "no prompt"),
+        ("dance", {}, "no step"),
+    ]:
+        with pytest.raises(ValidationError, match=said):
+            material_run_create(kind=kind, dataset=dataset, endpoint=endpoint, options=options)
+    assert Run.objects.count() == 0
+    assert scripted.stats()["requests"] == 0
+
+
+def test_a_recipe_is_a_version_of_its_content() -> None:
+    content = recipe_file("p1-yes-no")
+    first = recipe_save(content=content)
+    assert recipe_save(content=content).pk == first.pk
+    content["steps"] = content["steps"][:3]
+    assert recipe_save(content=content).version == 2
+    assert Recipe.objects.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"task": "poetry"}, "task"),
+        ({"steps": []}, "steps"),
+        ({"steps": [{"kind": "explain"}]}, "name"),
+        ({"steps": [{"name": "a", "kind": "explain"}, {"name": "a", "kind": "units"}]}, "twice"),
+        ({"steps": [{"name": "a", "kind": "dance"}]}, "kind"),
+        ({"steps": [{"name": "a", "kind": "simulate", "options": {"study": "b"}}]}, "before"),
+    ],
+)
+def test_a_recipe_that_cannot_be_carried_out_is_refused(change: dict[str, Any], said: str) -> None:
+    with pytest.raises(RecipeError, match=said):
+        recipe_check({"name": "x", "task": "yes_no", "steps": [{"name": "a", "kind": "explain"}]} | change)
+
+
+def test_every_recipe_that_ships_is_sound() -> None:
+    assert len(recipe_names()) >= 5
+    for name in recipe_names():
+        assert recipe_check(recipe_file(name))["name"] == name
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "holds no rows"),
+        ("{}", "input: is missing"),
+        ('{"question": "a?"}\n{"question": ', ":2: is not JSON"),
+        ('{"question": "a?", "answer": "perhaps"}', "gold_label: 'perhaps' is neither"),
+        ('{"qid": "1", "question": "a?"}\n{"qid": "1", "question": "b?"}', "used twice"),
+        ('{"question": "a\\u0000?"}', "NUL"),
+        ("[1]", "expected a JSON object"),
+        ("[{]", "not a JSON array"),
+    ],
+)
+def test_a_faulty_file_is_refused_whole_with_its_lines(text: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "m.jsonl"
+    path.write_text(text)
+    with pytest.raises(DatasetFaults, match=said):
+        dataset_load(name="d", path=path, task="yes_no")
+    assert not Dataset.objects.exists()
+
+
+def test_commands_say_what_is_there(scripted: ScriptedProcess, tmp_path: Path) -> None:
+    make_endpoint(scripted, name="one")
+    with pytest.raises(CommandError, match="there are: one"):
+        call_command("pipeline", "p2-news", dataset=tmp_path, endpoint="two")
+    with pytest.raises(CommandError, match="no file"):
+        call_command("pipeline", "p2-news", dataset=tmp_path / "x", endpoint="one")
+    with pytest.raises(CommandError, match="no recipe"):
+        call_command("pipeline", "p9", dataset=material("news", tmp_path), endpoint="one")
+    with pytest.raises(CommandError, match="no study"):
+        call_command("simulate", "nothing", endpoint="one")
+
+
+@pytest.mark.usefixtures("small")
+def test_two_models_alternate_and_a_second_pipeline_keeps_to_its_own_systems(
+    scripted: ScriptedProcess, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_endpoint(scripted)
+    path = material("preference", tmp_path)
+    other = "scripted?seed=2"
+    call_command("pipeline", "p1-preference", dataset=path, endpoint="scripted", second=other, inline=True)
+    first = Pipeline.objects.get()
+    by = {g: FollowUp.objects.filter(generator=g).count() for g in ("scripted", other)}
+    assert by["scripted"] > by[other] > 0  # of three places the first takes two
+    assert set(first.runs.filter(kind="counterfactuals").values_list("model", flat=True)) == {
+        "scripted",
+        other,
+    }
+    told = capsys.readouterr().out
+    assert told.index("explain-cot:") < told.index("counterfactuals-second:") < told.index("simulators:")
+    assert "left out" not in told
+
+    Endpoint.objects.update(model="scripted?quality=0.5")
+    call_command(
+        "pipeline", "p1-preference", dataset=path, endpoint="scripted", budget=Decimal(1), inline=True
+    )
+    second = Pipeline.objects.order_by("pk").last()
+    assert second is not None
+    systems = Item.objects.filter(study=second.study).values_list("explanation__system__model", flat=True)
+    assert set(systems) == {"scripted?quality=0.5"}
+    assert all(run.budget_cost <= 1 for run in second.runs.all())
+
+    call_command("pipeline_step", str(second.pk), "explain-cot", inline=True)
+    assert "done" in capsys.readouterr().out
+    with pytest.raises(CommandError, match="nothing to ask about"):
+        call_command("pipeline_step", str(second.pk), "simulators")
+    with pytest.raises(CommandError, match="no pipeline 0"):
+        call_command("pipeline_step", "0", "x")
+
+
+SHARED = Path(__file__).parents[4] / "shared/data"
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="../shared/data is not here")
+def test_public_questions_and_rationales_are_material_for_every_recipe(tmp_path: Path) -> None:
+    """`make bench ARGS="llm-recipes ../shared/data"` carries each recipe out on them."""
+    files = material_files(SHARED, tmp_path)
+    assert {recipe_file(name)["task"] for name in recipe_names()} == set(files)
+    for task, path in files.items():
+        dataset, new = dataset_load(name=task, path=path, task=task)
+        assert new == dataset.instances.count() > 100
+        if task == "yes_no":
+            assert not dataset.instances.filter(gold_rationale="").exists()
+        if task in ("yes_no", "multiple_choice", "preference"):
+            assert not dataset.instances.filter(gold_label="").exists()

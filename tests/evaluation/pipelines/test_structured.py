@@ -1,0 +1,114 @@
+"""Replies held to a JSON schema: every HIT type's own examples, every form of material, and what breaks a schema."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+from types import SimpleNamespace
+from typing import Any, cast, get_args
+
+import jsonschema
+import pytest
+
+from annotator.hit_types.base import JSON, FieldErrors, HitType, Unparsable
+from annotator.hit_types.registry import hit_types
+from evaluation.models import Run
+from evaluation.pipelines.step import Asked
+from evaluation.pipelines.structured import Form, form_schema, form_text, stage_schema
+from evaluation.simulators.prepare import Simulate
+
+FORMS: dict[Form, JSON] = {
+    "reasons_answer": {"explanation": "Owls float.", "answer": "yes"},
+    "answer": {"answer": "no"},
+    "answer_reason": {"answer": "yes", "explanation": "Owls float."},
+    "reasons": {"explanation": "Owls float well."},
+    "explained_output": {"explanation": "First the decision.", "output": "It closed."},
+    "output_explained": {"output": "It closed.", "explanation": "First the decision."},
+    "output": {"output": "It closed."},
+    "entries": {"entries": ["Can owls swim?"]},
+    "examples": {"entries": [{"context": "Tea?", "response_1": "Yes.", "response_2": "No."}]},
+    "choices": {"entries": [{"question": "Which?", "options": ["one", "two"]}]},
+    "answered": {"entries": [{"question": "Can owls swim?", "answer": "yes"}]},
+    "units": {"units": ["a decision"]},
+    "person_units": {"person": ["is 51"], "suggestions": ["rest"]},
+}
+
+
+def whole(value: JSON, stage_fields: list[str]) -> JSON:
+    """A response as a model held to the schema gives it: every key, null where nothing counts."""
+    return {"thoughts": "Hm.", **{name: value.get(name) for name in stage_fields}}
+
+
+def asked(kind: HitType, payload: JSON, stage: int, presentation: JSON) -> Asked:
+    return Asked(1, "k", 1, None, 0, stage, {"presentation": presentation}, 0, 0, 0, thing=payload)
+
+
+@pytest.mark.parametrize("name", [name for name, kind in hit_types().items() if not kind.external])
+def test_every_hit_types_examples_as_objects(name: str) -> None:
+    kind, step = hit_types()[name], Simulate()
+    run = cast(Run, SimpleNamespace(study=SimpleNamespace(hit_type=name)))
+    checked = 0
+    for case in json.loads((kind.folder / "examples" / "valid.json").read_text(encoding="utf-8")):
+        payload = kind.parse_item(case["row"]).payload
+        for given in case["responses"]:
+            presentation = given.get("presentation") or kind.present(payload, Random(1))
+            response = kind.parse_whole(payload, given["raw"], presentation)
+            for number, stage in enumerate(kind.stages(payload, presentation)):
+                call = asked(kind, payload, number, presentation)
+                schema = step.schema(run, call)
+                jsonschema.Draft202012Validator.check_schema(schema)
+                value = whole(response, [field.name for field in stage.fields])
+                jsonschema.validate(value, schema)
+                wanted = kind.parse_response(payload, given["raw"], number, presentation)
+                for text in (json.dumps(value), f"Here you are:\n```json\n{json.dumps(value)}\n```"):
+                    assert step.read(run, call, text) == wanted
+                checked += 1
+    assert checked
+
+
+def test_an_object_with_a_value_that_is_not_offered_is_no_response() -> None:
+    kind, step = hit_types()["simulation"], Simulate()
+    run = cast(Run, SimpleNamespace(study=SimpleNamespace(hit_type="simulation")))
+    row = json.loads((kind.folder / "examples" / "valid.json").read_text(encoding="utf-8"))[0]["row"]
+    call = asked(kind, kind.parse_item(row).payload, 0, {})
+    names = [field.name for field in kind.stages(call.thing)[0].fields]
+    with pytest.raises((FieldErrors, Unparsable)):
+        step.read(run, call, json.dumps(whole({names[0]: "maybe"}, names)))
+    with pytest.raises((FieldErrors, Unparsable)):
+        step.read(run, call, json.dumps(whole({}, names)))
+    with pytest.raises(Unparsable):  # cut off: no object, and no answer in words
+        step.read(run, call, json.dumps(whole({names[0]: "yes"}, names))[:-9])
+
+
+def test_what_counts_only_beside_another_answer_may_be_null() -> None:
+    kind = hit_types()["simulation"]
+    row = json.loads((kind.folder / "examples" / "valid.json").read_text(encoding="utf-8"))[0]["row"]
+    stage = kind.stages(kind.parse_item(row).payload)[0]
+    schema = stage_schema(stage)
+    assert schema["required"] == ["thoughts", *(field.name for field in stage.fields)]
+    conditional = [field.name for field in stage.fields if field.when]
+    assert conditional
+    assert all(None in schema["properties"][name]["enum"] for name in conditional)
+
+
+def test_every_form_is_known_to_these_tests() -> None:
+    assert set(FORMS) == set(get_args(Form))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_form_has_a_strict_schema_and_a_way_back(form: Form) -> None:
+    schema = form_schema(form, "yes_no")
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(FORMS[form], schema)
+    text = form_text(form, "yes_no", FORMS[form], "Summary")
+    assert all(piece in text for piece in strings(FORMS[form]))
+    for broken in ({}, dict.fromkeys(FORMS[form], 3), {name: [None] for name in FORMS[form]}):
+        with pytest.raises(Unparsable):
+            form_text(form, "yes_no", broken, "Summary")
+
+
+def strings(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    held = value.values() if isinstance(value, dict) else value
+    return [text for one in held for text in strings(one)]

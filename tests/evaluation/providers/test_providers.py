@@ -1,0 +1,349 @@
+"""One request at a time against the scripted provider: replies read, failures named, hosts refused."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import ssl
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from evaluation.providers.base import ChatReply, ChatRequest, ProviderError
+from evaluation.providers.hosts import (
+    HostPolicy,
+    HostRefused,
+    check_address,
+    check_origin,
+    origin_of,
+    resolve,
+)
+from evaluation.providers.keys import KeyRefused, key_from_variable, key_open, key_seal
+from evaluation.providers.openai_compatible import OpenAICompatible
+from evaluation.providers.scripted.app import Scripted
+from evaluation.providers.scripted.http import Connection
+from evaluation.providers.scripted.options import FAULTS
+from tests.evaluation.scripted_process import ScriptedProcess
+
+Ask = Callable[[OpenAICompatible], Coroutine[Any, Any, Any]]
+
+
+def in_thread(coroutine: Any) -> Any:
+    """Run to the end in a thread of its own: a browser of this session may keep a loop in this one."""
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        return pool.submit(asyncio.run, coroutine).result()
+
+
+def ask(provider: ScriptedProcess, what: Ask, *, path: str = "/v1", timeout: float = 5.0) -> Any:
+    async def main() -> Any:
+        client = OpenAICompatible(
+            base_url=provider.root + path,
+            key="sk-test",
+            policy=HostPolicy.from_entries([provider.host]),
+            timeout=timeout,
+        )
+        try:
+            return await what(client)
+        finally:
+            await client.aclose()
+
+    return in_thread(main())
+
+
+def chat(model: str, text: str = "Can owls swim?") -> Ask:
+    request = ChatRequest(model, ({"role": "user", "content": text},), {"max_tokens": 100})
+    return lambda client: client.chat(request)
+
+
+def test_a_reply_carries_all_that_is_kept(scripted: ScriptedProcess) -> None:
+    reply: ChatReply = ask(scripted, chat("scripted"))
+    assert reply.text
+    assert reply.model == "scripted-1"
+    assert reply.fingerprint.startswith("fp_")
+    assert (reply.tokens_in or 0) > 0
+    assert (reply.tokens_out or 0) > 0
+    assert reply.raw["choices"][0]["message"]["content"] == reply.text
+
+
+def test_the_same_question_gets_the_same_answer(scripted: ScriptedProcess) -> None:
+    first, second = (ask(scripted, chat("scripted")).text for _ in range(2))
+    assert first == second
+    assert scripted.stats()["paid_again"] == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [
+        ("429", "rate_limit"),
+        ("500", "server"),
+        ("hang", "timeout"),
+        ("disconnect", "connection"),
+        ("truncated", "invalid_reply"),
+        ("empty", "invalid_reply"),
+        ("filter", "content_filter"),
+    ],
+)
+def test_each_failure_has_its_name(scripted: ScriptedProcess, fault: str, kind: str) -> None:
+    with pytest.raises(ProviderError) as caught:
+        ask(scripted, chat(f"scripted?faults=1&kinds={fault}&retry_after=2"), timeout=0.5)
+    assert caught.value.kind == kind
+    assert caught.value.retry_after == (2.0 if fault == "429" else None)
+    assert not caught.value.fatal
+
+
+@pytest.mark.parametrize("fault", ["refusal", "nonsense", "cut"])
+def test_spoilt_replies_arrive_as_text(scripted: ScriptedProcess, fault: str) -> None:
+    reply = ask(scripted, chat(f"scripted?faults=1&kinds={fault}"))
+    assert reply.text != ask(scripted, chat("scripted")).text
+    assert (reply.finish == "length") == (fault == "cut")
+
+
+def test_every_fault_is_known_to_these_tests() -> None:
+    assert set(FAULTS) == {
+        "429", "500", "hang", "disconnect", "truncated", "empty", "filter", "refusal", "nonsense", "cut",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (400, "bad_request"),
+        (401, "unauthorized"),
+        (402, "no_quota"),
+        (403, "unauthorized"),
+        (404, "not_found"),
+    ],
+)
+def test_what_no_retry_can_cure_is_fatal(scripted: ScriptedProcess, status: int, kind: str) -> None:
+    with pytest.raises(ProviderError) as caught:
+        ask(scripted, chat(f"scripted?status={status}"))
+    assert (caught.value.kind, caught.value.fatal, caught.value.status) == (kind, True, status)
+
+
+def test_a_redirect_is_not_followed(scripted: ScriptedProcess) -> None:
+    with pytest.raises(ProviderError) as caught:
+        ask(scripted, chat("scripted"), path="/redirect/v1")
+    assert caught.value.kind == "refused_host"
+    assert scripted.stats()["requests"] == 0
+
+
+def test_models_and_embeddings(scripted: ScriptedProcess) -> None:
+    assert ask(scripted, lambda client: client.models()) == ["scripted"]
+    vectors = ask(
+        scripted, lambda client: client.embed("scripted", ["can owls swim", "owls swim", "tax law"])
+    )
+    assert vectors.shape == (3, 64)
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1)
+    assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2]
+
+
+def test_a_wrong_key_is_refused_and_does_not_show() -> None:
+    locked = ScriptedProcess("--key", "sk-right")
+    try:
+        with pytest.raises(ProviderError) as caught:
+            ask(locked, chat("scripted"))
+    finally:
+        locked.stop()
+    assert caught.value.kind == "unauthorized"
+    assert "sk-" not in str(caught.value)
+
+
+# -- hosts ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://127.0.0.1/v1",
+        "https://localhost/v1",
+        "https://[::1]/v1",
+        "https://[::ffff:127.0.0.1]/v1",
+        "https://[64:ff9b::7f00:1]/v1",
+        "https://169.254.169.254/latest",
+        "https://[fd00:ec2::254]/latest",
+        "https://10.0.0.7/v1",
+        "https://192.168.1.1/v1",
+        "https://100.64.0.1/v1",
+        "https://0.0.0.0/v1",
+        "https://2130706433/v1",
+        "https://0x7f000001/v1",
+        "https://127.1/v1",
+        "https://017700000001/v1",
+        "http://93.184.216.34/v1",  # public, but not over TLS
+        "file:///etc/passwd",
+        "ftp://example.com/",
+        "gopher://127.0.0.1:6379/_FLUSHALL",
+        "https://user:secret@example.com/v1",
+        "https:///v1",
+        "https://example.com:99999/v1",
+        "https://example.com/v1?x=",
+    ],
+)
+def test_addresses_that_are_refused(url: str) -> None:
+    async def main() -> None:
+        await resolve(origin_of(url), HostPolicy())
+
+    with pytest.raises(HostRefused):
+        in_thread(main())
+
+
+def test_the_operator_may_allow_a_private_host_and_only_that_port() -> None:
+    policy = HostPolicy.from_entries(["127.0.0.1:8081", "llm.internal"])
+    check_origin(origin_of("http://127.0.0.1:8081/v1"), policy)
+    check_origin(origin_of("http://LLM.internal:5000/v1"), policy)
+    with pytest.raises(HostRefused):
+        check_origin(origin_of("http://127.0.0.1:5432/v1"), policy)
+
+
+def test_only_what_is_listed_where_the_operator_says_so() -> None:
+    policy = HostPolicy.from_entries(["api.example.com"], only=True)
+    check_origin(origin_of("https://api.example.com/v1"), policy)
+    with pytest.raises(HostRefused, match="operator"):
+        check_origin(origin_of("https://api.openai.com/v1"), policy)
+
+
+def test_public_addresses_pass() -> None:
+    check_address("93.184.216.34")
+    check_address("2606:2800:220:1:248:1893:25c8:1946")
+
+
+def test_a_name_that_turns_to_a_private_address_is_refused_at_the_connection(
+    monkeypatch: pytest.MonkeyPatch, scripted: ScriptedProcess
+) -> None:
+    """Rebinding: the name looked harmless when the endpoint was saved, and resolves inward when it is asked."""
+    asked = []
+
+    async def inward(self: asyncio.AbstractEventLoop, host: Any, port: Any, **rest: Any) -> list[Any]:
+        asked.append(host)
+        return [(2, 1, 6, "", ("93.184.216.34", port)), (2, 1, 6, "", ("127.0.0.1", port))]
+
+    monkeypatch.setattr(asyncio.BaseEventLoop, "getaddrinfo", inward)
+
+    async def main() -> None:
+        port = scripted.host.rsplit(":", 1)[1]
+        client = OpenAICompatible(
+            base_url=f"https://rebinding.example:{port}/v1", key="sk", policy=HostPolicy(), timeout=2
+        )
+        try:
+            await client.chat(ChatRequest("scripted", ({"role": "user", "content": "x"},)))
+        finally:
+            await client.aclose()
+
+    with pytest.raises(ProviderError) as caught:
+        in_thread(main())
+    assert caught.value.kind == "refused_host"
+    assert asked == ["rebinding.example"]  # looked up once: what is checked is what is connected to
+    assert scripted.stats()["requests"] == 0
+
+
+# -- keys -----------------------------------------------------------------------------------------
+
+HOME = origin_of("https://api.example.com/v1")
+
+
+def test_a_stored_key_is_unreadable_and_follows_no_change_of_host() -> None:
+    sealed = key_seal(key="sk-very-secret", origin=HOME, secrets=["new"])
+    assert b"very-secret" not in sealed
+    assert key_open(sealed=sealed, origin=HOME, secrets=["newer", "new"]) == "sk-very-secret"
+    for changed in ("https://evil.example/v1", "http://api.example.com/v1", "https://api.example.com:444/v1"):
+        with pytest.raises(KeyRefused):
+            key_open(sealed=sealed, origin=origin_of(changed), secrets=["new"])
+    with pytest.raises(KeyRefused, match="secret key"):
+        key_open(sealed=sealed, origin=HOME, secrets=["another"])
+
+
+def test_only_the_operators_variables_and_only_to_their_host() -> None:
+    known = {"LLM_KEY": ("api.example.com", "sk-1"), "EMPTY": ("api.example.com", "")}
+    assert key_from_variable(variable="LLM_KEY", origin=HOME, known=known) == "sk-1"
+    for variable, origin in [
+        ("SECRET_KEY", HOME),
+        ("EMPTY", HOME),
+        ("LLM_KEY", origin_of("https://evil.example")),
+    ]:
+        with pytest.raises(KeyRefused) as caught:
+            key_from_variable(variable=variable, origin=origin, known=known)
+        assert "sk-1" not in str(caught.value)
+
+
+# -- TLS --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def tls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, str]]:
+    """The scripted provider behind TLS: its port, and the file of the certificate that vouches for it."""
+    folder = tmp_path_factory.mktemp("tls")
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    now = datetime.datetime.now(datetime.UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    both = folder / "server.pem"
+    pem = certificate.public_bytes(serialization.Encoding.PEM)
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    both.write_bytes(private + pem)
+    trusted = folder / "trusted.pem"
+    trusted.write_bytes(pem)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(both)
+    loop = asyncio.new_event_loop()
+    app = Scripted()
+    server = loop.run_until_complete(
+        loop.create_server(lambda: Connection(app, set()), "127.0.0.1", 0, ssl=context)
+    )
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    yield server.sockets[0].getsockname()[1], str(trusted)
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join()
+    server.close()
+
+
+def tls_chat(port: int) -> Any:
+    async def main() -> Any:
+        client = OpenAICompatible(
+            base_url=f"https://localhost:{port}/v1",
+            key="sk",
+            policy=HostPolicy.from_entries([f"localhost:{port}"]),
+            timeout=5,
+        )
+        try:
+            request = ChatRequest("scripted", ({"role": "user", "content": "Can owls swim?"},))
+            return [await client.chat(request) for _ in range(3)]
+        finally:
+            await client.aclose()
+
+    return asyncio.run(main())
+
+
+def test_over_tls_with_a_certificate_that_is_trusted(
+    tls: tuple[int, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", tls[1])
+    assert len({reply.text for reply in tls_chat(tls[0])}) == 1
+
+
+def test_a_certificate_that_nobody_vouches_for_is_refused(tls: tuple[int, str]) -> None:
+    with pytest.raises(ProviderError) as caught:
+        tls_chat(tls[0])
+    assert caught.value.kind == "connection"
+    assert "certificate" in str(caught.value).lower()

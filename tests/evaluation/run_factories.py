@@ -1,0 +1,50 @@
+"""What tests of runs begin with: an endpoint on the scripted provider, a study, a run, a worker's turn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from annotator.models import Item, Study
+from evaluation.models import Endpoint, Run
+from evaluation.runs.lifecycle import run_finish, run_start
+from evaluation.runs.worker import SliceWorker, Worked
+from evaluation.simulators.start import simulation_create
+from tests.evaluation.scripted_process import ScriptedProcess
+from tests.factories import make_study, simulation_payload
+
+
+def make_endpoint(provider: ScriptedProcess, *, name: str = "scripted", **fields: Any) -> Endpoint:
+    values: dict[str, Any] = {
+        "base_url": provider.base_url,
+        "model": "scripted",
+        "concurrency": 8,
+        "timeout_seconds": 5.0,
+        "price_in": 1,
+        "price_out": 2,
+    }
+    endpoint = Endpoint(name=name, **(values | fields))
+    endpoint.full_clean()
+    endpoint.save()
+    return endpoint
+
+
+def make_material(items: int, **fields: Any) -> Study:
+    """A study whose items are made in one statement."""
+    study = make_study(**fields)
+    Item.objects.bulk_create(
+        [Item(study=study, key=f"item-{n}", payload=simulation_payload(n)) for n in range(items)]
+    )
+    return study
+
+
+def make_run(endpoint: Endpoint, study: Study, *, started: bool = True, **fields: Any) -> Run:
+    run = simulation_create(study=study, endpoint=endpoint, **fields)
+    return run_start(run=run) if started else run
+
+
+def work(run: Run, **fields: Any) -> Worked:
+    """One worker's turn, and the closing of the run if that was all."""
+    worked = SliceWorker(run_pk=run.pk, **{"seconds": 30.0, **fields}).work()
+    run_finish(run=run)
+    run.refresh_from_db()
+    return worked

@@ -1,0 +1,239 @@
+"""The pages of reports: who may see them, what they show, and that asking for one does not hold a web worker."""
+
+import re
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from annotator.models import Membership, Study
+from evaluation.models import Report, ReportFile
+from evaluation.services import report as service
+from tests.evaluation.reports.studies import small_study, stored
+from tests.factories import make_item, make_judgment, make_rater, make_study, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def sent(monkeypatch) -> list[int]:
+    """What was put into the queue; no worker runs here."""
+    found: list[int] = []
+    monkeypatch.setattr(service, "_send", found.append)
+    return found
+
+
+def client_of(study: Study, role: str = "owner") -> Client:
+    user = make_user(staff=True)
+    Membership.objects.update_or_create(study=study, user=user, defaults={"role": role})
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def test_a_report_page_shows_numbers_reasons_and_plots():
+    study = small_study(simulator=True)
+    report = stored(study)
+    page = client_of(study).get(reverse("evaluation:report", args=[report.pk])).content.decode()
+    assert "P1 Table 3" in page
+    assert "0.739" in page  # 17/23
+    assert report.inputs_hash in page
+    for source in re.findall(r'<img class="plot__\w+" src="([^"]+)"', page):
+        assert client_of(study).get(source)["Content-Type"] == "image/svg+xml"
+    assert "style=" not in page
+    assert "<script>" not in page
+
+
+def test_a_stored_report_is_read_in_few_queries_whatever_its_size():
+    small = small_study()
+    large = make_study()
+    raters = [make_rater(f"rater-{n}") for n in range(8)]
+    for number in range(24):
+        item = make_item(large, instance=f"x{number % 5}", system=f"robot-{number % 4}")
+        for rater in raters:
+            make_judgment(item, rater, "no" if number % 3 else "yes")
+
+    def queries(study: Study) -> int:
+        report, client = stored(study), client_of(study)
+        with CaptureQueriesContext(connection) as captured:
+            client.get(reverse("evaluation:report", args=[report.pk]))
+        return len(captured)
+
+    assert queries(small) == queries(large) <= 10
+
+
+def test_the_list_does_not_ask_more_for_more_reports():
+    study = small_study()
+    client = client_of(study)
+    address = reverse("evaluation:reports", args=[study.pk])
+
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            assert client.get(address).status_code == 200
+        return len(captured)
+
+    stored(study)
+    before = queries()
+    for seed in range(2, 5):
+        stored(study, seed=seed)
+    assert queries() == before <= 10
+
+
+def test_asking_for_a_report_queues_it_once(sent, django_capture_on_commit_callbacks):
+    study = small_study()
+    with django_capture_on_commit_callbacks(execute=True):
+        response = client_of(study, "reviewer").post(
+            reverse("evaluation:reports", args=[study.pk]), {"rule": "majority", "replicates": "200"}
+        )
+    report = Report.objects.get()
+    assert response["Location"] == reverse("evaluation:report", args=[report.pk])
+    assert sent == [report.pk]
+    assert (report.state, report.choices["replicates"]) == ("queued", 200)
+    assert report.choices["exclusions"] is False  # an unticked box is not sent
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("rule", "best"),
+        ("rule", "single:"),
+        ("replicates", "-1"),
+        ("replicates", "7"),
+        ("replicates", "many"),
+        ("min_overlap", "0"),
+        ("seed", "1.5"),
+        ("labels", "some"),
+        ("restriction", "none"),
+    ],
+)
+def test_choices_that_make_no_sense_are_shown_beside_their_field(field, value, sent):
+    study = small_study()
+    response = client_of(study).post(reverse("evaluation:reports", args=[study.pk]), {field: value})
+    assert response.status_code == 422
+    assert 'class="field__error"' in response.content.decode()
+    assert not Report.objects.exists()
+    assert sent == []
+
+
+def test_a_waiting_report_says_how_far_it_is_and_then_reloads():
+    study = small_study()
+    report = service.report_create(study=study)
+    client = client_of(study)
+    assert (
+        'http-equiv="refresh"' in client.get(reverse("evaluation:report", args=[report.pk])).content.decode()
+    )
+    Report.objects.filter(pk=report.pk).update(state="running", progress="Computing agreement (2 of 5)")
+    status = client.get(reverse("evaluation:report_status", args=[report.pk]))
+    assert "Computing agreement (2 of 5)" in status.content.decode()
+    assert "HX-Refresh" not in status
+    assert client.get(reverse("evaluation:report_export", args=[report.pk, "csv"])).status_code == 409
+    service.report_compute(report_id=report.pk)
+    assert client.get(reverse("evaluation:report_status", args=[report.pk]))["HX-Refresh"] == "true"
+
+
+def test_a_failed_report_says_why_and_can_be_computed_again():
+    study = small_study()
+    report = stored(study, rule="single:zoe")
+    client = client_of(study)
+    page = client.get(reverse("evaluation:report", args=[report.pk])).content.decode()
+    assert "&#x27;zoe&#x27; is not a rater" in page
+    client.post(reverse("evaluation:report_retry", args=[report.pk]))
+    report.refresh_from_db()
+    assert (report.state, report.error) == ("queued", "")
+
+
+def test_other_peoples_studies_are_not_found():
+    report = stored(small_study())
+    other = client_of(make_study())
+    for address in (
+        reverse("evaluation:report", args=[report.pk]),
+        reverse("evaluation:report_status", args=[report.pk]),
+        reverse("evaluation:reports", args=[report.study_id]),
+        reverse("evaluation:report_export", args=[report.pk, "json"]),
+        reverse("evaluation:report_file", args=[report.pk, ReportFile.objects.first().name]),
+        reverse("evaluation:report_compare", args=[report.study_id]) + f"?a={report.pk}&b={report.pk}",
+    ):
+        assert other.get(address).status_code == 404, address
+    annotator = Client()
+    annotator.force_login(make_user())
+    assert annotator.get(reverse("evaluation:report", args=[report.pk])).status_code == 404
+    assert Client().get(reverse("evaluation:report", args=[report.pk])).status_code == 302
+
+
+@pytest.mark.parametrize(
+    ("role", "create", "delete"), [("viewer", 404, 404), ("reviewer", 302, 404), ("editor", 302, 302)]
+)
+def test_roles(role, create, delete):
+    study = small_study()
+    report = stored(study)
+    client = client_of(study, role)
+    assert client.get(reverse("evaluation:report", args=[report.pk])).status_code == 200
+    assert client.post(reverse("evaluation:reports", args=[study.pk])).status_code == create
+    assert client.post(reverse("evaluation:report_delete", args=[report.pk])).status_code == delete
+
+
+NASTY = "<img src=x onerror=alert(1)>\"'{{ 7|add:7 }}"
+
+
+def test_texts_of_raters_and_material_are_shown_as_text():
+    study = make_study(title=NASTY)
+    for number in range(3):
+        item = make_item(
+            study, key=f"k{number}{NASTY}", instance=f"{number}{NASTY}", system=NASTY, generator=NASTY
+        )
+        make_judgment(item, make_rater(NASTY), "yes")
+        make_judgment(item, make_rater("bob"), "no" if number else "yes")
+    report = stored(study)
+    client = client_of(study)
+    for address in (
+        reverse("evaluation:report", args=[report.pk]),
+        reverse("evaluation:reports", args=[study.pk]),
+        reverse("evaluation:report_compare", args=[study.pk]) + f"?a={report.pk}&b={report.pk}",
+    ):
+        page = client.get(address).content.decode()
+        assert "<img src=x" not in page
+        assert "&lt;img src=x onerror=alert(1)&gt;" in page
+        assert "14" not in re.findall(r"'(\d+)", page)
+    for file in report.files.filter(media_type="image/svg+xml"):
+        assert b"<img" not in bytes(file.body)
+        assert client.get(reverse("evaluation:report_file", args=[report.pk, file.name]))[
+            "Content-Security-Policy"
+        ].startswith("default-src 'none'")
+
+
+@pytest.mark.parametrize("format", ["html", "latex", "csv", "json", "text"])
+def test_downloads(format):
+    study = small_study()
+    report = stored(study)
+    response = client_of(study).get(reverse("evaluation:report_export", args=[report.pk, format]))
+    assert response.status_code == 200
+    assert response["Content-Disposition"].startswith("attachment;")
+    assert "0.739" in b"".join(response.streaming_content).decode()
+
+
+def test_two_reports_side_by_side():
+    study = small_study()
+    one, two = stored(study, restriction="common"), stored(study, restriction="all")
+    address = reverse("evaluation:report_compare", args=[study.pk])
+    page = client_of(study).get(f"{address}?a={one.pk}&b={two.pk}").content.decode()
+    assert "restriction" in page
+    assert "−50.0" in page  # robot-b: 100 % on common instances, 50 % on all
+    assert client_of(study).get(f"{address}?a={one.pk}&b=9999999").status_code == 404
+    assert client_of(study).get(f"{address}?a={one.pk}&b=x").status_code == 404
+
+
+def test_pages_import_nothing_heavy():
+    """A web process that serves reports must not hold pandas, altair or scikit-learn."""
+    import subprocess
+    import sys
+
+    code = (
+        "import django, sys; django.setup();"
+        "import evaluation.urls, evaluation.api.urls, evaluation.services.report;"
+        "print([m for m in ('pandas', 'altair', 'vl_convert', 'sklearn', 'scipy', 'statsmodels', 'pyarrow', 'numpy', 'openai')"
+        " if m in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip().splitlines()[-1] == "[]"
