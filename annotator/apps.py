@@ -6,6 +6,6 @@ class AnnotatorConfig(AppConfig):
     verbose_name = "Studies"
 
     def ready(self) -> None:
-        from annotator.accounts.login_throttle import stand
+        from annotator.accounts.login_throttle import install_login_guard
 
-        stand()
+        install_login_guard()

@@ -1,4 +1,4 @@
-"""Stands before every password check, whatever form or page it comes from."""
+"""Throttles every password check, whichever form it comes from."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.signals import user_logged_in
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 
 from annotator.accounts.attempts import client_address, knock, knocks_forget
 from annotator.models import Knock, User
 
-TOO_MANY = "Too many tries. Wait a quarter of an hour, then try again."
+TOO_MANY = _("Too many attempts. Try again in 15 minutes.")
 
 
 class GuessingGuard:
-    """First of the authentication backends: ends the check where too much was tried; else the next one decides.
+    """The first authentication backend: denies the check after too many attempts, otherwise leaves it to the next one.
 
-    It has no ``get_user``: nobody is logged in by it, and sessions name the backend that knows the password.
+    It has no ``get_user``, because it logs no one in: sessions name the backend that checked the password.
     """
 
     def authenticate(
@@ -38,7 +39,7 @@ class GuessingGuard:
 
 
 def forget_tries(sender: Any, request: HttpRequest | None, user: User, **rest: Any) -> None:
-    """Whoever is in was not guessing."""
+    """A successful login clears failed attempts."""
     if request is not None:
         knocks_forget(account=user.get_username(), address=client_address(request))
 
@@ -48,7 +49,7 @@ def too_many_tries(request: HttpRequest | None) -> bool:
 
 
 class SaysTooMany(AuthenticationForm):
-    """A log-in form that says why the right password did not help either."""
+    """A log-in form that says when there were too many attempts, even if the password was right."""
 
     def get_invalid_login_error(self) -> ValidationError:
         if too_many_tries(self.request):
@@ -56,8 +57,8 @@ class SaysTooMany(AuthenticationForm):
         return super().get_invalid_login_error()
 
 
-def stand() -> None:
-    """Called once when the app is ready."""
+def install_login_guard() -> None:
+    """Connect the signal and the admin's log-in form. Called once, when the app is ready."""
     user_logged_in.connect(forget_tries, dispatch_uid="annotator.accounts.login_throttle")
     own = admin.site.login_form or AuthenticationForm
     admin.site.login_form = type("AdminLogIn", (SaysTooMany, own), {})

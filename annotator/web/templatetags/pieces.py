@@ -1,7 +1,7 @@
-"""``include`` as Django has it, but a component that is asked for with nothing but constants is written once.
+"""Django's ``include``, except that a component included with constants only is rendered once per language.
 
-``{% include "components/icon.html" with name="check" only %}`` is the same text wherever it stands, and a task's page
-has fifteen of them.
+``{% include "components/icon.html" with name="check" only %}`` always renders the same, and a task page has fifteen of
+them.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from django import template
 from django.template.base import FilterExpression, Node, Parser, Token
 from django.template.context import Context
 from django.template.loader_tags import IncludeNode, do_include
+from django.utils.translation import get_language
 
 register = template.Library()
 
@@ -17,13 +18,14 @@ register = template.Library()
 class Once(Node):
     def __init__(self, node: Node) -> None:
         self.node = node
-        self.text = ""
+        self.texts: dict[str | None, str] = {}
 
     def render(self, context: Context) -> str:
-        if not self.text:
+        language = get_language()
+        if language not in self.texts:
             self.node.origin = self.origin
-            self.text = self.node.render(context)
-        return self.text
+            self.texts[language] = self.node.render(context)
+        return self.texts[language]
 
 
 @register.tag("include")
