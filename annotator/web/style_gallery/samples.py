@@ -1,4 +1,4 @@
-"""Made-up contexts for the style page: real dataclasses, invented words, nothing from a database."""
+"""Made-up contexts for the style page: real dataclasses with invented content, nothing from a database."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Screen:
 
 HELPFUL = Field(
     "helpful",
-    "Do the robot's explanation and answer directly help you to guess?",
+    "Do the robot's explanation and answer directly help you predict its next answer?",
     options=(
         Option(
             "no", "Not helpful", "Nothing in them tells what the robot will say to the follow-up question."
@@ -201,16 +201,16 @@ LONG = Stage(
             "Mark all that apply",
             kind="multi",
             options=(
-                Option("false", "A claim is false", "At least one sentence says something that is not so."),
-                Option("gap", "A step is missing", "One cannot get from one sentence to the next without a thought that is not there."),
+                Option("false", "A claim is false", "At least one sentence is not true."),
+                Option("gap", "A step is missing", "One sentence does not follow from the one before it without a missing step."),
                 Option("circle", "It goes in a circle", "The conclusion is used as a reason for itself."),
-                Option("beside", "It is beside the point", "What it says is true and does not bear on the question."),
-                Option("unclear", "It cannot be understood", "The wording leaves open what is meant."),
+                Option("beside", "It is beside the point", "What it says is true but not relevant to the question."),
+                Option("unclear", "It cannot be understood", "The wording is ambiguous."),
                 Option("contradiction", "It contradicts itself", "Two sentences cannot both be true."),
                 Option("none", "Nothing is wrong", "None of the above."),
             ),
         ),
-        Field("note", "Anything that the list does not have", kind="text", required=False, max_length=500),
+        Field("note", "Anything else?", kind="text", required=False, max_length=500),
     ),
 )  # fmt: skip
 
@@ -286,7 +286,7 @@ def _instructions() -> dict[str, Any]:
                     " <strong>answer</strong>. Below them is a <strong>follow-up question</strong>. Tell us what the robot"
                     " will answer to it, going by what it has just said.</p><p>You are not asked for the right"
                     " answer.</p><h2>Two rules</h2><ul><li>Keep to what the robot claims, even where it is wrong.</li>"
-                    "<li>Where a fact is missing, suppose that the robot knows it rightly. You may look it up.</li></ul>"
+                    "<li>Where a fact is missing, assume that the robot knows it correctly. You may look it up.</li></ul>"
                     "<h2>Worked examples</h2>"
                 )
             },
@@ -322,7 +322,9 @@ def _account(**changes: Any) -> Row:
 
 def screens() -> list[Screen]:
     """All of them, in the order of an annotator's way."""
-    said = [("Do the robot's explanation and answer directly help you to guess?", "Not helpful")]
+    said = [
+        ("Do the robot's explanation and answer directly help you predict its next answer?", "Not helpful")
+    ]
     right = [(HELPFUL.label, "Helpful"), (GUESS.label, "No")]
     marks = [Row(title=BEFORE.title, state="done"), Row(title=AFTER.title, state="now")]
     exam = [
@@ -334,7 +336,7 @@ def screens() -> list[Screen]:
     return [
         Screen("invitation", "Invitation", "annotator/invitation.html", {"study": STUDY, "task_title": "guess a robot's answers", "join_url": "", "login_url": "#", "signup_url": "#", "pay_per_hour": 18.0, "open": True}),
         Screen("invitation-closed", "Invitation, closed", "annotator/invitation.html", {"study": STUDY, "task_title": "guess a robot's answers", "join_url": "", "login_url": "#", "signup_url": "#", "pay_per_hour": 18.0, "open": False}),
-        Screen("consent", "Consent", "annotator/consent.html", {"study": STUDY, "digest": "", "consent_html": mark_safe("<h2>What this is about</h2><p>We study whether explanations that computers give help people to foretell what they do. You read short texts and answer questions about them.</p><h2>What we keep</h2><p>Your answers, how long they took, and whether you left the page meanwhile. Published data name nobody.</p><h2>Your rights</h2><p>You can stop at any time, without a reason and without losing what you earned. You can take your data with you or have it deleted.</p>")}),
+        Screen("consent", "Consent", "annotator/consent.html", {"study": STUDY, "digest": "", "consent_html": mark_safe("<h2>What this is about</h2><p>We study whether explanations that computers give help people predict what they do. You read short texts and answer questions about them.</p><h2>What we keep</h2><p>Your answers, how long they took, and whether you left the page. Published data name no one.</p><h2>Your rights</h2><p>You can stop at any time, without a reason and without losing what you earned. You can download your data or ask for it to be deleted.</p>")}),
         Screen("instructions", "Instructions", "annotator/instructions.html", _instructions()),
         Screen("drawer", "Instructions, for the drawer", "annotator/_instructions.html", _instructions()),
         Screen("practice", "Practice", "annotator/practice.html", task(mode="practice", assignment=None, number=2, index=1, count=4)),
