@@ -6,6 +6,6 @@ class AnnotatorConfig(AppConfig):
     verbose_name = "Studies"
 
     def ready(self) -> None:
-        from annotator.accounts.login_throttle import install_login_guard
+        from annotator.accounts.login_throttle import install_login_throttle
 
-        install_login_guard()
+        install_login_throttle()

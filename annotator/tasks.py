@@ -1,43 +1,39 @@
-"""Periodic work of the room. Postgres holds the truth: each task can run at any time, twice, or not for a while."""
+"""Celery tasks. Each takes ids, calls one service, and may run at any time, twice, or late."""
 
 from __future__ import annotations
 
-import logging
-
-from celery import shared_task
-from kombu.exceptions import OperationalError
-
-from annotator.accounts.attempts import knocks_sweep
+from annotator.accounts.attempts import attempts_sweep
+from annotator.core.jobs import job
 from annotator.services.assignment import leases_expire
 from annotator.services.exports import export_build, exports_sweep
-from annotator.services.imports.pending_uploads import parked_sweep
-
-log = logging.getLogger(__name__)
+from annotator.services.imports.pending_uploads import pending_uploads_sweep
 
 
-@shared_task(name="annotator.leases_expire", ignore_result=True)
+@job("annotator.leases_expire")
 def leases_expire_task() -> int:
-    """Free the places of leases that are over."""
+    """Free the places of leases that have ended."""
     return leases_expire()
 
 
-@shared_task(name="annotator.export_build", ignore_result=True, acks_late=True, reject_on_worker_lost=True)
-def export_build_task(export_pk: int) -> bool:
-    """Build an export that somebody waits for."""
+@job("annotator.export_build")
+def export_build_task(*, export_pk: int) -> bool:
+    """Build an export."""
     return export_build(export_pk=export_pk)
 
 
-def export_wake(export_pk: int) -> None:
-    """Tell a worker of an export. With Redis away nobody hears it; the sweeper finds it later."""
-    try:
-        export_build_task.delay(export_pk)
-    except OperationalError as error:
-        log.warning("export %s waits for the sweeper: %s", export_pk, error)
-
-
-@shared_task(name="annotator.exports_sweep", ignore_result=True)
+@job("annotator.exports_sweep")
 def exports_sweep_task() -> int:
-    """Wake exports that were asked for and never built; remove old files, and tries at passwords that no longer count."""
-    parked_sweep()
-    knocks_sweep()
-    return exports_sweep(wake=export_wake)
+    """Queue exports again that were never built, and remove old files."""
+    return exports_sweep()
+
+
+@job("annotator.uploads_sweep")
+def uploads_sweep_task() -> int:
+    """Remove uploaded files whose import was never confirmed."""
+    return pending_uploads_sweep()
+
+
+@job("annotator.attempts_sweep")
+def attempts_sweep_task() -> int:
+    """Delete login attempts that no limit counts any more."""
+    return attempts_sweep()

@@ -114,10 +114,16 @@ STORAGES = {
         "BACKEND": "django.core.files.storage.FileSystemStorage",
         "OPTIONS": {"location": env.DATA_DIR / "files"},
     },
-    "staticfiles": {"BACKEND": _STATIC},
+    # Collected by one user and served by another (in the image: root, then an ordinary user). They hold no secret.
+    "staticfiles": {
+        "BACKEND": _STATIC,
+        "OPTIONS": {"file_permissions_mode": 0o644, "directory_permissions_mode": 0o755},
+    },
 }
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_500_000
+#: Uploads and exports hold people's answers.
 FILE_UPLOAD_PERMISSIONS = 0o600
+FILE_UPLOAD_DIRECTORY_PERMISSIONS = 0o700
 FILE_UPLOAD_HANDLERS = [
     "annotator.web.uploads.LimitedUploadHandler",
     "django.core.files.uploadhandler.MemoryFileUploadHandler",
@@ -129,9 +135,9 @@ IMPORT_MAX_ROWS = 2_000_000
 
 # --- Who is asking ---------------------------------------------------------------------------------------
 AUTH_USER_MODEL = "annotator.User"
-#: The guard counts tries at passwords; the other one knows them.
+#: The throttle counts attempts; the backend after it checks passwords.
 AUTHENTICATION_BACKENDS = [
-    "annotator.accounts.login_throttle.GuessingGuard",
+    "annotator.accounts.login_throttle.LoginThrottle",
     "annotator.accounts.sessions.LoginBackend",
 ]
 LOGIN_URL = "annotator:login"
@@ -157,7 +163,7 @@ SESSION_COOKIE_SAMESITE = "Lax"  # a recruiter's link must find the session of s
 CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_TRUSTED_ORIGINS = env.CSRF_TRUSTED_ORIGINS
 
-# --- The way here ----------------------------------------------------------------------------------------
+# --- Transport security -----------------------------------------------------------------------------------
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = env.HTTPS
 SECURE_HSTS_SECONDS = env.HSTS_SECONDS
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = env.HSTS_SECONDS > 0
@@ -248,7 +254,10 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "leases": {"task": "annotator.leases_expire", "schedule": 15.0},
     "runs": {"task": "evaluation.runs_sweep", "schedule": float(env.RUN_SWEEP_SECONDS)},
     "reports": {"task": "evaluation.reports_sweep", "schedule": 60.0},
+    "pipelines": {"task": "evaluation.pipelines_sweep", "schedule": float(env.RUN_SWEEP_SECONDS)},
     "exports": {"task": "annotator.exports_sweep", "schedule": 60.0},
+    "uploads": {"task": "annotator.uploads_sweep", "schedule": 600.0},
+    "login attempts": {"task": "annotator.attempts_sweep", "schedule": 600.0},
 }
 
 # --- The researchers' side ----------------------------------------------------------------------------------

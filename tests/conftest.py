@@ -81,6 +81,19 @@ def worker_process(transactional_db: None, tmp_path: Path) -> Iterator[WorkerPro
     process.stop()
 
 
+@pytest.fixture
+def queued(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, object]]]:
+    """The tasks that a test queues, as (name, arguments); none reaches a worker."""
+    found: list[tuple[str, dict[str, object]]] = []
+
+    def enqueue(name: str, *, countdown: float = 0.0, **arguments: object) -> bool:
+        found.append((name, arguments))
+        return True
+
+    monkeypatch.setattr("annotator.core.jobs.enqueue", enqueue)
+    return found
+
+
 @contextmanager
 def without_browser_loop(item: pytest.Item) -> Iterator[None]:
     """A browser of this session leaves its event loop marked as running in the tests' thread.

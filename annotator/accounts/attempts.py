@@ -1,4 +1,4 @@
-"""Guessing is made slow: tries at a password and wishes for a reset are counted in Postgres, which no flush empties."""
+"""The login throttle: attempts to log in and requests for reset links, counted in Postgres, which survives a flush of Redis."""
 
 from __future__ import annotations
 
@@ -11,37 +11,37 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
-from annotator.models import Knock
+from annotator.models import LoginAttempt
 
 
 @dataclass(frozen=True)
 class Limit:
-    """At most ``most`` knocks in ``minutes`` by those that are alike in ``same``."""
+    """At most ``most`` attempts in ``minutes``, grouped by ``key_fields``."""
 
-    same: tuple[str, ...]
+    key_fields: tuple[str, ...]
     most: int
     minutes: int
 
 
-#: One person mistyping stays far below the first; a whole class behind one address below the second; and the third
-#: is what many machines together may try at one account.
+#: Somebody who mistypes stays far below the first limit, and a class behind one address below the second. The third
+#: is for many machines that try one account together.
 LIMITS = {
-    Knock.Kind.LOGIN: (
+    LoginAttempt.Kind.LOGIN: (
         Limit(("account", "address"), 10, 15),
         Limit(("address",), 100, 15),
         Limit(("account",), 100, 60),
     ),
-    Knock.Kind.RESET: (Limit(("address",), 10, 60),),
-    Knock.Kind.MAIL: (Limit(("account",), 3, 60),),
+    LoginAttempt.Kind.RESET: (Limit(("address",), 10, 60),),
+    LoginAttempt.Kind.MAIL: (Limit(("account",), 3, 60),),
 }
 KEPT = timedelta(days=1)
 
 
 def client_address(request: HttpRequest) -> str:
-    """Where a request comes from.
+    """The address that a request comes from.
 
-    ``X-Forwarded-For`` is believed only as far as our own proxies wrote it (``PROXIES`` of them, from the right):
-    what a client writes there itself changes nothing.
+    Only the part of ``X-Forwarded-For`` that our own proxies wrote is used (``PROXIES`` of them, from the right).
+    What a client writes there has no effect.
     """
     forwarded = [
         part.strip() for part in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",") if part.strip()
@@ -51,34 +51,34 @@ def client_address(request: HttpRequest) -> str:
     return str(request.META.get("REMOTE_ADDR", ""))
 
 
-def knock(*, kind: str, account: str = "", address: str = "") -> Knock | None:
-    """Count a try; None where it is one too many (which itself does not count, so that the wait has an end).
+def attempt_count(*, kind: str, account: str = "", address: str = "") -> LoginAttempt | None:
+    """Count an attempt; returns None where a limit is reached (and then doesn't count it, so that the wait ends).
 
-    Counted before the try is made, so that many at the same moment see each other.
+    Counted before the password is checked, so that concurrent attempts see each other.
     """
-    mine = Knock.objects.create(
+    mine = LoginAttempt.objects.create(
         kind=kind, account=_digest(account.strip().casefold()), address=_digest(address), at=timezone.now()
     )
-    for limit in LIMITS[Knock.Kind(kind)]:
-        alike = Q(**{name: getattr(mine, name) for name in limit.same})
+    for limit in LIMITS[LoginAttempt.Kind(kind)]:
+        alike = Q(**{name: getattr(mine, name) for name in limit.key_fields})
         since = mine.at - timedelta(minutes=limit.minutes)
-        if Knock.objects.filter(alike, kind=kind, at__gt=since).count() > limit.most:
+        if LoginAttempt.objects.filter(alike, kind=kind, at__gt=since).count() > limit.most:
             mine.delete()
             return None
     return mine
 
 
-def knocks_forget(*, account: str, address: str) -> None:
-    """The right password was given: earlier tries at this account from this address no longer count."""
-    Knock.objects.filter(
-        kind=Knock.Kind.LOGIN, account=_digest(account.strip().casefold()), address=_digest(address)
+def attempts_forget(*, account: str, address: str) -> None:
+    """Clear the failed attempts at this account from this address, after a successful login."""
+    LoginAttempt.objects.filter(
+        kind=LoginAttempt.Kind.LOGIN, account=_digest(account.strip().casefold()), address=_digest(address)
     ).delete()
 
 
-def knocks_sweep() -> int:
-    """Delete what is too old to count; returns how many."""
-    return Knock.objects.filter(at__lt=timezone.now() - KEPT).delete()[0]
+def attempts_sweep() -> int:
+    """Delete attempts that are too old to count; returns how many."""
+    return LoginAttempt.objects.filter(at__lt=timezone.now() - KEPT).delete()[0]
 
 
 def _digest(text: str) -> str:
-    return salted_hmac("annotator.knock", text, algorithm="sha256").hexdigest()
+    return salted_hmac("annotator.login_attempt", text, algorithm="sha256").hexdigest()

@@ -29,7 +29,6 @@ from annotator.selectors.judgment import FILTERS, ExclusionReasons, judgments_fi
 from annotator.selectors.study import studies_for
 from annotator.services.exclusion import exclusion_lift, exclusion_make
 from annotator.services.exports import STREAMED, export_download, export_request, judgments_export
-from annotator.tasks import export_wake
 
 FILTER_PARAMETERS = [OpenApiParameter(name, str, description="Only those; exact.") for name in FILTERS]
 PAGING = ("cursor", "page_size")
@@ -185,7 +184,7 @@ class Exports(GenericAPIView[Export]):
         study = study_of(request, slug, VIEWER)
         form = ExportSerializer(data=request.data)
         form.is_valid(raise_exception=True)
-        export = export_request(study=study, by=person(request), wake=export_wake, **form.validated_data)
+        export = export_request(study=study, by=person(request), **form.validated_data)
         return Response(ExportSerializer(export).data, status=status.HTTP_202_ACCEPTED)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from annotator.hit_types.base import JSON
+from typing import Any
 
 
 class Refused(Exception):
@@ -24,6 +24,8 @@ class Conflict(Exception):
 class DraftConflict(Conflict):
     """Another tab was first. ``version`` and ``draft`` are what it left; ``closed`` when it even answered the step."""
 
-    def __init__(self, message: str, *, version: int = 0, draft: JSON | None = None, closed: bool = False):
+    def __init__(
+        self, message: str, *, version: int = 0, draft: dict[str, Any] | None = None, closed: bool = False
+    ):
         self.version, self.draft, self.closed = version, draft or {}, closed
         super().__init__(message)

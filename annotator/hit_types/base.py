@@ -27,6 +27,13 @@ from typing import Any, ClassVar
 
 from annotator.hit_types.answers import Answers
 from annotator.hit_types.instructions import Example, Text, for_variant, instruction_parts
+from annotator.hit_types.making import (
+    ItemSource,
+    MadeFrom,
+    choice_parts,
+    preference_parts,
+    question_columns,
+)
 from annotator.hit_types.prompting import prompt_part, render_prompt
 from annotator.hit_types.reading import (
     MAX_TEXT,
@@ -87,8 +94,10 @@ __all__ = [
     "Grade",
     "HitType",
     "ItemDraft",
+    "ItemSource",
     "Labels",
     "Level",
+    "MadeFrom",
     "Material",
     "Message",
     "Option",
@@ -99,6 +108,7 @@ __all__ = [
     "Text",
     "Unparsable",
     "Variable",
+    "choice_parts",
     "clean_text",
     "for_variant",
     "grade_fields",
@@ -106,7 +116,9 @@ __all__ = [
     "is_blank",
     "label_of",
     "parse_fields",
+    "preference_parts",
     "prompt_part",
+    "question_columns",
     "read_answer",
     "read_answers",
     "read_line",
@@ -161,6 +173,8 @@ class HitType:
     variant_field: ClassVar[str] = ""
     #: Judged elsewhere and imported: nobody is asked here, so no instructions, practice, exam or prompt.
     external: ClassVar[bool] = False
+    #: What pipelines make an item from; empty where items come from files only.
+    made_from: ClassVar[MadeFrom] = ""
     folder: ClassVar[Path]
 
     # -- what each type must say ------------------------------------------------------------------
@@ -188,6 +202,10 @@ class HitType:
 
         Scripted providers and tests speak with it.
         """
+        raise NotImplementedError
+
+    def make_row(self, source: ItemSource) -> JSON | None:
+        """The import row of an item that a pipeline makes from ``made_from``; None where the material lacks something."""
         raise NotImplementedError
 
     # -- what follows from it ---------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """All models of the room, one file for each noun."""
 
-from annotator.models.account import Knock, Rater, User
+from annotator.models.account import LoginAttempt, Rater, User
 from annotator.models.assignment import Assignment, StageCommit
 from annotator.models.exam import (
     Exam,
@@ -35,8 +35,8 @@ __all__ = [
     "Instance",
     "Item",
     "Judgment",
-    "Knock",
     "LedgerEntry",
+    "LoginAttempt",
     "Membership",
     "Message",
     "Output",

@@ -8,7 +8,10 @@ from django.db.models import Q
 
 
 class User(AbstractUser):
-    """A log-in. Researchers are staff; everybody else is an annotator, with or without a password."""
+    """A login. Researchers are staff; everybody else is an annotator, with or without a password."""
+
+    #: Made by the demo, with a password that `make run` prints. Production refuses to log such an account in.
+    demo = models.BooleanField(default=False, db_default=False, editable=False)
 
     def __str__(self) -> str:
         return self.username
@@ -49,16 +52,16 @@ class Rater(models.Model):
         return self.name
 
 
-class Knock(models.Model):
-    """Somebody tried a password, or asked for a link to set one: counted, so that guessing becomes slow.
+class LoginAttempt(models.Model):
+    """One attempt to log in, or one request for a link that sets a password: counted for the login throttle.
 
-    Kept for a day at the most; names and network addresses only as keyed digests.
+    Kept for a day at most. User names and network addresses are stored only as keyed digests.
     """
 
     class Kind(models.TextChoices):
-        LOGIN = "login", "log-in"
-        RESET = "reset", "asks for a reset link"
-        MAIL = "mail", "is sent a reset link"
+        LOGIN = "login", "login"
+        RESET = "reset", "request for a reset link"
+        MAIL = "mail", "reset link sent"
 
     kind = models.CharField(max_length=8, choices=Kind)
     account = models.CharField(max_length=64)
@@ -67,8 +70,8 @@ class Knock(models.Model):
 
     class Meta:
         indexes = [
-            models.Index(fields=["account", "at"], name="knock_by_account"),
-            models.Index(fields=["address", "at"], name="knock_by_address"),
+            models.Index(fields=["account", "at"], name="attempt_by_account"),
+            models.Index(fields=["address", "at"], name="attempt_by_address"),
         ]
 
     def __str__(self) -> str:

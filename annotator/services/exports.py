@@ -12,7 +12,7 @@ import io
 import json
 import secrets
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -23,6 +23,7 @@ from django.db import connection, transaction
 from django.http import FileResponse, Http404
 from django.utils import timezone
 
+from annotator.core import jobs
 from annotator.hit_types.base import JSON
 from annotator.models import Export, Judgment, Study, User
 from annotator.selectors.judgment import ExclusionReasons, judgments_filter
@@ -194,9 +195,8 @@ def export_request(
     format: str = "csv",
     form: str = "judgments",
     filters: Mapping[str, str] | None = None,
-    wake: Callable[[int], Any],
 ) -> Export:
-    """Ask for an export built by a job; ``wake`` is called with its id once it is stored.
+    """Ask for an export that a worker builds.
 
     Raises ``UnknownFilter`` and ``ValidationError`` as ``judgments_export`` does.
     """
@@ -204,28 +204,30 @@ def export_request(
     export = Export(study=study, created_by=by, format=format, form=form, filters=dict(filters or {}))
     export.full_clean(exclude=["filters"])
     export.save()
-    transaction.on_commit(lambda: wake(export.pk))
+    transaction.on_commit(lambda: _queue(export.pk))
     return export
 
 
-@transaction.atomic
-def export_build(*, export_pk: int) -> bool:
-    """Build a queued export; says whether this call did it.
+def _queue(pk: int) -> None:
+    jobs.enqueue("annotator.export_build", export_pk=pk)
 
-    Another worker at it holds the row's lock, and a killed one has changed nothing: so it may be called at any
-    time, any number of times.
+
+def export_build(*, export_pk: int) -> bool:
+    """Build a queued export; returns whether this call did it.
+
+    Called while another worker builds it, or once it is built, it does nothing. A worker that is killed has changed
+    nothing, and the sweeper queues the export again. No transaction is open while rows are read and written.
     """
-    export = (
-        Export.objects.select_for_update(skip_locked=True, of=("self",))
-        .select_related("study")
-        .filter(pk=export_pk, state=Export.State.QUEUED)
-        .first()
-    )
+    with jobs.lock_held("export", export_pk) as mine:
+        return mine and _build(export_pk)
+
+
+def _build(pk: int) -> bool:
+    export = Export.objects.select_related("study").filter(pk=pk, state=Export.State.QUEUED).first()
     if export is None:
         return False
     try:
-        with transaction.atomic():
-            _write(export)
+        _write(export)
         export.state = Export.State.DONE
     except Exception as error:  # whatever it is, the person who waits must be told
         export.state, export.file = Export.State.FAILED, ""
@@ -270,13 +272,13 @@ def export_download(export: Export) -> FileResponse:
     return FileResponse(file, as_attachment=True, filename=name, content_type="application/gzip")
 
 
-def exports_sweep(*, wake: Callable[[int], Any]) -> int:
-    """Wake what was never built and remove files that are past their time; says how many were woken."""
+def exports_sweep() -> int:
+    """Queue again what was never built and remove files that are past their time; returns how many were queued."""
     now = timezone.now()
     waiting = Export.objects.filter(state=Export.State.QUEUED, created_at__lt=now - timedelta(minutes=1))
     pks = list(waiting.values_list("pk", flat=True)[:100])
     for pk in pks:
-        wake(pk)
+        _queue(pk)
     old = Export.objects.filter(created_at__lt=now - timedelta(days=KEPT_DAYS))
     for export in old.exclude(state=Export.State.QUEUED)[:100]:
         if export.file:

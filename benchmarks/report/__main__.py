@@ -112,7 +112,7 @@ def main() -> None:
         return update(self, **values)
 
     type(Report.objects.none()).update = timed
-    service.report_compute(report_id=report.pk)
+    service.report_compute(report_pk=report.pk)
     seconds, processor = time.perf_counter() - start, time.process_time() - used
     peak = _peak()
     report.refresh_from_db()

@@ -42,8 +42,8 @@ def recipe_check(content: Any) -> JSON:
     ...
     evaluation.pipelines.recipe.RecipeError: steps: expected at least one
     """
-    from evaluation.pipelines.registry import steps as known
     from evaluation.pipelines.steps.material import TASKS
+    from evaluation.runs.registry import steps as known
 
     if not isinstance(content, dict):
         raise RecipeError("expected a JSON object")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from evaluation.agreement import AlternativeTest, PairwiseKappa, RestAgreement, prevalences, summarize
 from evaluation.core.estimate import Estimate
 from evaluation.core.ratings_table import Ratings
-from evaluation.reports.context import Context
 
 
 @dataclass(frozen=True)
@@ -34,16 +35,16 @@ class Agreement:
     by_simulator: dict[str, dict[str, float]] = field(default_factory=dict)
 
 
-def agreement_of(ctx: Context, variable: str, labels: str = "all") -> Agreement:
-    """All agreement statistics of a variable; ``labels`` is "all" or "statements" (without "cannot guess")."""
-    whole = ctx.ratings(variable)
+def agreement_of(
+    whole: Ratings, labels: str = "all", *, min_overlap: int, replicates: int, rng: np.random.Generator | None
+) -> Agreement:
+    """All agreement statistics of one variable.
+
+    ``labels`` is "all" or "statements" (without "cannot guess"). Pairs of raters that share fewer than
+    ``min_overlap`` units are listed but not averaged. Without ``rng`` there are no intervals.
+    """
     ratings = whole.without_abstain() if labels == "statements" else whole
-    found = summarize(
-        ratings,
-        min_overlap=ctx.choices.min_overlap,
-        replicates=ctx.choices.replicates,
-        rng=ctx.rng(f"agreement/{variable}/{labels}"),
-    )
+    found = summarize(ratings, min_overlap=min_overlap, replicates=replicates, rng=rng)
     kappa = found.kappa["nominal"]
     people = found.people or found.everyone
     quadratic = found.kappa.get("quadratic")

@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -16,10 +16,8 @@ from evaluation.agreement import Aggregated, PerRater, Ratings, Rule, Single, pa
 from evaluation.metrics import FollowUps
 from evaluation.ratings.followups import FollowUpTable
 from evaluation.ratings.load import StudyRatings
+from evaluation.reports.agreement_data import Agreement, agreement_of
 from evaluation.reports.choices import Choices
-
-if TYPE_CHECKING:
-    from evaluation.reports.agreement_data import Agreement
 
 T = TypeVar("T")
 
@@ -79,11 +77,15 @@ class Context:
 
     def agreement(self, variable: str, labels: str = "all") -> Agreement:
         """All agreement statistics of a variable under a label set, computed once."""
-        from evaluation.reports.agreement_data import agreement_of
-
         key = (variable, labels)
         if key not in self._agreements:
-            self._agreements[key] = agreement_of(self, variable, labels)
+            self._agreements[key] = agreement_of(
+                self.ratings(variable),
+                labels,
+                min_overlap=self.choices.min_overlap,
+                replicates=self.choices.replicates,
+                rng=self.rng(f"agreement/{variable}/{labels}"),
+            )
         return self._agreements[key]
 
     # -- one label a unit -------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import QuerySet
 
 from evaluation.models import Call, Run
-from evaluation.pipelines.step import Step
+from evaluation.runs.step import Step
 
 log = logging.getLogger(__name__)
 AT_ONCE = 200

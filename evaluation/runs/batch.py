@@ -10,6 +10,7 @@ import asyncio
 import json
 import random
 from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -17,18 +18,18 @@ from uuid import uuid4
 from django.db import transaction
 from django.utils import timezone
 
+from annotator.core import jobs
 from evaluation.models import Batch, Call, Run
-from evaluation.pipelines.registry import step_get
-from evaluation.pipelines.step import Asked, Step
 from evaluation.providers.base import ChatRequest, ProviderError
 from evaluation.providers.keys import KeyRefused
 from evaluation.providers.openai_compatible import OpenAICompatible, provider_error_of_status, read_completion
 from evaluation.runs.apply import apply_some
 from evaluation.runs.claim import Ready, claim
 from evaluation.runs.lifecycle import run_pause
-from evaluation.runs.lock import slice_lock, slice_unlock
 from evaluation.runs.outcome import failed, from_cache, read_reply, unsent
+from evaluation.runs.registry import step_get
 from evaluation.runs.settle import Outcome, settle
+from evaluation.runs.step import ClaimedCall, Step
 from evaluation.runs.worker import Worked
 from evaluation.selectors.endpoint import endpoint_provider
 
@@ -42,7 +43,7 @@ OVER = frozenset({"completed", "failed", "expired", "cancelled"})
 
 def batch_work(*, run_pk: int) -> Worked:
     """Read the batch that is out, if it is ready; else send the next one. Never waits for the endpoint."""
-    if not slice_lock(run_pk=run_pk, number=0):
+    if not jobs.lock_take("run-slice", run_pk, 0):
         return Worked("busy")
     try:
         run = Run.objects.select_related("endpoint", "study").get(pk=run_pk)
@@ -59,7 +60,7 @@ def batch_work(*, run_pk: int) -> Worked:
             pass
         return worked
     finally:
-        slice_unlock(run_pk=run_pk, number=0)
+        jobs.lock_release("run-slice", run_pk, 0)
 
 
 def _turn(run: Run, step: Step) -> Worked:
@@ -136,30 +137,17 @@ def _lost(run: Run, batch: Batch) -> None:
     Batch.objects.filter(pk=batch.pk).update(state=Batch.State.FAILED, error=str(error))
 
 
-def _held(run: Run, step: Step | None, batch: Batch) -> Iterator[tuple[Ready, Asked]]:
+def _held(run: Run, step: Step | None, batch: Batch) -> Iterator[tuple[Ready, ClaimedCall]]:
     """The calls of a batch, as the engine would hold them."""
     rows = Call.objects.filter(run=run, claimed_by=batch.token, state=Call.State.IN_FLIGHT)
     calls = [
-        (
-            Asked(
-                c.pk,
-                c.key,
-                c.item_id,
-                c.subject,
-                c.sample,
-                c.stage,
-                c.context,
-                c.attempts - 1,
-                c.unparsable,
-                c.lost,
-            ),
-            c.reserved_cost,
-        )
-        for c in rows.defer("request", "reply").order_by("pk")
+        # This attempt is counted already; what follows expects the count before it, as when it was claimed.
+        (replace(ClaimedCall.of_row(row), attempts=row.attempts - 1), row.reserved_cost)
+        for row in rows.defer("request", "reply").order_by("pk")
     ]
     things = step.load(run, [call for call, _ in calls]) if step else {}
     for call, reserved in calls:
-        whole = Asked(**{**vars(call), "thing": things.get(call.id)})
+        whole = replace(call, thing=things.get(call.id))
         yield Ready(ChatRequest(run.model, ()), (whole,), {call.id: reserved}), whole
 
 
@@ -189,7 +177,7 @@ def _read(run: Run, step: Step, batch: Batch, status: str, lines: bytes) -> None
 
 
 def _outcome(
-    run: Run, step: Step, ready: Ready, call: Asked, row: dict[str, Any], rng: random.Random
+    run: Run, step: Step, ready: Ready, call: ClaimedCall, row: dict[str, Any], rng: random.Random
 ) -> Outcome:
     response = row.get("response") if isinstance(row.get("response"), dict) else {}
     body = response.get("body") if isinstance(response, dict) else None

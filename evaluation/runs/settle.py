@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from annotator.hit_types.base import JSON
 from evaluation.models import Call, Endpoint, Run
-from evaluation.pipelines.step import Job
+from evaluation.runs.step import Job
 from evaluation.runs.text import clean
 
 #: Before the second attempt; doubled for each further one, and up to half of it left out at random.
@@ -148,6 +148,7 @@ def follow(run: Run, jobs: Sequence[Job]) -> None:
 
 
 def call_of(run: Run, job: Job) -> Call:
+    """The unsaved row of a job."""
     return Call(
         run=run,
         key=job.key,
@@ -155,7 +156,7 @@ def call_of(run: Run, job: Job) -> Call:
         subject=job.subject,
         sample=job.sample,
         stage=job.stage,
-        context=job.context,
+        context=clean(job.context),
     )
 
 

@@ -9,11 +9,11 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from evaluation.models import Call, Pipeline, Run
+from annotator.core import jobs
+from evaluation.models import Call, Run
 from evaluation.runs.lifecycle import run_finish
-from evaluation.runs.lock import slice_lock_briefly
 from evaluation.runs.settle import give_back_lost
-from evaluation.runs.wake import pipeline_wake, run_wake
+from evaluation.runs.wake import run_wake
 
 
 def runs_sweep() -> int:
@@ -25,9 +25,6 @@ def runs_sweep() -> int:
         if run.state == Run.State.RUNNING and free and not run_finish(run=run) and _asleep(run):
             run_wake(run=run, numbers=free)
             woken += 1
-    for pipeline in Pipeline.objects.filter(state=Pipeline.State.RUNNING):
-        if not pipeline.runs.filter(state__in=[Run.State.RUNNING, Run.State.QUEUED]).exists():
-            pipeline_wake(pipeline_pk=pipeline.pk)
     return woken
 
 
@@ -36,7 +33,7 @@ def _sweep(run: Run) -> list[int]:
     free = []
     for number in range(run.workers):
         with transaction.atomic():
-            if slice_lock_briefly(run_pk=run.pk, number=number):
+            if jobs.lock_take_briefly("run-slice", run.pk, number):
                 free.append(number)
                 if run.mode == Run.Mode.LIVE:
                     give_back_lost(run=run, slice_number=number)

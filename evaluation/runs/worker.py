@@ -20,15 +20,15 @@ from uuid import uuid4
 
 from django.db import InterfaceError, OperationalError, connection
 
+from annotator.core import jobs
 from evaluation.models import Run
-from evaluation.pipelines.registry import step_get
 from evaluation.providers.base import Provider, ProviderError
 from evaluation.providers.keys import KeyRefused
 from evaluation.runs.apply import apply_some
 from evaluation.runs.claim import Claim, Ready, ahead, claim
 from evaluation.runs.lifecycle import run_pause
-from evaluation.runs.lock import slice_lock, slice_unlock
 from evaluation.runs.outcome import answered, from_cache, unsent
+from evaluation.runs.registry import step_get
 from evaluation.runs.settle import Outcome, give_back_lost, hold, settle
 from evaluation.selectors.endpoint import endpoint_provider
 
@@ -195,7 +195,7 @@ class SliceWorker:
     # -- the thread that claims and keeps -----------------------------------------------------------
 
     def _begin(self) -> bool:
-        if not slice_lock(run_pk=self.run_pk, number=self.number):
+        if not jobs.lock_take("run-slice", self.run_pk, self.number):
             return False
         self.run = Run.objects.select_related("endpoint", "study").get(pk=self.run_pk)
         self.endpoint = self.run.endpoint
@@ -231,7 +231,7 @@ class SliceWorker:
     def _lock_again(self) -> None:
         connection.close()
         try:
-            if not slice_lock(run_pk=self.run_pk, number=self.number):
+            if not jobs.lock_take("run-slice", self.run_pk, self.number):
                 raise SliceLost
         except (OperationalError, InterfaceError):
             return
@@ -239,7 +239,7 @@ class SliceWorker:
     def _end(self) -> None:
         try:
             if hasattr(self, "run"):
-                slice_unlock(run_pk=self.run_pk, number=self.number)
+                jobs.lock_release("run-slice", self.run_pk, self.number)
         except (OperationalError, InterfaceError):
             pass
         finally:

@@ -92,5 +92,5 @@ def _results(endpoint: Endpoint) -> Iterator[str]:
 
 def _report(*studies: Study) -> int:
     report = report_create(study=studies[0], others=studies[1:], send=False)
-    report_compute(report_id=report.pk)
+    report_compute(report_pk=report.pk)
     return report.pk

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
+from annotator.core import jobs
 from annotator.models import Study, User
 from evaluation.models import Report, ReportFile
 
 log = logging.getLogger(__name__)
 
-#: First half of the advisory lock's key: "this lock is about a report".
-LOCK = 0x52504F52
 #: How long a report may stay queued before the sweeper sends its task again.
 LOST_AFTER = timedelta(minutes=2)
 
@@ -48,17 +46,11 @@ def report_create(
     return report
 
 
-def _send(report_id: int) -> None:
-    """Put the task in the queue; without Redis the report stays queued and the sweeper sends it later."""
-    from evaluation.tasks.reports import report_build
-
-    try:
-        report_build.delay(report_id=report_id)
-    except Exception:
-        log.warning("report %s could not be sent to the queue; the sweeper will", report_id, exc_info=True)
+def _send(report_pk: int) -> None:
+    jobs.enqueue("evaluation.report_build", report_pk=report_pk)
 
 
-def report_compute(*, report_id: int) -> bool:
+def report_compute(*, report_pk: int) -> bool:
     """Compute a report and store it; True if this call did.
 
     Called twice, or for a report that is done, failed or being computed elsewhere, it changes nothing. A report
@@ -68,11 +60,11 @@ def report_compute(*, report_id: int) -> bool:
     from evaluation.reports.choices import Choices
     from evaluation.reports.compute import compute_across
 
-    with _alone(report_id) as mine:
-        report = Report.objects.select_related("study").filter(pk=report_id).first() if mine else None
+    with jobs.lock_held("report", report_pk) as mine:
+        report = Report.objects.select_related("study").filter(pk=report_pk).first() if mine else None
         if report is None or report.state in (Report.State.DONE, Report.State.FAILED):
             return False
-        rows = Report.objects.filter(pk=report_id)
+        rows = Report.objects.filter(pk=report_pk)
 
         def tell(text: str) -> None:
             rows.update(progress=text[:200])
@@ -82,7 +74,7 @@ def report_compute(*, report_id: int) -> bool:
             choices = Choices.parse(report.choices)
             found = compute_across(studies=report.studies, choices=choices, progress=tell)
         except Exception as error:
-            log.exception("report %s failed", report_id)
+            log.exception("report %s failed", report_pk)
             rows.update(
                 state=Report.State.FAILED,
                 error=str(error) or type(error).__name__,
@@ -91,9 +83,9 @@ def report_compute(*, report_id: int) -> bool:
             )
             return True
         with transaction.atomic():
-            ReportFile.objects.filter(report_id=report_id).delete()
+            ReportFile.objects.filter(report_id=report_pk).delete()
             ReportFile.objects.bulk_create(
-                ReportFile(report_id=report_id, name=name, media_type=media_type, body=body)
+                ReportFile(report_id=report_pk, name=name, media_type=media_type, body=body)
                 for name, (media_type, body) in found.files.items()
             )
             rows.update(
@@ -106,20 +98,6 @@ def report_compute(*, report_id: int) -> bool:
                 finished_at=timezone.now(),
             )
     return True
-
-
-@contextmanager
-def _alone(report_id: int) -> Iterator[bool]:
-    """Whether nobody else computes this report. The lock goes with the connection, so a killed worker frees it."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", [LOCK, report_id % 2**31])
-        mine = bool(cursor.fetchone()[0])
-    try:
-        yield mine
-    finally:
-        if mine:
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_unlock(%s, %s)", [LOCK, report_id % 2**31])
 
 
 def report_retry(*, report: Report) -> Report:
@@ -143,7 +121,7 @@ def reports_sweep() -> int:
     lost |= Report.objects.filter(state=Report.State.RUNNING, started_at__lt=before)
     sent = 0
     for pk in lost.values_list("pk", flat=True):
-        with _alone(pk) as free:
+        with jobs.lock_held("report", pk) as free:
             pass
         if free:
             _send(pk)

@@ -1,5 +1,5 @@
-"""Celery's way in. Tasks take ids, call one service and keep no state: Postgres holds it."""
+"""Celery finds the tasks here. They take ids, call one service and keep no state: Postgres holds it."""
 
-from evaluation.tasks import reports, runs
+from evaluation.tasks import pipelines, reports, runs
 
-__all__ = ["reports", "runs"]
+__all__ = ["pipelines", "reports", "runs"]

@@ -1,21 +1,18 @@
-"""Reports: computed by a worker, and found again when lost."""
+"""Reports: computed by a worker, and queued again where the message was lost."""
 
 from __future__ import annotations
 
-from celery import shared_task
+from annotator.core.jobs import job
+from evaluation.services.report import report_compute, reports_sweep
 
 
-@shared_task(name="evaluation.report_build")
-def report_build(*, report_id: int) -> bool:
+@job("evaluation.report_build")
+def report_build(*, report_pk: int) -> bool:
     """Compute a report, unless it is done or being computed."""
-    from evaluation.services.report import report_compute
-
-    return report_compute(report_id=report_id)
+    return report_compute(report_pk=report_pk)
 
 
-@shared_task(name="evaluation.reports_sweep")
-def reports_sweep() -> int:
-    """Send again the tasks of reports that were lost on the way."""
-    from evaluation.services import report
-
-    return report.reports_sweep()
+@job("evaluation.reports_sweep")
+def reports_sweep_task() -> int:
+    """Queue reports again that nobody computes."""
+    return reports_sweep()

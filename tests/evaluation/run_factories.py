@@ -6,6 +6,7 @@ from typing import Any
 
 from annotator.models import Item, Study
 from evaluation.models import Endpoint, Run
+from evaluation.runs.create import RunPlan
 from evaluation.runs.lifecycle import run_finish, run_start
 from evaluation.runs.worker import SliceWorker, Worked
 from evaluation.simulators.start import simulation_create
@@ -38,7 +39,7 @@ def make_material(items: int, **fields: Any) -> Study:
 
 
 def make_run(endpoint: Endpoint, study: Study, *, started: bool = True, **fields: Any) -> Run:
-    run = simulation_create(study=study, endpoint=endpoint, **fields)
+    run = simulation_create(study=study, endpoint=endpoint, plan=RunPlan(**fields))
     return run_start(run=run) if started else run
 
 

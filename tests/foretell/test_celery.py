@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.conf import settings
 
+from foretell import env
 from foretell.celery import app
 
 
@@ -12,6 +15,16 @@ def test_the_clock_wakes_tasks_that_exist() -> None:
     for name, entry in settings.CELERY_BEAT_SCHEDULE.items():
         assert entry["task"] in app.tasks, name
         assert float(entry["schedule"]) > 0  # type: ignore[arg-type]
+
+
+def test_every_task_that_is_queued_by_name_exists() -> None:
+    app.loader.import_default_modules()
+    queued: dict[str, str] = {}
+    for path in [*env.ROOT.glob("annotator/**/*.py"), *env.ROOT.glob("evaluation/**/*.py")]:
+        for name in re.findall(r'enqueue\(\s*"([^"]+)"', path.read_text(encoding="utf-8")):
+            queued[name] = path.name
+    assert len(queued) >= 4
+    assert set(queued) <= set(app.tasks)
 
 
 def test_a_task_is_given_back_when_its_worker_is_lost() -> None:

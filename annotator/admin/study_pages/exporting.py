@@ -19,7 +19,6 @@ from annotator.forms.study_pages import ExportForm
 from annotator.models import Export, Study, User
 from annotator.selectors.judgment import UnknownFilter
 from annotator.services.exports import STREAMED, export_download, export_request, judgments_export
-from annotator.tasks import export_wake
 
 TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
 
@@ -43,7 +42,6 @@ def exports(request: HttpRequest, study: Study) -> HttpResponseBase:
             format=data["format"],
             form=data["form"],
             filters=form.filters(),
-            wake=export_wake,
         )
         messages.success(request, "It is being built; this page shows when it is ready.")
         return redirect("admin:study_exports", study.pk)

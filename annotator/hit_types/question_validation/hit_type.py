@@ -13,6 +13,7 @@ from annotator.hit_types.base import (
     Grade,
     HitType,
     ItemDraft,
+    ItemSource,
     Labels,
     Rating,
     Stage,
@@ -43,6 +44,24 @@ class QuestionValidation(HitType):
     headline = "relation"
     variants: ClassVar[tuple[str, ...]] = tuple(schema.RELATIONS)
     variant_field = "kind"
+    made_from = "questions"
+
+    def make_row(self, source: ItemSource) -> JSON | None:
+        """The import row of an item; see ``columns``."""
+        if not source.instance.gold_rationale:
+            return None
+        follow_up = source.followed
+        return {
+            "key": f"f{follow_up.pk}",
+            "instance": source.instance.key,
+            "context": source.instance.gold_rationale,
+            "question": source.instance.input,
+            "gold_label": source.instance.gold_label,
+            "follow_up": follow_up.text,
+            "answer": follow_up.gold_label,
+            "kind": follow_up.kind,
+            "generator": follow_up.generator,
+        }
 
     def parse_item(self, row: Mapping[str, Any]) -> ItemDraft:
         """Check one import row: ``context``, ``question``, ``follow_up``, ``kind``, ``answer``; see ``columns``."""

@@ -13,9 +13,11 @@ from annotator.hit_types.base import (
     Grade,
     HitType,
     ItemDraft,
+    ItemSource,
     Rating,
     Stage,
     Variable,
+    question_columns,
     read_answers,
     write_answers,
 )
@@ -49,6 +51,21 @@ class RationaleProperties(HitType):
     headline = "association"
     variants: ClassVar[tuple[str, ...]] = tuple(schema.GROUPS)
     variant_field = "group"
+    made_from = "explanations"
+
+    def make_row(self, source: ItemSource) -> JSON | None:
+        """The import row of an item; see ``columns``."""
+        explanation = source.explained
+        return (
+            source.system_columns()
+            | question_columns(source.instance.input)
+            | {
+                "key": f"e{explanation.pk}",
+                "answer": explanation.output,
+                "rationale": explanation.text,
+                "group": source.choices.get("group", ""),
+            }
+        )
 
     def parse_item(self, row: Mapping[str, Any]) -> ItemDraft:
         """Check one import row: ``question``, ``answer``, ``rationale``, ``group``; see ``columns``."""

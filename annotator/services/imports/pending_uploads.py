@@ -59,7 +59,7 @@ def parked(*, ticket: str, study_pk: int, user_pk: int) -> Parked | None:
     return found if (found.study, found.user) == (study_pk, user_pk) else None
 
 
-def parked_sweep() -> int:
+def pending_uploads_sweep() -> int:
     """Remove files whose ticket is no longer good; says how many."""
     try:
         _, names = default_storage.listdir(FOLDER)

@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from annotator.accounts.login_throttle import SaysTooMany, too_many_tries
+from annotator.accounts.login_throttle import ThrottledLoginForm, is_throttled
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Study, User
 from annotator.selectors.participation import exam_pay_words
@@ -65,7 +65,7 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
 
 class LogIn(LoginView):
     template_name = "annotator/login.html"
-    form_class = SaysTooMany
+    form_class = ThrottledLoginForm
     redirect_authenticated_user = True
 
     def get_default_redirect_url(self) -> str:
@@ -73,7 +73,7 @@ class LogIn(LoginView):
 
     def form_invalid(self, form: Any) -> HttpResponse:
         response = super().form_invalid(form)
-        if too_many_tries(self.request):
+        if is_throttled(self.request):
             response.status_code = 429
         return response
 

@@ -14,8 +14,8 @@ from django.utils.decorators import method_decorator
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 
-from annotator.accounts.attempts import client_address, knock
-from annotator.models import Knock
+from annotator.accounts.attempts import attempt_count, client_address
+from annotator.models import LoginAttempt
 from annotator.web.views.common import trouble
 
 #: Resets are limited by the hour, log-ins by the quarter of an hour (``annotator.accounts.attempts.LIMITS``).
@@ -30,10 +30,10 @@ class Reset(auth.PasswordResetView):
     success_url = reverse_lazy("annotator:password_reset_sent")
 
     def form_valid(self, form: PasswordResetForm) -> HttpResponse:
-        if knock(kind=Knock.Kind.RESET, address=client_address(self.request)) is None:
+        if attempt_count(kind=LoginAttempt.Kind.RESET, address=client_address(self.request)) is None:
             form.add_error(None, TOO_MANY_RESETS)
             return self.render_to_response(self.get_context_data(form=form), status=429)
-        if knock(kind=Knock.Kind.MAIL, account=form.cleaned_data["email"]) is None:
+        if attempt_count(kind=LoginAttempt.Kind.MAIL, account=form.cleaned_data["email"]) is None:
             # Look the same as always, so as not to reveal whether the address has an account; but send nothing.
             return redirect(self.success_url)
         return super().form_valid(form)

@@ -97,7 +97,7 @@ class Command(BaseCommand):
                     "report" in result
                     and Report.objects.get(pk=result["report"]).state == Report.State.QUEUED
                 ):
-                    report_compute(report_id=result["report"])
+                    report_compute(report_pk=result["report"])
         if pipeline.state == Pipeline.State.PAUSED:
             raise CommandError(f"the pipeline pauses at {pipeline.reason}")
         self.stdout.write(f"pipeline {pipeline.pk} is {pipeline.get_state_display()}")

@@ -36,6 +36,6 @@ class Command(BaseCommand):
         if options["inline"] and isinstance(made, Run):
             made = run_inline(run=made)
         if options["inline"] and isinstance(made, Report):
-            report_compute(report_id=made.pk)
+            report_compute(report_pk=made.pk)
             made.refresh_from_db()
         self.stdout.write(f"{made}: {made.get_state_display()}")

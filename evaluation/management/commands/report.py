@@ -114,7 +114,7 @@ class Command(BaseCommand):
             report = report_create(
                 study=studies[0], others=studies[1:], choices=choices.to_json(), send=False
             )
-        report_compute(report_id=report.pk)
+        report_compute(report_pk=report.pk)
         report.refresh_from_db()
         if report.state != report.State.DONE:
             raise CommandError(named(studies, report.error))

@@ -9,7 +9,6 @@ from annotator.core.canonical import text_digest
 from annotator.hit_types.base import JSON
 from annotator.models import Explanation, Instance
 from evaluation.models import Call, Run
-from evaluation.pipelines.step import Asked, Job
 from evaluation.pipelines.steps.material import (
     GENERATION,
     OUTPUT_LABEL,
@@ -24,8 +23,9 @@ from evaluation.pipelines.steps.material import (
     system_of,
     task_of,
 )
-from evaluation.pipelines.structured import Form
 from evaluation.prompts.replies import answer_of, labelled, marked_answer, reasoning_then_answer, reasons
+from evaluation.runs.step import ClaimedCall, Job
+from evaluation.runs.structured import Form
 
 METHODS = ("cot", "post_hoc", "forced", "answer_reason")
 
@@ -67,22 +67,22 @@ class Explain(MaterialStep):
             other = other_answer(found.output, task_of(run), found.instance.input)
             yield Job(key=found.instance.key, subject=found.instance_id, context={"output": other})
 
-    def load(self, run: Run, calls: Sequence[Asked]) -> Mapping[int, Any]:
+    def load(self, run: Run, calls: Sequence[ClaimedCall]) -> Mapping[int, Any]:
         return by_subject(Instance, calls)
 
-    def part(self, run: Run, call: Asked) -> str:
+    def part(self, run: Run, call: ClaimedCall) -> str:
         method = option(run, "method", METHODS, "cot")
         if method != "post_hoc" or task_of(run) in GENERATION:
             return method
         return "because" if call.stage else "answer"
 
-    def form(self, run: Run, call: Asked) -> Form:
+    def form(self, run: Run, call: ClaimedCall) -> Form:
         return form_of(task_of(run), self.part(run, call))
 
-    def values(self, run: Run, call: Asked) -> dict[str, str]:
+    def values(self, run: Run, call: ClaimedCall) -> dict[str, str]:
         return {"input": call.thing.input, "output": shown(call.context.get("output", ""))}
 
-    def parse(self, run: Run, call: Asked, text: str) -> JSON:
+    def parse(self, run: Run, call: ClaimedCall, text: str) -> JSON:
         task, part = task_of(run), self.part(run, call)
         if task in GENERATION:
             pieces = labelled(text, ["Explanation", OUTPUT_LABEL[task]])
@@ -97,7 +97,7 @@ class Explain(MaterialStep):
         explanation, output = reasoning_then_answer(text, task)
         return {"explanation": explanation, "output": output}
 
-    def after(self, run: Run, call: Asked, parsed: JSON) -> Job | None:
+    def after(self, run: Run, call: ClaimedCall, parsed: JSON) -> Job | None:
         if "explanation" in parsed:
             return None
         return Job(call.key, None, call.subject, call.sample, call.stage + 1, {"output": parsed["output"]})

@@ -10,7 +10,6 @@ from annotator.core.canonical import text_digest
 from annotator.hit_types.base import JSON, Unparsable
 from annotator.models import Explanation, FollowUp, Instance
 from evaluation.models import Call, Run
-from evaluation.pipelines.step import Asked, Job
 from evaluation.pipelines.steps.material import (
     MaterialStep,
     OptionError,
@@ -23,8 +22,9 @@ from evaluation.pipelines.steps.material import (
     shown,
     task_of,
 )
-from evaluation.pipelines.structured import Form
 from evaluation.prompts.replies import answered_questions, numbered, questions
+from evaluation.runs.step import ClaimedCall, Job
+from evaluation.runs.structured import Form
 
 #: Follow-ups of one explanation, as in the papers.
 USUAL_NUMBER = {"yes_no": 10, "multiple_choice": 10, "preference": 6, "news": 5, "medical": 5}
@@ -72,17 +72,17 @@ class Counterfactuals(MaterialStep):
         for pk in explanations(run).values_list("pk", flat=True).iterator(2000):
             yield Job(key=f"e{pk}", subject=pk)
 
-    def load(self, run: Run, calls: Sequence[Asked]) -> Mapping[int, Any]:
+    def load(self, run: Run, calls: Sequence[ClaimedCall]) -> Mapping[int, Any]:
         return by_subject(Explanation, calls, "instance")
 
-    def part(self, run: Run, call: Asked) -> str:
+    def part(self, run: Run, call: ClaimedCall) -> str:
         return option(run, "way", ("explained", "baseline"), "explained")
 
-    def form(self, run: Run, call: Asked) -> Form:
+    def form(self, run: Run, call: ClaimedCall) -> Form:
         forms: dict[str, Form] = {"preference": "examples", "multiple_choice": "choices"}
         return forms.get(task_of(run), "entries")
 
-    def values(self, run: Run, call: Asked) -> dict[str, str]:
+    def values(self, run: Run, call: ClaimedCall) -> dict[str, str]:
         explanation = call.thing
         return {
             "input": explanation.instance.input,
@@ -91,10 +91,10 @@ class Counterfactuals(MaterialStep):
             "n": str(self.wanted(run)),
         }
 
-    def texts(self, call: Asked) -> Iterator[str]:
+    def texts(self, call: ClaimedCall) -> Iterator[str]:
         yield call.thing.instance.input
 
-    def parse(self, run: Run, call: Asked, text: str) -> JSON:
+    def parse(self, run: Run, call: ClaimedCall, text: str) -> JSON:
         task, wanted = task_of(run), self.wanted(run)
         if task == "yes_no":
             found = questions(text, wanted)
@@ -154,16 +154,16 @@ class Generalization(MaterialStep):
             for kind in self.kinds(run):
                 yield Job(key=f"{kind}:{instance.key}", subject=instance.pk, context={"kind": kind})
 
-    def load(self, run: Run, calls: Sequence[Asked]) -> Mapping[int, Any]:
+    def load(self, run: Run, calls: Sequence[ClaimedCall]) -> Mapping[int, Any]:
         return by_subject(Instance, calls)
 
-    def part(self, run: Run, call: Asked) -> str:
+    def part(self, run: Run, call: ClaimedCall) -> str:
         return str(call.context["kind"])
 
-    def form(self, run: Run, call: Asked) -> Form:
+    def form(self, run: Run, call: ClaimedCall) -> Form:
         return "answered"
 
-    def values(self, run: Run, call: Asked) -> dict[str, str]:
+    def values(self, run: Run, call: ClaimedCall) -> dict[str, str]:
         instance = call.thing
         return {
             "input": instance.input,
@@ -172,7 +172,7 @@ class Generalization(MaterialStep):
             "n": str(number(run, "n", 5)),
         }
 
-    def parse(self, run: Run, call: Asked, text: str) -> JSON:
+    def parse(self, run: Run, call: ClaimedCall, text: str) -> JSON:
         found = answered_questions(text, number(run, "n", 5))
         answers = dict(reversed([(question, answer) for question, answer in found]))
         kept = _distinct([question for question, _ in found], but=call.thing.input)

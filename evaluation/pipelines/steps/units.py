@@ -8,7 +8,6 @@ from typing import Any
 from annotator.hit_types.base import JSON, Unparsable
 from annotator.models import AtomicUnit, Explanation
 from evaluation.models import Call, Run
-from evaluation.pipelines.step import Asked, Job
 from evaluation.pipelines.steps.material import (
     GENERATION,
     MaterialStep,
@@ -18,8 +17,9 @@ from evaluation.pipelines.steps.material import (
     results,
     task_of,
 )
-from evaluation.pipelines.structured import Form
 from evaluation.prompts.replies import bullets, labelled
+from evaluation.runs.step import ClaimedCall, Job
+from evaluation.runs.structured import Form
 
 
 class Units(MaterialStep):
@@ -40,16 +40,16 @@ class Units(MaterialStep):
         for pk in todo.values_list("pk", flat=True).iterator(2000):
             yield Job(key=f"e{pk}", subject=pk)
 
-    def load(self, run: Run, calls: Sequence[Asked]) -> Mapping[int, Any]:
+    def load(self, run: Run, calls: Sequence[ClaimedCall]) -> Mapping[int, Any]:
         return by_subject(Explanation, calls)
 
-    def form(self, run: Run, call: Asked) -> Form:
+    def form(self, run: Run, call: ClaimedCall) -> Form:
         return "units" if task_of(run) == "news" else "person_units"
 
-    def values(self, run: Run, call: Asked) -> dict[str, str]:
+    def values(self, run: Run, call: ClaimedCall) -> dict[str, str]:
         return {"explanation": call.thing.text}
 
-    def parse(self, run: Run, call: Asked, text: str) -> JSON:
+    def parse(self, run: Run, call: ClaimedCall, text: str) -> JSON:
         if task_of(run) == "news":
             return {"units": [["both", unit] for unit in _distinct(bullets(text))]}
         pieces = labelled(text, ["Person", "Suggestions"])

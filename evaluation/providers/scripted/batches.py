@@ -7,21 +7,27 @@ import json
 import random
 import re
 import time
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from typing import Any, Protocol
 from urllib.parse import parse_qs
 
 from evaluation.providers.scripted.http import Request, Response, json_response
-from evaluation.providers.scripted.options import BadOptions, parse_model
+from evaluation.providers.scripted.options import BadOptions, Options, parse_model
 from evaluation.providers.scripted.world import chance
 
-if TYPE_CHECKING:
-    from evaluation.providers.scripted.app import Scripted
+
+class Provider(Protocol):
+    """What batches need of the provider that they belong to."""
+
+    counts: Counter[str]
+
+    def completion(self, body: dict[str, Any], options: Options) -> dict[str, Any]: ...
 
 
 class Batches:
     """Files and batches of one provider. Replies come back shuffled; with ``faults`` some lack, some come twice."""
 
-    def __init__(self, provider: Scripted) -> None:
+    def __init__(self, provider: Provider) -> None:
         self.provider = provider
         self.files: dict[str, bytes] = {}
         self.batches: dict[str, dict[str, Any]] = {}

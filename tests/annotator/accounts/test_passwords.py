@@ -12,14 +12,14 @@ from django.core import mail
 from django.test import Client
 from django.utils import timezone
 
-from annotator.accounts import attempts as knocks
-from annotator.accounts.attempts import KEPT, LIMITS, knocks_sweep
-from annotator.models import Knock, User
+from annotator.accounts import attempts
+from annotator.accounts.attempts import KEPT, LIMITS, attempts_sweep
+from annotator.models import LoginAttempt, User
 from tests.factories import make_participation, make_study, make_user
 
 pytestmark = pytest.mark.django_db
 RIGHT = "a-long-password-7"
-MOST = LIMITS[Knock.Kind.LOGIN][0].most
+MOST = LIMITS[LoginAttempt.Kind.LOGIN][0].most
 
 
 def log_in(client: Client, name: str, password: str, *, path: str = "/login/", **headers: str) -> Any:
@@ -45,7 +45,7 @@ def test_guessing_a_password_is_stopped_even_for_the_right_one(path: str) -> Non
     other = "/admin/login/" if path == "/login/" else "/login/"
     log_in(Client(), "ADA", RIGHT, path=other)
     assert not inside(client)
-    Knock.objects.update(at=timezone.now() - timedelta(minutes=16))
+    LoginAttempt.objects.update(at=timezone.now() - timedelta(minutes=16))
     log_in(client, user.username, RIGHT, path=path)
     assert inside(client), "the wait has an end"
 
@@ -67,13 +67,13 @@ def test_a_forged_forwarded_for_does_not_help(settings: Any, proxies: int) -> No
 
 
 def test_many_accounts_from_one_address_and_one_account_from_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(LIMITS, Knock.Kind.LOGIN, (knocks.Limit(("address",), 6, 15),))
+    monkeypatch.setitem(LIMITS, LoginAttempt.Kind.LOGIN, (attempts.Limit(("address",), 6, 15),))
     for n in range(6):
         log_in(Client(), f"user-{n}", "123456")
     make_user("ada")
     assert log_in(Client(), "ada", RIGHT).status_code == 429, "spraying one password over many names"
-    few = (knocks.Limit(("account",), 4, 60),)
-    monkeypatch.setitem(LIMITS, Knock.Kind.LOGIN, few)
+    few = (attempts.Limit(("account",), 4, 60),)
+    monkeypatch.setitem(LIMITS, LoginAttempt.Kind.LOGIN, few)
     make_user("bea")
     for n in range(4):
         log_in(Client(), "bea", "guess", REMOTE_ADDR=f"192.0.2.{n}")
@@ -81,12 +81,12 @@ def test_many_accounts_from_one_address_and_one_account_from_many(monkeypatch: p
 
 
 def test_many_tries_at_the_same_moment_see_each_other() -> None:
-    """A try is counted before the password is looked at: here all but one have only knocked so far."""
+    """An attempt is counted before the password is checked: here all but one are only counted so far."""
     make_user("ada")
     for _ in range(MOST):
-        assert knocks.knock(kind=Knock.Kind.LOGIN, account="ada", address="127.0.0.1")
+        assert attempts.attempt_count(kind=LoginAttempt.Kind.LOGIN, account="ada", address="127.0.0.1")
     assert log_in(Client(), "ada", RIGHT).status_code == 429
-    assert [limit.same for limit in LIMITS[Knock.Kind.LOGIN]] == [
+    assert [limit.key_fields for limit in LIMITS[LoginAttempt.Kind.LOGIN]] == [
         ("account", "address"),
         ("address",),
         ("account",),
@@ -101,17 +101,17 @@ def test_whoever_gets_in_was_not_guessing() -> None:
         client = Client()
         log_in(client, "ada", RIGHT)
         assert inside(client)
-    assert not Knock.objects.exists()
+    assert not LoginAttempt.objects.exists()
 
 
 def test_tries_are_kept_without_names_and_for_a_day() -> None:
     log_in(Client(), "ada", "guess")
-    kept = Knock.objects.get()
+    kept = LoginAttempt.objects.get()
     assert "ada" not in kept.account
     assert "127.0.0.1" not in kept.address
-    assert knocks_sweep() == 0
-    Knock.objects.update(at=timezone.now() - KEPT - timedelta(minutes=1))
-    assert knocks_sweep() == 1
+    assert attempts_sweep() == 0
+    LoginAttempt.objects.update(at=timezone.now() - KEPT - timedelta(minutes=1))
+    assert attempts_sweep() == 1
 
 
 def test_the_session_key_is_another_one_after_the_log_in() -> None:
@@ -224,9 +224,9 @@ def test_links_are_not_sent_without_end() -> None:
     make_user("ada", email="ada@example.org")
     replies = [ask(Client(), "ada@example.org", REMOTE_ADDR=f"192.0.2.{n}") for n in range(6)]
     assert {reply["Location"] for reply in replies} == {"/password/reset/sent/"}
-    assert len(mail.outbox) == LIMITS[Knock.Kind.MAIL][0].most == 3
+    assert len(mail.outbox) == LIMITS[LoginAttempt.Kind.MAIL][0].most == 3
     client = Client()
-    most = LIMITS[Knock.Kind.RESET][0].most
+    most = LIMITS[LoginAttempt.Kind.RESET][0].most
     assert {ask(client, f"p{n}@example.org").status_code for n in range(most)} == {302}
     refused = ask(client, "p@example.org", HTTP_X_FORWARDED_FOR="198.51.100.1")
     assert refused.status_code == 429

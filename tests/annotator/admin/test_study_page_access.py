@@ -50,7 +50,7 @@ def mine(researcher: User) -> Study:
     study = make_study(by=researcher, slug="mine")
     judgment = make_judgment(make_item(study), make_rater("ann"))
     exclusion_make(study=study, by=researcher, judgment=judgment, reason="x")
-    export_request(study=study, by=researcher, wake=lambda pk: None)
+    export_request(study=study, by=researcher)
     return study
 
 

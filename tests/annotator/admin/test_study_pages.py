@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from rest_framework.authtoken.models import Token
 
 from annotator.models import Exclusion, Export, Item, Judgment, Membership, Study, User
-from annotator.services.imports import pending_uploads as parked
+from annotator.services.imports import pending_uploads
 from annotator.services.stage_submit import judgment_record
 from annotator.services.study import study_create
 from tests.annotator.services.imports.test_material_import import ROW
@@ -141,9 +141,9 @@ def test_files_that_nobody_came_back_for_are_removed(
     desk: Client, study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk.post(f"{ROOT}{study.pk}/import/", {"file": upload(json.dumps(ROW))})
-    assert parked.parked_sweep() == 0
-    monkeypatch.setattr(parked, "HOURS", -1)
-    assert parked.parked_sweep() == 1
+    assert pending_uploads.pending_uploads_sweep() == 0
+    monkeypatch.setattr(pending_uploads, "HOURS", -1)
+    assert pending_uploads.pending_uploads_sweep() == 1
 
 
 def test_an_upload_that_is_too_large_is_refused_before_it_is_read(
@@ -289,9 +289,7 @@ def test_large_exports_are_built_by_a_job(
     from annotator.services.exports import export_build
 
     monkeypatch.setattr("annotator.admin.study_pages.exporting.STREAMED", 3)
-    monkeypatch.setattr(
-        "annotator.admin.study_pages.exporting.export_wake", lambda pk: export_build(export_pk=pk)
-    )
+    monkeypatch.setattr("annotator.core.jobs.enqueue", lambda name, **ids: export_build(**ids))
     assert desk.get(f"{ROOT}{full.pk}/download/").status_code == 302
     with django_capture_on_commit_callbacks(execute=True):
         desk.post(f"{ROOT}{full.pk}/exports/", {"form": "judgments", "format": "jsonl"})

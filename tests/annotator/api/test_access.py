@@ -48,7 +48,7 @@ def places(researcher: User) -> dict[str, str]:
     study = make_study(by=researcher, slug="mine")
     judgment = make_judgment(make_item(study), make_rater("ann"))
     exclusion = exclusion_make(study=study, by=researcher, judgment=judgment, reason="x")
-    export = export_request(study=study, by=researcher, wake=lambda pk: None)
+    export = export_request(study=study, by=researcher)
     root = "/api/v1/"
     return {
         "study-detail": f"{root}studies/mine/",

@@ -93,7 +93,7 @@ def test_an_export_from_asking_to_fetching(
     mine: Study,
     settings: Any,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    queued: list[Any],
     django_capture_on_commit_callbacks: Any,
 ) -> None:
     settings.STORAGES = settings.STORAGES | {
@@ -102,15 +102,13 @@ def test_an_export_from_asking_to_fetching(
             "OPTIONS": {"location": str(tmp_path)},
         }
     }
-    woken: list[int] = []
-    monkeypatch.setattr("annotator.api.judgments.export_wake", woken.append)
     with django_capture_on_commit_callbacks(execute=True):
         reply = api.post(
             f"{ROOT}exports/", {"form": "ratings", "format": "jsonl", "filters": {"item": "a"}}, format="json"
         )
     assert (reply.status_code, reply.data["state"]) == (202, "queued")
     pk = reply.data["id"]
-    assert woken == [pk]
+    assert queued == [("annotator.export_build", {"export_pk": pk})]
     assert api.get(f"/api/v1/exports/{pk}/file/").status_code == 409
     assert export_build(export_pk=pk)
     assert api.get(f"/api/v1/exports/{pk}/").data["rows"] == 2
@@ -122,17 +120,15 @@ def test_an_export_from_asking_to_fetching(
     assert api.get(f"/api/v1/exports/{pk}/file/").status_code == 404
 
 
-def test_an_export_is_asked_for_while_redis_is_away(
+def test_an_export_is_asked_for_while_redis_is_unavailable(
     api: APIClient, mine: Study, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
 ) -> None:
     from kombu.exceptions import OperationalError
 
-    from annotator.tasks import export_build_task
-
-    def away(*args: Any) -> None:
+    def unavailable(*args: Any, **rest: Any) -> None:
         raise OperationalError
 
-    monkeypatch.setattr(export_build_task, "delay", away)
+    monkeypatch.setattr("celery.app.base.Celery.send_task", unavailable)
     with django_capture_on_commit_callbacks(execute=True):
         assert api.post(f"{ROOT}exports/", {}, format="json").status_code == 202
     assert Export.objects.get().state == "queued"

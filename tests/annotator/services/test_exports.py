@@ -6,6 +6,7 @@ import io
 import json
 from datetime import timedelta
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from annotator.core import jobs
 from annotator.models import Export, Judgment, Study, User
 from annotator.selectors.judgment import UnknownFilter, judgments_filter
 from annotator.services.exclusion import exclusion_lift, exclusion_make
@@ -199,13 +201,12 @@ def storage(settings: Any, tmp_path: Path) -> Path:
 
 
 def test_a_job_builds_what_the_stream_gives(
-    full: Study, researcher: User, storage: Path, django_capture_on_commit_callbacks: Any
+    full: Study, researcher: User, storage: Path, queued: list[Any], django_capture_on_commit_callbacks: Any
 ) -> None:
-    woken: list[int] = []
     with django_capture_on_commit_callbacks(execute=True):
-        export = export_request(study=full, by=researcher, filters={"rater": "ann"}, wake=woken.append)
-    assert woken == [export.pk]
-    assert export_build_task(export.pk)
+        export = export_request(study=full, by=researcher, filters={"rater": "ann"})
+    assert queued == [("annotator.export_build", {"export_pk": export.pk})]
+    assert export_build_task(export_pk=export.pk)
     export.refresh_from_db()
     assert (export.state, export.rows) == ("done", 2)
     with default_storage.open(export.file) as file:
@@ -215,7 +216,7 @@ def test_a_job_builds_what_the_stream_gives(
 
 
 def test_building_twice_is_building_once(full: Study, researcher: User, storage: Path) -> None:
-    export = export_request(study=full, by=researcher, wake=print)
+    export = export_request(study=full, by=researcher)
     assert export_build(export_pk=export.pk)
     before = Export.objects.values().get()
     assert not export_build(export_pk=export.pk)
@@ -226,7 +227,7 @@ def test_building_twice_is_building_once(full: Study, researcher: User, storage:
 def test_a_killed_build_is_done_again(
     full: Study, researcher: User, storage: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    export = export_request(study=full, by=researcher, wake=print)
+    export = export_request(study=full, by=researcher)
 
     def killed(*args: Any) -> None:
         raise SystemExit
@@ -240,10 +241,33 @@ def test_a_killed_build_is_done_again(
     assert export_build(export_pk=export.pk)
 
 
+def test_only_one_worker_builds_and_no_transaction_is_open_meanwhile(
+    full: Study, researcher: User, storage: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    export = export_request(study=full, by=researcher)
+    seen: list[tuple[bool, int]] = []
+    save = FileSystemStorage.save
+    depth = len(connection.savepoint_ids)  # a test runs in a transaction of its own
+
+    def watched(self: Any, *args: Any, **rest: Any) -> Any:
+        other: list[bool] = []
+        thread = Thread(
+            target=lambda: (other.append(jobs.lock_take("export", export.pk)), connection.close())
+        )
+        thread.start()
+        thread.join()
+        seen.append((other[0], len(connection.savepoint_ids)))
+        return save(self, *args, **rest)
+
+    monkeypatch.setattr(FileSystemStorage, "save", watched)
+    assert export_build(export_pk=export.pk)
+    assert seen == [(False, depth)]
+
+
 def test_a_build_that_fails_says_so(
     full: Study, researcher: User, storage: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    export = export_request(study=full, by=researcher, wake=print)
+    export = export_request(study=full, by=researcher)
 
     def full_disk(*args: Any) -> None:
         raise OSError("No space left on device")
@@ -254,25 +278,24 @@ def test_a_build_that_fails_says_so(
     assert (export.state, export.error) == ("failed", "OSError: No space left on device")
 
 
-def test_the_sweeper_wakes_the_forgotten_and_removes_the_old(
-    full: Study, researcher: User, storage: Path
+def test_the_sweeper_queues_the_forgotten_and_removes_the_old(
+    full: Study, researcher: User, storage: Path, queued: list[Any]
 ) -> None:
-    old = export_request(study=full, by=researcher, wake=print)
+    old = export_request(study=full, by=researcher)
     export_build(export_pk=old.pk)
-    forgotten = export_request(study=full, by=researcher, wake=print)
-    export_request(study=full, by=researcher, wake=print)
+    forgotten = export_request(study=full, by=researcher)
+    export_request(study=full, by=researcher)
     Export.objects.filter(pk=old.pk).update(created_at=timezone.now() - timedelta(days=15))
     Export.objects.filter(pk=forgotten.pk).update(created_at=timezone.now() - timedelta(minutes=2))
-    woken: list[int] = []
-    assert exports_sweep(wake=woken.append) == 1
-    assert woken == [forgotten.pk]
+    assert exports_sweep() == 1
+    assert queued == [("annotator.export_build", {"export_pk": forgotten.pk})]
     assert not Export.objects.filter(pk=old.pk).exists()
     assert list((storage / "exports").iterdir()) == []
 
 
 def test_an_export_with_a_filter_that_is_not_offered_is_not_stored(full: Study, researcher: User) -> None:
     with pytest.raises(UnknownFilter):
-        export_request(study=full, by=researcher, filters={"x": "y"}, wake=print)
+        export_request(study=full, by=researcher, filters={"x": "y"})
     assert not Export.objects.exists()
 
 

@@ -40,7 +40,7 @@ def test_a_report_from_asking_to_its_export(sent, django_capture_on_commit_callb
     assert sent == [pk]
     assert client.get(f"/api/v1/reports/{pk}/").json()["state"] == "queued"
     assert client.get(f"/api/v1/reports/{pk}/content/").status_code == 409
-    service.report_compute(report_id=pk)
+    service.report_compute(report_pk=pk)
     assert client.get(f"/api/v1/reports/{pk}/").json()["state"] == "done"
     content = client.get(f"/api/v1/reports/{pk}/content/").json()
     assert content["inputs_hash"] == Report.objects.get(pk=pk).inputs_hash

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from annotator.hit_types.base import Unparsable
 from evaluation.prompts import prompt_file, prompt_names
+from evaluation.prompts.injection import gives_orders
 from evaluation.prompts.replies import (
     answered_questions,
     bullets,
@@ -22,7 +23,6 @@ from evaluation.prompts.replies import (
     reasons,
 )
 from evaluation.runs.text import clean
-from evaluation.simulators.injection import gives_orders
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def computed(study: Study, *, figures: bool = False, **choices: Any) -> Computed
 def stored(study: Study, **choices: Any) -> Report:
     """A report that is asked for and computed, as the job does it."""
     report = report_create(study=study, choices={"min_overlap": 1, "replicates": 0} | choices)
-    report_compute(report_id=report.pk)
+    report_compute(report_pk=report.pk)
     report.refresh_from_db()
     return report
 

@@ -210,7 +210,7 @@ def test_a_report_across_studies_is_asked_for_and_seen_only_with_all_of_them():
     client.post(address, {"others": [two.pk], "replicates": "0", "min_overlap": "1"})
     report = Report.objects.get()
     assert report.studies == [one, two]
-    service.report_compute(report_id=report.pk)
+    service.report_compute(report_pk=report.pk)
     page = client.get(reverse("evaluation:report", args=[report.pk])).content.decode()
     assert "Report across 2 studies" in page
     for study in (one, two):  # it is listed under both
@@ -246,7 +246,7 @@ def test_studies_are_chosen_in_the_admin(sent, django_capture_on_commit_callback
     report = Report.objects.get()
     assert answer["Location"] == reverse("evaluation:report", args=[report.pk])
     assert sent == [report.pk]
-    service.report_compute(report_id=report.pk)
+    service.report_compute(report_pk=report.pk)
     report.refresh_from_db()
     page = client.get(reverse("admin:evaluation_report_changelist")).content.decode()
     assert report.inputs_hash[:12] in page

@@ -43,7 +43,7 @@ def in_every_form(expected: Expected, *studies: Study) -> Report:
     report = report_create(
         study=studies[0], others=studies[1:], choices={"min_overlap": 1, "replicates": 0}, send=False
     )
-    report_compute(report_id=report.pk)
+    report_compute(report_pk=report.pk)
     report.refresh_from_db()
     assert report.state == "done", report.error
     content = report.content or {}

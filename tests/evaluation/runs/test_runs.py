@@ -12,11 +12,12 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.db import connection
 
+from annotator.core import jobs
 from annotator.core.errors import Conflict
 from annotator.models import Item, Judgment
 from evaluation.models import Batch, Call, Endpoint, Run
-from evaluation.pipelines.registry import step_get
 from evaluation.runs.claim import claim
+from evaluation.runs.create import RunPlan
 from evaluation.runs.inline import run_inline
 from evaluation.runs.lifecycle import (
     run_cancel,
@@ -26,8 +27,8 @@ from evaluation.runs.lifecycle import (
     run_retry_failed,
     run_start,
 )
-from evaluation.runs.lock import slice_lock, slice_unlock
 from evaluation.runs.outcome import unsent
+from evaluation.runs.registry import step_get
 from evaluation.runs.settle import settle
 from evaluation.runs.sweep import runs_sweep
 from evaluation.runs.worker import SliceWorker
@@ -370,7 +371,7 @@ def test_two_workers_share_a_run_within_the_endpoints_concurrency(scripted: Scri
 
 def test_a_slice_has_one_worker_at_a_time(scripted: ScriptedProcess) -> None:
     run = make_run(make_endpoint(scripted), make_material(3))
-    assert slice_lock(run_pk=run.pk, number=0)
+    assert jobs.lock_take("run-slice", run.pk, 0)
     try:
         result: list[str] = []
         thread = threading.Thread(target=lambda: result.append(_work_and_close(run.pk)))
@@ -379,7 +380,7 @@ def test_a_slice_has_one_worker_at_a_time(scripted: ScriptedProcess) -> None:
         assert result == ["busy"]
         assert scripted.stats()["requests"] == 0
     finally:
-        slice_unlock(run_pk=run.pk, number=0)
+        jobs.lock_release("run-slice", run.pk, 0)
 
 
 def test_requests_keep_to_the_endpoints_rate(scripted: ScriptedProcess) -> None:
@@ -444,13 +445,13 @@ def test_the_sweeper_leaves_alone_what_is_worked_at(scripted: ScriptedProcess, s
     run = make_run(endpoint, make_material(4))
     claim(run=run, endpoint=endpoint, step=step_get("simulate"), token="0:alive", want=2)
     woken: list[int] = []
-    assert slice_lock(run_pk=run.pk, number=0)
+    assert jobs.lock_take("run-slice", run.pk, 0)
     try:
         thread = threading.Thread(target=lambda: (woken.append(runs_sweep()), connection.close()))
         thread.start()
         thread.join(10)
     finally:
-        slice_unlock(run_pk=run.pk, number=0)
+        jobs.lock_release("run-slice", run.pk, 0)
     assert woken == [0]
     assert states(run) == {"in_flight": 2, "pending": 2}
 
@@ -560,12 +561,12 @@ def test_a_batch_whose_sender_died_is_sent_again_and_counted_as_perhaps_paid(
 def test_a_prompt_that_cannot_be_filled_in_is_refused_before_a_run_is_made(scripted: ScriptedProcess) -> None:
     endpoint, study = make_endpoint(scripted), make_material(2)
     for prompt, said in (
-        ("## user\n$nothing_of_the_kind", "no $nothing_of_the_kind"),
+        ("## user\n$nothing_of_the_kind", "Unknown placeholder $nothing_of_the_kind"),
         ("no heading", "heading"),
         ("## user\nThat is 5$!", "Invalid placeholder"),
     ):
         with pytest.raises(ValidationError, match=re.escape(said)):
-            simulation_create(study=study, endpoint=endpoint, prompt=prompt)
+            simulation_create(study=study, endpoint=endpoint, plan=RunPlan(prompt=prompt))
     assert not Run.objects.exists()
 
 

@@ -132,7 +132,7 @@ def test_a_simulator_that_is_never_understood_leaves_a_report_that_says_so(
     progress = boss.get(reverse("admin:evaluation_run_progress", args=[run.pk])).content.decode()
     assert "no_answer 3" in progress
     report = report_create(study=study, choices={"min_overlap": 1, "replicates": 0})
-    report_compute(report_id=report.pk)
+    report_compute(report_pk=report.pk)
     report.refresh_from_db()
     assert (report.state, report.error) == ("done", "")
     page = boss.get(reverse("evaluation:report", args=[report.pk])).content.decode()

@@ -129,7 +129,7 @@ def test_a_waiting_report_says_how_far_it_is_and_then_reloads():
     assert "Computing agreement (2 of 5)" in status.content.decode()
     assert "HX-Refresh" not in status
     assert client.get(reverse("evaluation:report_export", args=[report.pk, "csv"])).status_code == 409
-    service.report_compute(report_id=report.pk)
+    service.report_compute(report_pk=report.pk)
     assert client.get(reverse("evaluation:report_status", args=[report.pk]))["HX-Refresh"] == "true"
 
 

@@ -1,17 +1,20 @@
 """What the scripted model can answer, in the order in which it is tried."""
 
-from evaluation.providers.scripted.brain import Ask, Skill, plain
+from functools import partial
+
+from evaluation.providers.scripted.ask import Ask, Skill, plain
 from evaluation.providers.scripted.skills.judge import judge
 from evaluation.providers.scripted.skills.structured import structured
 from evaluation.providers.scripted.skills.together import together
 from evaluation.providers.scripted.skills.write import explain, follow_ups, generate, units
 
-SKILLS: tuple[Skill, ...] = (structured, together, judge, follow_ups, explain, generate, units)
+SKILLS: tuple[Skill, ...] = (judge, follow_ups, explain, generate, units)
 
 
 def answer(ask: Ask) -> str:
     """The reply of the first skill that knows the question."""
-    for skill in SKILLS:
+    wrapped: tuple[Skill, ...] = (partial(structured, answer=answer), partial(together, answer=answer))
+    for skill in (*wrapped, *SKILLS):
         reply = skill(ask)
         if reply is not None:
             return reply

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from evaluation.providers.scripted.brain import Ask
+from evaluation.providers.scripted.ask import Ask
 from evaluation.providers.scripted.world import pick, sentences
 
 _NUMBER = re.compile(r"^\d+\. ", re.MULTILINE)
 _LABEL = re.compile(r"^(?:Explanation|Reason|Summary|Suggestion|Answer|ANSWER): *", re.MULTILINE)
 
 
-def structured(ask: Ask) -> str | None:
+def structured(ask: Ask, answer: Callable[[Ask], str]) -> str | None:
     """A JSON object that keeps to the request's schema."""
     schema = (ask.schema or {}).get("schema")
     if not isinstance(schema, dict):
         return None
-    from evaluation.providers.scripted.skills import answer
-
     said = answer(replace(ask, schema=None))
     return json.dumps(
         {name: _value(ask, name, held, said) for name, held in schema.get("properties", {}).items()}

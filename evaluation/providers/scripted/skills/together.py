@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import replace
 
-from evaluation.providers.scripted.brain import Ask
+from evaluation.providers.scripted.ask import Ask
 
 _TASK = re.compile(r"^=== Task (\S+) ===$", re.MULTILINE)
 
 
-def together(ask: Ask) -> str | None:
+def together(ask: Ask, answer: Callable[[Ask], str]) -> str | None:
     """A JSON array of replies, by the tasks' names and in another order."""
     if '"task":' not in ask.system:
         return None
-    from evaluation.providers.scripted.skills import answer
-
     marks = list(_TASK.finditer(ask.text))
     ends = [mark.start() for mark in marks[1:]] + [len(ask.text)]
     shared = ask.text[: marks[0].start()] if marks else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from evaluation.providers.scripted.brain import Ask
+from evaluation.providers.scripted.ask import Ask
 from evaluation.providers.scripted.skills.judge import believe
 from evaluation.providers.scripted.skills.labels import named, sections
 from evaluation.providers.scripted.world import chance, choice, pick, sentences, truth, words

@@ -1,0 +1,89 @@
+"""Background jobs: how a Celery task is declared, how a worker is woken for it, and a lock that dies with its worker.
+
+Postgres holds the truth: a job is a row, and its task takes the row's id, reads its state again and returns if
+there is nothing left to do. Redis only wakes workers. A message that is lost costs time, not work: a periodic task
+(a sweeper) finds rows that nobody works on and wakes a worker again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from celery import current_app, shared_task
+from django.db import connection
+from kombu.exceptions import OperationalError
+
+log = logging.getLogger(__name__)
+
+
+def job(name: str) -> Callable[[Callable[..., Any]], Any]:
+    """Declare a task: acknowledged when it has ended, handed out again if its worker is lost, result not kept.
+
+    It may therefore run twice, also at the same time; see ``lock_take``.
+    """
+    return shared_task(name=name, acks_late=True, reject_on_worker_lost=True, ignore_result=True)
+
+
+def enqueue(name: str, *, countdown: float = 0.0, **arguments: Any) -> bool:
+    """Wake a worker for the task ``name``; call it once the row is committed.
+
+    Returns False where the broker is unavailable. The message is then lost, and the sweeper of that kind of row
+    sends another one.
+    """
+    try:
+        current_app.send_task(name, kwargs=arguments, countdown=countdown or None, retry=False)
+    except (OperationalError, OSError) as error:
+        log.warning("%s %s was not queued; a sweeper will queue it later: %s", name, arguments, error)
+        return False
+    return True
+
+
+def lock_take(*name: str | int) -> bool:
+    """Take a lock for as long as this thread's database connection lives; False where another connection has it.
+
+    A worker that is killed loses its connection and so its locks, at once and without a time limit that a slow
+    worker could exceed. ``name`` is the kind of thing and its id: ``lock_take("report", 7)``. Taken twice by one
+    connection, it must be released twice.
+    """
+    return _ask("SELECT pg_try_advisory_lock(%s)", name)
+
+
+def lock_take_briefly(*name: str | int) -> bool:
+    """The same lock until the end of the transaction; False where another connection has it."""
+    return _ask("SELECT pg_try_advisory_xact_lock(%s)", name)
+
+
+def lock_release(*name: str | int) -> None:
+    """Release a lock of ``lock_take``."""
+    _ask("SELECT pg_advisory_unlock(%s)", name)
+
+
+@contextmanager
+def lock_held(*name: str | int) -> Iterator[bool]:
+    """``with lock_held("report", 7) as mine:`` takes the lock, says whether that worked, and releases it."""
+    mine = lock_take(*name)
+    try:
+        yield mine
+    finally:
+        if mine:
+            lock_release(*name)
+
+
+def lock_key(*name: str | int) -> int:
+    """The 64-bit key of an advisory lock.
+
+    >>> lock_key("report", 7) == lock_key("report", "7") != lock_key("report", 77)
+    True
+    """
+    text = "\x1f".join(["foretell", *map(str, name)])
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big", signed=True)
+
+
+def _ask(sql: str, name: tuple[str | int, ...]) -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [lock_key(*name)])
+        return bool(cursor.fetchone()[0])

@@ -1,0 +1,18 @@
+"""Pipelines whose message was lost: queued again. Postgres alone says which."""
+
+from __future__ import annotations
+
+from django.db.models import Exists, OuterRef
+
+from evaluation.models import Pipeline, Run
+from evaluation.runs.wake import pipeline_wake
+
+
+def pipelines_sweep() -> int:
+    """Wake a worker for every running pipeline that waits for no run; returns how many."""
+    waits_for = Run.objects.filter(pipeline=OuterRef("pk"), state__in=[Run.State.RUNNING, Run.State.QUEUED])
+    running = Pipeline.objects.filter(~Exists(waits_for), state=Pipeline.State.RUNNING)
+    pks = list(running.values_list("pk", flat=True))
+    for pk in pks:
+        pipeline_wake(pipeline_pk=pk)
+    return len(pks)
