@@ -171,7 +171,7 @@ def test_draws_take_evenly_from_the_pools_and_differ_between_people() -> None:
 def test_the_wait_between_attempts_and_the_last_of_them(study: Study) -> None:
     person = make_participation(study)
     assert not sit(person, right=2).passed
-    with pytest.raises(Refused, match="try the exam again after"):
+    with pytest.raises(Refused, match="take the exam again after"):
         exam_start(participation=person)
     ExamAttempt.objects.update(submitted_at=timezone.now() - timedelta(minutes=11))
     assert not sit(person, right=0).passed
@@ -442,5 +442,5 @@ def test_a_user_without_a_name_may_not_be_made_for_nothing(study: Study, client:
     other = make_study(items=1, requires=["utility"], launched=True)
     before = User.objects.count()
     page = client.post(f"/join/{other.join_token}/")
-    assert "This study needs something first" in page.content.decode()
+    assert "This study requires another exam first" in page.content.decode()
     assert User.objects.count() == before
