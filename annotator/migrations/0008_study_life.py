@@ -18,7 +18,7 @@ class Migration(migrations.Migration):
     """The life of a study: rehearsals of their own, corrected items, deletion with undo, invitations, payments."""
 
     dependencies = [
-        ("annotator", "0005_login_attempt"),
+        ("annotator", "0007_stage_signals"),
     ]
 
     operations = [
