@@ -18,18 +18,18 @@ from annotator.services.imports.value_columns import (
     ValueColumn,
 )
 
-UNNAMED = "(nobody is named)"
+UNNAMED = "(raters are not named)"
 
 
 class UploadForm(PlainForm):
     file = forms.FileField(
-        help_text="JSON lines, CSV, TSV or Parquet. Nothing is written before you have seen a preview.",
+        help_text="JSON Lines, CSV, TSV or Parquet. You see a preview before anything is imported.",
         widget=forms.FileInput(attrs={"accept": ",".join(FORMATS)}),
     )
 
 
 class MaterialForm(PlainForm):
-    """For each column of the HIT type the file's column, or a value for every row."""
+    """For each column of the HIT type, the matching column of the file or one value for all rows."""
 
     def __init__(self, *args: Any, kind: HitType, header: tuple[str, ...], **kwargs: Any):
         super().__init__(*args, **kwargs)
@@ -74,33 +74,35 @@ def matching(name: str, header: tuple[str, ...]) -> str:
 class JudgmentsForm(PlainForm):
     """What the columns of a file of judgments mean."""
 
-    item = forms.ChoiceField(help_text="Names what was judged.")
-    rater = forms.ChoiceField(help_text="Names who judged.")
+    item = forms.ChoiceField(help_text="The column with the item's key.")
+    rater = forms.ChoiceField(help_text="The column with the rater's name.")
     values = forms.MultipleChoiceField(
         label="Values",
         widget=forms.CheckboxSelectMultiple,
-        help_text="Each holds the labels of one variable.",
+        help_text="The columns with labels, one for each variable.",
     )
     level = forms.ChoiceField(choices=[(level, level) for level in get_args(Level)], initial="nominal")
     labels = SafeTextField(
-        required=False, max_length=2_000, help_text="In their order, with commas; needed for ordinal."
+        required=False,
+        max_length=2_000,
+        help_text="All labels in order, separated by commas. Required for ordinal.",
     )
     listed = SafeTextField(
         required=False,
         max_length=2_000,
         label="Listed units",
-        help_text="If a cell lists which units are “yes”, as in 1|3: all units, with commas.",
+        help_text="If cells list the units that are “yes”, such as 1|3: all units, separated by commas.",
     )
     aside = SafeTextField(
         required=False,
         max_length=200,
         label="Not a label",
-        help_text="A value that stands beside the scale, and its name: -9=needs_more_info",
+        help_text="A value that is not on the scale, and a name for it: -9=needs_more_info",
     )
     simulators = SafeTextField(
-        required=False, max_length=2_000, help_text="Raters that are models, with commas."
+        required=False, max_length=2_000, help_text="Raters that are models, separated by commas."
     )
-    skip_blank = forms.BooleanField(required=False, label="Leave out rows without any value")
+    skip_blank = forms.BooleanField(required=False, label="Skip rows without any value")
 
     def __init__(self, *args: Any, kind: HitType, header: tuple[str, ...], **kwargs: Any):
         super().__init__(*args, **kwargs)
@@ -121,7 +123,9 @@ class JudgmentsForm(PlainForm):
         cleaned = super().clean() or {}
         aside = cleaned.get("aside") or ""
         if aside and not all(aside.partition("=")[::2]):
-            self.add_error("aside", "Expected VALUE=NAME.")
+            self.add_error(
+                "aside", "Enter a value and its name as VALUE=NAME, for example -9=needs_more_info."
+            )
         return cleaned
 
     def columns(self) -> JudgmentColumns:

@@ -1,4 +1,4 @@
-"""Forms about people: granting a qualification, taking one back."""
+"""Forms that grant and revoke qualifications."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from annotator.services.exam import qualification_grant
 
 
 class GrantForm(forms.ModelForm):
-    """A qualification by hand. ``by`` grants it, to people of the studies that they may edit."""
+    """Grant a qualification. ``by`` can grant it to participants of the studies that they may edit."""
 
     by: User
     rater: Rater
     name = SafeTextField(
         label="Rater",
         widget=UnfoldAdminTextInputWidget,
-        help_text="The name as it stands under People: of somebody in a study that you edit.",
+        help_text="The name under People of someone who takes part in a study that you can edit.",
     )
     hit_type = forms.ChoiceField(label="HIT type", widget=UnfoldAdminSelectWidget)
     why = SafeTextField(
         label="Why",
         max_length=2_000,
         widget=UnfoldAdminTextareaWidget,
-        help_text="Kept with the qualification.",
+        help_text="Saved with the qualification.",
     )
 
     class Meta:
@@ -46,12 +46,14 @@ class GrantForm(forms.ModelForm):
         name = self.cleaned_data["name"]
         found = Rater.objects.filter(name=name, kind="human", participations__study__in=mine).first()
         if found is None:
-            raise forms.ValidationError("Nobody of that name takes part in a study that you edit.")
+            raise forms.ValidationError(
+                "No participant of your studies has this name. Copy the name from People."
+            )
         self.rater = found
         return str(name)
 
     def _post_clean(self) -> None:
-        """The row is made and checked by the service."""
+        """The service creates and validates the row."""
 
     def save(self, commit: bool = True) -> Qualification:
         data = self.cleaned_data
@@ -61,7 +63,7 @@ class GrantForm(forms.ModelForm):
         return self.instance
 
     def save_m2m(self) -> None:
-        """Nothing is left to save."""
+        """Nothing to do: the service has saved everything."""
 
 
 class RevokeForm(forms.Form):

@@ -14,10 +14,10 @@ from annotator.services.study_templates import study_create_from_template, study
 
 
 class NewStudyForm(forms.ModelForm):
-    """A study starts as a template and a name; everything else can be changed before the launch."""
+    """A new study needs a template and a name; everything else can be changed until the launch."""
 
     template = forms.ChoiceField(
-        widget=UnfoldAdminSelectWidget, help_text="What annotators will be asked, set up as the paper did it."
+        widget=UnfoldAdminSelectWidget, help_text="What annotators are asked, with the settings of the paper."
     )
 
     class Meta:
@@ -41,7 +41,7 @@ class NewStudyForm(forms.ModelForm):
         return self.instance
 
     def save_m2m(self) -> None:
-        """Nothing is left to save."""
+        """Nothing to do: the service has saved everything."""
 
 
 class StudyForm(forms.ModelForm):

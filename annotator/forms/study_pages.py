@@ -13,7 +13,7 @@ class ReasonForm(PlainForm):
     reason = SafeTextField(
         max_length=2_000,
         widget=forms.Textarea(attrs={"rows": 3}),
-        help_text="Kept with the exclusion and shown in reports.",
+        help_text="Saved with the exclusion and shown in reports.",
     )
 
 
@@ -26,7 +26,7 @@ class ExportForm(PlainForm):
         label="Raters",
     )
     excluded = forms.ChoiceField(
-        choices=[("", "all, with the reason"), ("no", "only what counts"), ("yes", "only what is excluded")],
+        choices=[("", "all, with reasons"), ("no", "without excluded"), ("yes", "only excluded")],
         required=False,
         label="Exclusions",
     )

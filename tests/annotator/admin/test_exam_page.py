@@ -264,7 +264,7 @@ def test_a_qualification_is_granted_in_the_admin_and_revoked_with_a_reason(
     assert desk.get(add).status_code == 200
     outside = desk.post(add, {"name": stranger.name, "hit_type": "simulation", "why": "x"})
     assert outside.status_code == 200
-    assert "Nobody of that name takes part" in text_of(outside)
+    assert "No participant of your studies has this name" in text_of(outside)
     without = desk.post(add, {"name": person.rater.name, "hit_type": "simulation", "why": ""})
     assert "This field is required" in text_of(without)
     assert not Qualification.objects.exists()
