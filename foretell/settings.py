@@ -256,6 +256,7 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "reports": {"task": "evaluation.reports_sweep", "schedule": 60.0},
     "pipelines": {"task": "evaluation.pipelines_sweep", "schedule": float(env.RUN_SWEEP_SECONDS)},
     "exports": {"task": "annotator.exports_sweep", "schedule": 60.0},
+    "rehearsals": {"task": "annotator.rehearsals_sweep", "schedule": 60.0},
     "uploads": {"task": "annotator.uploads_sweep", "schedule": 600.0},
     "login attempts": {"task": "annotator.attempts_sweep", "schedule": 600.0},
 }

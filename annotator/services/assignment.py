@@ -27,17 +27,17 @@ from annotator.selectors.snapshot import snapshot_content
 _CLAIM = """
 WITH freed AS (
     SELECT p.id, p.item_id, p.position FROM annotator_place p
-    WHERE p.study_id = %(study)s AND p.assignment_id IS NULL AND p.freed AND {allowed}
+    WHERE p.study_id = %(study)s AND {layer} AND p.assignment_id IS NULL AND p.freed AND {allowed}
     ORDER BY p.position, p.number LIMIT 1 FOR UPDATE SKIP LOCKED
 ), onward AS (
     SELECT p.id, p.item_id, p.position FROM annotator_place p
     WHERE NOT EXISTS (SELECT 1 FROM freed)
-      AND p.study_id = %(study)s AND p.assignment_id IS NULL AND p.position > %(cursor)s AND {allowed}
+      AND p.study_id = %(study)s AND {layer} AND p.assignment_id IS NULL AND p.position > %(cursor)s AND {allowed}
     ORDER BY p.position, p.number LIMIT 1 FOR UPDATE SKIP LOCKED
 ), behind AS (
     SELECT p.id, p.item_id, p.position FROM annotator_place p
     WHERE NOT EXISTS (SELECT 1 FROM freed) AND NOT EXISTS (SELECT 1 FROM onward)
-      AND p.study_id = %(study)s AND p.assignment_id IS NULL AND p.position <= %(cursor)s AND {allowed}
+      AND p.study_id = %(study)s AND {layer} AND p.assignment_id IS NULL AND p.position <= %(cursor)s AND {allowed}
     ORDER BY p.position, p.number LIMIT 1 FOR UPDATE SKIP LOCKED
 ), pick AS (
     SELECT * FROM freed UNION ALL SELECT * FROM onward UNION ALL SELECT * FROM behind
@@ -58,6 +58,8 @@ SELECT id FROM made
 # Scalar subqueries, not NOT EXISTS: the planner turns that into a join over all that the person has ever done,
 # and the look-up per candidate (one, nearly always) must not grow with their work.
 _NOT_TWICE = "(SELECT a.id FROM annotator_assignment a WHERE a.item_id = p.item_id AND a.rater_id = %(rater)s LIMIT 1) IS NULL"
+# Rehearsal raters take the places of the rehearsal, everybody else those of the study.
+_LAYER = "p.rehearsal = (SELECT r.rehearsal FROM annotator_rater r WHERE r.id = %(rater)s)"
 _ONE_CONDITION = (
     " AND (SELECT b.id FROM annotator_item i JOIN annotator_assignment b ON b.instance_id_of_item = i.instance_id"
     " WHERE i.id = p.item_id AND b.rater_id = %(rater)s LIMIT 1) IS NULL"
@@ -96,9 +98,9 @@ def assignment_lease(participation: Participation) -> Assignment | None:
     study = participation.study
     if participation.state != Participation.State.ACTIVE:
         raise Refused("removed", gettext("The researchers have ended your participation in this study."))
-    if study.state == Study.State.PAUSED:
-        raise Refused("paused", gettext("The researchers have paused this study."))
-    if study.state != Study.State.LIVE:
+    if study.state != Study.State.LIVE and not participation.rater.rehearsal:
+        if study.state == Study.State.PAUSED:
+            raise Refused("paused", gettext("The researchers have paused this study."))
         raise Refused("closed", gettext("This study is closed."))
     if study.max_items_per_rater is not None:
         done = participation.assignments.filter(state__in=["submitted", "leased"]).count()
@@ -134,7 +136,7 @@ def _claim(participation: Participation, study: Study) -> int | None:
     allowed += needs
     with prepared_cursor() as cursor:
         cursor.execute(
-            _CLAIM.format(allowed=allowed),
+            _CLAIM.format(allowed=allowed, layer=_LAYER),
             {
                 "study": study.pk,
                 "cursor": participation.cursor,
@@ -186,7 +188,8 @@ def _balanced_arm(assignment: Assignment, study: Study, arms: int, rng: Random) 
     their assignments through, so two who hold a place each cannot wait for each other.
     """
     Item.objects.select_for_update(no_key=True).get(pk=assignment.item_id)
-    others = Assignment.objects.filter(place__isnull=False).exclude(pk=assignment.pk)  # leased, or counted
+    layer = assignment.place.rehearsal
+    others = Assignment.objects.filter(place__rehearsal=layer).exclude(pk=assignment.pk)  # leased, or counted
 
     def by_arm(rows: QuerySet[Assignment]) -> dict[int, int]:
         counted = rows.order_by().values_list("presentation__arm").annotate(n=Count("id"))
@@ -212,7 +215,8 @@ def assignment_in_hand(participation: Participation) -> Assignment | None:
         if assignment.state == Assignment.State.LEASED:
             return assignment
         study = participation.study
-        ready = study.state == Study.State.LIVE and may_work(participation) and consented(participation)
+        given_out = study.state == Study.State.LIVE or participation.rater.rehearsal
+        ready = given_out and may_work(participation) and consented(participation)
         if ready and _lease_again(assignment, study):
             return assignment
     return None
@@ -221,7 +225,7 @@ def assignment_in_hand(participation: Participation) -> Assignment | None:
 def _lease_again(assignment: Assignment, study: Study) -> bool:
     place = (
         Place.objects.select_for_update(skip_locked=True)
-        .filter(item_id=assignment.item_id, assignment__isnull=True)
+        .filter(item_id=assignment.item_id, assignment__isnull=True, rehearsal=assignment.rater.rehearsal)
         .order_by("number")
         .first()
     )

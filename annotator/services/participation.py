@@ -37,9 +37,9 @@ def participation_join(*, study: Study, user: User) -> Participation:
     existing = Participation.objects.filter(study=study, rater=rater).first()
     if existing is not None:
         return existing
-    if study.state == Study.State.PAUSED:
+    if study.state == Study.State.PAUSED and not rater.rehearsal:
         raise Refused("paused", gettext("The researchers have paused this study."))
-    if study.state != Study.State.LIVE or not study.join_open:
+    if not rater.rehearsal and (study.state != Study.State.LIVE or not study.join_open):
         raise Refused("closed", gettext("This study is not accepting participants."))
     rules = snapshot_content(study.snapshot_id)
     if missing := requirements_missing(rules=rules, rater_id=rater.pk):

@@ -178,8 +178,8 @@ def test_a_study_from_import_to_the_exported_report(
         installation, "createsuperuser", "--noinput", "--username", "ada", "--email", "ada@example.org",
         DJANGO_SUPERUSER_PASSWORD=PASSWORD,
     )  # fmt: skip
-    desk = visitor(browser, viewport={"width": 1366, "height": 900}, accept_downloads=True)
-    page = next(desk)
+    researcher_pages = visitor(browser, viewport={"width": 1366, "height": 900}, accept_downloads=True)
+    page = next(researcher_pages)
     log_in(page, base)
     link = make_study(page, base)
     for answers in ([("yes", "yes")], [("yes", "yes"), ("yes", "no")], [("yes", "yes"), ("no", "")]):
@@ -213,5 +213,5 @@ def test_a_study_from_import_to_the_exported_report(
         page.click(".fh__links a:has-text('Download judgments')")
     judgments = Path(export.value.path()).read_text(encoding="utf-8")
     assert len(judgments.splitlines()) == 1 + (3 + 1) * 2 * len(STARTERS)  # three people and a simulator
-    next(desk, None)
+    next(researcher_pages, None)
     assert os.path.exists(installation.data)

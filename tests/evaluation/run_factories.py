@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import time
+from collections import Counter
+from collections.abc import Callable
 from typing import Any
+
+from django.db import connection
 
 from annotator.models import Item, Study
 from evaluation.models import Endpoint, Run
@@ -49,3 +54,23 @@ def work(run: Run, **fields: Any) -> Worked:
     run_finish(run=run)
     run.refresh_from_db()
     return worked
+
+
+def work_and_close(run_pk: int, number: int = 0) -> str:
+    """A worker's turn in a thread of its own; returns why it ended."""
+    try:
+        return SliceWorker(run_pk=run_pk, number=number, seconds=30).work().why
+    finally:
+        connection.close()
+
+
+def states(run: Run) -> Counter[str]:
+    """How many calls of a run are in each state."""
+    return Counter(run.calls.values_list("state", flat=True))
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 10.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "timed out"
+        time.sleep(0.02)

@@ -33,11 +33,13 @@ HELPFUL = Field(
     "Do the robot's explanation and answer directly help you predict its next answer?",
     options=(
         Option(
-            "no", "Not helpful", "Nothing in them tells what the robot will say to the follow-up question."
+            "no",
+            "Not helpful",
+            "Nothing in them directly helps to predict the robot's answer to the follow-up question.",
         ),
         Option("yes", "Helpful", "Something in them directly helps, even if more facts are needed."),
     ),
-    help="Ask only whether they help, not whether they are true.",
+    help="Judge only whether they help, not whether they are true.",
 )
 GUESS = Field(
     "answer",
@@ -141,14 +143,14 @@ PLAUSIBILITY = Stage(
 
 POINTS = Stage(
     "points",
-    "Are the points taken rightly from the explanation?",
+    "Check the list of points",
     (
         Block("explanation", "The robot's explanation", "I name the finding and who made it, and say what is not known yet."),
         Block("u1", "Point 1", "the finding"),
         Block("u2", "Point 2", "who made it"),
     ),
     (
-        *(Field(f"right{n}", "Is it taken rightly from the explanation?", options=(Option("yes", "Yes"), Option("no", "No")), target=f"u{n}") for n in (1, 2)),
+        *(Field(f"right{n}", "Does the explanation say this?", options=(Option("yes", "Yes"), Option("no", "No")), target=f"u{n}") for n in (1, 2)),
         Field("whole", "Is the list of points complete?", options=(Option("yes", "Yes"), Option("no", "No"))),
         Field("missing", "What is missing?", kind="text", when=(("whole", ("no",)),)),
     ),

@@ -37,13 +37,21 @@ def task_form(
 
 @register.simple_tag
 def question(one: Asked) -> SafeString:
-    """``{% question one %}``: one field as it is asked; the same field in the same state is rendered once."""
-    return _question(one, get_language())
+    """``{% question one %}``: one field as it is asked.
+
+    The same field in the same state is rendered once a language. What somebody typed, and what was wrong with it, is
+    never cached.
+    """
+    return _asked(one) if one.text or one.error else _asked_cached(one, get_language())
+
+
+def _asked(one: Asked) -> SafeString:
+    return render_to_string("components/asked.html", {"one": one})
 
 
 @lru_cache(maxsize=500)
-def _question(one: Asked, language: str | None) -> SafeString:
-    return render_to_string("components/asked.html", {"one": one})
+def _asked_cached(one: Asked, language: str | None) -> SafeString:
+    return _asked(one)
 
 
 #: What HIT types say about an answer, which annotators may read. HIT types import no Django, so it is translated here.
