@@ -25,7 +25,8 @@ from evaluation.pipelines.material_write import GOLD, gold_explanations, questio
 from evaluation.pipelines.recipe import filled, recipe_check
 from evaluation.pipelines.study_rows import study_rows
 from evaluation.ratings.validation import question_verdicts
-from evaluation.runs.lifecycle import NothingToAsk, run_cancel, run_resume, run_start
+from evaluation.runs.create import NothingToAsk, RunPlan
+from evaluation.runs.lifecycle import run_cancel, run_resume, run_start
 from evaluation.runs.text import clean
 from evaluation.runs.wake import pipeline_wake
 from evaluation.selectors.run import run_progress
@@ -332,23 +333,25 @@ def _run_create(pipeline: Pipeline, step: JSON, *, attach: bool) -> Run:
     model, prompt = str(options.pop("model", "")), str(options.pop("prompt", ""))
     parameters = options.pop("parameters", None)
     budget = options.pop("budget", None)
-    common: dict[str, Any] = {
-        "endpoint": pipeline.endpoint,
-        "model": model,
-        "prompt": prompt,
-        "parameters": parameters,
-        "budget_cost": _budget(pipeline, budget),
-        "pipeline": pipeline if attach else None,
-        "created_by": pipeline.created_by,
-    }
+    plan = RunPlan(
+        model=model,
+        prompt=prompt,
+        parameters=parameters or {},
+        samples=int(options.get("samples", 1)) if step["kind"] == "simulate" else 1,
+        budget_cost=_budget(pipeline, budget),
+        pipeline=pipeline if attach else None,
+        created_by=pipeline.created_by,
+    )
     if step["kind"] == "simulate":
         study = _study_of(pipeline, step)
-        run = simulation_create(study=study, samples=int(options.get("samples", 1)), **common)
+        run = simulation_create(study=study, endpoint=pipeline.endpoint, plan=plan)
         run.options = {"step": step["name"]}
         run.save(update_fields=["options"])
         return run
     choices = {"task": pipeline.recipe.content["task"], "step": step["name"]} | options
-    return material_run_create(kind=step["kind"], dataset=pipeline.dataset, options=choices, **common)
+    return material_run_create(
+        kind=step["kind"], dataset=pipeline.dataset, endpoint=pipeline.endpoint, plan=plan, options=choices
+    )
 
 
 def _study(pipeline: Pipeline, step: JSON) -> JSON:

@@ -140,9 +140,9 @@ def _of_explained_questions(dataset: Dataset, systems: Sequence[str], choices: M
     for question in _questions(dataset, choices):
         asked[question.instance_id].append(_follow_up(question))
     for explanation in _explanations(dataset, systems):
-        for question in asked[explanation.instance_id]:
+        for source in asked[explanation.instance_id]:
             yield ItemSource(
-                _instance(explanation.instance), _explanation(explanation), question, choices=choices
+                _instance(explanation.instance), _explanation(explanation), source, choices=choices
             )
 
 

@@ -147,7 +147,7 @@ class Context:
         generators = sorted(set(whole.generator[whole.kind != BASELINE_KIND]) - {""})
         size = self.hit_type.defaults.follow_ups
         used = len(self.follow_ups(variable, forced=True)[0]) if self.follow_ups(variable) else 0
-        if len(generators) > 1 and used < int((whole.kind != BASELINE_KIND).sum()):
+        if len(generators) > 1 and used < int(np.count_nonzero(whole.kind != BASELINE_KIND)):
             notes.append(
                 f"At most {size} follow-ups of each explanation, drawn in turn from {' and '.join(generators)} "
                 f"(seed {self.choices.seed})."

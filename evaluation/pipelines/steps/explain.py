@@ -24,7 +24,7 @@ from evaluation.pipelines.steps.material import (
     task_of,
 )
 from evaluation.prompts.replies import answer_of, labelled, marked_answer, reasoning_then_answer, reasons
-from evaluation.runs.step import Asked, Job
+from evaluation.runs.step import ClaimedCall, Job
 from evaluation.runs.structured import Form
 
 METHODS = ("cot", "post_hoc", "forced", "answer_reason")
@@ -69,10 +69,10 @@ class Explain(MaterialStep):
             other = other_answer(found.output, task_of(run), found.instance.input)
             yield Job(key=found.instance.key, subject=found.instance_id, context={"output": other})
 
-    def load(self, run: Run, calls: Sequence[Asked]) -> Mapping[int, Any]:
+    def load(self, run: Run, calls: Sequence[ClaimedCall]) -> Mapping[int, Any]:
         return by_subject(Instance, calls)
 
-    def part(self, run: Run, call: Asked) -> str:
+    def part(self, run: Run, call: ClaimedCall) -> str:
         method = option(run, "method", METHODS, "cot")
         if method == "forced":
             return "because"
@@ -80,13 +80,13 @@ class Explain(MaterialStep):
             return method
         return "because" if call.stage else "answer"
 
-    def form(self, run: Run, call: Asked) -> Form:
+    def form(self, run: Run, call: ClaimedCall) -> Form:
         return form_of(task_of(run), self.part(run, call))
 
-    def values(self, run: Run, call: Asked) -> dict[str, str]:
+    def values(self, run: Run, call: ClaimedCall) -> dict[str, str]:
         return {"input": call.thing.input, "output": shown(call.context.get("output", ""))}
 
-    def parse(self, run: Run, call: Asked, text: str) -> JSON:
+    def parse(self, run: Run, call: ClaimedCall, text: str) -> JSON:
         task, part = task_of(run), self.part(run, call)
         if task in GENERATION:
             pieces = labelled(text, ["Explanation", OUTPUT_LABEL[task]])
@@ -101,7 +101,7 @@ class Explain(MaterialStep):
         explanation, output = reasoning_then_answer(text, task)
         return {"explanation": explanation, "output": output}
 
-    def after(self, run: Run, call: Asked, parsed: JSON) -> Job | None:
+    def after(self, run: Run, call: ClaimedCall, parsed: JSON) -> Job | None:
         if "explanation" in parsed:
             return None
         return Job(call.key, None, call.subject, call.sample, call.stage + 1, {"output": parsed["output"]})

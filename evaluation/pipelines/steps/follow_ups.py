@@ -26,7 +26,7 @@ from evaluation.pipelines.steps.material import (
     whole_number,
 )
 from evaluation.prompts.replies import answer_of, guessed_question, labelled, numbered, plain, questions
-from evaluation.runs.step import Asked, Job
+from evaluation.runs.step import ClaimedCall, Job
 from evaluation.runs.structured import Form
 
 WAYS = ("explained", "baseline")
@@ -89,20 +89,20 @@ class Counterfactuals(MaterialStep):
         for pk in explanations(run).values_list("pk", flat=True).iterator(2000):
             yield Job(key=f"e{pk}", subject=pk)
 
-    def load(self, run: Run, calls: Sequence[Asked]) -> Mapping[int, Any]:
+    def load(self, run: Run, calls: Sequence[ClaimedCall]) -> Mapping[int, Any]:
         return by_subject(Explanation, calls, "instance")
 
-    def part(self, run: Run, call: Asked) -> str:
+    def part(self, run: Run, call: ClaimedCall) -> str:
         return self._way(run)
 
-    def form(self, run: Run, call: Asked) -> Form:
+    def form(self, run: Run, call: ClaimedCall) -> Form:
         task = task_of(run)
         if self._one_at_a_time(run):
             return "guessed" if task == "yes_no" else "example"
         forms: dict[str, Form] = {"preference": "examples", "multiple_choice": "choices"}
         return forms.get(task, "entries")
 
-    def values(self, run: Run, call: Asked) -> dict[str, str]:
+    def values(self, run: Run, call: ClaimedCall) -> dict[str, str]:
         explanation = call.thing
         return {
             "input": explanation.instance.input,
@@ -111,10 +111,10 @@ class Counterfactuals(MaterialStep):
             "n": str(self.wanted(run)),
         }
 
-    def texts(self, call: Asked) -> Iterator[str]:
+    def texts(self, call: ClaimedCall) -> Iterator[str]:
         yield call.thing.instance.input
 
-    def parse(self, run: Run, call: Asked, text: str) -> JSON:
+    def parse(self, run: Run, call: ClaimedCall, text: str) -> JSON:
         starter = call.thing.instance.input
         if self._one_at_a_time(run):
             return self._parse_one(task_of(run), text, starter)
@@ -198,19 +198,19 @@ class Generalization(MaterialStep):
             for kind in self.kinds(run):
                 yield Job(key=f"{kind}:{instance.key}", subject=instance.pk, context={"kind": kind})
 
-    def load(self, run: Run, calls: Sequence[Asked]) -> Mapping[int, Any]:
+    def load(self, run: Run, calls: Sequence[ClaimedCall]) -> Mapping[int, Any]:
         return by_subject(Instance, calls)
 
-    def part(self, run: Run, call: Asked) -> str:
+    def part(self, run: Run, call: ClaimedCall) -> str:
         return str(call.context["kind"])
 
-    def form(self, run: Run, call: Asked) -> Form:
+    def form(self, run: Run, call: ClaimedCall) -> Form:
         return "question" if self.part(run, call) == "counterfactual" else "answered_question"
 
-    def values(self, run: Run, call: Asked) -> dict[str, str]:
+    def values(self, run: Run, call: ClaimedCall) -> dict[str, str]:
         return {"input": call.thing.input, "rationale": call.thing.gold_rationale or "(none is given)"}
 
-    def parse(self, run: Run, call: Asked, text: str) -> JSON:
+    def parse(self, run: Run, call: ClaimedCall, text: str) -> JSON:
         kind, gold = self.part(run, call), call.thing.gold_label
         pieces = labelled(text, NEW_QUESTION if kind == "counterfactual" else (*NEW_QUESTION, "Answer"))
         question = " ".join(pieces["New question"].split())

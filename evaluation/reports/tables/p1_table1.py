@@ -20,7 +20,7 @@ from evaluation.metrics import (
 from evaluation.reports.content import Cell, Column, Row, Section, Table
 from evaluation.reports.context import Context
 from evaluation.reports.encoders import encoder_of
-from evaluation.reports.registry import SIMULATIONS, section
+from evaluation.reports.registry import section
 from evaluation.reports.simulating import judges
 from evaluation.reports.words import left_out
 
@@ -31,7 +31,7 @@ DRAWN = 3_000
 COLUMNS = {"bleu": "BLEU", "cosine": "Cosine", "jaccard": "Jaccard"}
 
 
-@section(order=60, title="P1 Table 1: diversity of follow-ups", hit_types=SIMULATIONS)
+@section(order=60, title="P1 Table 1: diversity of follow-ups", measure="simulatability")
 def p1_table1(ctx: Context) -> Section | None:
     """Generality by three similarities and the simulatable share, for each generator and for all mixed."""
     found = judges(ctx)

@@ -13,7 +13,7 @@ from evaluation.metrics.paired import (
 from evaluation.reports.columns import rule_of
 from evaluation.reports.content import Cell, Column, Figure, Row, Section, Table
 from evaluation.reports.context import Context
-from evaluation.reports.registry import SIMULATIONS, section
+from evaluation.reports.registry import section
 from evaluation.reports.simulating import in_layout
 from evaluation.reports.words import estimate, number
 
@@ -21,7 +21,7 @@ from evaluation.reports.words import estimate, number
 MOST = 12
 
 
-@section(order=50, title="P1 Table 2: systems compared", hit_types=SIMULATIONS)
+@section(order=50, title="P1 Table 2: systems compared", measure="simulatability")
 def p1_table2(ctx: Context) -> Section | None:
     """Normal against forced explanations of one model, and precision of every two systems, instance by instance."""
     rule = rule_of(ctx)

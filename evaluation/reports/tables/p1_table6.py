@@ -8,11 +8,11 @@ from evaluation.metrics import mean_over_systems, per_explanation, task_accuracy
 from evaluation.reports.columns import rule_of
 from evaluation.reports.content import Cell, Column, Row, Section, Table
 from evaluation.reports.context import Context
-from evaluation.reports.registry import SIMULATIONS, section
+from evaluation.reports.registry import section
 from evaluation.reports.words import estimate, left_out
 
 
-@section(order=70, title="P1 Table 6: task accuracy and precision", hit_types=SIMULATIONS)
+@section(order=70, title="P1 Table 6: task accuracy and precision", measure="simulatability")
 def p1_table6(ctx: Context) -> Section | None:
     """Each system's own accuracy on the starter questions beside its simulation precision, and both means."""
     rule = rule_of(ctx)

@@ -44,7 +44,7 @@ class _Figures:
         return self.found.precision_micro.n
 
 
-@section(order=40, title="P2 Tables 1 and 3: generality and precision", hit_types=("atomic_units",))
+@section(order=40, title="P2 Tables 1 and 3: generality and precision", measure="unit_presence")
 def p2_table1(ctx: Context) -> Section | None:
     """By explanation method (Table 1), by model and method for each who annotated (Table 3)."""
     judged = [(who, unit_table(ctx, who.rule)) for who in annotators(ctx)]

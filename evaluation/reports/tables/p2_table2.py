@@ -20,7 +20,7 @@ from evaluation.reports.words import estimate, listed
 MOST = 24
 
 
-@section(order=45, title="P2 Table 2: inter-annotator agreement", hit_types=("atomic_units",))
+@section(order=45, title="P2 Table 2: inter-annotator agreement", measure="unit_presence")
 def p2_table2(ctx: Context) -> Section | None:
     """Cohen's kappa rater by rater over presence of units in inputs and outputs, with each rater's n; both means."""
     ratings = presence(ctx)

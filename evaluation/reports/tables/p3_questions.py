@@ -11,7 +11,7 @@ from evaluation.reports.words import count
 TITLES = {"relation": "Of their kind", "answerable": "Answerable", "answer_right": "Correctly answered"}
 
 
-@section(order=45, title="P3: questions that pass validation", hit_types=("question_validation",))
+@section(order=45, title="P3: questions that pass validation", measure="question_validity")
 def p3_questions(ctx: Context) -> Section | None:
     """Counts by kind of question: written, accepted on each criterion, accepted on all three."""
     judgments = ctx.data.judgments
