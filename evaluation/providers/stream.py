@@ -129,7 +129,9 @@ class Stream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
         return self
 
     def get_extra_info(self, info: str) -> Any:
-        if info == "is_readable":  # on an idle connection: the other side has closed it, or sent what nobody asked for
+        if (
+            info == "is_readable"
+        ):  # on an idle connection: the other side has closed it, or sent what nobody asked for
             return self.readable.is_set() or self.transport is None or self.transport.is_closing()
         names = {"client_addr": "sockname", "server_addr": "peername"}
         return self.transport and self.transport.get_extra_info(names.get(info, info))
