@@ -12,6 +12,10 @@ from typing import Any, Literal
 MadeFrom = Literal["", "follow_ups", "explanations", "instances", "questions", "explained_questions"]
 
 
+#: The method of systems whose outputs were written from the explanation itself.
+SANITY_METHOD = "from explanation"
+
+
 @dataclass(frozen=True)
 class InstanceSource:
     """An instance: its key in the dataset, its input, and the gold label and rationale where they are known."""
@@ -87,8 +91,9 @@ class ItemSource:
         }
 
     def pair_key(self) -> str:
-        """The item's key: its explanation and its follow-up."""
-        return f"e{self.explained.pk}-f{self.followed.pk}"
+        """The item's key: its explanation and its follow-up, and the check that it belongs to where it does to one."""
+        check = "-check" if self.explained.method == SANITY_METHOD else ""
+        return f"e{self.explained.pk}-f{self.followed.pk}{check}"
 
 
 def preference_parts(text: str) -> tuple[str, str, str]:

@@ -221,10 +221,20 @@ def _study_of(pipeline: Pipeline, step: JSON) -> Study:
 
 
 def _report(pipeline: Pipeline, step: JSON) -> Report:
-    """A report on the step's study, across those of the steps that ``together`` names."""
-    names = _options(pipeline, step).get("together", [])
-    others = list(Study.objects.filter(slug__in=[pipeline.results[name]["study"] for name in names]))
-    return report_create(study=_study_of(pipeline, step), others=others, user=pipeline.created_by)
+    """A report on the step's study, together with those of the steps that ``together`` names.
+
+    ``labels_of`` names the simulator step whose labels the report's tables rest on, instead of people's majority.
+    """
+    options = _options(pipeline, step)
+    slugs = [pipeline.results[name]["study"] for name in options.get("together", [])]
+    others = list(Study.objects.filter(slug__in=slugs))
+    choices = {}
+    if "labels_of" in options:
+        run = pipeline.runs.filter(options__step=options["labels_of"]).order_by("pk").last()
+        if run is not None and run.rater is not None:
+            choices["rule"] = f"single:{run.rater.name}"
+    study = _study_of(pipeline, step)
+    return report_create(study=study, others=others, choices=choices, user=pipeline.created_by)
 
 
 def _numbers(run: Run) -> JSON:
@@ -251,8 +261,9 @@ def _options(pipeline: Pipeline, step: JSON) -> JSON:
         own = own | (step.get("without_second") or {})
     chosen = own | pipeline.overrides.get(step["name"], {})
     options: JSON = filled(chosen, pipeline.endpoint.model, _second(pipeline))
-    if step["kind"] in OF_SYSTEMS and "systems" not in options:
-        options["systems"] = _systems(pipeline)
+    if step["kind"] in OF_SYSTEMS:
+        named = options.get("systems") or _systems(pipeline)
+        options["systems"] = list(dict.fromkeys(named))  # without a second model, two names become one
     return options
 
 

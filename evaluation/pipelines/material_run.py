@@ -38,8 +38,10 @@ def material_run_draft(
         raise ValidationError({"kind": str(error.args[0])}) from None
     if not isinstance(step, MaterialStep):
         raise ValidationError({"kind": f"{kind} makes no material"})
-    plan = replace(plan, prompt=prompt, parameters=step.defaults | plan.parameters)
     try:
+        samples, sampled = step.sampling(options or {})
+        parameters = step.defaults | sampled | plan.parameters
+        plan = replace(plan, prompt=prompt, parameters=parameters, samples=samples)
         return run_draft(kind=kind, endpoint=endpoint, plan=plan, dataset=dataset, options=options)
     except OptionError as error:
         raise ValidationError({"options": str(error)}) from None

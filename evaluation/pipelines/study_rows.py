@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.db.models import QuerySet
@@ -12,6 +13,7 @@ from annotator.hit_types.base import ItemSource, MadeFrom
 from annotator.hit_types.making import ExplanationSource, FollowUpSource, InstanceSource
 from annotator.hit_types.registry import hit_type_get, hit_types
 from annotator.models import AtomicUnit, Dataset, Explanation, FollowUp, Instance, Output
+from evaluation.pipelines.steps.outputs import sanity_system
 
 Row = dict[str, Any]
 Sources = Iterator[ItemSource]
@@ -73,23 +75,36 @@ def _follow_up(follow_up: FollowUp) -> FollowUpSource:
 
 
 def _of_follow_ups(dataset: Dataset, systems: Sequence[str], choices: Mapping[str, Any]) -> Sources:
-    """Each follow-up of an explanation with the real output of the explanation's own system."""
+    """Each follow-up of an explanation with the real output of the explanation's own system.
+
+    With the choice ``sanity`` also with the output written from the explanation itself, as a system of its own (P2).
+    """
     units = _units(dataset)
     outputs = Output.objects.filter(follow_up__explanation__in=_explanations(dataset, systems).values("pk"))
     related = "follow_up__explanation__"
     seen: set[int] = set()
-    for output in outputs.select_related(f"{related}instance", f"{related}system").order_by("follow_up_id"):
+    for output in outputs.select_related("system", f"{related}instance", f"{related}system").order_by(
+        "follow_up_id", "pk"
+    ):
         explanation = output.follow_up.explanation
-        if explanation is not None and output.system_id == explanation.system_id:
+        if explanation is None:
+            continue
+        own = output.system_id == explanation.system_id
+        checked = choices.get("sanity") and output.system.name == sanity_system(explanation.system.name)
+        if own or checked:
+            shown = _explanation(explanation, units.get(explanation.pk, ()))
+            if checked:
+                shown = replace(shown, system=output.system.name, method=output.system.method)
             yield ItemSource(
                 _instance(explanation.instance),
-                _explanation(explanation, units.get(explanation.pk, ())),
+                shown,
                 _follow_up(output.follow_up),
                 output.text,
-                first=explanation.pk not in seen,
+                first=own and explanation.pk not in seen,
                 choices=choices,
             )
-            seen.add(explanation.pk)
+            if own:
+                seen.add(explanation.pk)
 
 
 def _of_explanations(dataset: Dataset, systems: Sequence[str], choices: Mapping[str, Any]) -> Sources:
@@ -123,9 +138,9 @@ def _of_explained_questions(dataset: Dataset, systems: Sequence[str], choices: M
     for question in _questions(dataset):
         asked[question.instance_id].append(_follow_up(question))
     for explanation in _explanations(dataset, systems):
-        for question in asked[explanation.instance_id]:
+        for source in asked[explanation.instance_id]:
             yield ItemSource(
-                _instance(explanation.instance), _explanation(explanation), question, choices=choices
+                _instance(explanation.instance), _explanation(explanation), source, choices=choices
             )
 
 

@@ -45,6 +45,7 @@ class Plausibility(HitType):
     columns: ClassVar[tuple[Column, ...]] = schema.COLUMNS
     defaults = Defaults(redundancy=3, exam_questions=8, pass_mark=6, minutes_per_item=2.0, min_seconds=5.0)
     headline = "plausibility"
+    measures = frozenset({"plausibility"})
     made_from = "instances"
 
     def make_row(self, source: ItemSource) -> JSON | None:
@@ -84,7 +85,7 @@ class Plausibility(HitType):
         return tuple(one["key"] for one in payload["explanations"])
 
     def grade(self, response: JSON, gold: JSON) -> Grade:
-        """Each explanation held against gold."""
+        """Each explanation's rating compared with gold."""
         return scoring.grade(response, gold)
 
     def to_ratings(self, payload: JSON, response: JSON) -> list[Rating]:

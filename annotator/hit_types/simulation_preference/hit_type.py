@@ -47,7 +47,7 @@ class SimulationPreference(HitType):
 
     name = "simulation_preference"
     title = "Counterfactual simulation, preferences"
-    task_title = "Foretell the robot's choice"
+    task_title = "Predict the robot's choice"
     source = "Chen et al. 2024, Figure 4"
     variables: ClassVar[tuple[Variable, ...]] = (
         Variable(
@@ -62,6 +62,8 @@ class SimulationPreference(HitType):
         redundancy=3, exam_questions=11, pass_mark=9, minutes_per_item=2.0, min_seconds=5.0, follow_ups=6
     )
     headline = "simulation"
+    measures = frozenset({"simulatability"})
+    ratings_need_item = False
     made_from = "follow_ups"
 
     def make_row(self, source: ItemSource) -> JSON | None:
@@ -94,7 +96,7 @@ class SimulationPreference(HitType):
         return schema.stages_of(payload)
 
     def grade(self, response: JSON, gold: JSON) -> Grade:
-        """The choice held against gold."""
+        """The choice compared with gold."""
         return scoring.grade(response, gold)
 
     def to_ratings(self, payload: JSON, response: JSON) -> list[Rating]:
@@ -104,7 +106,7 @@ class SimulationPreference(HitType):
     def prompt_values(
         self, payload: JSON, stage: int, before: JSON, presentation: JSON | None = None
     ) -> dict[str, str]:
-        """The payload's texts, the choice as it is shown to people."""
+        """The payload's texts, with the choice as people see it."""
         return payload | {"choice": payload["choice"].replace("_", " ").capitalize()}
 
     def parse_reply(self, text: str, payload: JSON, stage: int = 0, presentation: JSON | None = None) -> JSON:

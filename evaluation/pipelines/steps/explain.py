@@ -34,8 +34,8 @@ class Explain(MaterialStep):
     """An explanation of each instance by one system.
 
     ``method``: *cot* reasons and then answers; *post_hoc* answers and then gives reasons, in two calls (in one
-    for generation); *answer_reason* does both in one reply, answer first; *forced* gives reasons for the answer
-    that ``base`` did not choose, by default only where ``base`` was right.
+    for generation); *answer_reason* does both in one reply, answer first; *forced* asks the post-hoc prompt for reasons
+    for the answer that ``base``, a post-hoc system, did not give, by default only where ``base`` was right.
     """
 
     name = "explain"
@@ -48,7 +48,9 @@ class Explain(MaterialStep):
         if task_of(run) in GENERATION and method in ("forced", "answer_reason"):
             raise OptionError(f"method: {method} needs a task with answers to choose from")
         if method == "forced" and not run.options.get("base"):
-            raise OptionError("base: forced explanations need the system whose answers they go against")
+            raise OptionError(
+                "base: forced explanations need the post-hoc system whose answers they contradict"
+            )
 
     def jobs(self, run: Run) -> Iterator[Job]:
         self.check(run)
@@ -72,6 +74,8 @@ class Explain(MaterialStep):
 
     def part(self, run: Run, call: ClaimedCall) -> str:
         method = option(run, "method", METHODS, "cot")
+        if method == "forced":
+            return "because"
         if method != "post_hoc" or task_of(run) in GENERATION:
             return method
         return "because" if call.stage else "answer"
@@ -89,7 +93,7 @@ class Explain(MaterialStep):
             return {"explanation": pieces["Explanation"], "output": pieces[OUTPUT_LABEL[task]]}
         if part == "answer":
             return {"output": marked_answer(text, task)}
-        if part in ("because", "forced"):
+        if part == "because":
             return {"explanation": reasons(text), "output": call.context["output"]}
         if part == "answer_reason":
             pieces = labelled(text, ["Answer", "Reason"])

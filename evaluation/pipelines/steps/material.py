@@ -20,7 +20,6 @@ FORMS: Mapping[str, Form] = {
     "cot": "reasons_answer",
     "answer": "answer",
     "because": "reasons",
-    "forced": "reasons",
     "answer_reason": "answer_reason",
 }
 SHOWN = {"response_1": "Response 1", "response_2": "Response 2"}
@@ -39,7 +38,12 @@ def option(run: Run, name: str, allowed: Sequence[str] | None = None, default: s
 
 
 def number(run: Run, name: str, default: int) -> int:
-    value = run.options.get(name, default)
+    """One of a run's choices as a whole number from 1 to 100; raises ``OptionError``."""
+    return whole_number(run.options.get(name, default), name)
+
+
+def whole_number(value: Any, name: str) -> int:
+    """A whole number from 1 to 100; raises ``OptionError``."""
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 100:
         raise OptionError(f"{name}: expected a whole number from 1 to 100, got {value!r}")
     return value
@@ -60,6 +64,10 @@ class MaterialStep(Step):
     """A step over a dataset. ``check`` looks at the choices before any call is made."""
 
     defaults: ClassVar[JSON] = {}
+
+    def sampling(self, options: JSON) -> tuple[int, JSON]:
+        """How many samples of each call these choices ask for, and the parameters that go with them."""
+        return 1, {}
 
     def check(self, run: Run) -> None:
         task_of(run)

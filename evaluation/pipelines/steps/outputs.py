@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from annotator.hit_types.base import JSON
+from annotator.hit_types.making import SANITY_METHOD
 from annotator.models import Explanation, FollowUp, Output, System
 from evaluation.models import Call, Run
 from evaluation.pipelines.steps.explain import METHODS
@@ -75,6 +76,15 @@ class Outputs(MaterialStep):
         _store(System.objects.get(name=run.options["system"]), groups)
 
 
+def sanity_system(system: str) -> str:
+    """The name under which outputs written from a system's explanations are kept.
+
+    >>> sanity_system("gpt · post-hoc")
+    'gpt · post-hoc · from explanation'
+    """
+    return f"{system[:180]} · from explanation"
+
+
 class FromExplanation(MaterialStep):
     """Sanity check (P2): outputs on follow-ups written from the explanation itself; precision on them must be 1.
 
@@ -91,9 +101,9 @@ class FromExplanation(MaterialStep):
             raise OptionError("task: this check is for news and medical")
 
     def _system(self, run: Run) -> System:
-        name = f"{run.options.get('system', '')} · from explanation"
         return System.objects.get_or_create(
-            name=name[:200], defaults={"model": run.model, "method": "from explanation"}
+            name=sanity_system(str(run.options.get("system", ""))),
+            defaults={"model": run.model, "method": SANITY_METHOD},
         )[0]
 
     def jobs(self, run: Run) -> Iterator[Job]:
