@@ -116,7 +116,7 @@ def simulatability(
 
     Left out, and counted: follow-ups without an aggregated label (tie, not rated) from everything; follow-ups
     whose real output is not known from precision; explanations without a simulatable follow-up from the macro
-    mean. All values lie in [0, 1]. With ``rng``, each has a 95 % percentile interval over instances.
+    mean. All values lie in [0, 1]. With ``rng``, each has a 95 % interval over instances.
     Source: Chen et al. 2024, sections 3.2 and 5.
 
     >>> table = FollowUps(

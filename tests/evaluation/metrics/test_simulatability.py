@@ -139,10 +139,11 @@ def test_one_instance_has_a_value_but_no_interval():
     assert result.precision.interval == "none: fewer than two instances to draw from"
 
 
-def test_total_disagreement_with_the_system_is_zero_not_undefined():
+def test_total_disagreement_with_the_system_is_zero_and_defined():
     rows = [(f"e{i}", f"x{i}", "s", "yes", "no") for i in range(5)]
     result = simulatability(followups(rows), rng=np.random.default_rng(0))
-    assert (result.precision.value, result.precision.low, result.precision.high) == (0.0, 0.0, 0.0)
+    assert (result.precision.value, result.precision.low) == (0.0, 0.0)
+    assert result.precision.interval == "95 % Wilson interval over 5 instances"
 
 
 def test_wrong_shapes_and_mixed_explanations_are_named():
