@@ -97,6 +97,15 @@ class JudgmentsForm(PlainForm):
         label="Not a label",
         help_text="A value that stands beside the scale, and its name: -9=needs_more_info",
     )
+    missing = SafeTextField(
+        required=False,
+        max_length=200,
+        label="Missing",
+        help_text="Labels that stand for no answer, with commas: NA, nan",
+    )
+    fold_case = forms.BooleanField(
+        required=False, label="Read labels that differ only in upper and lower case as one"
+    )
     simulators = SafeTextField(
         required=False, max_length=2_000, help_text="Raters that are models, with commas."
     )
@@ -144,6 +153,8 @@ class JudgmentsForm(PlainForm):
             aside={value: name} if name else {},
             simulators=frozenset(words(data["simulators"])),
             skip_blank=data["skip_blank"],
+            missing=words(data["missing"]),
+            fold_case=data["fold_case"],
         )
 
 

@@ -133,8 +133,10 @@ def jackknife_kappas(ratings: Ratings, kappas: PairwiseKappa) -> KappaJackknife:
         bias = np.where(counted > 1, (shared - 1) * (mean - kappas.kappa[kept]), np.nan)
         spread = np.sqrt((shared - 1) / shared)
     deviation = np.where(known, spread[of_pair] * (without - mean[of_pair]), 0.0)
-    variance = np.bincount(of_pair, weights=deviation * deviation, minlength=kept.size)
-    variance = np.where(counted > 1, variance, np.nan)
+    squares: Floats = np.bincount(of_pair, weights=deviation * deviation, minlength=kept.size).astype(
+        np.float64
+    )
+    variance: Floats = np.where(counted > 1, squares, np.nan)
     return KappaJackknife(kept, shared, bias, variance, of_pair, of_cluster, deviation, clusters)
 
 
@@ -184,7 +186,7 @@ def _without_each(
         rows = slice(starts[begin], starts[end])
         groups = first[np.searchsorted(first, starts[begin]) : np.searchsorted(first, starts[end])]
         yield _block(
-            pair[rows] - begin,
+            (pair[rows] - begin).astype(np.int64),
             place[row[rows]],
             place[column[rows]],
             groups - starts[begin],
