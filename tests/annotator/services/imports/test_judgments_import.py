@@ -347,9 +347,7 @@ def test_a_word_among_numbers_is_told_with_what_to_do(elsewhere: Study) -> None:
     assert refused(elsewhere, text, columns) == [
         "j.csv:3: v: 'NA': expected a number, as interval labels are; --missing NA reads it as no answer"
     ]
-    columns = JudgmentColumns(
-        "u", (ValueColumn("v", level="interval"),), "r", missing=("NA",)
-    )
+    columns = JudgmentColumns("u", (ValueColumn("v", level="interval"),), "r", missing=("NA",))
     assert put(elsewhere, text, columns).judgments == 1
 
 
@@ -371,9 +369,7 @@ def test_spellings_of_one_label_are_remarked_on_and_folded_when_asked(
     ]
     assert variable_of(elsewhere)["labels"] == ["Yes", "caf\u00e9", "nan", "yes"]
     folded = study_create(by=researcher, hit_type="external_labels", slug="folded", title="Folded")
-    columns = JudgmentColumns(
-        "u", (ValueColumn("v"),), "r", missing=("nan",), fold_case=True
-    )
+    columns = JudgmentColumns("u", (ValueColumn("v"),), "r", missing=("nan",), fold_case=True)
     result = put(folded, text, columns)
     assert result.notes == ["1 rows left out: nothing in their value columns."]
     assert variable_of(folded)["labels"] == ["caf\u00e9", "yes"]
