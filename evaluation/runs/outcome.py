@@ -15,7 +15,7 @@ from evaluation.models import Call, Endpoint, Run
 from evaluation.prompts.injection import gives_orders
 from evaluation.providers.base import PERHAPS_PAID, ChatReply, Provider, ProviderError
 from evaluation.runs.claim import Hit, Ready
-from evaluation.runs.request import Prices
+from evaluation.runs.request import Prices, shares
 from evaluation.runs.settle import Outcome, backoff
 from evaluation.runs.step import ClaimedCall, Step, cut_off
 from evaluation.runs.together import together_split
@@ -107,7 +107,7 @@ def _read_together(
     run: Run, step: Step, ready: Ready, reply: ChatReply, prices: Prices, rng: random.Random
 ) -> list[Outcome]:
     """Match replies to calls by name; a call without one is asked again."""
-    share = _cost(prices, ready, reply) / len(ready.calls)
+    costs = shares(_cost(prices, ready, reply), len(ready.calls))
     trouble = Unparsable("the reply has no answer for this item", kind="missing")
     texts: dict[int, str] = {}
     try:
@@ -119,11 +119,11 @@ def _read_together(
         log.exception("run %s: splitting a reply to %s calls failed", run.pk, len(ready.calls))
         trouble = Unparsable(f"{type(error).__name__}: {error}"[:500], kind="unexpected")
     outcomes = []
-    for call in ready.calls:
+    for call, cost in zip(ready.calls, costs, strict=True):
         if call.id in texts:
-            outcomes.append(_read(run, step, call, ready, reply, texts[call.id], share, rng, whole=True))
+            outcomes.append(_read(run, step, call, ready, reply, texts[call.id], cost, rng, whole=True))
         else:
-            outcome = _kept(call, ready, reply, "", share)
+            outcome = _kept(call, ready, reply, "", cost)
             outcomes.append(_unreadable(run, call, outcome, trouble, rng))
     return outcomes
 

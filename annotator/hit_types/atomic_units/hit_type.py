@@ -101,7 +101,7 @@ class AtomicUnits(HitType):
 
     def sections(self, payload: JSON, gold: JSON | None = None) -> tuple[str, ...]:
         """``news/parse`` and so on: the domain with each part that the item asks."""
-        return tuple(f"{payload['domain']}/{part}" for part in payload["ask"])
+        return tuple(f"{payload['domain']}/{part}" for part in payload.get("ask") or schema.PARTS)
 
     def grade(self, response: JSON, gold: JSON) -> Grade:
         """Every judgment that gold names; free text is not graded."""
