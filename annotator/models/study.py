@@ -47,7 +47,10 @@ class Study(models.Model):
         null=True, blank=True, validators=[MinValueValidator(1)]
     )
     one_condition_per_instance = models.BooleanField(
-        default=False, help_text="Never give one person two items of the same instance."
+        default=False,
+        help_text="Never give one person two items of the same instance. Without this, people may be asked a question"
+        " again after they have read an explanation of it: answers “before” the explanation are then no longer"
+        " independent of it.",
     )
 
     # Qualification

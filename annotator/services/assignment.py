@@ -57,8 +57,12 @@ SELECT id FROM made
 # Scalar subqueries, not NOT EXISTS: the planner turns that into a join over all that the person has ever done,
 # and the look-up per candidate (one, nearly always) must not grow with their work.
 _NOT_TWICE = "(SELECT a.id FROM annotator_assignment a WHERE a.item_id = p.item_id AND a.rater_id = %(rater)s LIMIT 1) IS NULL"
+# The same input may be an instance of several datasets (each study's import makes its own): having seen one of them
+# is having seen it.
 _ONE_CONDITION = (
-    " AND (SELECT b.id FROM annotator_item i JOIN annotator_assignment b ON b.instance_id_of_item = i.instance_id"
+    " AND (SELECT b.id FROM annotator_item i JOIN annotator_instance own ON own.id = i.instance_id"
+    " JOIN annotator_instance same ON md5(same.input) = md5(own.input) AND (own.input <> '' OR same.id = own.id)"
+    " JOIN annotator_assignment b ON b.instance_id_of_item = same.id"
     " WHERE i.id = p.item_id AND b.rater_id = %(rater)s LIMIT 1) IS NULL"
 )
 # Asked in the same statement, once: who lost a qualification a moment ago gets nothing more.

@@ -14,7 +14,7 @@ from annotator.core.canonical import digest_of
 from annotator.hit_types.base import FieldErrors, Question
 from annotator.hit_types.questions import read_questions
 from annotator.hit_types.registry import hit_type_get
-from annotator.models import Exam, ExamQuestion, Item, Membership, Place, Snapshot, Study, User
+from annotator.models import Exam, ExamQuestion, Instance, Item, Membership, Place, Snapshot, Study, User
 from annotator.selectors.qualification import requirement_known
 from annotator.selectors.study import study_hit_type
 
@@ -62,6 +62,7 @@ def study_create(*, by: User | None, hit_type: str, slug: str, title: str, **fie
         "pass_mark": defaults.pass_mark,
         "minutes_per_item": defaults.minutes_per_item,
         "min_seconds": defaults.min_seconds,
+        "one_condition_per_instance": defaults.one_condition_per_instance,
     }
     study = Study(hit_type=hit_type, slug=slug, title=title, **(values | fields))
     study_clean(study)
@@ -217,7 +218,8 @@ def places_make(*, study: Study, first: int = 1) -> None:
                 for number in range(first, study.redundancy + 1):
                     # Places added to a running study lie behind annotators who have passed: offer them first.
                     rows.write_row((study.pk, item, number, position, first > 1))
-        cursor.execute(f"ANALYZE {Place._meta.db_table}, {Item._meta.db_table}")
+        tables = ", ".join(model._meta.db_table for model in (Place, Item, Instance))
+        cursor.execute(f"ANALYZE {tables}")
 
 
 @transaction.atomic

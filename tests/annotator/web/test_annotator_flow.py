@@ -29,7 +29,15 @@ def demo_study(name: str, **fields) -> Study:
         hit_type=name,
         slug=f"way-{name.replace('_', '-')}",
         title="A study & its way",
-        **({"consent_text": "We keep **your answers**.", "completion_code": "C0DE-77"} | fields),
+        **(
+            {
+                "consent_text": "We keep **your answers**.",
+                "completion_code": "C0DE-77",
+                # Its few items are of one or two instances, and one person does them all.
+                "one_condition_per_instance": False,
+            }
+            | fields
+        ),
     )
     lines = (DEMO / f"{name}.jsonl").read_bytes().splitlines(keepends=True)[:ITEMS]
     material_import(study=study, file=io.BytesIO(b"".join(lines)), name="demo.jsonl")
