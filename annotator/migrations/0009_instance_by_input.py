@@ -3,16 +3,11 @@ from django.db.models.functions import MD5
 
 
 class Migration(migrations.Migration):
-    """The column has a default in the database, so that code of the version before can still write rows."""
+    """An index for comparing inputs across datasets."""
 
-    dependencies = [("annotator", "0005_login_attempt")]
+    dependencies = [("annotator", "0008_study_life")]
 
     operations = [
-        migrations.AddField(
-            model_name="stagecommit",
-            name="signals",
-            field=models.JSONField(blank=True, db_default=models.Value({}, models.JSONField()), default=dict),
-        ),
         migrations.AddIndex(
             model_name="instance", index=models.Index(MD5("input"), name="instance_by_input")
         ),

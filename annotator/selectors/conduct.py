@@ -1,0 +1,164 @@
+"""How a study was conducted: who took part, how long it took, what it cost. Real participants only.
+
+Whoever reports time, pay, people, consents or exams of a study reads them here. Rehearsal raters are synthetic
+and imported raters worked elsewhere: neither is ever counted among the participants. Each group has figures of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from django.db import connection
+from django.db.models import Count, Q, QuerySet, Sum
+
+from annotator.models import Consent, ExamAttempt, Judgment, LedgerEntry, Participation, Study
+from annotator.selectors.snapshot import snapshot_content
+
+#: Judgments that participants made in the browser: work that is timed, paid for and covered by consent.
+BY_PARTICIPANTS = Q(source=Judgment.Source.WEB, rater__rehearsal=False)
+
+# One pass over the study's judgments. Times are those of judgments that count; fast ones are counted late or not.
+_WORK = """
+SELECT CASE WHEN r.kind = 'simulator' THEN 'simulators' WHEN r.rehearsal THEN 'rehearsal'
+        WHEN j.source = 'web' THEN 'participants' ELSE 'imported' END AS who,
+    count(DISTINCT j.rater_id), count(*), count(*) FILTER (WHERE j.standing = 'surplus'),
+    count(j.seconds) FILTER (WHERE j.standing = 'counted'), avg(j.seconds) FILTER (WHERE j.standing = 'counted'),
+    percentile_cont(0.5) WITHIN GROUP (ORDER BY j.seconds) FILTER (WHERE j.standing = 'counted'),
+    count(*) FILTER (WHERE j.seconds < %s)
+FROM annotator_judgment j JOIN annotator_rater r ON r.id = j.rater_id WHERE j.study_id = %s GROUP BY who
+"""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What one group of raters did. Times are in seconds, None where nothing was timed.
+
+    ``judgments`` counts all of them, ``surplus`` those that came after the item was full, ``timed`` those that the
+    times are taken from (counted judgments), ``fast`` those under the study's shortest plausible time.
+    """
+
+    raters: int = 0
+    judgments: int = 0
+    surplus: int = 0
+    timed: int = 0
+    mean_seconds: float | None = None
+    median_seconds: float | None = None
+    fast: int = 0
+
+
+@dataclass(frozen=True)
+class Conduct:
+    """The conduct of one study. ``joined`` to ``exams_passed`` count participants, never rehearsal raters.
+
+    ``for_items``, ``for_exams`` and ``bonuses`` are what participants have earned, ``paid`` what was sent to them,
+    in the study's currency. Every judgment earns what its own version of the study paid. ``pay_per_hour`` is the pay
+    of an item over the median time of an item, None where nothing was timed or items are not paid.
+    """
+
+    participants: Work
+    rehearsal: Work
+    imported: Work
+    simulators: Work
+    joined: int
+    finished: int
+    left: int
+    consents: int
+    withdrawn: int
+    consent_digests: tuple[str, ...]
+    exams_taken: int
+    exams_passed: int
+    paid_items: int
+    for_items: Decimal
+    for_exams: Decimal
+    bonuses: Decimal
+    bonus_entries: int
+    paid: Decimal
+    pay_per_hour: float | None
+
+    @property
+    def earned(self) -> Decimal:
+        """All that participants have earned: items, exams and bonuses."""
+        return self.for_items + self.for_exams + self.bonuses
+
+    @property
+    def owed(self) -> Decimal:
+        """Earned and not yet sent; negative where more was sent than was earned."""
+        return self.earned - self.paid
+
+
+def study_conduct(*, study: Study) -> Conduct:
+    """Count a study's conduct. The number of queries does not depend on its size."""
+    work = _work(study)
+    participants = work.get("participants", Work())
+    states = dict(_participations(study).values_list("state").annotate(n=Count("id")))
+    consents = Consent.objects.filter(participation__study=study, participation__rater__rehearsal=False)
+    taken, passed = _exams(study)
+    paid_items, for_items = _earned_by_items(study)
+    ledger = _ledger(study)
+    pay, median = float(study.pay_per_item), participants.median_seconds
+    return Conduct(
+        participants=participants,
+        rehearsal=work.get("rehearsal", Work()),
+        imported=work.get("imported", Work()),
+        simulators=work.get("simulators", Work()),
+        joined=sum(states.values()),
+        finished=states.get(Participation.State.FINISHED, 0),
+        left=states.get(Participation.State.LEFT, 0) + states.get(Participation.State.REMOVED, 0),
+        consents=consents.filter(withdrawn_at__isnull=True).values("participation").distinct().count(),
+        withdrawn=consents.filter(withdrawn_at__isnull=False).values("participation").distinct().count(),
+        consent_digests=tuple(sorted(set(consents.values_list("digest", flat=True)))),
+        exams_taken=taken,
+        exams_passed=passed,
+        paid_items=paid_items,
+        for_items=for_items,
+        for_exams=_earned_by_exams(study),
+        bonuses=ledger.get("bonus", (Decimal(0), 0))[0],
+        bonus_entries=ledger.get("bonus", (Decimal(0), 0))[1],
+        paid=ledger.get("payment", (Decimal(0), 0))[0],
+        pay_per_hour=pay * 3600 / median if median and pay else None,
+    )
+
+
+def _work(study: Study) -> dict[str, Work]:
+    with connection.cursor() as cursor:
+        cursor.execute(_WORK, [study.min_seconds, study.pk])
+        return {who: Work(*row) for who, *row in cursor.fetchall()}
+
+
+def _participations(study: Study) -> QuerySet[Participation]:
+    return Participation.objects.filter(study=study, rater__rehearsal=False).order_by()
+
+
+def _exams(study: Study) -> tuple[int, int]:
+    """How many participants handed in an exam, and how many of them passed in one of their attempts."""
+    attempts = ExamAttempt.objects.filter(
+        participation__study=study, participation__rater__rehearsal=False, submitted_at__isnull=False
+    )
+    results: dict[int, bool] = {}
+    for person, score, mark in attempts.values_list("participation", "score", "pass_mark"):
+        results[person] = results.get(person, False) or (score or 0) >= mark
+    return len(results), sum(results.values())
+
+
+def _earned_by_items(study: Study) -> tuple[int, Decimal]:
+    """How many judgments are paid for, late ones among them, and what they earn."""
+    rows = Judgment.objects.filter(BY_PARTICIPANTS, study=study, snapshot__isnull=False)
+    number, amount = 0, Decimal(0)
+    for snapshot, n in rows.order_by().values_list("snapshot_id").annotate(n=Count("id")):
+        number += n
+        amount += n * Decimal(str(snapshot_content(snapshot)["pay_per_item"]))
+    return number, amount
+
+
+def _earned_by_exams(study: Study) -> Decimal:
+    attempts = ExamAttempt.objects.filter(participation__study=study, participation__rater__rehearsal=False)
+    return attempts.aggregate(sum=Sum("pay"))["sum"] or Decimal(0)
+
+
+def _ledger(study: Study) -> Mapping[str, tuple[Decimal, int]]:
+    """Kind of entry -> (sum, how many); entries to rehearsal raters are no money."""
+    rows = LedgerEntry.objects.filter(study=study, rater__rehearsal=False).order_by()
+    grouped = rows.values("kind").annotate(sum=Sum("amount"), n=Count("id"))
+    return {row["kind"]: (row["sum"], row["n"]) for row in grouped}
