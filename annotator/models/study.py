@@ -82,6 +82,13 @@ class Study(models.Model):
     exam_feedback = models.BooleanField(
         default=True, help_text="Show what was missed, and why, after the exam."
     )
+    exam_key_early = models.BooleanField(
+        "correct answers while attempts are left",
+        default=False,
+        db_default=False,
+        help_text="Show what was missed, and why, even to people who can still take the exam again. Their next attempt"
+        " has other questions as far as there are any.",
+    )
     exam_pay = models.DecimalField(
         max_digits=8,
         decimal_places=2,

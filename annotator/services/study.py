@@ -37,6 +37,7 @@ FROZEN_FIELDS = (
     "exam_attempts",
     "exam_wait_minutes",
     "exam_feedback",
+    "exam_key_early",
     "requires",
     "currency",
     "minutes_per_item",
@@ -116,6 +117,12 @@ def exam_faults(study: Study) -> list[str]:
     count = len(study_hit_type(study).exam)
     if count < study.exam_questions:
         return [f"The exam asks {study.exam_questions} questions but has only {count}."]
+    shown_early = study.exam_feedback and study.exam_key_early and study.exam_attempts > 1
+    if shown_early and count < 2 * study.exam_questions:
+        return [
+            f"The exam shows its correct answers while attempts are left, so it needs other questions for the next"
+            f" attempt: at least {2 * study.exam_questions}. It has {count}. Add questions, or show the answers later."
+        ]
     if study.exam_questions == 0:
         return [
             "An exam is required but has no questions. Set the number of questions, or don't require an exam."

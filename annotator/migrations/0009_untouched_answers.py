@@ -3,13 +3,26 @@ from django.db.models.functions import MD5
 
 
 class Migration(migrations.Migration):
-    """An index for comparing inputs across datasets."""
+    """What keeps one answer from spoiling another: inputs compared across datasets, answer keys shown late.
+
+    New columns have a default in the database, so that code of the version before can still write rows.
+    """
 
     dependencies = [("annotator", "0008_study_life")]
 
     operations = [
         migrations.AddIndex(
             model_name="instance", index=models.Index(MD5("input"), name="instance_by_input")
+        ),
+        migrations.AddField(
+            model_name="study",
+            name="exam_key_early",
+            field=models.BooleanField(
+                db_default=False,
+                default=False,
+                help_text="Show what was missed, and why, even to people who can still take the exam again. Their next attempt has other questions as far as there are any.",
+                verbose_name="correct answers while attempts are left",
+            ),
         ),
         migrations.AlterField(
             model_name="study",
