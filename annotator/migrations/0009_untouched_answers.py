@@ -15,6 +15,28 @@ class Migration(migrations.Migration):
             model_name="instance", index=models.Index(MD5("input"), name="instance_by_input")
         ),
         migrations.AddField(
+            model_name="assignment",
+            name="snapshot",
+            field=models.ForeignKey(
+                blank=True,
+                null=True,
+                on_delete=models.deletion.PROTECT,
+                related_name="+",
+                to="annotator.snapshot",
+            ),
+        ),
+        migrations.AddField(
+            model_name="examattempt",
+            name="offered",
+            field=models.DecimalField(
+                blank=True,
+                decimal_places=2,
+                help_text="The exam's pay when the attempt was started: a later cut doesn't change it.",
+                max_digits=8,
+                null=True,
+            ),
+        ),
+        migrations.AddField(
             model_name="study",
             name="exam_key_early",
             field=models.BooleanField(

@@ -42,9 +42,9 @@ WITH freed AS (
 ), pick AS (
     SELECT * FROM freed UNION ALL SELECT * FROM onward UNION ALL SELECT * FROM behind
 ), made AS (
-    INSERT INTO annotator_assignment (participation_id, item_id, rater_id, instance_id_of_item, state, stage,
+    INSERT INTO annotator_assignment (participation_id, item_id, rater_id, instance_id_of_item, snapshot_id, state, stage,
         presentation, draft, draft_version, taken_back, leased_at, lease_until, stage_opened_at, reason)
-    SELECT %(participation)s, i.id, %(rater)s, i.instance_id, 'leased', 0,
+    SELECT %(participation)s, i.id, %(rater)s, i.instance_id, %(snapshot)s, 'leased', 0,
         '{{}}', '{{}}', 0, 0, %(now)s, %(until)s, %(now)s, '' FROM pick JOIN annotator_item i ON i.id = pick.item_id
     RETURNING id
 ), held AS (
@@ -146,6 +146,7 @@ def _claim(participation: Participation, study: Study) -> int | None:
                 "cursor": participation.cursor,
                 "rater": participation.rater_id,
                 "participation": participation.pk,
+                "snapshot": study.snapshot_id,
                 "now": now,
                 "until": now + timedelta(minutes=study.lease_minutes),
                 **values,
@@ -239,9 +240,10 @@ def _lease_again(assignment: Assignment, study: Study) -> bool:
     place.freed = False
     place.save(update_fields=["assignment", "freed"])
     assignment.state = Assignment.State.LEASED
+    assignment.snapshot_id = study.snapshot_id
     assignment.lease_until = timezone.now() + timedelta(minutes=study.lease_minutes)
     assignment.closed_at = None
-    assignment.save(update_fields=["state", "lease_until", "closed_at"])
+    assignment.save(update_fields=["state", "snapshot", "lease_until", "closed_at"])
     return True
 
 

@@ -61,6 +61,7 @@ def exam_start(*, participation: Participation) -> ExamAttempt:
         exam_id=rules["exam"],
         number=number,
         pass_mark=rules["pass_mark"],
+        offered=Decimal(rules.get("exam_pay", "0")),
         drawn=exam_draw(list(questions), count=rules["exam_questions"], rng=rng, seen=seen),
     )
 
@@ -157,7 +158,8 @@ def _exam_pay(attempt: ExamAttempt) -> Decimal:
     earlier = attempt.participation.exam_attempts.filter(submitted_at__isnull=False).exclude(pk=attempt.pk)
     if earlier.exists():
         return Decimal(0)
-    return Decimal(snapshot_content(attempt.participation.study.snapshot_id).get("exam_pay", "0"))
+    now = Decimal(snapshot_content(attempt.participation.study.snapshot_id).get("exam_pay", "0"))
+    return max(now, attempt.offered or Decimal(0))
 
 
 def _happened(qualification: Qualification, kind: str, *, by: User | None = None, reason: str = "") -> None:

@@ -100,14 +100,18 @@ def launch_faults(study: Study) -> list[str]:
         faults.append("Its labels are collected elsewhere. Import judgments; it can't be launched.")
     if not study.items.exists():
         faults.append("There are no items yet. Import material first.")
-    faults += exam_faults(study)
+    return faults + exam_faults(study) + pay_faults(study)
+
+
+def pay_faults(study: Study) -> list[str]:
+    """Whether the study would pay less an hour than its own floor, at the minutes per item that it states."""
     per_hour = float(study.pay_per_item) * 60 / study.minutes_per_item
-    if per_hour < float(study.pay_floor_per_hour):
-        faults.append(
-            f"The estimated pay is {per_hour:.2f} {study.currency} an hour, below the floor of"
-            f" {study.pay_floor_per_hour}. Raise the pay or correct the minutes per item."
-        )
-    return faults
+    if per_hour >= float(study.pay_floor_per_hour):
+        return []
+    return [
+        f"The estimated pay is {per_hour:.2f} {study.currency} an hour, below the floor of"
+        f" {study.pay_floor_per_hour}. Raise the pay or correct the minutes per item."
+    ]
 
 
 def exam_faults(study: Study) -> list[str]:
@@ -235,22 +239,26 @@ def places_make(*, study: Study, first: int = 1) -> None:
 def study_update(*, study: Study, by: User | None = None, **changes: Any) -> Study:
     """Change a study. While it is live or paused, the change makes a new version of its snapshot.
 
-    The HIT type, the seed and a smaller redundancy cannot change after launch. Raises ``ValidationError``.
+    After the launch, the HIT type, the seed and the currency stay, the redundancy and the pay floor can only grow, and
+    the pay stays above the floor. A change of pay holds for tasks that are given out from then on. Raises
+    ``ValidationError``.
     """
     study = Study.objects.select_for_update().get(pk=study.pk)
     if study.state == Study.State.CLOSED:
         raise ValidationError("The study is closed and can't be changed.")
-    before = study.redundancy
+    before, floor = study.redundancy, study.pay_floor_per_hour
     launched = study.state != Study.State.DRAFT
     for name, value in changes.items():
-        if launched and name in ("hit_type", "seed", "slug") and value != getattr(study, name):
+        if launched and name in ("hit_type", "seed", "slug", "currency") and value != getattr(study, name):
             raise ValidationError({name: "This can't be changed after the launch."})
         setattr(study, name, value)
     if launched and study.redundancy < before:
         raise ValidationError({"redundancy": f"It was {before}. After the launch it can only grow."})
     study_clean(study)
+    if launched and study.pay_floor_per_hour < floor:
+        raise ValidationError({"pay_floor_per_hour": f"It was {floor}. After the launch it can only grow."})
     if launched:
-        faults = exam_faults(study)
+        faults = exam_faults(study) + pay_faults(study)
         if faults:
             raise ValidationError(faults)
     study.save()
