@@ -44,7 +44,13 @@ class AtomicUnits(HitType):
     )
     columns: ClassVar[tuple[Column, ...]] = schema.COLUMNS
     defaults = Defaults(
-        redundancy=3, exam_questions=8, pass_mark=6, minutes_per_item=3.0, min_seconds=10.0, follow_ups=3
+        redundancy=3,
+        exam_questions=8,
+        pass_mark=6,
+        minutes_per_item=3.0,
+        min_seconds=10.0,
+        follow_ups=3,
+        one_condition_per_instance=True,
     )
     headline = "in_output"
     measures = frozenset({"unit_presence"})

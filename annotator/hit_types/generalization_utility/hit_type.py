@@ -41,7 +41,13 @@ class GeneralizationUtility(HitType):
     columns: ClassVar[tuple[Column, ...]] = schema.COLUMNS
     #: 35.93 seconds an item on average (P3, Table 17); five annotators, five questions a kind.
     defaults = Defaults(
-        redundancy=5, exam_questions=8, pass_mark=6, minutes_per_item=0.6, min_seconds=5.0, follow_ups=15
+        redundancy=5,
+        exam_questions=8,
+        pass_mark=6,
+        minutes_per_item=0.6,
+        min_seconds=5.0,
+        follow_ups=15,
+        one_condition_per_instance=True,
     )
     headline = "follow_up_after"
     part_field = "arms"
