@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evaluation.core.estimate import Estimate
+from evaluation.core.interval import SHARE, SIGNED
 from evaluation.metrics.resample import Ints, codes_of, ratio_estimate
 
 #: Why an entry is not in a denominator, by what it lacks; each also where the gold label is not known.
@@ -95,6 +96,7 @@ def generalization_accuracy(
             replicates=replicates,
             reason=f"every question is {NO_LABEL[name]}",
             left_out={NO_LABEL[name]: missing} if missing else {},
+            bounds=SIGNED if name == "difference" else SHARE,
         )
 
     return [
@@ -191,6 +193,7 @@ def gen_u(
         replicates=replicates,
         reason="no generalization question has an outcome",
         left_out={why: number for why, number in left.items() if number},
+        bounds=SIGNED,
     )
     kept = np.flatnonzero(seen)
     return GenU(mean=mean, instances=tuple(names[i] for i in kept), values=values[kept], ties=ties)

@@ -47,7 +47,13 @@ class AtomicUnits(HitType):
     )
     columns: ClassVar[tuple[Column, ...]] = schema.COLUMNS
     defaults = Defaults(
-        redundancy=3, exam_questions=8, pass_mark=6, minutes_per_item=3.0, min_seconds=10.0, follow_ups=3
+        redundancy=3,
+        exam_questions=8,
+        pass_mark=6,
+        minutes_per_item=3.0,
+        min_seconds=10.0,
+        follow_ups=3,
+        one_condition_per_instance=True,
     )
     headline = "in_output"
     measures = frozenset({"unit_presence"})
@@ -106,7 +112,7 @@ class AtomicUnits(HitType):
 
     def sections(self, payload: JSON, gold: JSON | None = None) -> tuple[str, ...]:
         """``news/parse`` and so on: the domain with each part that the item asks; and the rule on partial matches."""
-        parts = tuple(f"{payload['domain']}/{part}" for part in payload["ask"])
+        parts = tuple(f"{payload['domain']}/{part}" for part in payload.get("ask") or schema.PARTS)
         return (*parts, schema.rule_of(payload))
 
     def bound(self, payload: JSON) -> HitType:

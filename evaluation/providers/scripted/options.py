@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from urllib.parse import parse_qsl
 
-#: What can go wrong, by the name that ``kinds`` knows it under.
-FAULTS = (
+from evaluation.providers.scripted.misbehave import KINDS as MISBEHAVIOUR
+
+#: Names of what can go wrong, for ``kinds``; see ``misbehave`` for those at the end.
+FAULTS: tuple[str, ...] = (
     "429",
     "500",
     "hang",
@@ -17,6 +19,7 @@ FAULTS = (
     "filter",
     "nonsense",
     "cut",
+    *MISBEHAVIOUR,
 )
 DEFAULT_FAULTS = ("429", "500", "hang", "truncated", "empty", "refusal")
 
@@ -47,6 +50,9 @@ class Options:
     seed: int = 0
     #: Completion tokens are reported this many times over: an endpoint that charges more than it was asked for.
     overcharge: float = 1.0
+    #: How fine-tuning goes wrong, if it does: reject, fail, cancel or quota. ``tuning_seconds``: how long a job takes.
+    tuning: str = ""
+    tuning_seconds: float = 0.0
 
 
 def parse_model(model: str, extra: str = "") -> Options:
@@ -72,6 +78,9 @@ def parse_model(model: str, extra: str = "") -> Options:
                     f"kinds: unknown {', '.join(sorted(strange))}; there are: {', '.join(FAULTS)}"
                 )
             values[key] = kinds
+            continue
+        if key == "tuning":
+            values[key] = text
             continue
         try:
             values[key] = int(text) if types[key] == "int" else float(text)
