@@ -119,6 +119,8 @@ LLM_KEYS = {
 #: A worker's turn at a run, when a run that nobody works at is woken again, and how often that is looked for.
 RUN_SLICE_SECONDS = number("RUN_SLICE_SECONDS", 45, least=1)
 RUN_WAKE_SECONDS = number("RUN_WAKE_SECONDS", 30)
+#: How long an endpoint may fail before the runs that ask it pause.
+RUN_OUTAGE_SECONDS = number("RUN_OUTAGE_SECONDS", 900, least=1)
 RUN_SWEEP_SECONDS = number("RUN_SWEEP_SECONDS", 5, least=1)
 
 LOG_LEVEL = text("LOG_LEVEL", "INFO").upper()

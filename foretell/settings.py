@@ -330,6 +330,7 @@ LLM_ONLY_ALLOWED_HOSTS = env.LLM_ONLY_ALLOWED_HOSTS
 LLM_KEYS = env.LLM_KEYS
 RUN_SLICE_SECONDS = env.RUN_SLICE_SECONDS
 RUN_WAKE_SECONDS = env.RUN_WAKE_SECONDS
+RUN_OUTAGE_SECONDS = env.RUN_OUTAGE_SECONDS
 
 # Made whenever Django is, so that a task goes to this broker from whatever process sends it.
 from foretell import celery as _celery  # noqa: E402, F401
