@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
-
-import numpy as np
 
 from annotator.hit_types.base import HitType, Variable
 from annotator.models import Study
@@ -18,6 +15,7 @@ from evaluation.ratings.followups import FollowUpTable
 from evaluation.ratings.load import StudyRatings
 from evaluation.reports.agreement_data import Agreement, agreement_of
 from evaluation.reports.choices import Choices
+from evaluation.reports.resampling import Resampling, resampling_of
 
 T = TypeVar("T")
 
@@ -60,11 +58,10 @@ class Context:
         found = self.data.judgments.items.datasets
         return found[0] if len(found) == 1 else self.study.title
 
-    def rng(self, name: str) -> np.random.Generator | None:
-        """A generator of its own for each section: what one draws does not move the others. None: no intervals."""
-        if not self.choices.replicates:
-            return None
-        return np.random.default_rng([self.choices.seed, zlib.crc32(name.encode())])
+    @property
+    def resampling(self) -> Resampling:
+        """What every statistic of the report takes to make its interval: ``statistic(..., **ctx.resampling)``."""
+        return resampling_of(self.choices)
 
     def once(self, name: str, make: Callable[[], T]) -> T:
         """What ``make`` gives, computed the first time that a section asks for it under this name."""
@@ -83,8 +80,7 @@ class Context:
                 self.ratings(variable),
                 labels,
                 min_overlap=self.choices.min_overlap,
-                replicates=self.choices.replicates,
-                rng=self.rng(f"agreement/{variable}/{labels}"),
+                **self.resampling,
             )
         return self._agreements[key]
 

@@ -45,13 +45,12 @@ def judges(ctx: Context) -> list[Judge]:
     return [judge for judge in found if judge.tables]
 
 
-def measure(ctx: Context, judge: Judge, name: str) -> Simulatability:
+def measure(ctx: Context, judge: Judge) -> Simulatability:
     """Precision and simulatable share under a judge: of one table, or the mean over raters."""
-    rng, replicates = ctx.rng(name), max(ctx.choices.replicates, 1)
     if len(judge.tables) == 1:
-        return simulatability(judge.tables[0], rng=rng, replicates=replicates)
+        return simulatability(judge.tables[0], **ctx.resampling)
     named = {str(number): table for number, table in enumerate(judge.tables)}
-    return per_rater_simulatability(named, rng=rng, replicates=replicates)
+    return per_rater_simulatability(named, **ctx.resampling)
 
 
 def of_system(system: str) -> Callable[[FollowUps], FollowUps]:

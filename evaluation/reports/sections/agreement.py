@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -179,13 +181,7 @@ def _matrix(variable: Variable, found: Agreement) -> Figure:
 def _pairs(ctx: Context, variable: Variable, found: Agreement) -> Table:
     rows = []
     for pair in found.pairs:
-        value = Estimate(
-            nan_if_none(pair["value"]),
-            nan_if_none(pair["low"]),
-            nan_if_none(pair["high"]),
-            n=pair["n"],
-            reason=pair["reason"],
-        )
+        value = pair_estimate(pair)
         averaged = "yes" if pair["averaged"] else "no"
         rows.append(Row([pair["a"], pair["b"]], [Cell.of(value), Cell.count(pair["n"]), Cell(text=averaged)]))
     size = len(found.ratings.raters)
@@ -201,8 +197,11 @@ def _pairs(ctx: Context, variable: Variable, found: Agreement) -> Table:
     )
 
 
-def nan_if_none(value: float | None) -> float:
-    return math.nan if value is None else value
+def pair_estimate(pair: Mapping[str, Any]) -> Estimate:
+    """The kappa of two raters, from a row of the summary's pairs."""
+    value, low, high = (math.nan if pair[key] is None else pair[key] for key in ("value", "low", "high"))
+    how = "" if math.isnan(low) else "95 %, over the same instances as the mean of κ"
+    return Estimate(value, low, high, n=pair["n"], reason=pair["reason"], interval=how)
 
 
 def _rest(variable: Variable, found: Agreement) -> Table:

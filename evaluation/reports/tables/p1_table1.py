@@ -51,8 +51,7 @@ def p1_table1(ctx: Context) -> Section | None:
         part,
         all_similarities(Cosine(encoder_of(ctx.choices.encoder))),
         mixes=[generators] if len(generators) > 1 else [],
-        rng=ctx.rng("p1-table-1"),
-        replicates=max(ctx.choices.replicates, 1),
+        **ctx.resampling,
     )
     first = rows[0]
     return Section(
@@ -111,9 +110,7 @@ def _simulatable(ctx: Context, table: FollowUps, row: Diversity) -> Estimate:
     if len(table) <= EXACT:
         return row.simulatable
     whole = table if row.generator.startswith("mixed: ") else table.where("generator", row.generator)
-    found = simulatability(
-        whole, rng=ctx.rng(f"p1-table-1/{row.generator}"), replicates=max(ctx.choices.replicates, 1)
-    )
+    found = simulatability(whole, **ctx.resampling)
     return found.simulatable
 
 

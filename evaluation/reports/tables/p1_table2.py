@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from evaluation.metrics.paired import (
@@ -14,6 +16,7 @@ from evaluation.reports.columns import rule_of
 from evaluation.reports.content import Cell, Column, Figure, Row, Section, Table
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
+from evaluation.reports.resampling import as_chosen
 from evaluation.reports.simulating import in_layout
 from evaluation.reports.words import estimate, number
 
@@ -30,15 +33,15 @@ def p1_table2(ctx: Context) -> Section | None:
     if len(systems) < 2 or len(systems) > MOST:
         return None
     table = tables[0]
-    rng = ctx.rng("p1-table-2") or np.random.default_rng([ctx.choices.seed, 2])
-    replicates = max(ctx.choices.replicates, 1)
+    # Without intervals the permutation test still needs a generator.
+    rng, replicates = np.random.default_rng(ctx.choices.seed), max(ctx.choices.replicates, 1)
     values = {name: precision_by_instance(table.where("system", name)) for name in systems}
     if ctx.choices.restriction == "common":
         shared = set.intersection(*(set(found) for found in values.values()))
         values = {name: {k: v for k, v in found.items() if k in shared} for name, found in values.items()}
-    pairs = all_pairs(values, rng=rng, replicates=replicates)
+    pairs = tuple(_as_chosen(ctx, one) for one in all_pairs(values, rng=rng, replicates=replicates))
     forced = [
-        normal_against_forced(table, a, b, _right(ctx, a), rng=rng, replicates=replicates)
+        _as_chosen(ctx, normal_against_forced(table, a, b, _right(ctx, a), rng=rng, replicates=replicates))
         for a, b in _forced(ctx, systems)
     ]
     blocks: list[Table | Figure] = [_forced_table(ctx, forced, rule)] if forced else []
@@ -54,6 +57,16 @@ def p1_table2(ctx: Context) -> Section | None:
             "the two within instances, after Holm’s correction over all pairs; p of the paired t-test, which the paper "
             "used, stands beside it uncorrected."
         ],
+    )
+
+
+def _as_chosen(ctx: Context, one: PairedDifference) -> PairedDifference:
+    """A comparison without its intervals where none were asked for; its p values stay."""
+    return replace(
+        one,
+        first_mean=as_chosen(one.first_mean, ctx.choices),
+        second_mean=as_chosen(one.second_mean, ctx.choices),
+        difference=as_chosen(one.difference, ctx.choices),
     )
 
 

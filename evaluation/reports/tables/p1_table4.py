@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from evaluation.core.estimate import Estimate
-from evaluation.metrics import Simulatability
 from evaluation.reports.choices import RESTRICTIONS
 from evaluation.reports.content import Cell, Column, Figure, Row, Section, Table
 from evaluation.reports.context import Context
@@ -48,13 +47,9 @@ class _Measured:
         self.instances = shared_instances(judge)
         self.seen = len(set(judge.tables[0].instance))
         inside = judge.only(of_instances(self.instances))
-        self.common = {s: self._measure(ctx, inside, s, "common") for s in self.systems}
-        self.all = {s: self._measure(ctx, judge, s, "all") for s in self.systems}
-        self.together = measure(ctx, judge, f"p1-table-4/{judge.name}")
-
-    def _measure(self, ctx: Context, judge: Judge, system: str, where: str) -> Simulatability:
-        name = f"p1-table-4/{self.judge.name}/{where}/{system}"
-        return measure(ctx, judge.only(of_system(system)), name)
+        self.common = {s: measure(ctx, inside.only(of_system(s))) for s in self.systems}
+        self.all = {s: measure(ctx, judge.only(of_system(s))) for s in self.systems}
+        self.together = measure(ctx, judge)
 
     def headline(self, ctx: Context, system: str) -> Estimate:
         chosen = self.common if ctx.choices.restriction == "common" else self.all
