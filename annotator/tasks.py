@@ -7,6 +7,7 @@ from annotator.core.jobs import job
 from annotator.services.assignment import leases_expire
 from annotator.services.exports import export_build, exports_sweep
 from annotator.services.imports.pending_uploads import pending_uploads_sweep
+from annotator.services.rehearsal.run import rehearsal_run, rehearsals_sweep
 
 
 @job("annotator.leases_expire")
@@ -25,6 +26,18 @@ def export_build_task(*, export_pk: int) -> bool:
 def exports_sweep_task() -> int:
     """Queue exports again that were never built, and remove old files."""
     return exports_sweep()
+
+
+@job("annotator.rehearsal_run")
+def rehearsal_run_task(*, rehearsal_pk: int) -> int:
+    """Carry out a rehearsal."""
+    return rehearsal_run(rehearsal_pk=rehearsal_pk)
+
+
+@job("annotator.rehearsals_sweep")
+def rehearsals_sweep_task() -> int:
+    """Queue rehearsals again that no worker carries out."""
+    return rehearsals_sweep()
 
 
 @job("annotator.uploads_sweep")

@@ -39,6 +39,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -88,6 +89,10 @@ if not env.REDIS_URL:
     CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
 
 LANGUAGE_CODE = "en"
+#: The languages of the annotators' pages. `make messages` writes the catalogue for translators.
+LANGUAGES = [("en", "English")]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+USE_I18N = True
 TIME_ZONE = "UTC"
 USE_TZ = True
 
@@ -109,10 +114,16 @@ STORAGES = {
         "BACKEND": "django.core.files.storage.FileSystemStorage",
         "OPTIONS": {"location": env.DATA_DIR / "files"},
     },
-    "staticfiles": {"BACKEND": _STATIC},
+    # Collected by one user and served by another (in the image: root, then an ordinary user). They hold no secret.
+    "staticfiles": {
+        "BACKEND": _STATIC,
+        "OPTIONS": {"file_permissions_mode": 0o644, "directory_permissions_mode": 0o755},
+    },
 }
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_500_000
+#: Uploads and exports hold people's answers.
 FILE_UPLOAD_PERMISSIONS = 0o600
+FILE_UPLOAD_DIRECTORY_PERMISSIONS = 0o700
 FILE_UPLOAD_HANDLERS = [
     "annotator.web.uploads.LimitedUploadHandler",
     "django.core.files.uploadhandler.MemoryFileUploadHandler",
@@ -245,6 +256,7 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "reports": {"task": "evaluation.reports_sweep", "schedule": 60.0},
     "pipelines": {"task": "evaluation.pipelines_sweep", "schedule": float(env.RUN_SWEEP_SECONDS)},
     "exports": {"task": "annotator.exports_sweep", "schedule": 60.0},
+    "rehearsals": {"task": "annotator.rehearsals_sweep", "schedule": 60.0},
     "uploads": {"task": "annotator.uploads_sweep", "schedule": 600.0},
     "login attempts": {"task": "annotator.attempts_sweep", "schedule": 600.0},
 }

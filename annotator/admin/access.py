@@ -1,4 +1,4 @@
-"""Who may do what in the admin: through ``studies_for`` and nothing else."""
+"""Who may do what in the admin. Every decision goes through ``studies_for``."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from unfold.admin import ModelAdmin
 
+from annotator.forms.service import ServiceForm
 from annotator.models import Membership
 from annotator.selectors.study import log, studies_for
+from annotator.selectors.user import user_of
 
 VIEWER, EDITOR, OWNER = Membership.Role.VIEWER, Membership.Role.EDITOR, Membership.Role.OWNER
 
 
 class StudyScoped(ModelAdmin):
-    """Rows that belong to a study: seen by its researchers, changed by those whose role allows it.
+    """Rows of a study: its researchers see them, and those whose role allows it change them.
 
-    ``study_path`` leads from the model to the study. Nothing is added, changed or deleted unless a subclass
-    says so: rows come from services.
+    ``study_path`` is the look-up from the model to the study. Services write the rows, so nothing can be added,
+    changed or deleted here unless a subclass sets ``add_role`` or ``change_role``.
     """
 
     study_path = "study"
@@ -61,5 +63,45 @@ class StudyScoped(ModelAdmin):
     def _get_obj_does_not_exist_redirect(
         self, request: HttpRequest, opts: Any, object_id: str
     ) -> HttpResponse:
-        log.warning("%s %s refused to user %s", opts.model_name, object_id, request.user.pk)
+        log.warning("%s %s: access denied to user %s", opts.model_name, object_id, request.user.pk)
         raise Http404(f"no such {opts.verbose_name}")
+
+
+class ReadOnly:
+    """A mixin for an admin list or inline whose rows researchers read and services write."""
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return bool(request.user.is_staff)
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return bool(request.user.is_staff)
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+class AddedByService(StudyScoped):
+    """A list whose new rows come from a ``ServiceForm`` (``add_form``)."""
+
+    add_form: type[ServiceForm]
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        if obj is None:
+            kwargs["form"] = self.add_form
+        form = super().get_form(request, obj, change, **kwargs)
+        form.by = user_of(request)
+        return form
+
+    def save_form(self, request: HttpRequest, form: Any, change: bool) -> Any:
+        return form.save(commit=False)
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        """Save a change; the service has stored what is new."""
+        if change:
+            super().save_model(request, obj, form, change)

@@ -1,4 +1,4 @@
-"""Log-ins, raters, qualifications and exams."""
+"""Users, raters, qualifications and exam questions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from unfold.admin import ModelAdmin, TabularInline
 from unfold.decorators import display
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
-from annotator.admin.access import EDITOR, StudyScoped
+from annotator.admin.access import EDITOR, AddedByService, ReadOnly, StudyScoped
 from annotator.forms.people import GrantForm, RevokeForm
 from annotator.models import ExamQuestion, Qualification, QualificationEvent, Rater, Snapshot, User
 from annotator.selectors.study import studies_for
@@ -23,17 +23,17 @@ from annotator.selectors.user import user_of
 from annotator.services.exam import qualification_revoke
 
 admin.site.unregister(Group)
-admin.site.unregister(TokenProxy)  # everybody's tokens in one list are nobody's business
+admin.site.unregister(TokenProxy)  # nobody may see other people's tokens
 
 
 @admin.register(User)
 class UserAdmin(DjangoUserAdmin, ModelAdmin):
-    """Log-ins; superusers only (Django's own permissions). What one may do in a study is a membership of it."""
+    """User accounts, for superusers only. What a researcher may do in a study is set by the study's members."""
 
     fieldsets = (
         (None, {"fields": ("username", "password")}),
-        ("Who it is", {"fields": ("first_name", "last_name", "email")}),
-        ("Rights", {"fields": ("is_active", "is_staff", "is_superuser")}),
+        ("Name", {"fields": ("first_name", "last_name", "email")}),
+        ("Permissions", {"fields": ("is_active", "is_staff", "is_superuser")}),
         ("Dates", {"fields": ("last_login", "date_joined")}),
     )
     list_filter = ("is_staff", "is_superuser", "is_active")
@@ -44,29 +44,19 @@ class UserAdmin(DjangoUserAdmin, ModelAdmin):
     change_password_form = AdminPasswordChangeForm
 
 
-class EventInline(TabularInline):
-    """What was done to a qualification, by whom and why: read only."""
+class EventInline(ReadOnly, TabularInline):
+    """The history of a qualification: what happened, who did it and why."""
 
     model = QualificationEvent
     extra = 0
     fields = readonly_fields = ("kind", "by", "reason", "at")
 
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return bool(request.user.is_staff)
-
 
 @admin.register(Qualification)
-class QualificationAdmin(StudyScoped):
-    """Who may do which HIT type: granted by hand, taken back with a reason, never deleted."""
+class QualificationAdmin(AddedByService):
+    """Who may do which HIT type: granted by hand, revoked with a reason, never deleted."""
+
+    add_form = GrantForm
 
     study_path = "rater__participations__study"
     change_role = EDITOR
@@ -91,32 +81,16 @@ class QualificationAdmin(StudyScoped):
     def get_inlines(self, request: HttpRequest, obj: Any) -> Any:
         return self.inlines if obj else ()
 
-    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
-        if obj is not None:
-            return super().get_form(request, obj, change, **kwargs)
-        user = user_of(request)
-
-        class Form(GrantForm):
-            by = user
-
-        return Form
-
-    def save_form(self, request: HttpRequest, form: Any, change: bool) -> Any:
-        return form.save(commit=False) if change else form.save()
-
-    def save_model(self, request: HttpRequest, obj: Qualification, form: Any, change: bool) -> None:
-        """The service has stored it; nothing of it is changed here."""
-
     @admin.action(description="Revoke…")
     def revoke(self, request: HttpRequest, rows: QuerySet[Qualification]) -> HttpResponse | None:
-        """Asks why; what people have in hand goes to others."""
+        """Ask for the reason, then revoke; tasks that these people hold go to others."""
         mine = self.reachable(request, EDITOR).values("pk")
         chosen = Qualification.objects.filter(pk__in=rows.values("pk")).filter(pk__in=mine, revoked_at=None)
         form = RevokeForm(request.POST if "sure" in request.POST else None)
         if form.is_valid():
             why, by = form.cleaned_data["why"], user_of(request)
             done = [qualification_revoke(qualification=one, reason=why, by=by) for one in chosen]
-            messages.success(request, f"{len(done)} revoked.")
+            messages.success(request, f"{len(done)} qualification{'s' if len(done) != 1 else ''} revoked.")
             return None
         context = {
             **self.admin_site.each_context(request),
@@ -141,8 +115,8 @@ class RaterAdmin(StudyScoped):
 
 
 @admin.register(ExamQuestion)
-class ExamQuestionAdmin(ModelAdmin):
-    """How hard each exam question was; a study's own page has more of it."""
+class ExamQuestionAdmin(ReadOnly, ModelAdmin):
+    """How difficult each exam question was; a study's exam page shows more."""
 
     list_display = ("key", "exam", "pool", "answered", "difficulty")
     list_filter = ("exam__hit_type",)
@@ -150,7 +124,7 @@ class ExamQuestionAdmin(ModelAdmin):
     fields = ("exam", "key", "number", "pool", "payload", "gold", "reason")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Exams of the researcher's own studies only: a lab's own questions are nobody else's to read."""
+        """Only exams of the researcher's own studies: other labs must not read their questions."""
         studies = studies_for(user=request.user)
         exams = Snapshot.objects.filter(study__in=studies).values_list("content__exam", flat=True)
         own = Q(answers__attempt__participation__study__in=studies)
@@ -169,19 +143,4 @@ class ExamQuestionAdmin(ModelAdmin):
 
     @display(description="Right")
     def difficulty(self, question: Any) -> str:
-        return f"{question.right / question.n:.0%}" if question.n else "not answered yet"
-
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        return bool(request.user.is_staff)
-
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return bool(request.user.is_staff)
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
+        return f"{question.right / question.n:.0%}" if question.n else "no answers yet"

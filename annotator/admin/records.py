@@ -1,4 +1,4 @@
-"""The rows behind a study's figures: items, judgments, people, messages, exclusions, money. Read, rarely changed."""
+"""The rows behind a study's figures: items, judgments, participants, messages, exclusions, payments, exports."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from unfold.decorators import display
 
-from annotator.admin.access import StudyScoped
+from annotator.admin.access import AddedByService, StudyScoped
+from annotator.core.words import plural
+from annotator.forms.service import ServiceForm
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import (
     Exclusion,
@@ -36,7 +38,7 @@ REVIEWER = Membership.Role.REVIEWER
 
 
 def as_text(value: Any) -> str:
-    """JSON for reading; shown as text, whatever is in it."""
+    """JSON, indented, to be shown as text."""
     return json.dumps(value, indent=2, ensure_ascii=False)
 
 
@@ -96,44 +98,47 @@ class JudgmentAdmin(StudyScoped):
     def signals_shown(self, judgment: Judgment) -> str:
         return as_text(judgment.signals)
 
-    @admin.action(description="Accept as done: their raters see it on their own page")
+    @admin.action(description="Accept: raters see it on their own page")
     def accept(self, request: HttpRequest, rows: QuerySet[Judgment]) -> None:
         mine = rows.filter(study__in=studies_for(user=request.user, role=REVIEWER))
         accepted = judgments_accept(judgments=mine, by=user_of(request))
-        messages.success(request, f"{accepted} accepted.")
+        messages.success(request, f"{plural(accepted, 'judgment')} accepted.")
 
     @admin.action(description="Exclude the chosen judgments…")
     def leave_out(self, request: HttpRequest, rows: QuerySet[Judgment]) -> HttpResponse | None:
-        """To the page that asks why: an exclusion without a reason is none."""
+        """Redirect to the page that asks for the reason."""
         chosen = list(rows.order_by().values_list("study_id", "pk")[:1_000])
         studies = {study for study, _ in chosen}
         if len(studies) != 1:
-            messages.error(request, "Choose judgments of one study.")
+            messages.error(request, "Select judgments of one study only.")
             return None
         address = reverse("admin:study_exclude_judgments", args=[*studies])
         return redirect(f"{address}?{urlencode({'pk': [pk for _, pk in chosen]}, doseq=True)}")
 
 
-class ExclusionForm(forms.ModelForm):
+class ExclusionForm(ServiceForm):
     class Meta:
         model = Exclusion
         fields = ("study", "rater", "item", "judgment", "reason")
 
+    def create(self, data: dict[str, Any]) -> Exclusion:
+        return exclusion_make(by=self.by, **data)
+
 
 @admin.register(Exclusion)
-class ExclusionAdmin(StudyScoped):
-    """Made and lifted, never deleted."""
+class ExclusionAdmin(AddedByService):
+    """Exclusions are made and lifted, never deleted."""
 
     add_role = REVIEWER
     change_role = REVIEWER
-    form = ExclusionForm
+    add_form = ExclusionForm
     list_display = ("what", "study", "reason", "created_by", "created_at", "lifted_at")
     list_filter = (("study", admin.RelatedOnlyFieldListFilter), ("lifted_at", admin.EmptyFieldListFilter))
     list_select_related = ("study", "rater", "item", "judgment__item", "judgment__rater", "created_by")
     raw_id_fields = ("rater", "item", "judgment")
     actions = ("lift",)
 
-    @display(description="Left out")
+    @display(description="Excluded")
     def what(self, exclusion: Exclusion) -> str:
         kind = "rater" if exclusion.rater else "item" if exclusion.item else "judgment"
         return f"{kind} {exclusion.rater or exclusion.item or exclusion.judgment}"
@@ -150,47 +155,16 @@ class ExclusionAdmin(StudyScoped):
             kwargs["queryset"] = studies_for(user=request.user, role=REVIEWER)
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
-    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
-        form = super().get_form(request, obj, change, **kwargs)
-        if obj is not None:
-            return form
-        user = user_of(request)
-
-        class Made(form):  # type: ignore[valid-type, misc]
-            def clean(self) -> Any:
-                """The service's own checks, so that its refusal stands at the form."""
-                data = super().clean() or self.cleaned_data
-                if not self.errors:
-                    self.made = exclusion_make(
-                        study=data["study"], by=user, reason=data["reason"],
-                        rater=data["rater"], item=data["item"], judgment=data["judgment"],
-                    )  # fmt: skip
-                return data
-
-            def _post_clean(self) -> None:
-                """The row is made and checked by the service."""
-
-            def save(self, commit: bool = True) -> Exclusion:
-                self.instance = self.made
-                return self.made
-
-            def save_m2m(self) -> None:
-                pass
-
-        return Made
-
-    def save_form(self, request: HttpRequest, form: Any, change: bool) -> Any:
-        return form.save(commit=False) if change else form.save()
-
     def save_model(self, request: HttpRequest, obj: Exclusion, form: Any, change: bool) -> None:
+        """Only the reason can change: a lift at the same moment stays."""
         if change:
             obj.save(update_fields=["reason"])
 
-    @admin.action(description="Lift: let them count again")
+    @admin.action(description="Lift the exclusions: the judgments count again")
     def lift(self, request: HttpRequest, rows: QuerySet[Exclusion]) -> None:
         mine = studies_for(user=request.user, role=REVIEWER)
         lifted = [exclusion_lift(exclusion=one) for one in rows.filter(study__in=mine)]
-        messages.success(request, f"{len(lifted)} lifted.")
+        messages.success(request, f"{plural(len(lifted), 'exclusion')} lifted.")
 
 
 @admin.register(Participation)
@@ -220,7 +194,7 @@ class ReplyForm(forms.ModelForm):
     answer = forms.CharField(
         widget=forms.Textarea(attrs={"rows": 4}),
         required=False,
-        help_text="Sent to the person; they read it on their own page.",
+        help_text="The annotator reads it on their own page.",
     )
 
     class Meta:
@@ -230,7 +204,7 @@ class ReplyForm(forms.ModelForm):
 
 @admin.register(Message)
 class MessageAdmin(StudyScoped):
-    """Flags and questions, answered where they are read."""
+    """Flags and questions from annotators, with a form to reply."""
 
     change_role = REVIEWER
     form = ReplyForm
@@ -266,7 +240,7 @@ class LedgerEntryAdmin(StudyScoped):
 
 @admin.register(Export)
 class ExportAdmin(StudyScoped):
-    """Files of all judgments, built by a job."""
+    """Files of judgments, built in the background."""
 
     list_display = (
         "study",
@@ -284,4 +258,6 @@ class ExportAdmin(StudyScoped):
 
     @display(description="File")
     def file_link(self, export: Export) -> str:
-        return export.error or ("ready: through the API, by its owner" if export.state == "done" else "–")
+        return export.error or (
+            "ready to download, for the person who asked for it" if export.state == "done" else "–"
+        )

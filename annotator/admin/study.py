@@ -1,4 +1,4 @@
-"""The study's own page: where it stands, what to do next, and its settings."""
+"""The list of studies, and a study's page: its state, what to do next, and its settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from unfold.decorators import display
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from annotator.admin import study_actions as study_pages
-from annotator.admin.access import EDITOR, OWNER, StudyScoped
+from annotator.admin.access import EDITOR, OWNER, AddedByService
 from annotator.admin.study_pages import urls as study_page_urls
 from annotator.forms.study import NewStudyForm, StudyForm
 from annotator.hit_types.registry import hit_type_get
@@ -28,7 +28,7 @@ from annotator.services.study import launch_faults, study_update
 
 
 class MembershipInline(TabularInline):
-    """Who works on the study; only its owners change that."""
+    """The study's members, whom only an owner can change."""
 
     model = Membership
     extra = 0
@@ -51,12 +51,13 @@ class MembershipInline(TabularInline):
         return self._owner(request, obj)
 
 
-REQUIRES = "Only people who hold all of these can join: passed in another study, or granted by hand."
+REQUIRES = "Only people with all of these can join: passed in another study, or granted by a researcher."
 
 
 @admin.register(Study)
-class StudyAdmin(StudyScoped):
+class StudyAdmin(AddedByService):
     study_path = ""
+    add_form = NewStudyForm
     change_role = EDITOR
     form = StudyForm
     inlines = (MembershipInline,)
@@ -121,7 +122,7 @@ class StudyAdmin(StudyScoped):
         ),
     )  # fmt: skip
 
-    # -- shown ------------------------------------------------------------------------------------
+    # -- columns and fields ------------------------------------------------------------------------------------
 
     def get_queryset(self, request: HttpRequest) -> Any:
         return super().get_queryset(request).select_related("snapshot")
@@ -152,18 +153,18 @@ class StudyAdmin(StudyScoped):
     @display(description="Version")
     def version_shown(self, study: Study) -> str:
         snapshot = study.snapshot
-        return f"{snapshot.number}, {snapshot.digest}" if snapshot else "none before the launch"
+        return f"{snapshot.number}, {snapshot.digest}" if snapshot else "none until it is launched"
 
     @display(description="Annotators join at")
     def link_shown(self, study: Study) -> str:
         return reverse("annotator:invitation", args=[study.join_token])
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        # Two grouped counts for the whole list, whatever its length.
+        # Two grouped counts for the whole list, however long it is.
         self.counts = study_pages.list_counts(request)
         return super().changelist_view(request, extra_context)
 
-    # -- new and changed --------------------------------------------------------------------------
+    # -- add and change --------------------------------------------------------------------------
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.is_staff)
@@ -190,19 +191,6 @@ class StudyAdmin(StudyScoped):
         fixed = ("seed",) if obj.state != Study.State.DRAFT else ()
         return (*self.readonly_fields, *fixed)
 
-    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
-        if obj is not None:
-            return super().get_form(request, obj, change, **kwargs)
-        user = request.user
-
-        class Form(NewStudyForm):
-            def __init__(self, *args: Any, **kwargs: Any) -> None:
-                super().__init__(*args, by=user, **kwargs)
-
-        kwargs["form"] = Form
-        kwargs["fields"] = ("template", "title", "slug")
-        return super().get_form(request, obj, change, **kwargs)
-
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "requires":
             return MultipleChoiceField(
@@ -210,9 +198,6 @@ class StudyAdmin(StudyScoped):
                 label="Required qualifications",
             )  # fmt: skip
         return super().formfield_for_dbfield(db_field, request, **kwargs)
-
-    def save_form(self, request: HttpRequest, form: Any, change: bool) -> Any:
-        return form.save(commit=False) if change else form.save()
 
     def save_model(self, request: HttpRequest, obj: Study, form: ModelForm, change: bool) -> None:
         if not change:
@@ -227,14 +212,14 @@ class StudyAdmin(StudyScoped):
         if saved.snapshot != version and saved.snapshot:
             messages.info(
                 request,
-                f"The study is running: this made version {saved.snapshot.number}. Earlier judgments keep theirs.",
+                f"The study is live, so this is version {saved.snapshot.number}. Earlier judgments keep their version.",
             )
 
     def response_add(self, request: HttpRequest, obj: Study, post_url_continue: Any = None) -> HttpResponse:
-        messages.success(request, "The study is made. Next: import its material.")
+        messages.success(request, "Study created. Next, import its material.")
         return redirect("admin:annotator_study_change", obj.pk)
 
-    # -- the study's home -------------------------------------------------------------------------
+    # -- the study's page -------------------------------------------------------------------------
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None

@@ -1,4 +1,4 @@
-"""A study's pages beside its settings: launch and the like, the plain downloads."""
+"""Launch, pause, resume and close a study; plain downloads of its judgments."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ from annotator.services.study import launch_faults, study_close, study_launch, s
 
 @dataclass(frozen=True)
 class Action:
-    """A step of a study's life: what it does, said before it is done."""
+    """A change of a study's state, and what the confirmation page says about it."""
 
     name: str
     label: str
     means: str
     service: Callable[..., Any]
     states: tuple[str, ...]
+    done: str
     danger: bool = False
 
 
@@ -39,19 +40,22 @@ ACTIONS = (
     Action(
         "launch",
         "Launch",
-        "Freezes items, instructions, exam and rules as version 1, makes the places, and opens the study to annotators.",
+        "Freezes items, instructions, exam and rules as version 1 and opens the study to annotators.",
         _launch,
         ("draft",),
+        "The study is live.",
     ),
-    Action("pause", "Pause", "Nothing new is given out; what people have in hand can still be submitted.",
-           lambda *, study, by: study_pause(study=study), ("live",)),
-    Action("resume", "Resume", "Tasks are given out again.", lambda *, study, by: study_resume(study=study), ("paused",)),
+    Action("pause", "Pause", "No new tasks are given out. Tasks already given out can still be submitted.",
+           lambda *, study, by: study_pause(study=study), ("live",), "The study is paused."),
+    Action("resume", "Resume", "Tasks are given out again.", lambda *, study, by: study_resume(study=study), ("paused",),
+           "The study is live again."),
     Action(
         "close",
         "Close for good",
-        "Ends the study: nobody can join and nothing is given out. What is in hand can still be submitted. It cannot be opened again.",
+        "Ends the study: nobody can join and no tasks are given out. Tasks already given out can still be submitted. You can't reopen it.",
         lambda *, study, by: study_close(study=study),
         ("live", "paused"),
+        "The study is closed.",
         danger=True,
     ),
 )  # fmt: skip
@@ -62,13 +66,13 @@ def actions_for(study: Study) -> list[Action]:
 
 
 def page(request: HttpRequest, template: str, study: Study, title: str, **context: Any) -> HttpResponse:
-    """A page of the admin about one study."""
+    """Render a page of the admin about one study."""
     every = admin.site.each_context(request) | {"study": study, "title": title, "opts": Study._meta} | context
     return render(request, f"admin/annotator/study/{template}", every, status=context.get("status", 200))
 
 
 def do(request: HttpRequest, pk: int, name: str) -> HttpResponse:
-    """Say what an action means; do it on confirmation."""
+    """Explain the action; carry it out once confirmed."""
     study = study_get_for(user=request.user, pk=pk, role=EDITOR)
     action = next((one for one in ACTIONS if one.name == name), None)
     if action is None:
@@ -80,7 +84,7 @@ def do(request: HttpRequest, pk: int, name: str) -> HttpResponse:
             for message in error.messages:
                 messages.error(request, message)
         else:
-            messages.success(request, f"Done: {action.label.lower()}.")
+            messages.success(request, action.done)
         return redirect("admin:annotator_study_change", study.pk)
     items = study.items.count()
     return page(
@@ -98,7 +102,7 @@ def do(request: HttpRequest, pk: int, name: str) -> HttpResponse:
 
 
 def export(request: HttpRequest, pk: int, form: str, ending: str) -> StreamingHttpResponse:
-    """Judgments as a file, streamed."""
+    """Stream judgments as a file."""
     study = study_get_for(user=request.user, pk=pk)
     try:
         chunks = judgments_export(study=study, format=ending, form=form)
@@ -111,7 +115,7 @@ def export(request: HttpRequest, pk: int, form: str, ending: str) -> StreamingHt
 
 
 def list_counts(request: HttpRequest) -> dict[str, dict[int, int]]:
-    """Items and judgments of every study that the researcher sees: two queries."""
+    """Counts of items and judgments for every study that the researcher may see: two queries."""
     mine = studies_for(user=request.user).values("pk")
 
     def counted(model: type[Item] | type[Judgment]) -> dict[int, int]:

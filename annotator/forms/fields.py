@@ -1,4 +1,4 @@
-"""Form fields drawn by `templates/admin/study/_form.html`: plain inputs, styled by the researchers' own sheet."""
+"""Fields of the researchers' forms, rendered by `templates/admin/annotator/study_pages/_field.html`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django import forms
 
 
 class PlainForm(forms.Form):
-    """A form whose fields know how they are drawn; labels need no colon."""
+    """A form without colons after its labels, whose fields point to their help and errors."""
 
     def __init__(self, *args: Any, **kwargs: Any):
         kwargs.setdefault("label_suffix", "")
@@ -17,7 +17,7 @@ class PlainForm(forms.Form):
 
 
 def describe(form: forms.BaseForm) -> None:
-    """Tie each field to its help and its errors, for those who hear the page."""
+    """Tie each field to its help and its errors, for people who use a screen reader."""
     for name, field in form.fields.items():
         notes = [f"id_{name}_help"] * bool(field.help_text) + [f"id_{name}_error"] * bool(form.is_bound)
         if notes:
@@ -25,10 +25,10 @@ def describe(form: forms.BaseForm) -> None:
 
 
 class SafeTextField(forms.CharField):
-    """Text without half characters, which no database takes."""
+    """Text without unpaired surrogates, which Postgres cannot store."""
 
     def clean(self, value: Any) -> Any:
         cleaned = super().clean(value)
         if isinstance(cleaned, str) and any("\ud800" <= ch <= "\udfff" for ch in cleaned):
-            raise forms.ValidationError("Holds a broken character.")
+            raise forms.ValidationError("Contains an invalid character. Paste the text again or remove it.")
         return cleaned

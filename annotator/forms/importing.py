@@ -1,4 +1,4 @@
-"""The forms of the import pages: which column of the file is which."""
+"""Forms of the import pages: what each column of the file means."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from annotator.services.imports.value_columns import (
     ValueColumn,
 )
 
-UNNAMED = "(nobody is named)"
+UNNAMED = "(the file names no rater)"
 
 
 class UploadForm(PlainForm):
     file = forms.FileField(
-        help_text="JSON lines, CSV, TSV or Parquet. Nothing is written before you have seen a preview.",
+        help_text="JSON lines, CSV, TSV or Parquet. You see a preview before anything is stored.",
         widget=forms.FileInput(attrs={"accept": ",".join(FORMATS)}),
     )
 
 
 class MaterialForm(PlainForm):
-    """For each column of the HIT type the file's column, or a value for every row."""
+    """For each column of the HIT type: the file's column, or one value for every row."""
 
     def __init__(self, *args: Any, kind: HitType, header: tuple[str, ...], **kwargs: Any):
         super().__init__(*args, **kwargs)
@@ -53,7 +53,7 @@ class MaterialForm(PlainForm):
         return [(c, self[f"column-{c.name}"], self[f"value-{c.name}"]) for c in self.kind.columns]
 
     def mapping(self) -> dict[str, str]:
-        """Only what a person chose: a column that is not there is then told as missing under its own name."""
+        """Only the columns that were chosen, so that a missing one is reported under its own name."""
         return {
             column.name: self.cleaned_data[f"column-{column.name}"]
             for column in self.kind.columns
@@ -66,41 +66,43 @@ class MaterialForm(PlainForm):
 
 
 def matching(name: str, header: tuple[str, ...]) -> str:
-    """The file's column for a column of the type: of the same name, or MTurk's ``Input.`` before it."""
+    """The file's column of the same name, or with MTurk's ``Input.`` prefix; empty where there is none."""
     lower = {column.lower(): column for column in header}
     return lower.get(name.lower()) or lower.get(f"{MTURK_INPUT}{name}".lower()) or ""
 
 
 class JudgmentsForm(PlainForm):
-    """What the columns of a file of judgments mean."""
+    """What each column of a file of judgments means."""
 
-    item = forms.ChoiceField(help_text="Names what was judged.")
-    rater = forms.ChoiceField(help_text="Names who judged.")
+    item = forms.ChoiceField(help_text="The column that identifies what was judged.")
+    rater = forms.ChoiceField(help_text="The column that identifies who judged.")
     values = forms.MultipleChoiceField(
         label="Values",
         widget=forms.CheckboxSelectMultiple,
-        help_text="Each holds the labels of one variable.",
+        help_text="Each column holds the labels of one variable.",
     )
     level = forms.ChoiceField(choices=[(level, level) for level in get_args(Level)], initial="nominal")
     labels = SafeTextField(
-        required=False, max_length=2_000, help_text="In their order, with commas; needed for ordinal."
+        required=False,
+        max_length=2_000,
+        help_text="In order, separated by commas. Required for ordinal labels.",
     )
     listed = SafeTextField(
         required=False,
         max_length=2_000,
         label="Listed units",
-        help_text="If a cell lists which units are “yes”, as in 1|3: all units, with commas.",
+        help_text="If a cell lists the units that are “yes”, such as 1|3: all units, separated by commas.",
     )
     aside = SafeTextField(
         required=False,
         max_length=200,
         label="Not a label",
-        help_text="A value that stands beside the scale, and its name: -9=needs_more_info",
+        help_text="A value outside the scale and its name, such as -9=needs_more_info",
     )
     simulators = SafeTextField(
-        required=False, max_length=2_000, help_text="Raters that are models, with commas."
+        required=False, max_length=2_000, help_text="Raters that are models, separated by commas."
     )
-    skip_blank = forms.BooleanField(required=False, label="Leave out rows without any value")
+    skip_blank = forms.BooleanField(required=False, label="Skip rows without a value")
 
     def __init__(self, *args: Any, kind: HitType, header: tuple[str, ...], **kwargs: Any):
         super().__init__(*args, **kwargs)
@@ -121,7 +123,7 @@ class JudgmentsForm(PlainForm):
         cleaned = super().clean() or {}
         aside = cleaned.get("aside") or ""
         if aside and not all(aside.partition("=")[::2]):
-            self.add_error("aside", "Expected VALUE=NAME.")
+            self.add_error("aside", "Expected VALUE=NAME, such as -9=needs_more_info.")
         return cleaned
 
     def columns(self) -> JudgmentColumns:
@@ -148,7 +150,7 @@ class JudgmentsForm(PlainForm):
 
 
 def guesses(header: tuple[str, ...]) -> dict[str, Any]:
-    """What the columns probably are, by their names."""
+    """What the columns probably are, judging by their names."""
     answers = [name for name in header if name.startswith(MTURK_ANSWER)]
     raters = [n for n in header if n == MTURK_WORKER or n.lower() in ("rater", "worker", "annotator")]
     items = [n for n in header if n in ("Input.id", "Input.key") or n.lower() in ("item", "key", "unit")]
@@ -160,5 +162,5 @@ def guesses(header: tuple[str, ...]) -> dict[str, Any]:
 
 
 def words(text: str | None) -> tuple[str, ...]:
-    """Texts divided by commas."""
+    """The parts of a text separated by commas."""
     return tuple(part.strip() for part in (text or "").split(",") if part.strip())

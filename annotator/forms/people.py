@@ -1,4 +1,4 @@
-"""Forms about people: granting a qualification, taking one back."""
+"""Forms that grant and revoke a qualification."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from django import forms
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from annotator.forms.fields import SafeTextField
+from annotator.forms.service import ServiceForm
 from annotator.hit_types.registry import hit_types
-from annotator.models import Membership, Qualification, Rater, User
+from annotator.models import Membership, Qualification, Rater
 from annotator.selectors.study import studies_for
 from annotator.services.exam import qualification_grant
 
 
-class GrantForm(forms.ModelForm):
-    """A qualification by hand. ``by`` grants it, to people of the studies that they may edit."""
+class GrantForm(ServiceForm):
+    """Grants a qualification by hand, to people in the studies that ``by`` may edit."""
 
-    by: User
     rater: Rater
     name = SafeTextField(
         label="Rater",
         widget=UnfoldAdminTextInputWidget,
-        help_text="The name as it stands under People: of somebody in a study that you edit.",
+        help_text="The rater's name as shown under Participants, in a study that you may edit.",
     )
     hit_type = forms.ChoiceField(label="HIT type", widget=UnfoldAdminSelectWidget)
     why = SafeTextField(
-        label="Why",
+        label="Reason",
         max_length=2_000,
         widget=UnfoldAdminTextareaWidget,
         help_text="Kept with the qualification.",
@@ -46,23 +46,15 @@ class GrantForm(forms.ModelForm):
         name = self.cleaned_data["name"]
         found = Rater.objects.filter(name=name, kind="human", participations__study__in=mine).first()
         if found is None:
-            raise forms.ValidationError("Nobody of that name takes part in a study that you edit.")
+            raise forms.ValidationError("No participant of a study that you may edit has this name.")
         self.rater = found
         return str(name)
 
-    def _post_clean(self) -> None:
-        """The row is made and checked by the service."""
-
-    def save(self, commit: bool = True) -> Qualification:
-        data = self.cleaned_data
-        self.instance = qualification_grant(
+    def create(self, data: dict[str, Any]) -> Qualification:
+        return qualification_grant(
             rater=self.rater, hit_type=data["hit_type"], by=self.by, reason=data["why"]
         )
-        return self.instance
-
-    def save_m2m(self) -> None:
-        """Nothing is left to save."""
 
 
 class RevokeForm(forms.Form):
-    why = SafeTextField(label="Why", max_length=2_000, widget=UnfoldAdminTextareaWidget)
+    why = SafeTextField(label="Reason", max_length=2_000, widget=UnfoldAdminTextareaWidget)

@@ -1,4 +1,4 @@
-"""Researchers' form of a new study, from a template."""
+"""Forms of a new study and of its settings."""
 
 from __future__ import annotations
 
@@ -8,44 +8,38 @@ from typing import Any, cast
 from django import forms
 from unfold.widgets import UnfoldAdminSelectWidget
 
+from annotator.forms.service import ServiceForm
 from annotator.models import Study
 from annotator.services.study import study_text_faults
 from annotator.services.study_templates import study_create_from_template, study_templates
 
 
-class NewStudyForm(forms.ModelForm):
-    """A study starts as a template and a name; everything else can be changed before the launch."""
+class NewStudyForm(ServiceForm):
+    """A study starts as a template and a name; everything else can be changed until it is launched."""
 
     template = forms.ChoiceField(
-        widget=UnfoldAdminSelectWidget, help_text="What annotators will be asked, set up as the paper did it."
+        widget=UnfoldAdminSelectWidget, help_text="What annotators are asked, with the settings of the paper."
     )
 
     class Meta:
         model = Study
-        fields = ("template", "title", "slug")
+        fields = ("title", "slug")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self.by = kwargs.pop("by", None)
         super().__init__(*args, **kwargs)
         templates = cast(forms.ChoiceField, self.fields["template"])
         templates.choices = [
             (one.key, f"{one.title} — {one.source} ({one.description})") for one in study_templates()
         ]
 
-    def save(self, commit: bool = True) -> Study:
-        """The study comes from the service, whole; ``commit`` cannot put it off."""
-        data = self.cleaned_data
-        self.instance = study_create_from_template(
+    def create(self, data: dict[str, Any]) -> Study:
+        return study_create_from_template(
             by=self.by, template=data["template"], slug=data["slug"], title=data["title"]
         )
-        return self.instance
-
-    def save_m2m(self) -> None:
-        """Nothing is left to save."""
 
 
 class StudyForm(forms.ModelForm):
-    """A study's settings; what a lab wrote itself is checked by the service's own rules, at its field."""
+    """A study's settings. Instructions and questions that a lab wrote are checked by the service, at their field."""
 
     def clean(self) -> Any:
         data = super().clean() or self.cleaned_data

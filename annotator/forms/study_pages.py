@@ -1,4 +1,4 @@
-"""Forms of the pages beside a study's home."""
+"""Forms of a study's pages."""
 
 from __future__ import annotations
 
@@ -26,10 +26,41 @@ class ExportForm(PlainForm):
         label="Raters",
     )
     excluded = forms.ChoiceField(
-        choices=[("", "all, with the reason"), ("no", "only what counts"), ("yes", "only what is excluded")],
+        choices=[
+            ("", "all, with the reason of each exclusion"),
+            ("no", "only judgments that count"),
+            ("yes", "only excluded judgments"),
+        ],
         required=False,
         label="Exclusions",
     )
 
     def filters(self) -> dict[str, str]:
         return {name: self.cleaned_data[name] for name in FILTERS if self.cleaned_data.get(name)}
+
+
+class RehearsalForm(PlainForm):
+    """How a study is rehearsed."""
+
+    raters = forms.IntegerField(
+        min_value=1,
+        max_value=200,
+        initial=12,
+        label="Raters",
+        help_text="Synthetic annotators, from 1 to 200.",
+    )
+    accuracy = forms.FloatField(
+        min_value=0,
+        max_value=1,
+        initial=0.85,
+        label="Accuracy",
+        help_text="Their mean share of right answers, from 0 to 1.",
+        widget=forms.NumberInput(attrs={"step": "0.01"}),
+    )
+    seed = forms.IntegerField(
+        min_value=0,
+        max_value=2**31 - 1,
+        initial=1,
+        label="Random seed",
+        help_text="The same seed gives the same answers.",
+    )

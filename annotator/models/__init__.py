@@ -17,7 +17,8 @@ from annotator.models.material import AtomicUnit, Dataset, Explanation, FollowUp
 from annotator.models.message import Message
 from annotator.models.participation import Consent, Participation
 from annotator.models.payment import LedgerEntry
-from annotator.models.study import Membership, Snapshot, Study
+from annotator.models.rehearsal import Rehearsal
+from annotator.models.study import Invitation, Membership, Snapshot, Study
 
 __all__ = [
     "Assignment",
@@ -33,6 +34,7 @@ __all__ = [
     "Export",
     "FollowUp",
     "Instance",
+    "Invitation",
     "Item",
     "Judgment",
     "LedgerEntry",
@@ -45,6 +47,7 @@ __all__ = [
     "Qualification",
     "QualificationEvent",
     "Rater",
+    "Rehearsal",
     "Review",
     "Snapshot",
     "StageCommit",

@@ -32,10 +32,28 @@ class Item(models.Model):
     #: Unit suffix -> explanation id, for types that show several explanations (plausibility).
     parts = models.JSONField(default=dict, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
+    # Columns with a default of the database's own: code of the version before can still write rows.
+    version = models.PositiveSmallIntegerField(
+        default=1, db_default=1, help_text="A corrected item is a new version that replaces the one before."
+    )
+    replaces = models.OneToOneField(
+        "self", models.PROTECT, null=True, blank=True, related_name="replaced_by", editable=False
+    )
+    withdrawn_at = models.DateTimeField(null=True, blank=True, editable=False)
+    withdrawn_by = models.ForeignKey(
+        "annotator.User", models.PROTECT, null=True, blank=True, related_name="+", editable=False
+    )
+    withdrawn_reason = models.TextField(blank=True, default="", db_default="", editable=False)
 
     class Meta:
         ordering = ["study", "id"]
-        constraints = [models.UniqueConstraint(fields=["study", "key"], name="item_key_unique")]
+        constraints = [
+            models.UniqueConstraint(fields=["study", "key"], name="item_key_unique"),
+            models.CheckConstraint(
+                name="item_withdrawn_has_reason",
+                condition=Q(withdrawn_at__isnull=True) | ~Q(withdrawn_reason=""),
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.key
@@ -48,6 +66,8 @@ class Place(models.Model):
     item can have more than k counted raters, whatever the code does. ``position`` is the item's place in the
     study's seeded order; every annotator walks that order from where they last were, which fills the items
     nearest to completion first and never scans what has already been passed.
+
+    A rehearsal has places of its own (``rehearsal``), so it never takes one that a participant could have.
     """
 
     study = models.ForeignKey("Study", models.CASCADE, related_name="places")
@@ -59,21 +79,24 @@ class Place(models.Model):
     )
     #: Was held once and given back: looked at first, wherever the annotator stands in the order.
     freed = models.BooleanField(default=False)
+    rehearsal = models.BooleanField(default=False, db_default=False)
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["item", "number"], name="place_number_unique"),
+            models.UniqueConstraint(
+                fields=["item", "number", "rehearsal"], name="place_number_unique_in_layer"
+            ),
             models.CheckConstraint(name="place_number_from_one", condition=Q(number__gte=1)),
         ]
         indexes = [
             models.Index(
-                fields=["study", "position", "number"],
-                name="place_open",
+                fields=["study", "rehearsal", "position", "number"],
+                name="place_open_in_layer",
                 condition=Q(assignment__isnull=True),
             ),
             models.Index(
-                fields=["study", "position", "number"],
-                name="place_freed",
+                fields=["study", "rehearsal", "position", "number"],
+                name="place_freed_in_layer",
                 condition=Q(assignment__isnull=True, freed=True),
             ),
         ]

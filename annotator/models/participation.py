@@ -21,6 +21,10 @@ class Participation(models.Model):
     #: Where the person came from, and their name there ("prolific", participant id).
     recruiter = models.CharField(max_length=40, blank=True)
     recruiter_id = models.CharField(max_length=200, blank=True)
+    #: What the panel put on the join link, of the parameters that the study keeps (``Study.join_parameters``).
+    join_parameters = models.JSONField(
+        default=dict, db_default=models.Value({}, models.JSONField()), blank=True
+    )
     instructions_at = models.DateTimeField(null=True, blank=True)
     practice_done = models.PositiveSmallIntegerField(
         default=0, help_text="Practice questions worked through."

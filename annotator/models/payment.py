@@ -18,12 +18,26 @@ class LedgerEntry(models.Model):
     kind = models.CharField(max_length=10, choices=Kind)
     amount = models.DecimalField(max_digits=10, decimal_places=4)
     reason = models.TextField()
+    reference = models.CharField(
+        max_length=200,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Of the payment: a batch or transfer number.",
+    )
     created_by = models.ForeignKey("annotator.User", models.PROTECT, null=True, blank=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         verbose_name_plural = "ledger entries"
-        constraints = [models.CheckConstraint(name="ledger_amount_positive", condition=Q(amount__gt=0))]
+        constraints = [
+            models.CheckConstraint(name="ledger_amount_positive", condition=Q(amount__gt=0)),
+            models.UniqueConstraint(
+                fields=["study", "rater", "reference"],
+                name="ledger_payment_once_per_reference",
+                condition=Q(kind="payment") & ~Q(reference=""),
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.kind} {self.amount} to {self.rater}"

@@ -112,6 +112,13 @@ class Study(models.Model):
     )
     join_token = models.CharField(max_length=64, default=new_token, unique=True, editable=False)
     completion_code = models.CharField(max_length=64, blank=True)
+    join_parameters = models.CharField(
+        max_length=300,
+        blank=True,
+        default="PROLIFIC_PID, STUDY_ID, SESSION_ID",
+        db_default="PROLIFIC_PID, STUDY_ID, SESSION_ID",
+        help_text="Names of the ids that a panel adds to the join link. They are kept with each participant.",
+    )
 
     snapshot = models.ForeignKey(
         "Snapshot", models.PROTECT, null=True, blank=True, editable=False, related_name="+"
@@ -120,6 +127,12 @@ class Study(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     launched_at = models.DateTimeField(null=True, blank=True, editable=False)
     closed_at = models.DateTimeField(null=True, blank=True, editable=False)
+    archived_at = models.DateTimeField(null=True, blank=True, editable=False)
+    #: Hidden from everybody since then; removed for good after ``services.study_removal.KEPT_DAYS``.
+    deleted_at = models.DateTimeField(null=True, blank=True, editable=False)
+    deleted_by = models.ForeignKey(
+        "annotator.User", models.SET_NULL, null=True, blank=True, editable=False, related_name="+"
+    )
 
     class Meta:
         verbose_name_plural = "studies"
@@ -179,3 +192,26 @@ class Membership(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user} ({self.role})"
+
+
+class Invitation(models.Model):
+    """A link that makes a colleague a member of a study. Only a digest of its secret is kept."""
+
+    study = models.ForeignKey(Study, models.CASCADE, related_name="invitations")
+    role = models.CharField(max_length=10, choices=Membership.Role, default=Membership.Role.VIEWER)
+    email = models.EmailField(blank=True, help_text="Who it is for. Empty: whoever has the link.")
+    digest = models.CharField(max_length=64, unique=True, editable=False)
+    created_by = models.ForeignKey("annotator.User", models.CASCADE, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+    accepted_by = models.ForeignKey(
+        "annotator.User", models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    accepted_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return f"{self.email or 'anyone with the link'} as {self.role}"

@@ -1,4 +1,4 @@
-"""What the page that researchers watch rests on: how far each condition is, how fast it goes, who stands out."""
+"""Figures of the live page: progress by condition, pace, times and flagged raters."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import connection
 from django.utils import timezone
@@ -15,11 +15,11 @@ from annotator.models import Item, Judgment, Message, Study
 from annotator.selectors.judgment import judgments_filter
 from annotator.selectors.study import study_hit_type
 
-#: The pace is that of the latest judgments, at most these.
+#: The pace is computed from at most this many of the latest judgments.
 LATEST = 200
-#: A rater is looked at from this many judgments on.
+#: A rater can be flagged from this many judgments on.
 ENOUGH = 5
-#: Gold items are graded one by one: no more than these.
+#: Gold items are graded one by one, so at most this many.
 MOST_GOLD = 5_000
 
 _CONDITIONS = """
@@ -27,13 +27,13 @@ SELECT i.condition, count(*), count(*) FILTER (WHERE a.state = 'submitted'),
     count(*) FILTER (WHERE a.state IS NOT NULL AND a.state <> 'submitted')
 FROM annotator_place p JOIN annotator_item i ON i.id = p.item_id
 LEFT JOIN annotator_assignment a ON a.id = p.assignment_id
-WHERE p.study_id = %s GROUP BY i.condition ORDER BY i.condition
+WHERE p.study_id = %s AND NOT p.rehearsal GROUP BY i.condition ORDER BY i.condition
 """
 _LATEST = """
 SELECT created_at FROM annotator_judgment
 WHERE study_id = %s AND source IN ('web', 'rehearsal') ORDER BY created_at DESC LIMIT %s
 """
-# Bins double: up to 1, 2, 4, ... times the study's shortest time. 0 is "too fast", the last one is open.
+# Bins double: up to 1, 2, 4, ... times the study's `min_seconds`. Bin 0 is too fast; the last bin is open.
 _TIMES = """
 SELECT CASE WHEN seconds < %(least)s THEN 0
     ELSE least(%(most)s, 1 + floor(log(2.0, (seconds / %(least)s)::numeric)))::int END AS bin, count(*)
@@ -41,9 +41,10 @@ FROM annotator_judgment WHERE study_id = %(study)s AND source IN ('web', 'rehear
     AND seconds IS NOT NULL GROUP BY bin
 """
 _RATERS = """
-SELECT r.id, r.name, sum(d.n), sum(d.fast), max(d.n), sum(d.pastes)
+SELECT r.id, r.name, sum(d.n), sum(d.fast), max(d.n), sum(d.pasted), sum(d.left_page)
 FROM (SELECT rater_id, digest, count(*) AS n, count(*) FILTER (WHERE seconds < %(least)s) AS fast,
-        count(*) FILTER (WHERE signals->>'pastes' ~ '^[1-9]') AS pastes
+        count(*) FILTER (WHERE signals->>'pastes' ~ '^[1-9]') AS pasted,
+        count(*) FILTER (WHERE coalesce(signals->>'left', signals->>'leaves') ~ '^[1-9]') AS left_page
     FROM annotator_judgment WHERE study_id = %(study)s AND source IN ('web', 'rehearsal')
     GROUP BY rater_id, digest) d JOIN annotator_rater r ON r.id = d.rater_id
 GROUP BY r.id HAVING sum(d.n) >= %(enough)s ORDER BY r.name
@@ -52,7 +53,7 @@ GROUP BY r.id HAVING sum(d.n) >= %(enough)s ORDER BY r.name
 
 @dataclass(frozen=True)
 class Condition:
-    """Places of one condition (empty: the items that have none)."""
+    """Places of one condition (empty name: items without one)."""
 
     name: str
     places: int
@@ -70,7 +71,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Pace:
-    """How fast judgments come: ``per_hour`` over the latest ones up to now, None before there are enough."""
+    """Judgments an hour over the latest ones up to now; None until there are enough."""
 
     per_hour: float | None
     last_at: datetime | None
@@ -78,11 +79,11 @@ class Pace:
 
     @property
     def stalled(self) -> bool:
-        """Whether nothing has come for a day."""
+        """Whether nothing has been submitted for a day."""
         return self.last_at is not None and timezone.now() - self.last_at > timedelta(days=1)
 
     def end(self, left: int) -> datetime | None:
-        """When ``left`` more will be there at this pace; None where it cannot be said."""
+        """When ``left`` more will be done at this pace; None where that is unknown."""
         if not self.per_hour or self.stalled:
             return None
         hours = left / self.per_hour
@@ -100,7 +101,7 @@ class Bin:
 
 @dataclass(frozen=True)
 class Flagged:
-    """A rater who stands out, with every reason in words. Flags decide nothing: people do."""
+    """A rater who stands out, with every reason in words. A flag excludes nobody; a researcher decides."""
 
     pk: int
     name: str
@@ -110,7 +111,7 @@ class Flagged:
 
 @dataclass(frozen=True)
 class Live:
-    """Everything that the page shows of one study. ``open`` counts unsettled messages by kind."""
+    """Everything the page shows about one study. ``open`` counts unsettled messages by kind."""
 
     conditions: tuple[Condition, ...]
     pace: Pace
@@ -136,7 +137,7 @@ class Live:
 
     @property
     def spent(self) -> Decimal:
-        """Pay for what is done, late answers among it."""
+        """Pay for what is done, including late judgments."""
         return (self.done + self.late) * self.pay
 
     @property
@@ -146,7 +147,7 @@ class Live:
 
 
 def study_live(study: Study) -> Live:
-    """One look at a study; the number of queries does not depend on its size."""
+    """The figures of a study, in a constant number of queries."""
     with connection.cursor() as cursor:
         cursor.execute(_CONDITIONS, [study.pk])
         conditions = tuple(Condition(*row) for row in cursor.fetchall())
@@ -168,7 +169,7 @@ def study_live(study: Study) -> Live:
 
 
 def pace_of(latest: list[datetime], *, now: datetime) -> Pace:
-    """Judgments per hour from the oldest of the latest ones until now; nights and pauses count, as they will again.
+    """Judgments an hour from the oldest of the latest ones until now, including nights and pauses.
 
     >>> from datetime import UTC
     >>> noon = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -182,7 +183,7 @@ def pace_of(latest: list[datetime], *, now: datetime) -> Pace:
 
 
 def times_of(study: Study) -> tuple[Bin, ...]:
-    """How long judgments took, in bins that double from the study's shortest time on."""
+    """How long judgments took, in bins that double from the study's ``min_seconds``."""
     least, most = max(study.min_seconds, 1.0), 7
     with connection.cursor() as cursor:
         cursor.execute(_TIMES, {"study": study.pk, "least": least, "most": most})
@@ -196,30 +197,49 @@ def times_of(study: Study) -> tuple[Bin, ...]:
     )
 
 
+class _Counts(NamedTuple):
+    """A row of ``_RATERS``: one rater's judgments, and how many of them are remarkable in which way."""
+
+    pk: int
+    name: str
+    n: int
+    fast: int
+    same: int
+    pasted: int
+    left: int
+
+
 def flagged_raters(study: Study) -> tuple[int, tuple[Flagged, ...]]:
-    """How many raters have judged enough to be looked at, and those who stand out and are not excluded already."""
+    """How many raters have enough judgments to be flagged, and those who are and are not excluded."""
     with connection.cursor() as cursor:
         cursor.execute(_RATERS, {"study": study.pk, "least": study.min_seconds, "enough": ENOUGH})
-        rows = cursor.fetchall()
+        rows = [_Counts(*row) for row in cursor.fetchall()]
     excluded = set(study.exclusions.filter(lifted_at__isnull=True).values_list("rater_id", flat=True))
     wrong = _gold(study)
-    usual = sorted(same / n for _, _, n, _, same, _ in rows)
-    median = usual[(len(usual) - 1) // 2] if usual else 1.0
+    # Some studies have one usual answer, and in some everybody looks facts up: only what others don't do stands out.
+    usual_same = _lower_median([row.same / row.n for row in rows], none=1.0)
+    usual_left = _lower_median([row.left / row.n for row in rows], none=0.0)
     found = []
-    for pk, name, n, fast, same, pastes in rows:
+    for row in rows:
         reasons = []
-        if fast * 5 > n:
-            reasons.append(f"{fast} of {n} in under {study.min_seconds:g} s")
-        if n >= 10 and same * 20 >= n * 19 and median < 0.8:
-            reasons.append(f"the same answer in {same} of {n}")
-        failed, of = wrong.get(pk, (0, 0))
+        if row.fast * 5 > row.n:
+            reasons.append(f"{row.fast} of {row.n} in under {study.min_seconds:g} s")
+        if row.n >= 10 and row.same * 20 >= row.n * 19 and usual_same < 0.8:
+            reasons.append(f"the same answer in {row.same} of {row.n}")
+        failed, of = wrong.get(row.pk, (0, 0))
         if of >= 2 and failed * 5 >= of * 2:
             reasons.append(f"{failed} of {of} checks failed")
-        if pastes * 5 > n:
-            reasons.append(f"pasted text into {pastes} of {n}")
-        if reasons and pk not in excluded:
-            found.append(Flagged(pk, name, n, tuple(reasons)))
+        if row.pasted * 5 > row.n:
+            reasons.append(f"pasted text into {row.pasted} of {row.n}")
+        if row.left * 2 > row.n and usual_left < 0.2:
+            reasons.append(f"left the page during {row.left} of {row.n}")
+        if reasons and row.pk not in excluded:
+            found.append(Flagged(row.pk, row.name, row.n, tuple(reasons)))
     return len(rows), tuple(found)
+
+
+def _lower_median(values: list[float], *, none: float) -> float:
+    return sorted(values)[(len(values) - 1) // 2] if values else none
 
 
 def _gold(study: Study) -> dict[int, tuple[int, int]]:

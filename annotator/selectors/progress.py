@@ -1,4 +1,4 @@
-"""How far a study has come: places, judgments, raters, time and pay."""
+"""A study's progress: places, judgments, raters, time and pay."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from annotator.models import Study
 _PLACES = """
 SELECT count(*), count(*) FILTER (WHERE a.state = 'submitted'),
     count(*) FILTER (WHERE a.state IS NOT NULL AND a.state <> 'submitted')
-FROM annotator_place p LEFT JOIN annotator_assignment a ON a.id = p.assignment_id WHERE p.study_id = %s
+FROM annotator_place p LEFT JOIN annotator_assignment a ON a.id = p.assignment_id
+WHERE p.study_id = %s AND NOT p.rehearsal
 """
 _ITEMS = """
 SELECT count(*), count(*) FILTER (WHERE role = 'gold'), count(*) FILTER (WHERE role = 'attention')
@@ -35,7 +36,7 @@ FROM annotator_judgment j JOIN annotator_rater r ON r.id = j.rater_id WHERE j.st
 
 @dataclass(frozen=True)
 class Progress:
-    """Counts of one study. ``median_seconds`` and ``pay_per_hour`` are None where there is nothing to take them of.
+    """Counts of one study. ``median_seconds`` and ``pay_per_hour`` are None where there are no judgments.
 
     ``pay_per_hour`` is the pay of an item over the median time of an item, in the study's currency.
     """
@@ -65,7 +66,7 @@ class Progress:
 
     @property
     def percent(self) -> float:
-        """Share of the places that are done, in percent; 0 where there are none."""
+        """Share of the places that are done, in percent; 0 if there are none."""
         return 100 * self.done / self.places if self.places else 0.0
 
     def as_json(self) -> dict[str, Any]:
@@ -73,7 +74,7 @@ class Progress:
 
 
 def study_progress(study: Study) -> Progress:
-    """Count a study; before the launch its places are those that it will have."""
+    """Count a study; for a draft, the places it will have."""
     with connection.cursor() as cursor:
         cursor.execute(_ITEMS, [study.pk])
         items, gold, attention = cursor.fetchone()

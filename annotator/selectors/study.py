@@ -1,9 +1,8 @@
-"""Researchers reach studies through here, and only through here."""
+"""The only way in which researchers reach studies."""
 
 from __future__ import annotations
 
 import logging
-from copy import copy
 from typing import Any
 
 from django.db.models import QuerySet
@@ -32,7 +31,7 @@ def studies_for(*, user: Any, role: str = Membership.Role.VIEWER) -> QuerySet[St
 def study_get_for(
     *, user: Any, pk: int | str | None = None, slug: str | None = None, role: str = Membership.Role.VIEWER
 ) -> Study:
-    """A study that the researcher may reach in this role; anything else is not found, and logged.
+    """A study in which the researcher has at least this role; raises ``Http404`` for any other, and logs it.
 
     By ``slug``, or by ``pk``, which may also be a slug in text (an id goes first).
     """
@@ -42,13 +41,13 @@ def study_get_for(
         key = {"slug": slug}
     study = studies_for(user=user, role=role).filter(**key).first()
     if study is None:
-        log.warning("study %s refused to user %s as %s", slug or pk, user.pk, role)
+        log.warning("study %s: access denied to user %s as %s", slug or pk, user.pk, role)
         raise Http404("no such study")
     return study
 
 
 def study_role(*, user: Any, study: Study) -> Membership.Role | None:
-    """The researcher's role in a study; a superuser owns every one, somebody without a part has none."""
+    """The researcher's role in a study: owner for a superuser, None for anybody who is not a member."""
     if not user.is_active or not user.is_staff:
         return None
     if user.is_superuser:
@@ -58,18 +57,22 @@ def study_role(*, user: Any, study: Study) -> Membership.Role | None:
 
 
 def study_hit_type(study: Study) -> HitType:
-    """The study's HIT type as its own items have it.
+    """The study's HIT type, adapted to its items and questions.
 
-    With the variables that items declare, where the type leaves them open; and where all items are of one of the
-    type's variants (a group of properties, say), with that variant's instructions, practice, exam and variables.
-    Where the study brings an exam or practice of its own, with that.
+    It has the variables that items declare, where the type leaves them open, and the instructions, practice and exam
+    of the variants and parts that the items ask. If all items are of one variant (a group of properties, for
+    example), it has that variant's variables. The study's own exam and practice replace those of the type.
     """
     kind = hit_type_get(study.hit_type)
     items = study.items.order_by("id")
     one = kind.external
-    if kind.variant_field:
-        variants = study.items.order_by().values_list(f"payload__{kind.variant_field}", flat=True).distinct()
-        one = len(variants[:2]) == 1
+    fields = [name for name in (kind.variant_field, kind.part_field) if name]
+    if fields:
+        rows = study.items.order_by().values_list(*(f"payload__{name}" for name in fields)).distinct()
+        asked = [dict(zip(fields, row, strict=True)) for row in rows]
+        exam = study.exam_required and not study.exam_own
+        kind = kind.instructed(asked, exam=exam, practice=not study.practice_own)
+        one = len({kind.variant(values) for values in asked}) == 1 and bool(kind.variant_field)
     payload = items.values_list("payload", flat=True).first() if one else None
     return _with_own(kind.bound(payload) if payload else kind, study)
 
@@ -80,7 +83,4 @@ def _with_own(kind: HitType, study: Study) -> HitType:
         for name, questions in (("exam", study.exam_own), ("practice", study.practice_own))
         if questions
     }
-    if own:
-        kind = copy(kind)
-        kind.__dict__.update(own)
-    return kind
+    return kind.replaced(**own)

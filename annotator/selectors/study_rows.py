@@ -1,4 +1,4 @@
-"""What the researcher's pages list: raters with their counts and times, items with their counts."""
+"""Rows of the researchers' lists: raters with counts and times, items with counts."""
 
 from __future__ import annotations
 

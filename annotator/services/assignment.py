@@ -9,6 +9,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Count, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from annotator.core.allocation import arm_choose, presentation_rng
 from annotator.core.canonical import text_digest
@@ -26,17 +27,17 @@ from annotator.selectors.snapshot import snapshot_content
 _CLAIM = """
 WITH freed AS (
     SELECT p.id, p.item_id, p.position FROM annotator_place p
-    WHERE p.study_id = %(study)s AND p.assignment_id IS NULL AND p.freed AND {allowed}
+    WHERE p.study_id = %(study)s AND {layer} AND p.assignment_id IS NULL AND p.freed AND {allowed}
     ORDER BY p.position, p.number LIMIT 1 FOR UPDATE SKIP LOCKED
 ), onward AS (
     SELECT p.id, p.item_id, p.position FROM annotator_place p
     WHERE NOT EXISTS (SELECT 1 FROM freed)
-      AND p.study_id = %(study)s AND p.assignment_id IS NULL AND p.position > %(cursor)s AND {allowed}
+      AND p.study_id = %(study)s AND {layer} AND p.assignment_id IS NULL AND p.position > %(cursor)s AND {allowed}
     ORDER BY p.position, p.number LIMIT 1 FOR UPDATE SKIP LOCKED
 ), behind AS (
     SELECT p.id, p.item_id, p.position FROM annotator_place p
     WHERE NOT EXISTS (SELECT 1 FROM freed) AND NOT EXISTS (SELECT 1 FROM onward)
-      AND p.study_id = %(study)s AND p.assignment_id IS NULL AND p.position <= %(cursor)s AND {allowed}
+      AND p.study_id = %(study)s AND {layer} AND p.assignment_id IS NULL AND p.position <= %(cursor)s AND {allowed}
     ORDER BY p.position, p.number LIMIT 1 FOR UPDATE SKIP LOCKED
 ), pick AS (
     SELECT * FROM freed UNION ALL SELECT * FROM onward UNION ALL SELECT * FROM behind
@@ -57,6 +58,8 @@ SELECT id FROM made
 # Scalar subqueries, not NOT EXISTS: the planner turns that into a join over all that the person has ever done,
 # and the look-up per candidate (one, nearly always) must not grow with their work.
 _NOT_TWICE = "(SELECT a.id FROM annotator_assignment a WHERE a.item_id = p.item_id AND a.rater_id = %(rater)s LIMIT 1) IS NULL"
+# Rehearsal raters take the places of the rehearsal, everybody else those of the study.
+_LAYER = "p.rehearsal = (SELECT r.rehearsal FROM annotator_rater r WHERE r.id = %(rater)s)"
 _ONE_CONDITION = (
     " AND (SELECT b.id FROM annotator_item i JOIN annotator_assignment b ON b.instance_id_of_item = i.instance_id"
     " WHERE i.id = p.item_id AND b.rater_id = %(rater)s LIMIT 1) IS NULL"
@@ -94,21 +97,25 @@ def assignment_lease(participation: Participation) -> Assignment | None:
     """Give out a new task, inside a transaction that has locked the participation; see ``assignment_next``."""
     study = participation.study
     if participation.state != Participation.State.ACTIVE:
-        raise Refused("removed", "You are no longer part of this study.")
-    if study.state == Study.State.PAUSED:
-        raise Refused("paused", "The researchers have paused this study. Come back later.")
-    if study.state != Study.State.LIVE:
-        raise Refused("closed", "This study is over.")
+        raise Refused("removed", gettext("The researchers have ended your participation in this study."))
+    if study.state != Study.State.LIVE and not participation.rater.rehearsal:
+        if study.state == Study.State.PAUSED:
+            raise Refused("paused", gettext("The researchers have paused this study."))
+        raise Refused("closed", gettext("This study is closed."))
     if study.max_items_per_rater is not None:
         done = participation.assignments.filter(state__in=["submitted", "leased"]).count()
         if done >= study.max_items_per_rater:
-            raise Refused("full", "You have done all the tasks that one person may do here.")
+            raise Refused(
+                "full", gettext("You have done the maximum number of tasks per person in this study.")
+            )
     pk = _claim(participation, study)
     if pk is None:
         if not may_work(participation):
-            raise Refused("not_qualified", "Your qualification for this study was taken back.")
+            raise Refused(
+                "not_qualified", gettext("The researchers have revoked your qualification for this study.")
+            )
         if not consented(participation):
-            raise Refused("not_now", "The consent text has changed. Please read it again.")
+            raise Refused("not_now", gettext("The consent text has changed. Please read it again."))
         return None
     return _presented(_given(pk), participation, study)
 
@@ -129,7 +136,7 @@ def _claim(participation: Participation, study: Study) -> int | None:
     allowed += needs
     with prepared_cursor() as cursor:
         cursor.execute(
-            _CLAIM.format(allowed=allowed),
+            _CLAIM.format(allowed=allowed, layer=_LAYER),
             {
                 "study": study.pk,
                 "cursor": participation.cursor,
@@ -181,7 +188,8 @@ def _balanced_arm(assignment: Assignment, study: Study, arms: int, rng: Random) 
     their assignments through, so two who hold a place each cannot wait for each other.
     """
     Item.objects.select_for_update(no_key=True).get(pk=assignment.item_id)
-    others = Assignment.objects.filter(place__isnull=False).exclude(pk=assignment.pk)  # leased, or counted
+    layer = assignment.place.rehearsal
+    others = Assignment.objects.filter(place__rehearsal=layer).exclude(pk=assignment.pk)  # leased, or counted
 
     def by_arm(rows: QuerySet[Assignment]) -> dict[int, int]:
         counted = rows.order_by().values_list("presentation__arm").annotate(n=Count("id"))
@@ -207,7 +215,8 @@ def assignment_in_hand(participation: Participation) -> Assignment | None:
         if assignment.state == Assignment.State.LEASED:
             return assignment
         study = participation.study
-        ready = study.state == Study.State.LIVE and may_work(participation) and consented(participation)
+        given_out = study.state == Study.State.LIVE or participation.rater.rehearsal
+        ready = given_out and may_work(participation) and consented(participation)
         if ready and _lease_again(assignment, study):
             return assignment
     return None
@@ -216,7 +225,7 @@ def assignment_in_hand(participation: Participation) -> Assignment | None:
 def _lease_again(assignment: Assignment, study: Study) -> bool:
     place = (
         Place.objects.select_for_update(skip_locked=True)
-        .filter(item_id=assignment.item_id, assignment__isnull=True)
+        .filter(item_id=assignment.item_id, assignment__isnull=True, rehearsal=assignment.rater.rehearsal)
         .order_by("number")
         .first()
     )
@@ -246,7 +255,7 @@ def assignment_return(*, user_id: int, assignment_pk: int, reason: str) -> Assig
     """Skip: give the task back with a reason. Its place is free at once; it is not offered to them again."""
     assignment = own_lease(user_id=user_id, pk=assignment_pk)
     if not reason.strip():
-        raise Refused("not_now", "Say in a few words why you skip this task.")
+        raise Refused("not_now", gettext("Choose a reason for skipping this task."))
     assignment.state = Assignment.State.RETURNED
     assignment.reason = reason.strip()[:2000]
     assignment.closed_at = timezone.now()
@@ -264,11 +273,11 @@ def own_lease(*, user_id: int, pk: int) -> Assignment:
         .first()
     )
     if assignment is None:
-        raise Refused("not_found", "There is no such task among yours.")
+        raise Refused("not_found", gettext("This task does not exist, or it isn't yours."))
     if assignment.state == Assignment.State.SUBMITTED:
-        raise Refused("already_done", "This task is already done.")
+        raise Refused("already_done", gettext("You have already submitted this task."))
     if assignment.state != Assignment.State.LEASED:
-        raise Refused("lease_expired", "This task was given back when its time was over.")
+        raise Refused("lease_expired", gettext("Time ran out, and the task was given back."))
     return assignment
 
 

@@ -1,4 +1,4 @@
-"""Exclusions: what is left out of the statistics of a study, and why. Reversible; the rows stay."""
+"""Exclude raters, items and judgments from a study's statistics, and lift an exclusion. The rows stay."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ def exclusion_make(
     item: Item | None = None,
     judgment: Judgment | None = None,
 ) -> Exclusion:
-    """Leave a rater, an item or one judgment out of the study's statistics.
+    """Exclude a rater, an item or one judgment from the study's statistics.
 
-    Raises ``ValidationError`` without a reason, for none or several of them, for what is not of this study, and
-    where it is left out already.
+    Raises ``ValidationError`` unless there is a reason, exactly one of them is given, it belongs to the study and
+    it is not excluded yet.
     """
     Study.objects.select_for_update().get(pk=study.pk)
     given = [thing for thing in (rater, item, judgment) if thing is not None]
     if len(given) != 1:
-        raise ValidationError("Say what is excluded: a rater, an item or a judgment, exactly one.")
+        raise ValidationError("Choose a rater, an item or a judgment: exactly one.")
     if not reason.strip():
-        raise ValidationError({"reason": "Say why: the reason is kept and shown in reports."})
+        raise ValidationError({"reason": "Give a reason. It is kept and shown in reports."})
     if item is not None and item.study_id != study.pk:
-        raise ValidationError({"item": "This item is not of this study."})
+        raise ValidationError({"item": "This item does not belong to this study."})
     if judgment is not None and judgment.study_id != study.pk:
-        raise ValidationError({"judgment": "This judgment is not of this study."})
+        raise ValidationError({"judgment": "This judgment does not belong to this study."})
     if rater is not None and not _took_part(study, rater):
-        raise ValidationError({"rater": "This rater has no part in this study."})
+        raise ValidationError({"rater": "This rater has not taken part in this study."})
     target = {"rater": rater, "item": item, "judgment": judgment}
     if Exclusion.objects.filter(study=study, lifted_at__isnull=True, **target).exists():
-        raise ValidationError("It is excluded already.")
+        raise ValidationError("It is already excluded.")
     exclusion = Exclusion(study=study, created_by=by, reason=reason.strip(), **target)
     exclusion.full_clean()
     exclusion.save()
@@ -51,7 +51,7 @@ def _took_part(study: Study, rater: Rater) -> bool:
 
 @transaction.atomic
 def exclusion_lift(*, exclusion: Exclusion) -> Exclusion:
-    """Let it count again; lifting it twice changes nothing."""
+    """Lift an exclusion, so that the judgments count again. Safe to call twice."""
     exclusion = Exclusion.objects.select_for_update().get(pk=exclusion.pk)
     if exclusion.lifted_at is None:
         exclusion.lifted_at = timezone.now()

@@ -1,4 +1,4 @@
-"""What researchers say about submitted work as work: accepted. Whether it counts is the exclusions' matter."""
+"""Accept submitted work as paid work. Whether it counts in statistics is decided by exclusions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from annotator.models import Judgment, Review, User
 
 
 def judgments_accept(*, judgments: QuerySet[Judgment], by: User | None) -> int:
-    """Accept judgments; what is accepted already stays as it is. Returns how many are newly accepted."""
+    """Accept judgments; returns how many were not accepted before."""
     rows = [
         Review(judgment_id=pk, by=by)
         for pk in judgments.filter(review__isnull=True).order_by().values_list("pk", flat=True)

@@ -11,16 +11,15 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.db.models import Max
 from django.utils import timezone
+from django.utils.translation import gettext
 
+from annotator.core.behaviour import LONGEST, signals_clean, signals_total
 from annotator.core.canonical import digest_of
 from annotator.core.errors import Conflict, DraftConflict, Refused
 from annotator.core.prepared import Prepared, prepared_cursor
 from annotator.hit_types.base import JSON
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Assignment, Item, Judgment, Participation, Place, Rater, Snapshot, StageCommit
-
-#: The most that a browser may report about one page, so that a page left open all night stays in range.
-LONGEST = 7 * 24 * 3600.0
 
 
 @dataclass(frozen=True)
@@ -59,19 +58,25 @@ def stage_take(
     kind = hit_type_get(assignment.participation.study.hit_type)
     stages = kind.stages(item.payload, assignment.presentation)
     if not 0 <= stage < len(stages):
-        raise Refused("not_now", "This task has no such step.")
+        raise Refused("not_now", gettext("This task has no such step. Open the task again."))
     if stage > assignment.stage:
-        raise Refused("not_now", "Answer the step before this one first.")
+        raise Refused("not_now", gettext("Answer the previous step first."))
     response = kind.parse_response(item.payload, raw, stage, assignment.presentation)
     if stage < assignment.stage or assignment.state == Assignment.State.SUBMITTED:
         return _repeated(assignment, stage, response)
     if assignment.participation.state == Participation.State.REMOVED:
-        raise Refused("removed", "You can no longer work on this study.")
+        raise Refused("removed", gettext("The researchers have ended your participation in this study."))
 
     now = timezone.now()
     seconds = min((now - assignment.stage_opened_at).total_seconds(), LONGEST)
     if stage + 1 < len(stages):
-        StageCommit.objects.create(assignment=assignment, stage=stage, response=response, seconds=seconds)
+        StageCommit.objects.create(
+            assignment=assignment,
+            stage=stage,
+            response=response,
+            seconds=seconds,
+            signals=signals_clean(signals),
+        )
         assignment.stage += 1
         assignment.stage_opened_at = now
         assignment.draft = {}
@@ -80,13 +85,19 @@ def stage_take(
 
     whole: JSON = {}
     stage_seconds = {}
+    pages = {}
     if stage:
         for commit in assignment.commits.all():
             whole |= commit.response
             stage_seconds[stages[commit.stage].name] = commit.seconds
+            pages[stages[commit.stage].name] = commit.signals
     whole |= response
     stage_seconds[stages[stage].name] = seconds
-    return _judge(assignment, whole, stage_seconds, signals or {}, now)
+    pages[stages[stage].name] = signals_clean(signals)
+    measured: JSON = {"stages": stage_seconds} | signals_total(pages.values())
+    if stage:
+        measured["pages"] = pages
+    return _judge(assignment, whole, measured, now)
 
 
 _LOCKED = Prepared(
@@ -118,13 +129,11 @@ def assignment_lock(*, user_id: int, pk: int) -> Assignment:
     """A person's own assignment, locked with their participation. Another's is not found."""
     assignment = _LOCKED.first(pk, user_id)
     if assignment is None:
-        raise Refused("not_found", "There is no such task among yours.")
+        raise Refused("not_found", gettext("This task does not exist, or it isn't yours."))
     return assignment
 
 
-def _judge(
-    assignment: Assignment, response: JSON, stage_seconds: JSON, signals: JSON, now: datetime
-) -> Submitted:
+def _judge(assignment: Assignment, response: JSON, signals: JSON, now: datetime) -> Submitted:
     place = getattr(assignment, "place", None) or _place_reclaim(assignment)
     standing = Judgment.Standing.COUNTED if place else Judgment.Standing.SURPLUS
     study = assignment.participation.study
@@ -147,7 +156,7 @@ def _judge(
                     Judgment.Source.REHEARSAL if assignment.rater.rehearsal else Judgment.Source.WEB
                 ).value,
                 "seconds": min((now - assignment.leased_at).total_seconds(), LONGEST),
-                "signals": json.dumps({"stages": stage_seconds} | _signals(signals)),
+                "signals": json.dumps(signals),
                 "now": now,
             },
         )
@@ -155,21 +164,11 @@ def _judge(
     return Submitted(assignment, pk, standing)
 
 
-def _signals(raw: JSON) -> JSON:
-    """Only the numbers that a page measures; a client can send anything."""
-    kept = {}
-    for name in ("visible", "away", "pastes", "leaves"):
-        value = raw.get(name)
-        if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= LONGEST:
-            kept[name] = value
-    return kept
-
-
 def _place_reclaim(assignment: Assignment) -> Place | None:
     """A free place of the item for an assignment that lost its own, or none."""
     place = (
         Place.objects.select_for_update(skip_locked=True)
-        .filter(item_id=assignment.item_id, assignment__isnull=True)
+        .filter(item_id=assignment.item_id, assignment__isnull=True, rehearsal=assignment.rater.rehearsal)
         .order_by("number")
         .first()
     )
@@ -191,7 +190,7 @@ def _repeated(assignment: Assignment, stage: int, response: JSON) -> Submitted:
         earlier = {name for c in assignment.commits.all() for name in c.response}
         same = same and judgment is not None and set(judgment.response) - earlier == asked - earlier
     if not same:
-        raise Conflict("This step was already answered differently; the first answer stays.")
+        raise Conflict(gettext("You already gave a different answer to this step. Your first answer stands."))
     return Submitted(
         assignment, judgment.pk if judgment else None, judgment.standing if judgment else "", True
     )
@@ -207,14 +206,14 @@ def judgment_undo(*, user_id: int, assignment_pk: int) -> Assignment:
     study = assignment.participation.study
     judgment = Judgment.objects.filter(assignment=assignment).first()
     if judgment is None:
-        raise Refused("not_now", "There is nothing to take back.")
+        raise Refused("not_now", gettext("There is no answer to undo."))
     if (timezone.now() - judgment.created_at).total_seconds() > study.undo_seconds + 2:
-        raise Refused("not_now", "The time for taking this answer back is over; it stays as it is.")
+        raise Refused("not_now", gettext("It is too late to undo this answer. It stays as it is."))
     last = Judgment.objects.filter(study=study, rater_id=assignment.rater_id).aggregate(last=Max("id"))[
         "last"
     ]
     if judgment.pk != last:
-        raise Refused("not_now", "Only the last answer can be taken back.")
+        raise Refused("not_now", gettext("You can only undo your last answer."))
     draft = dict(judgment.response)
     for commit in assignment.commits.all():
         for name in commit.response:
@@ -277,10 +276,10 @@ def draft_save(*, user_id: int, assignment_pk: int, stage: int, version: int, dr
     with transaction.atomic():
         assignment = assignment_lock(user_id=user_id, pk=assignment_pk)
         if assignment.state == Assignment.State.SUBMITTED or assignment.stage != stage:
-            raise DraftConflict("This step is already answered.", closed=True)
+            raise DraftConflict(gettext("This step already has an answer."), closed=True)
         if assignment.draft_version != version:
             raise DraftConflict(
-                "This task was changed in another tab.",
+                gettext("This task was changed in another tab."),
                 version=assignment.draft_version,
                 draft=assignment.draft,
             )

@@ -1,4 +1,4 @@
-"""A study's life: created, launched with a frozen snapshot, paused, resumed, closed, changed while live."""
+"""Create, launch, change, pause, resume and close a study."""
 
 from __future__ import annotations
 
@@ -91,37 +91,39 @@ def study_launch(*, study: Study, by: User | None = None) -> Snapshot:
 
 
 def launch_faults(study: Study) -> list[str]:
-    """Everything that stands in the way of a launch, in words that say what to do."""
+    """Every reason why the study cannot be launched yet, and what to do about it."""
     kind = study_hit_type(study)
     faults = []
     if kind.external:
-        faults.append("Its labels are collected elsewhere: import judgments; there is nothing to launch.")
+        faults.append("Its labels are collected elsewhere. Import judgments; it can't be launched.")
     if not study.items.exists():
-        faults.append("There are no items yet: import material first.")
+        faults.append("There are no items yet. Import material first.")
     faults += exam_faults(study)
     per_hour = float(study.pay_per_item) * 60 / study.minutes_per_item
     if per_hour < float(study.pay_floor_per_hour):
         faults.append(
-            f"The estimated pay is {per_hour:.2f} {study.currency} an hour, under the floor of"
-            f" {study.pay_floor_per_hour}: raise the pay or correct the minutes per item."
+            f"The estimated pay is {per_hour:.2f} {study.currency} an hour, below the floor of"
+            f" {study.pay_floor_per_hour}. Raise the pay or correct the minutes per item."
         )
     return faults
 
 
 def exam_faults(study: Study) -> list[str]:
-    """Why nobody could sit the study's exam as it stands."""
+    """Why nobody could take the study's exam with these settings."""
     if not study.exam_required:
         return []
     count = len(study_hit_type(study).exam)
     if count < study.exam_questions:
         return [f"The exam asks {study.exam_questions} questions but has only {count}."]
     if study.exam_questions == 0:
-        return ["An exam is required but asks no questions: set the number, or do not require it."]
+        return [
+            "An exam is required but has no questions. Set the number of questions, or don't require an exam."
+        ]
     return []
 
 
 def study_clean(study: Study) -> None:
-    """Check a study before it is stored; its own questions come out as they are kept. Raises ``ValidationError``."""
+    """Validate a study before it is saved, and normalise its own questions. Raises ``ValidationError``."""
     errors = study_text_faults(study)
     try:
         study.full_clean()
@@ -133,7 +135,7 @@ def study_clean(study: Study) -> None:
 
 
 def study_text_faults(study: Study) -> dict[str, list[str]]:
-    """What is wrong with the instructions and questions that a lab wrote itself, and with what it requires."""
+    """Errors in the study's own instructions and questions, and in the qualifications it requires, by field."""
     kind = hit_type_get(study.hit_type)
     errors: dict[str, list[str]] = {}
     for name in ("exam_own", "practice_own"):
@@ -163,7 +165,7 @@ def study_text_faults(study: Study) -> dict[str, list[str]]:
 
 
 def snapshot_freeze(*, study: Study, by: User | None) -> Snapshot:
-    """The study as it is now, as a content-addressed snapshot; the same content gives the same row."""
+    """Freeze the study as it is now in a snapshot addressed by its content; the same content gives the same row."""
     kind = study_hit_type(study)
     exam = exam_version(study.hit_type, kind.exam) if study.exam_required else None
     content: dict[str, Any] = {name: getattr(study, name) for name in FROZEN_FIELDS}
@@ -187,13 +189,13 @@ def snapshot_freeze(*, study: Study, by: User | None) -> Snapshot:
 
 
 def items_digest(study: Study) -> str:
-    """One address for all items: of each item's key, payload, gold and role, in the order of their keys."""
+    """The digest of all items: key, payload, gold and role of each, in the order of their keys."""
     rows = study.items.order_by("key").values_list("key", "payload", "gold", "role").iterator(chunk_size=5000)
     return digest_of([digest_of(row) for row in rows])
 
 
 def exam_version(hit_type: str, exam: Sequence[Question]) -> Exam:
-    """These questions as a version of an exam; made once for each content."""
+    """The exam version with these questions, created once for each content."""
     questions = [vars(question) for question in exam]
     version, made = Exam.objects.get_or_create(hit_type=hit_type, digest=digest_of(questions))
     if made:
@@ -215,7 +217,7 @@ def places_make(*, study: Study, first: int = 1) -> None:
         with copy as rows:
             for (item, _), position in zip(items, positions, strict=True):
                 for number in range(first, study.redundancy + 1):
-                    # Places added to a running study lie behind annotators who have passed: offer them first.
+                    # Annotators may have passed these positions already, so places added later are offered first.
                     rows.write_row((study.pk, item, number, position, first > 1))
         cursor.execute(f"ANALYZE {Place._meta.db_table}, {Item._meta.db_table}")
 
@@ -228,15 +230,15 @@ def study_update(*, study: Study, by: User | None = None, **changes: Any) -> Stu
     """
     study = Study.objects.select_for_update().get(pk=study.pk)
     if study.state == Study.State.CLOSED:
-        raise ValidationError("The study is closed; it cannot change any more.")
+        raise ValidationError("The study is closed and can't be changed.")
     before = study.redundancy
     launched = study.state != Study.State.DRAFT
     for name, value in changes.items():
         if launched and name in ("hit_type", "seed", "slug") and value != getattr(study, name):
-            raise ValidationError({name: "Cannot change after the launch."})
+            raise ValidationError({name: "This can't be changed after the launch."})
         setattr(study, name, value)
     if launched and study.redundancy < before:
-        raise ValidationError({"redundancy": f"Was {before} at launch; it can only grow."})
+        raise ValidationError({"redundancy": f"It was {before}. After the launch it can only grow."})
     study_clean(study)
     if launched:
         faults = exam_faults(study)
@@ -252,7 +254,7 @@ def study_update(*, study: Study, by: User | None = None, **changes: Any) -> Stu
 
 
 def study_pause(*, study: Study) -> Study:
-    """Stop giving out items; what is in hand can still be submitted."""
+    """Stop giving out tasks; tasks already given out can still be submitted."""
     return _move(study, {Study.State.LIVE}, Study.State.PAUSED)
 
 
@@ -261,7 +263,7 @@ def study_resume(*, study: Study) -> Study:
 
 
 def study_close(*, study: Study) -> Study:
-    """End the study for good: nothing is given out and nobody can join. What is in hand can be submitted."""
+    """End the study for good: nobody can join and no tasks are given out. Tasks already given out can be submitted."""
     return _move(study, {Study.State.LIVE, Study.State.PAUSED}, Study.State.CLOSED)
 
 

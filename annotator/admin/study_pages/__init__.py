@@ -1,1 +1,1 @@
-"""The researcher's pages beside a study's home: imports, rows in words, raters, exclusions, exports, the API token."""
+"""The researcher's pages about one study: imports, items, judgments, raters, exclusions, exports; and the API token."""

@@ -1,4 +1,4 @@
-"""A study's exam and practice: questions of its own, previewed; how each fares; exam against later work."""
+"""A study's exam and practice: its own questions, figures of each question, and exam scores against later work."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from annotator.admin.study_pages.frame import EDITOR, VIEWER, may, render, study_page
+from annotator.core.words import plural
 from annotator.hit_types.base import FieldErrors, Question
 from annotator.hit_types.questions import questions_of_text
 from annotator.hit_types.registry import hit_type_get
@@ -27,7 +28,7 @@ FIELDS = {"exam": "exam_own", "practice": "practice_own"}
 
 @study_page(VIEWER, methods=("GET", "HEAD", "POST"))
 def exam(request: HttpRequest, study: Study) -> HttpResponse:
-    """The exam as it is, an editor for questions of one's own, and the figures of those who sat it."""
+    """Show the exam, an editor for the study's own questions, and the figures of the people who took it."""
     sent: dict[str, Any] = {}
     if request.method == "POST":
         study_get_for(user=request.user, pk=study.pk, role=EDITOR)
@@ -59,7 +60,7 @@ def exam(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def _save(request: HttpRequest, study: Study, which: str, text: str | None) -> list[str] | None:
-    """Store questions, or go back to the type's own; the faults, or None when it is done."""
+    """Store questions (None: restore the type's own). Return the errors, or None where it is stored."""
     try:
         questions = questions_of_text(hit_type_get(study.hit_type), text) if text is not None else None
         own = [vars(question) for question in questions] if questions is not None else None
@@ -71,9 +72,13 @@ def _save(request: HttpRequest, study: Study, which: str, text: str | None) -> l
         ]
     except ValidationError as error:
         return list(error.messages)
-    said = f"Saved: {len(own)} questions." if own is not None else "The HIT type's own questions are back."
+    said = (
+        f"Saved {plural(len(own), 'question')}."
+        if own is not None
+        else "The HIT type's own questions are restored."
+    )
     if saved.snapshot and saved.snapshot_id != before:
-        said += f" The study is running: this made version {saved.snapshot.number}. Whoever passed an earlier exam sits this one."
+        said += f" The study is live, so this is version {saved.snapshot.number}. Everyone who passed an earlier exam takes this one."
     messages.success(request, said)
     return None
 

@@ -1,4 +1,4 @@
-"""Exports of a study, and the researcher's own API token."""
+"""Exports of a study, and the researcher's API token."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
 
 @study_page(VIEWER, methods=("GET", "HEAD", "POST"))
 def exports(request: HttpRequest, study: Study) -> HttpResponseBase:
-    """Small ones at once, large ones by a job; the list holds one's own."""
+    """Ask for an export: small ones download at once, a worker builds large ones. Lists the researcher's own."""
     form = ExportForm(request.POST or None, initial={"form": "judgments", "format": "csv"})
     large = study.judgments.all()[STREAMED : STREAMED + 1].exists()
     if request.method == "POST" and form.is_valid():
@@ -43,7 +43,7 @@ def exports(request: HttpRequest, study: Study) -> HttpResponseBase:
             form=data["form"],
             filters=form.filters(),
         )
-        messages.success(request, "It is being built; this page shows when it is ready.")
+        messages.success(request, "The export is being built. It will appear on this page.")
         return redirect("admin:study_exports", study.pk)
     mine = study.exports.filter(created_by=request.user)[:50]  # type: ignore[misc]
     return render(
@@ -55,7 +55,7 @@ def exports(request: HttpRequest, study: Study) -> HttpResponseBase:
 
 @study_page(VIEWER)
 def download(request: HttpRequest, study: Study) -> HttpResponseBase:
-    """A streamed export with the filters in the address."""
+    """Stream an export with the filters of the query string."""
     format, form = request.GET.get("format", "csv"), request.GET.get("form", "judgments")
     filters = {name: str(value) for name, value in request.GET.items() if name not in ("format", "form")}
     try:
@@ -63,7 +63,10 @@ def download(request: HttpRequest, study: Study) -> HttpResponseBase:
     except (UnknownFilter, ValidationError) as error:
         return HttpResponse(str(error), status=400, content_type="text/plain; charset=utf-8")
     if study.judgments.all()[STREAMED : STREAMED + 1].exists():
-        messages.error(request, f"More than {STREAMED:,} judgments: an export is built by a job.")
+        messages.error(
+            request,
+            f"More than {STREAMED:,} judgments: choose the rows and format here, and the file is built in the background.",
+        )
         return redirect("admin:study_exports", study.pk)
     response = StreamingHttpResponse(chunks, content_type=TYPES[format])
     response["Content-Disposition"] = f'attachment; filename="{study.slug}-{form}.{format}"'
@@ -72,14 +75,14 @@ def download(request: HttpRequest, study: Study) -> HttpResponseBase:
 
 @study_page(VIEWER)
 def file(request: HttpRequest, study: Study, export_pk: int) -> HttpResponseBase:
-    """A built export; only for who asked for it."""
+    """Download a built export, by the person who asked for it."""
     found = study.exports.filter(created_by=request.user, state=Export.State.DONE)  # type: ignore[misc]
     return export_download(get_object_or_404(found.select_related("study"), pk=export_pk))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def token(request: HttpRequest) -> HttpResponse:
-    """The researcher's own token: made, made anew, taken back. It is shown once."""
+    """Create, replace or revoke the researcher's API token. It is shown once."""
     mine = Token.objects.filter(user=request.user)  # type: ignore[misc]
     shown = ""
     if request.method == "POST":
@@ -87,7 +90,7 @@ def token(request: HttpRequest) -> HttpResponse:
         if "make" in request.POST:
             shown = Token.objects.create(user=request.user).key  # type: ignore[misc]
         else:
-            messages.success(request, "The token is taken back; nothing works with it any more.")
+            messages.success(request, "Token revoked. Programs can't use it any more.")
             return redirect("admin:api_token")
     context = {
         **admin.site.each_context(request),

@@ -1,4 +1,4 @@
-"""What the pages beside a study's home have in common: who may see one, its tabs, its frame."""
+"""What every page of a study shares: who may see it, its tabs and its frame."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ TABS = (
 
 
 def study_page(role: str = VIEWER, *, methods: tuple[str, ...] = ("GET", "HEAD")) -> Callable[[Page], Page]:
-    """A page of one study: the view gets the study that the researcher may reach in this role, else 404."""
+    """Decorate a view of one study: it gets the study if the researcher has this role in it, else 404."""
 
     def decorate(view: Page) -> Page:
         @require_http_methods(list(methods))
@@ -49,7 +49,7 @@ def study_page(role: str = VIEWER, *, methods: tuple[str, ...] = ("GET", "HEAD")
 
 
 def role_of(request: HttpRequest, study: Study) -> Membership.Role | None:
-    """The researcher's role, looked up once for a request."""
+    """The researcher's role in the study, looked up once a request."""
     known: dict[int, Membership.Role | None] = request.__dict__.setdefault("_study_roles", {})
     if study.pk not in known:
         known[study.pk] = study_role(user=request.user, study=study)
@@ -72,7 +72,7 @@ def render(
     status: int = 200,
     **context: Any,
 ) -> HttpResponse:
-    """A page of a study in the admin's frame."""
+    """Render a page of a study in the admin's frame."""
     role = role_of(request, study)
     rank = ROLES.index(role) if role else -1
     whole = {
@@ -94,7 +94,7 @@ def render(
 
 
 def address_of(name: str, *args: Any) -> str:
-    """The address of a page of another room, empty where it has none."""
+    """The URL of a page of another application; empty where it is not installed."""
     try:
         return reverse(name, args=args)
     except NoReverseMatch:

@@ -1,4 +1,4 @@
-"""Import of material and judgments: a file, what its columns mean, a preview with every fault, the import."""
+"""Import of material and judgments: upload, column mapping, preview with every error, import."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 
 from annotator.admin.study_pages.frame import EDITOR, render, study_page
+from annotator.core.words import plural
 from annotator.forms.importing import JudgmentsForm, MaterialForm, UploadForm
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Study
@@ -41,7 +42,7 @@ def header_of(file: IO[bytes], name: str) -> tuple[str, ...]:
 
 
 class _Import:
-    """The two steps of an import page. Subclasses say what is asked about the columns and what is done."""
+    """The two steps of an import page. Subclasses supply the form for the columns and the import."""
 
     template: str
     title: str
@@ -73,17 +74,17 @@ class _Import:
             return self.second(waiting, None)
         found = parked(ticket=self.request.POST["ticket"], study_pk=self.study.pk, user_pk=user_pk)
         if found is None:
-            messages.error(self.request, "The file is no longer here: choose it again.")
+            messages.error(self.request, "The uploaded file has expired. Choose it again.")
             return redirect(self.address, self.study.pk)
         return self.second(found, self.request.POST)
 
     def second(self, waiting: Parked, data: Any) -> HttpResponse:
-        """Columns, preview and faults; with the button pressed, the import itself."""
+        """Show columns, preview and errors; import if the button was pressed."""
         try:
             with waiting.open() as file:
                 return self._look(waiting, file, data)
         except FileNotFoundError:
-            messages.error(self.request, "The file is no longer here: choose it again.")
+            messages.error(self.request, "The uploaded file has expired. Choose it again.")
             return redirect(self.address, self.study.pk)
 
     def _look(self, waiting: Parked, file: IO[bytes], data: Any) -> HttpResponse:
@@ -120,7 +121,7 @@ class _Import:
 
 
 def initial_data(form: forms.Form) -> dict[str, Any]:
-    """A form's guesses as if they had been sent, so that the first look is a preview already."""
+    """A form's initial values as submitted data, so that the first page shows a preview."""
     data: dict[str, Any] = {}
     for name in form.fields:
         value = form[name].initial
@@ -141,7 +142,7 @@ class _Material(_Import):
         )  # fmt: skip
 
     def done(self, result: Any) -> str:
-        return f"Imported {result.items} items from {result.rows} rows."
+        return f"Imported {plural(result.items, 'item')} from {plural(result.rows, 'row')}."
 
 
 class _Judgments(_Import):
@@ -160,7 +161,7 @@ class _Judgments(_Import):
         )
 
     def done(self, result: Any) -> str:
-        return f"Imported {result.judgments} judgments of {result.raters} new raters."
+        return f"Imported {plural(result.judgments, 'judgment')} by {plural(result.raters, 'new rater')}."
 
 
 def _page(steps: type[_Import]) -> Callable[..., Any]:

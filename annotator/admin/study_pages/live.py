@@ -1,4 +1,4 @@
-"""The page that researchers watch: three questions, an answer in words to each, and the rows that it rests on."""
+"""The live page: three questions, an answer in words to each, and links to the rows behind it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from django.utils.http import urlencode
 from django.utils.timesince import timesince
 
 from annotator.admin.study_pages.frame import VIEWER, address_of, render, study_page
+from annotator.core.words import plural
 from annotator.models import Message, Study
 from annotator.selectors.live import Bin, Condition, Live, study_live
 from annotator.selectors.progress import Progress, study_progress
 
-#: Messages of one kind as a researcher counts them: one, several.
+#: What one message of a kind is called, and several.
 MESSAGES = {
     Message.Kind.QUESTION: ("question to answer", "questions to answer"),
     Message.Kind.FLAG: ("problem reported with an item", "problems reported with items"),
@@ -32,7 +33,7 @@ MESSAGES = {
 
 @dataclass(frozen=True)
 class Fact:
-    """A figure, what it is, and where its rows are."""
+    """A figure, its name, and a link to its rows."""
 
     name: str
     value: str
@@ -43,7 +44,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar of the times: its height as a share of the tallest, its rows' address."""
+    """One bar of the histogram of times: its share of the tallest, and a link to its rows."""
 
     label: str
     n: int
@@ -54,7 +55,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Answer:
-    """A question, its answer in words, the figures below it."""
+    """A question, its answer in words, and the figures below it."""
 
     name: str
     question: str
@@ -65,7 +66,7 @@ class Answer:
 
 @study_page(VIEWER)
 def live(request: HttpRequest, study: Study) -> HttpResponse:
-    """The page; asked by htmx, its three answers alone, and nothing where nothing has changed."""
+    """Show the page; for htmx only the three answers, and 204 if nothing has changed."""
     still = "still" in request.GET
     context = answers(study) | {"study": study, "live": study.state == Study.State.LIVE and not still}
     part = render_to_string("admin/annotator/study_pages/_live.html", context)
@@ -87,7 +88,7 @@ def _framed(context: dict[str, Any], part: str, mark: str) -> str:
 
 
 def answers(study: Study) -> dict[str, Any]:
-    """The three answers of a study as it is now."""
+    """The three answers for a study now."""
     found, progress = study_live(study), study_progress(study)
     rows = reverse("admin:study_judgments", args=[study.pk])
     return {
@@ -123,7 +124,7 @@ def answers(study: Study) -> dict[str, Any]:
 
 def _strip_words(one: Condition) -> str:
     return f"{intcomma(one.done)} of {intcomma(one.places)}" + (
-        f", {intcomma(one.held)} in hand" if one.held else ""
+        f", {intcomma(one.held)} in progress" if one.held else ""
     )
 
 
@@ -132,29 +133,31 @@ def money(amount: Any, study: Study) -> str:
 
 
 def going_words(study: Study, live: Live) -> str:
-    """Whether it goes well, in one or two sentences."""
+    """Whether the study is going well, in one or two sentences."""
     if study.state == Study.State.DRAFT:
-        return "It has not been launched."
+        return "The study is a draft."
     if not live.places:
-        return "It has no places: judgments come from elsewhere."
+        return "No tasks are given out here: its judgments are imported."
     if live.done == live.places:
-        return f"It is done: all {intcomma(live.places)} places are filled, for {money(live.spent, study)}."
+        return f"Complete: all {intcomma(live.places)} places are filled, for {money(live.spent, study)}."
     share = f"{100 * live.done // live.places} % is done"
     if study.state in (Study.State.PAUSED, Study.State.CLOSED):
-        return f"It is {study.state}: {share}, and nothing more is given out."
+        return f"The study is {study.state}: {share}, and no more tasks are given out."
     if not live.done:
-        return f"Nobody has submitted anything yet; {intcomma(live.held)} in hand."
+        return f"Nobody has submitted anything yet; {plural(live.held, 'task is', 'tasks are')} in progress."
     if live.pace.stalled and live.pace.last_at:
-        return f"It stands still: {share}, and nothing has come for {timesince(live.pace.last_at, depth=1)}."
+        return (
+            f"Stalled: {share}, and nothing has been submitted for {timesince(live.pace.last_at, depth=1)}."
+        )
     end = live.pace.end(live.places - live.done)
-    words = f"{share}; it is too early to say when it will end."
+    words = f"{share}. It is too early to estimate when it will end."
     if end:
         words = f"Yes: {share}, the rest by {timezone.localtime(end):%A %-d %B, %H:%M} at this pace."
     return words + _lagging(live)
 
 
 def _lagging(live: Live) -> str:
-    """The condition that is far behind the first, if one is: nothing is compared before both are complete."""
+    """Name the condition that is more than 20 points behind the first: conditions cannot be compared until both are complete."""
     ordered = sorted(live.conditions, key=lambda one: one.share)
     if len(ordered) > 1 and ordered[-1].share - ordered[0].share > 0.2:
         return f" “{ordered[0].name or 'Without a condition'}” lags behind."
@@ -170,7 +173,7 @@ def going_facts(study: Study, live: Live, progress: Progress, rows: str) -> tupl
         Fact(
             "Done",
             f"{intcomma(live.done)} of {intcomma(live.places)}",
-            f"{intcomma(live.held)} in hand",
+            f"{intcomma(live.held)} in progress",
             rows,
         ),
         Fact("Pace", pace, since if live.pace.per_hour else "after five judgments", rows),
@@ -180,18 +183,18 @@ def going_facts(study: Study, live: Live, progress: Progress, rows: str) -> tupl
             f"{money(live.whole, study)} once all is done",
             reverse("admin:annotator_ledgerentry_changelist") + f"?study__id__exact={study.pk}",
         ),
-        Fact("People", intcomma(progress.people), f"{intcomma(left)} places left for them", people),
+        Fact("People", intcomma(progress.people), f"{plural(left, 'place')} left", people),
     )
 
 
 def trust_words(live: Live, progress: Progress, study: Study) -> str:
-    """What speaks against the judgments, or that nothing does."""
+    """Reasons to doubt the judgments, or that there are none."""
     if not live.raters:
-        return "There is too little to say: nobody has left five judgments."
-    words = "Nothing speaks against it: nobody stands out."
+        return "Too early to say: nobody has submitted five judgments yet."
+    words = "No reason to doubt it: no rater stands out."
     if live.flagged:
         n = len(live.flagged)
-        words = f"{n} of {live.raters} raters stand{'s' if n == 1 else ''} out. Look before you count them."
+        words = f"{n} of {live.raters} raters stand{'s' if n == 1 else ''} out. Check their judgments before you rely on them."
     if progress.fast:
         words += f" {intcomma(progress.fast)} judgment{'s' if progress.fast > 1 else ''} took under {study.min_seconds:g} s."
     return words
@@ -212,22 +215,22 @@ def trust_facts(study: Study, live: Live, progress: Progress, rows: str) -> tupl
         Fact(
             "Pay per hour",
             money(per_hour, study) if per_hour else "not known yet",
-            f"on the median; the floor is {money(floor, study)}" if floor else "on the median",
+            f"at the median time; the floor is {money(floor, study)}" if floor else "at the median time",
             raters,
             alarm=per_hour is not None and per_hour < floor,
         ),
         Fact(
             "Excluded",
             intcomma(progress.excluded),
-            "reversible; reports show both",
+            "reversible; reports show figures with and without",
             reverse("admin:study_exclusions", args=[study.pk]),
         ),
-        Fact("Came late", intcomma(live.late), "kept, paid, not counted", f"{rows}?standing=surplus"),
+        Fact("Late", intcomma(live.late), "kept and paid, but not counted", f"{rows}?standing=surplus"),
     )
 
 
 def bars(times: tuple[Bin, ...], rows: str) -> tuple[Bar, ...]:
-    """The times as bars, each with the address of its judgments."""
+    """The times as bars, each with a link to its judgments."""
     tallest = max((one.n for one in times), default=0)
     found = []
     for one in times:
@@ -247,7 +250,7 @@ def bars(times: tuple[Bin, ...], rows: str) -> tuple[Bar, ...]:
 
 
 def _span(seconds: float) -> str:
-    """Seconds as people say them.
+    """Seconds in words.
 
     >>> _span(40), _span(160), _span(5)
     ('40 s', '2:40 min', '5 s')
@@ -258,15 +261,15 @@ def _span(seconds: float) -> str:
 
 
 def needs_words(live: Live) -> str:
-    """What waits for a person, most urgent first; or that nothing does."""
+    """What the researcher should do, most urgent first."""
     parts = []
     for kind in (Message.Kind.DELETION, Message.Kind.QUESTION, Message.Kind.FLAG):
         if n := live.open.get(kind, 0):
             parts.append(f"{n} {MESSAGES[kind][n > 1]}")
     if n := len(live.flagged):
-        parts.append(f"{n} rater{'s' if n > 1 else ''} to look at")
+        parts.append(f"{n} rater{'s' if n > 1 else ''} to check")
     if not parts:
-        return "Nothing waits for you."
+        return "Nothing needs you."
     return ", ".join(parts[:-1]) + (" and " if len(parts) > 1 else "") + parts[-1] + "."
 
 
@@ -280,5 +283,5 @@ def needs_facts(study: Study, live: Live, progress: Progress) -> tuple[Fact, ...
                  f"{messages}&kind__exact={kind}")
             for kind in (Message.Kind.QUESTION, Message.Kind.FLAG, Message.Kind.DELETION)
         ),
-        Fact("Raters to look at", intcomma(len(live.flagged)), "", reverse("admin:study_raters", args=[study.pk])),
+        Fact("Raters to check", intcomma(len(live.flagged)), "", reverse("admin:study_raters", args=[study.pk])),
     )  # fmt: skip

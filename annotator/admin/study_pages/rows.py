@@ -1,4 +1,4 @@
-"""Items, judgments, raters and exclusions of a study: to look at, and to leave out with a reason."""
+"""Items, judgments, raters and exclusions of a study: lists, details, and excluding with a reason."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from annotator.admin.study_pages.frame import REVIEWER, VIEWER, render, study_page
+from annotator.core.behaviour import SIGNALS, signal_words, signals_read
+from annotator.core.words import plural
 from annotator.forms.study_pages import ReasonForm
 from annotator.hit_types.base import HitType
 from annotator.models import Exclusion, Item, Judgment, Rater, Study
@@ -33,7 +35,7 @@ CHOICES = {
 
 
 def whole_number(text: str | None) -> int:
-    """A number from an address; anything else is 0."""
+    """A number of a query string; 0 for anything else."""
     return int(text) if text and text.isdecimal() and len(text) < 19 else 0
 
 
@@ -70,7 +72,7 @@ def item(request: HttpRequest, study: Study, item_pk: int) -> HttpResponse:
 
 
 def judgment_rows(kind: HitType, reasons: ExclusionReasons, judgments: Any) -> list[dict[str, Any]]:
-    """Judgments with their answers in words and why they are left out, if they are."""
+    """Judgments with their answers in words, and the reason where one is excluded."""
     return [
         {
             "judgment": judgment,
@@ -87,7 +89,7 @@ def judgment_rows(kind: HitType, reasons: ExclusionReasons, judgments: Any) -> l
 
 @study_page(VIEWER)
 def judgments(request: HttpRequest, study: Study) -> HttpResponse:
-    """A list with the filters that there are; any other name in the address is a fault."""
+    """List judgments with the filters of the query string; an unknown filter is an error."""
     chosen = {name: str(value) for name, value in request.GET.items() if value and name != "after"}
     errors: dict[str, str] = {}
     try:
@@ -118,7 +120,7 @@ def judgments(request: HttpRequest, study: Study) -> HttpResponse:
 
 @study_page(VIEWER)
 def judgment(request: HttpRequest, study: Study, judgment_pk: int) -> HttpResponse:
-    """One judgment, whole: what was shown, what was answered, how long it took."""
+    """Show one judgment: the material, the answers and the time."""
     one = get_object_or_404(
         study.judgments.select_related("item__explanation__system", "rater", "assignment", "snapshot"),
         pk=judgment_pk,
@@ -126,12 +128,15 @@ def judgment(request: HttpRequest, study: Study, judgment_pk: int) -> HttpRespon
     kind = study_hit_type(study)
     presentation = one.assignment.presentation if one.assignment else None
     grade = kind.grade(one.response, one.item.gold) if one.item.gold else None
+    found = signals_read(one.signals)
     return render(
         request, study, "judgment", tab="judgments", title=f"Judgment {one.pk}", judgment=one,
         blocks=kind.stages(one.item.payload, presentation)[-1].blocks,
         row=judgment_rows(kind, ExclusionReasons(study), [one])[0], grade=grade,
         stages=(one.signals.get("stages") or {}).items(),
-        signals=[(name, one.signals[name]) for name in ("visible", "away", "pastes", "leaves") if name in one.signals],
+        signals=[
+            (signal, signal_words(signal, found[signal.name])) for signal in SIGNALS if signal.name in found
+        ],
     )  # fmt: skip
 
 
@@ -160,7 +165,7 @@ def exclusions(request: HttpRequest, study: Study) -> HttpResponse:
 
 @study_page(REVIEWER, methods=("GET", "HEAD", "POST"))
 def exclude(request: HttpRequest, study: Study, what: str, target_pk: int) -> HttpResponse:
-    """Leave out a rater, an item or a judgment: says what that means, and asks why."""
+    """Exclude a rater, an item or a judgment: say what that means and ask for the reason."""
     target = _target(study, what, target_pk)
     form = ReasonForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
@@ -172,7 +177,7 @@ def exclude(request: HttpRequest, study: Study, what: str, target_pk: int) -> Ht
             form.add_error(None, error.messages)
         else:
             messages.success(
-                request, "Excluded. It stays stored; every figure can be shown with and without it."
+                request, "Excluded. It stays stored, and every figure can be shown with and without it."
             )
             return redirect("admin:study_exclusions", study.pk)
     affected = {
@@ -188,7 +193,7 @@ def exclude(request: HttpRequest, study: Study, what: str, target_pk: int) -> Ht
 
 @study_page(REVIEWER, methods=("GET", "HEAD", "POST"))
 def exclude_judgments(request: HttpRequest, study: Study) -> HttpResponse:
-    """Leave out several judgments for one reason; they are named in the address."""
+    """Exclude the judgments of the query string for one reason."""
     pks = [whole_number(text) for text in request.GET.getlist("pk")[:1_000]]
     chosen = list(study.judgments.filter(pk__in=pks).select_related("item", "rater"))
     if not chosen:
@@ -197,12 +202,14 @@ def exclude_judgments(request: HttpRequest, study: Study) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         done = 0
         for one in chosen:
-            with suppress(ValidationError):  # excluded already: that stays as it is
+            with suppress(ValidationError):  # already excluded
                 exclusion_make(
                     study=study, by=request.user, reason=form.cleaned_data["reason"], judgment=one  # type: ignore[arg-type]
                 )  # fmt: skip
                 done += 1
-        messages.success(request, f"{done} excluded; {len(chosen) - done} were so already.")
+        messages.success(
+            request, f"{plural(done, 'judgment')} excluded; {len(chosen) - done} were already excluded."
+        )
         return redirect("admin:study_exclusions", study.pk)
     return render(
         request, study, "exclude", tab="exclusions", title=f"Exclude {len(chosen)} judgments", form=form,
@@ -226,5 +233,5 @@ def _target(study: Study, what: str, pk: int) -> Rater | Item | Judgment:
 def lift(request: HttpRequest, study: Study, exclusion_pk: int) -> HttpResponse:
     exclusion = get_object_or_404(Exclusion, pk=exclusion_pk, study=study)
     exclusion_lift(exclusion=exclusion)
-    messages.success(request, "It counts again.")
+    messages.success(request, "Exclusion lifted.")
     return redirect(reverse("admin:study_exclusions", args=[study.pk]))

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.urls import URLPattern, path
 
-from annotator.admin.study_pages import exams, exporting, importing, live, rows
+from annotator.admin.study_pages import exams, exporting, importing, live, rehearsals, rows
 from annotator.core import converters  # noqa: F401 - registers them
 
 
@@ -18,6 +18,7 @@ def patterns(view: Callable[..., Any]) -> list[URLPattern]:
         path(f"{one}import/", view(importing.material), name="annotator_study_import"),
         path(f"{one}import-judgments/", view(importing.judgments), name="annotator_study_import_judgments"),
         path(f"{one}live/", view(live.live), name="study_live"),
+        path(f"{one}rehearsal/", view(rehearsals.rehearsal), name="study_rehearsal"),
         path(f"{one}exam/", view(exams.exam), name="study_exam"),
         path(f"{one}items/", view(rows.items), name="study_items"),
         path(f"{one}items/<row:item_pk>/", view(rows.item), name="study_item"),

@@ -1,4 +1,4 @@
-"""Atomic units of an explanation: parsed rightly, in the input, in the output, what is missing. (P2, Appendix A)"""
+"""Atomic units of an explanation: parsed correctly, in the input, in the output, what is missing. (P2, Appendix A)"""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from annotator.hit_types.base import (
     Grade,
     HitType,
     ItemDraft,
+    ItemSource,
     Labels,
     Rating,
     Stage,
@@ -36,7 +37,7 @@ class AtomicUnits(HitType):
     task_title = "Check a list of points"
     source = "Limpijankit et al. 2025, Appendix A"
     variables: ClassVar[tuple[Variable, ...]] = (
-        Variable("parsed", "The unit is parsed rightly", labels=("yes", "no")),
+        Variable("parsed", "The unit is parsed correctly", labels=("yes", "no")),
         Variable("in_input", "The unit is in the input", labels=("yes", "no")),
         Variable("in_output", "The unit is in the output", labels=("yes", "no")),
         Variable("complete", "No unit is missing", labels=("yes", "no")),
@@ -47,24 +48,63 @@ class AtomicUnits(HitType):
     )
     headline = "in_output"
     measures = frozenset({"unit_presence"})
+    ratings_need_item = False
     variants: ClassVar[tuple[str, ...]] = schema.DOMAINS
     variant_field = "domain"
+    part_field = "ask"
+    made_from = "follow_ups"
+
+    def make_row(self, source: ItemSource) -> JSON | None:
+        """The import row of an item; see ``columns``."""
+        explanation, follow_up = source.explained, source.followed
+        if not explanation.units:
+            return None
+        texts = {
+            role: [text for own, text in explanation.units if own == role] for role, _ in explanation.units
+        }
+        parts: JSON = (
+            {"domain": "news", "units": texts["both"]}
+            if "both" in texts
+            else {
+                "domain": "medical",
+                "details": texts.get("input", []),
+                "suggestions": texts.get("output", []),
+            }
+        )
+        return (
+            source.system_columns()
+            | parts
+            | {
+                "key": source.pair_key(),
+                "explanation": explanation.text,
+                "input": follow_up.text,
+                "output": source.output,
+                "original": source.instance.input,
+                "generator": follow_up.generator,
+                # Parsing is judged once for each explanation (Appendix A), not again with each counterfactual.
+                "ask": list(schema.PARTS) if source.first else ["input", "output"],
+            }
+        )
 
     def parse_item(self, row: Mapping[str, Any]) -> ItemDraft:
         """Check one import row: ``domain``, ``explanation``, its units, ``input``, ``output``; see ``columns``."""
         return self.draft(*schema.parse_row(row))
 
     def stages(self, payload: JSON, presentation: JSON | None = None) -> tuple[Stage, ...]:
-        """Three stages for news, four for medical; fewer where the item asks for some parts only."""
+        """Three stages for news, four for medical; fewer if the item asks for some parts only."""
         return schema.stages_of(payload)
 
     def units(self, payload: JSON) -> tuple[str, ...]:
-        """The units' numbers; for medical items also the two lists, for their completeness."""
+        """The units' numbers; for medical items also the two lists, which are judged for completeness."""
         numbers = tuple(str(number) for number in range(1, len(payload["units"]) + 1))
         return numbers if payload["domain"] == "news" else (*numbers, "details", "suggestions")
 
+    def sections(self, payload: JSON, gold: JSON | None = None) -> tuple[str, ...]:
+        """``news/parse`` and so on: the domain with each part that the item asks."""
+        return tuple(f"{payload['domain']}/{part}" for part in payload["ask"])
+
     def grade(self, response: JSON, gold: JSON) -> Grade:
-        """Every judgment that gold names; words are not graded."""
+        """Every judgment that gold names; free text is not graded."""
         return scoring.grade(response, gold)
 
     def to_ratings(self, payload: JSON, response: JSON) -> list[Rating]:
@@ -81,7 +121,7 @@ class AtomicUnits(HitType):
         return {"material": "\n".join(texts), "points": "\n".join(points) or "(the list is empty)"}
 
     def parse_reply(self, text: str, payload: JSON, stage: int = 0, presentation: JSON | None = None) -> JSON:
-        """``ANSWER: 1=YES; 2=NO``, after ``MISSING: ...`` where a list is checked, as a response of that stage."""
+        """``ANSWER: 1=YES; 2=NO``, after ``MISSING: ...`` if a list is checked, as a response of that stage."""
         _, part, role, _, what = schema.plan_of(payload)[stage]
         numbers = [str(number) for number, _ in schema.numbered(payload, role)]
         answers = read_answers(text, numbers, REPLIES)
@@ -89,7 +129,7 @@ class AtomicUnits(HitType):
         if part == "parse":
             said = read_line(text, "MISSING")
             if not said:
-                raise Unparsable("there is no line that begins with MISSING:")
+                raise Unparsable("the reply has no line that begins with MISSING:")
             complete, missing = schema.whole_names(what)
             nothing = said.strip(" .\"'").lower() in NOTHING
             response |= {complete: "yes"} if nothing else {complete: "no", missing: said}

@@ -12,10 +12,12 @@ from annotator.hit_types.base import (
     Grade,
     HitType,
     ItemDraft,
+    ItemSource,
     Labels,
     Rating,
     Stage,
     Variable,
+    preference_parts,
     read_answer,
     write_answer,
 )
@@ -45,7 +47,7 @@ class SimulationPreference(HitType):
 
     name = "simulation_preference"
     title = "Counterfactual simulation, preferences"
-    task_title = "Foretell the robot's choice"
+    task_title = "Predict the robot's choice"
     source = "Chen et al. 2024, Figure 4"
     variables: ClassVar[tuple[Variable, ...]] = (
         Variable(
@@ -61,6 +63,29 @@ class SimulationPreference(HitType):
     )
     headline = "simulation"
     measures = frozenset({"simulatability"})
+    ratings_need_item = False
+    made_from = "follow_ups"
+
+    def make_row(self, source: ItemSource) -> JSON | None:
+        """The import row of an item; see ``columns``."""
+        explanation, follow_up = source.explained, source.followed
+        context, first, second = preference_parts(source.instance.input)
+        new, new_first, new_second = preference_parts(follow_up.text)
+        return source.system_columns() | {
+            "key": source.pair_key(),
+            "context": context,
+            "response_1": first,
+            "response_2": second,
+            "explanation": explanation.text,
+            "choice": explanation.output[-1:],
+            "follow_up_context": new,
+            "follow_up_response_1": new_first,
+            "follow_up_response_2": new_second,
+            "real_output": source.output[-1:],
+            "generator": follow_up.generator,
+            "kind": follow_up.kind,
+            "gold_label": source.instance.gold_label[-1:],
+        }
 
     def parse_item(self, row: Mapping[str, Any]) -> ItemDraft:
         """Check one import row: both examples, the explanation and the choice; see ``columns``."""
@@ -71,7 +96,7 @@ class SimulationPreference(HitType):
         return schema.stages_of(payload)
 
     def grade(self, response: JSON, gold: JSON) -> Grade:
-        """The choice held against gold."""
+        """The choice compared with gold."""
         return scoring.grade(response, gold)
 
     def to_ratings(self, payload: JSON, response: JSON) -> list[Rating]:
@@ -81,7 +106,7 @@ class SimulationPreference(HitType):
     def prompt_values(
         self, payload: JSON, stage: int, before: JSON, presentation: JSON | None = None
     ) -> dict[str, str]:
-        """The payload's texts, the choice as it is shown to people."""
+        """The payload's texts, with the choice as people see it."""
         return payload | {"choice": payload["choice"].replace("_", " ").capitalize()}
 
     def parse_reply(self, text: str, payload: JSON, stage: int = 0, presentation: JSON | None = None) -> JSON:

@@ -1,18 +1,20 @@
-"""Fill a live study with synthetic raters of known quality, in this process or over HTTP."""
+"""Rehearse a study with synthetic raters of known quality, in this process or over HTTP."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
 from annotator.models import Study
 from annotator.services.rehearsal.fill import rehearsal_raters, rehearse
+from annotator.services.rehearsal.layer import rehearsal_prepare
 
 
 class Command(BaseCommand):
-    help = "Let rehearsal raters of known quality fill a live study."
+    help = "Let rehearsal raters of known quality fill a copy of a study's places. Participants keep theirs."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", help="The study's slug.")
@@ -30,10 +32,14 @@ class Command(BaseCommand):
         study = Study.objects.filter(slug=options["study"]).first()
         if study is None:
             raise CommandError(f"there is no study {options['study']!r}")
-        if study.state != Study.State.LIVE:
-            raise CommandError(f"the study is {study.state}; launch it first")
         if options["raters"] < 1 or not 0 <= options["accuracy"] <= 1 or options["spread"] < 0:
             raise CommandError("--raters must be at least 1, --accuracy from 0 to 1, --spread not negative")
+        if options["url"] and study.state != Study.State.LIVE:
+            raise CommandError(f"the study is {study.state}; over HTTP only a live study can be rehearsed")
+        try:
+            study = rehearsal_prepare(study=study)
+        except ValidationError as error:
+            raise CommandError(" ".join(error.messages)) from None
         raters = rehearsal_raters(
             study=study,
             count=options["raters"],

@@ -1,4 +1,4 @@
-"""A study is rehearsed: synthetic raters go the whole way that people go, through the same services."""
+"""Fill a rehearsal: synthetic raters take every step that participants take, through the same services."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ from annotator.services.participation import (
     practice_advance,
 )
 from annotator.services.rehearsal.answers import accuracies, rehearsal_answer
+from annotator.services.rehearsal.layer import rehearsal_prepare
 from annotator.services.submit_and_next import turn_take
 
 
 @dataclass(frozen=True)
 class RehearsalRater:
-    """A synthetic annotator: its log-in and its accuracy."""
+    """A synthetic annotator: its account and its accuracy."""
 
     user: User
     accuracy: float
@@ -42,7 +43,7 @@ class RehearsalRater:
 def rehearsal_raters(
     *, study: Study, count: int, accuracy: float, spread: float, seed: int
 ) -> list[RehearsalRater]:
-    """Log-ins of synthetic raters for a study, marked as such; calling again finds the same ones."""
+    """Create the synthetic raters of a study, marked as such; called again, it finds the same ones."""
     rng = Random(f"rehearsal {seed}")
     raters = []
     for number, share in enumerate(accuracies(count, mean=accuracy, spread=spread, rng=rng), 1):
@@ -70,7 +71,12 @@ def rehearse(
     most: int | None = None,
     each: Callable[[], None] | None = None,
 ) -> int:
-    """Let the raters fill the study, turn by turn, each its own tasks; returns how many judgments they left."""
+    """Let the raters fill the places of the study's rehearsal in turn; returns how many judgments they made.
+
+    ``most`` limits the judgments of this call; ``each`` is called after every judgment. Places that participants could
+    have are never taken.
+    """
+    study = rehearsal_prepare(study=study)
     total = 0
     queue = []
     for number, rater in enumerate(raters):
@@ -93,7 +99,7 @@ def rehearse(
 
 
 def take_steps(participation: Participation) -> None:
-    """Consent, instructions, practice and exam, answered rightly: a rehearsal is about the tasks."""
+    """Consent, instructions, practice and exam, answered correctly: a rehearsal is about the tasks."""
     rules = snapshot_content(participation.study.snapshot_id)
     while True:
         step = participation_step(participation)
@@ -112,7 +118,7 @@ def take_steps(participation: Participation) -> None:
 
 
 def right_answers(participation: Participation, drawn: list[str]) -> dict[str, JSON]:
-    """The right response to each drawn exam question; what gold leaves open is answered somehow."""
+    """The right response to each drawn exam question; fields that gold leaves open get any answer."""
     kind = hit_type_get(participation.study.hit_type)
     rules = snapshot_content(participation.study.snapshot_id)
     answers = {}
@@ -138,7 +144,7 @@ def play(assignment: Assignment, rater: RehearsalRater, rng: Random) -> None:
 
 
 def rehearsal_spread_times(*, study: Study, seed: int, days: float = 3.0) -> None:
-    """Give a rehearsed study believable times: lognormal seconds for each judgment, spread over past days."""
+    """Give a rehearsal plausible times: lognormal seconds for each judgment, spread over the last ``days``."""
     rng = Random(f"times {seed}")
     judgments = list(Judgment.objects.filter(study=study, source="rehearsal").order_by("id"))
     start = timezone.now() - timedelta(days=days)

@@ -1,4 +1,4 @@
-"""The researcher sees a study as an annotator does; nothing is stored."""
+"""Shows researchers a study as annotators see it. Nothing is stored."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from annotator.core.allocation import presentation_rng
-from annotator.hit_types.base import JSON, FieldErrors
+from annotator.hit_types.base import JSON, FieldErrors, answers_in_words
 from annotator.hit_types.registry import hit_type_get
 from annotator.selectors.study import study_get_for, study_hit_type
 from annotator.web.markdown import instructions_context
-from annotator.web.task_page import TaskPage, committed_lines, option_keys, stage_marks
+from annotator.web.task_page import TaskPage, stage_marks
 from annotator.web.views.task import raw_response, template
 
 
@@ -24,9 +24,9 @@ from annotator.web.views.task import raw_response, template
 @require_http_methods(["GET", "POST"])
 @staff_member_required(login_url="admin:login")
 def preview(request: HttpRequest, pk: int) -> HttpResponse:
-    """One item after another, as the task screen shows it, stage by stage.
+    """One item after another on the task screen, stage by stage.
 
-    Earlier stages' answers travel in the form (``before-<stage>-<field>``), since nothing is stored.
+    Answers to earlier stages are carried in the form (``before-<stage>-<field>``), since nothing is stored.
     """
     study = study_get_for(user=request.user, pk=pk)
     kind = hit_type_get(study.hit_type)
@@ -72,10 +72,9 @@ def preview(request: HttpRequest, pk: int) -> HttpResponse:
         study=study,
         stage=stages[current],
         stages=stage_marks(stages, current) if len(stages) > 1 else [],
-        committed=committed_lines(stages[:current], before),
+        committed=answers_in_words(stages[:current], before),
         response=raw,
         errors=errors,
-        option_keys=option_keys(stages[current]),
         submit_url=request.path,
         task_title=kind.task_title,
         instructions_url=reverse("annotator:preview_instructions", args=[study.pk]),
@@ -107,7 +106,7 @@ def _whole(text: str | None, default: int) -> int:
 @never_cache
 @staff_member_required(login_url="admin:login")
 def preview_instructions(request: HttpRequest, pk: int) -> HttpResponse:
-    """The instructions as annotators will read them, with worked examples."""
+    """The instructions as annotators will see them, with worked examples."""
     study = study_get_for(user=request.user, pk=pk)
     kind = study_hit_type(study)
     context = {

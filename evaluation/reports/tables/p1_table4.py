@@ -91,7 +91,8 @@ def _paper_table(ctx: Context, measured: list[_Measured]) -> Table:
         columns=system_columns(ctx, systems),
         rows=rows,
         notes=[
-            "Macro average: the mean over explanations with at least one follow-up that could be simulated."
+            "Macro average: the mean over explanations with at least one follow-up that could be simulated.",
+            *ctx.compared_notes(ctx.headline.name),
         ],
     )
 

@@ -58,6 +58,7 @@ def p1_table5(ctx: Context) -> Section | None:
                 rows=[Row([ctx.dataset, name], values) for name, values in cells.items()],
                 notes=[
                     "Over the systems of one instance, then the mean over instances.",
+                    *ctx.compared_notes(ctx.headline.name),
                     *sampled,
                     *versions,
                 ],

@@ -35,7 +35,7 @@ def owner():
 
 
 @pytest.fixture
-def desk(owner):
+def researcher_client(owner):
     client = Client()
     client.force_login(owner)
     return client
@@ -56,8 +56,8 @@ GOOD = "Can owls fly?,All birds can fly.,yes,Can penguins fly?,no,robot-a"
 # -- a study's life -------------------------------------------------------------------------------
 
 
-def test_a_study_goes_from_template_to_close(desk, owner):
-    made = desk.post(
+def test_a_study_goes_from_template_to_close(researcher_client, owner):
+    made = researcher_client.post(
         reverse("admin:annotator_study_add"),
         {"template": "simulation", "title": "Birds", "slug": "birds"},
         follow=True,
@@ -65,39 +65,39 @@ def test_a_study_goes_from_template_to_close(desk, owner):
     study = Study.objects.get(slug="birds")
     assert made.status_code == 200
     assert (study.redundancy, study.pass_mark, study.memberships.get().user) == (3, 9, owner)
-    assert "import material first" in made.content.decode()
+    assert "Import material first" in made.content.decode()
 
-    checked = desk.post(page(study, "import"), {"file": csv_file(GOOD)}).content.decode()
+    checked = researcher_client.post(page(study, "import"), {"file": csv_file(GOOD)}).content.decode()
     assert "items.csv: 1 item from 1 row" in checked
     assert not study.items.exists()
-    desk.post(page(study, "import"), sent_form(checked) | {"import": "1"}, follow=True)
+    researcher_client.post(page(study, "import"), sent_form(checked) | {"import": "1"}, follow=True)
     assert study.items.count() == 1
 
-    asked = desk.get(page(study, "do", "launch")).content.decode()
-    assert "1 items × 3 raters = 3 judgments" in asked
+    asked = researcher_client.get(page(study, "do", "launch")).content.decode()
+    assert "1 item × 3 raters = 3 judgments" in asked
     study.refresh_from_db()
     assert study.state == "draft", "a look at what a launch means launches nothing"
     for action, state in (("launch", "live"), ("pause", "paused"), ("resume", "live"), ("close", "closed")):
-        desk.post(page(study, "do", action), follow=True)
+        researcher_client.post(page(study, "do", action), follow=True)
         study.refresh_from_db()
         assert study.state == state
 
 
-def test_a_template_or_slug_that_does_not_work_says_so(desk):
+def test_a_template_or_slug_that_does_not_work_says_so(researcher_client):
     make_study(slug="taken")
     for data, words in (
         ({"template": "nonsense", "title": "A", "slug": "a"}, "Select a valid choice"),
         ({"template": "simulation", "title": "A", "slug": "taken"}, "already exists"),
         ({"template": "simulation", "title": "", "slug": "a"}, "This field is required"),
     ):
-        reply = desk.post(reverse("admin:annotator_study_add"), data)
+        reply = researcher_client.post(reverse("admin:annotator_study_add"), data)
         assert words in reply.content.decode()
     assert Study.objects.count() == 1
 
 
-def test_settings_of_a_live_study_make_a_new_version(desk, owner):
+def test_settings_of_a_live_study_make_a_new_version(researcher_client, owner):
     study = make_study(items=1, by=owner, launched=True)
-    form = desk.get(page(study)).context["adminform"].form
+    form = researcher_client.get(page(study)).context["adminform"].form
     data = {name: value for name, value in form.initial.items() if value is not None and name in form.fields}
     data = {name: value for name, value in data.items() if value is not False} | {
         "title": "A new title",
@@ -107,18 +107,20 @@ def test_settings_of_a_live_study_make_a_new_version(desk, owner):
         f"memberships-{name}": "0"
         for name in ("TOTAL_FORMS", "INITIAL_FORMS", "MIN_NUM_FORMS", "MAX_NUM_FORMS")
     }
-    reply = desk.post(page(study), data | inline, follow=True)
+    reply = researcher_client.post(page(study), data | inline, follow=True)
     study.refresh_from_db()
     assert study.title == "A new title", reply.context and reply.context.get("errors")
     assert study.snapshot.number == 2
 
 
-def test_exports_stream_what_is_there(desk, owner):
+def test_exports_stream_what_is_there(researcher_client, owner):
     study = make_study(items=1, by=owner)
     make_judgment(study.items.get(), make_rater("ann"))
-    text = b"".join(desk.get(page(study, "export", "judgments", "csv")).streaming_content).decode()
+    text = b"".join(
+        researcher_client.get(page(study, "export", "judgments", "csv")).streaming_content
+    ).decode()
     assert "ann" in text
-    assert desk.get(page(study, "export", "judgments", "exe")).status_code == 404
+    assert researcher_client.get(page(study, "export", "judgments", "exe")).status_code == 404
 
 
 # -- who reaches what -----------------------------------------------------------------------------
@@ -133,10 +135,10 @@ PAGES = [
 
 
 @pytest.mark.parametrize(("name", "rest"), PAGES)
-def test_another_researchers_study_is_not_found(desk, name, rest):
+def test_another_researchers_study_is_not_found(researcher_client, name, rest):
     study = make_study(items=1, by=make_user(staff=True))
-    assert desk.get(page(study, name, *rest)).status_code == 404
-    assert desk.get(f"/preview/{study.pk}/").status_code == 404
+    assert researcher_client.get(page(study, name, *rest)).status_code == 404
+    assert researcher_client.get(f"/preview/{study.pk}/").status_code == 404
 
 
 @pytest.mark.parametrize(("name", "rest"), PAGES)
@@ -151,7 +153,7 @@ def test_annotators_and_strangers_are_led_to_the_log_in(name, rest):
 
 
 @pytest.mark.parametrize("model", ["item", "judgment", "exclusion", "message", "participation"])
-def test_rows_of_another_study_are_neither_listed_nor_opened(desk, model):
+def test_rows_of_another_study_are_neither_listed_nor_opened(researcher_client, model):
     other = make_study(items=1, launched=True, by=make_user(staff=True))
     person = make_participation(other)
     judgment = make_judgment(other.items.get(), make_rater("somebody"))
@@ -164,8 +166,11 @@ def test_rows_of_another_study_are_neither_listed_nor_opened(desk, model):
         "message": message,
         "participation": person,
     }
-    assert desk.get(reverse(f"admin:annotator_{model}_change", args=[rows[model].pk])).status_code == 404
-    listed = desk.get(reverse(f"admin:annotator_{model}_changelist"))
+    assert (
+        researcher_client.get(reverse(f"admin:annotator_{model}_change", args=[rows[model].pk])).status_code
+        == 404
+    )
+    listed = researcher_client.get(reverse(f"admin:annotator_{model}_changelist"))
     assert listed.context["cl"].result_count == 0
 
 
@@ -188,9 +193,9 @@ def test_a_viewer_sees_and_changes_nothing(owner):
 @pytest.mark.parametrize(
     "query", ["rater__user__password__startswith=p", "_connector=OR", "study__researchers__password=x"]
 )
-def test_filters_that_nobody_offers_are_refused(desk, owner, query):
+def test_filters_that_nobody_offers_are_refused(researcher_client, owner, query):
     make_study(items=1, by=owner)
-    reply = desk.get(reverse("admin:annotator_judgment_changelist") + "?" + query)
+    reply = researcher_client.get(reverse("admin:annotator_judgment_changelist") + "?" + query)
     assert reply.status_code in (302, 400)
     assert reply.status_code == 400 or "e=1" in reply["Location"]
 
@@ -198,31 +203,34 @@ def test_filters_that_nobody_offers_are_refused(desk, owner, query):
 # -- rows -----------------------------------------------------------------------------------------
 
 
-def test_an_exclusion_is_made_with_a_reason_and_lifted(desk, owner):
+def test_an_exclusion_is_made_with_a_reason_and_lifted(researcher_client, owner):
     study = make_study(items=1, by=owner)
     judgment = make_judgment(study.items.get(), make_rater("ann"))
     add = reverse("admin:annotator_exclusion_add")
-    assert "required" in desk.post(add, {"study": study.pk, "judgment": judgment.pk}).content.decode()
+    assert (
+        "required"
+        in researcher_client.post(add, {"study": study.pk, "judgment": judgment.pk}).content.decode()
+    )
     assert not Exclusion.objects.exists()
     both = {"study": study.pk, "judgment": judgment.pk, "item": judgment.item_id, "reason": "both"}
-    assert "exactly one" in desk.post(add, both).content.decode()
-    desk.post(
+    assert "exactly one" in researcher_client.post(add, both).content.decode()
+    researcher_client.post(
         add, {"study": study.pk, "judgment": judgment.pk, "reason": "answered in a second"}, follow=True
     )
     exclusion = Exclusion.objects.get()
     assert (exclusion.reason, exclusion.created_by) == ("answered in a second", owner)
-    again = desk.post(add, {"study": study.pk, "judgment": judgment.pk, "reason": "again"})
-    assert "excluded already" in again.content.decode()
+    again = researcher_client.post(add, {"study": study.pk, "judgment": judgment.pk, "reason": "again"})
+    assert "already excluded" in again.content.decode()
     listed = reverse("admin:annotator_exclusion_changelist")
-    desk.post(listed, {"action": "lift", "_selected_action": [exclusion.pk]}, follow=True)
+    researcher_client.post(listed, {"action": "lift", "_selected_action": [exclusion.pk]}, follow=True)
     exclusion.refresh_from_db()
     assert exclusion.lifted_at is not None
 
 
-def test_a_question_is_answered_where_it_is_read(desk, owner):
+def test_a_question_is_answered_where_it_is_read(researcher_client, owner):
     study = make_study(items=1, by=owner, launched=True)
     message = message_send(participation=make_participation(study), kind="question", text="What is a robot?")
-    desk.post(
+    researcher_client.post(
         reverse("admin:annotator_message_change", args=[message.pk]), {"answer": "A program."}, follow=True
     )
     message.refresh_from_db()
@@ -230,7 +238,7 @@ def test_a_question_is_answered_where_it_is_read(desk, owner):
     assert Message.objects.get(kind="reply").text == "A program."
 
 
-def test_hostile_material_is_shown_as_text(desk, owner):
+def test_hostile_material_is_shown_as_text(researcher_client, owner):
     study = make_study(by=owner)
     payload = {name: f"{HOSTILE}{text}" for name, text in simulation_payload().items()} | {"answer": "yes"}
     item = make_item(study, payload=payload)
@@ -246,13 +254,13 @@ def test_hostile_material_is_shown_as_text(desk, owner):
         reverse("admin:annotator_message_changelist"),
         f"/preview/{study.pk}/",
     ):
-        text = desk.get(url).content.decode()
+        text = researcher_client.get(url).content.decode()
         assert HOSTILE not in text, url
         assert "&lt;script&gt;" in text, url
 
 
 @pytest.mark.parametrize("model", ["study", "judgment", "item", "participation"])
-def test_lists_take_a_fixed_number_of_queries(desk, owner, model):
+def test_lists_take_a_fixed_number_of_queries(researcher_client, owner, model):
     def queries(studies: int) -> int:
         for _ in range(studies):
             study = make_study(items=3, by=owner, launched=True)
@@ -260,37 +268,37 @@ def test_lists_take_a_fixed_number_of_queries(desk, owner, model):
             for item in study.items.all():
                 make_judgment(item, make_rater("ann"))
         with CaptureQueriesContext(connection) as captured:
-            assert desk.get(reverse(f"admin:annotator_{model}_changelist")).status_code == 200
+            assert researcher_client.get(reverse(f"admin:annotator_{model}_changelist")).status_code == 200
         return len(captured)
 
     queries(1)  # content types are looked up once for a process
     assert queries(1) == queries(5)
 
 
-def test_a_studys_page_takes_a_fixed_number_of_queries(desk, owner):
+def test_a_studys_page_takes_a_fixed_number_of_queries(researcher_client, owner):
     def queries(items: int) -> int:
         study = make_study(items=items, by=owner, launched=True)
         for item in study.items.all():
             make_judgment(item, make_rater("ann"))
         with CaptureQueriesContext(connection) as captured:
-            assert desk.get(page(study)).status_code == 200
+            assert researcher_client.get(page(study)).status_code == 200
         return len(captured)
 
     queries(1)  # content types are looked up once for a process
     assert queries(1) == queries(12)
 
 
-def test_pay_under_the_floor_on_the_median_is_an_alarm(desk, owner):
+def test_pay_under_the_floor_on_the_median_is_an_alarm(researcher_client, owner):
     """The estimate let the study launch; what people really take says that it pays too little."""
     study = make_study(
         items=3, by=owner, launched=True, pay_per_item="0.20", minutes_per_item=1, pay_floor_per_hour="9.00"
     )
-    alarm = "under the floor of 9.00"
+    alarm = "below your minimum of 9.00"
     person = make_participation(study)
     for seconds in (60, 200, 100):
         task = assignment_next(participation=person)
         turn_take(user_id=person.rater.user_id, assignment_pk=task.pk, stage=0, raw={"helpful": "no"})
         Judgment.objects.filter(assignment=task).update(seconds=seconds)
-        shown = desk.get(page(study)).content.decode()
+        shown = researcher_client.get(page(study)).content.decode()
         assert (alarm in shown) == (seconds != 60), seconds
     assert "7.20" in shown, "on the median of 100 seconds"

@@ -30,7 +30,7 @@ def study(researcher: User) -> Study:
 
 
 @pytest.fixture
-def desk(researcher: User) -> Client:
+def researcher_client(researcher: User) -> Client:
     client = Client()
     client.force_login(researcher)
     return client
@@ -44,66 +44,70 @@ def text_of(reply: Any) -> str:
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", reply.content.decode())).split())
 
 
-def test_the_types_own_exam_is_there_to_start_from(desk: Client, study: Study) -> None:
-    reply = desk.get(at(study))
+def test_the_types_own_exam_is_there_to_start_from(researcher_client: Client, study: Study) -> None:
+    reply = researcher_client.get(at(study))
     assert reply.status_code == 200
-    assert "3 of 11 questions (the HIT type's own), passed at 2" in text_of(reply)
+    assert "3 of 22 questions (from the HIT type), 2 correct to pass" in text_of(reply)
     assert hit_type_get("simulation").exam[0].key in reply.content.decode()
 
 
-def test_own_questions_are_saved_previewed_and_taken_back(desk: Client, study: Study) -> None:
-    reply = desk.post(at(study), {"which": "exam", "questions": json.dumps(own(3)), "save": "1"}, follow=True)
-    assert "Saved: 3 questions." in text_of(reply)
+def test_own_questions_are_saved_previewed_and_taken_back(researcher_client: Client, study: Study) -> None:
+    reply = researcher_client.post(
+        at(study), {"which": "exam", "questions": json.dumps(own(3)), "save": "1"}, follow=True
+    )
+    assert "Saved 3 questions." in text_of(reply)
     assert "3 of 3 questions (this study's own)" in text_of(reply)
     study.refresh_from_db()
     assert [one["key"] for one in study.exam_own] == ["mine-0", "mine-1", "mine-2"]
-    preview = desk.get(reverse("annotator:preview_questions", args=[study.pk, "exam"]))
+    preview = researcher_client.get(reverse("annotator:preview_questions", args=[study.pk, "exam"]))
     assert own()[1]["payload"]["follow_up"] in text_of(preview)
     assert own()[1]["reason"] not in text_of(preview), "as annotators see it: no reason before the answer"
-    desk.post(at(study), {"which": "exam", "reset": "1"})
+    researcher_client.post(at(study), {"which": "exam", "reset": "1"})
     study.refresh_from_db()
     assert study.exam_own is None
 
 
-def test_faults_are_named_and_nothing_is_saved(desk: Client, study: Study) -> None:
+def test_faults_are_named_and_nothing_is_saved(researcher_client: Client, study: Study) -> None:
     questions = own(3)
     questions[2]["gold"] = {"helpful": "perhaps"}
     questions[1].pop("reason")
-    reply = desk.post(at(study), {"which": "exam", "questions": json.dumps(questions), "save": "1"})
+    reply = researcher_client.post(
+        at(study), {"which": "exam", "questions": json.dumps(questions), "save": "1"}
+    )
     assert reply.status_code == 400
     assert "question 3 (mine-2), gold.helpful: choose one of: no, yes" in text_of(reply)
     assert "question 2 (mine-1), reason: is missing" in text_of(reply)
     assert "&quot;perhaps&quot;" in reply.content.decode(), "the text is still there to be corrected"
     study.refresh_from_db()
     assert study.exam_own is None
-    broken = desk.post(at(study), {"which": "exam", "questions": "[{", "save": "1"})
+    broken = researcher_client.post(at(study), {"which": "exam", "questions": "[{", "save": "1"})
     assert broken.status_code == 400
     assert "line 1, column 3" in text_of(broken)
-    assert desk.post(at(study), {"which": "title", "questions": "x"}).status_code == 400
+    assert researcher_client.post(at(study), {"which": "title", "questions": "x"}).status_code == 400
 
 
-def test_nasty_questions_are_text(desk: Client, study: Study) -> None:
+def test_nasty_questions_are_text(researcher_client: Client, study: Study) -> None:
     nasty = "</textarea><script>alert(1)</script>"
     questions = own(3)
     questions[0]["payload"]["question"] = questions[0]["reason"] = nasty
-    desk.post(at(study), {"which": "exam", "questions": json.dumps(questions), "save": "1"})
+    researcher_client.post(at(study), {"which": "exam", "questions": json.dumps(questions), "save": "1"})
     for address in (at(study), reverse("annotator:preview_questions", args=[study.pk, "exam"])):
-        assert "<script>alert" not in desk.get(address).content.decode()
+        assert "<script>alert" not in researcher_client.get(address).content.decode()
 
 
-def test_text_that_is_not_saved_is_previewed_and_sat(desk: Client, study: Study) -> None:
+def test_text_that_is_not_saved_is_previewed_and_sat(researcher_client: Client, study: Study) -> None:
     """The researcher answers, is told what was missed and why, and nothing is stored."""
     where = reverse("annotator:preview_questions", args=[study.pk, "exam"])
     sent = {"questions": json.dumps(own(3))}
-    page = desk.post(where, sent)
+    page = researcher_client.post(where, sent)
     assert page.status_code == 200
     assert "Exam: 3 questions" in text_of(page)
-    assert desk.post(where, sent | {"handed-in": "1"}).status_code == 422
+    assert researcher_client.post(where, sent | {"handed-in": "1"}).status_code == 422
     answers = {f"q{n}-{name}": value for n in (1, 2, 3) for name, value in (YES if n > 1 else NO).items()}
-    result = text_of(desk.post(where, sent | {"handed-in": "1"} | answers))
-    assert "2 of 3 right" in result
+    result = text_of(researcher_client.post(where, sent | {"handed-in": "1"} | answers))
+    assert "2 of 3 correct" in result
     assert "Because " in result
-    faulty = desk.post(where, {"questions": '[{"key": "a"}]'})
+    faulty = researcher_client.post(where, {"questions": '[{"key": "a"}]'})
     assert faulty.status_code == 400
     assert "question 1 (a), gold" not in text_of(faulty), "the first fault stands before what follows from it"
     assert "question 1 (a), payload" in text_of(faulty)
@@ -112,31 +116,35 @@ def test_text_that_is_not_saved_is_previewed_and_sat(desk: Client, study: Study)
     assert study.exam_own is None
 
 
-def test_practice_of_ones_own_is_previewed_one_by_one_with_the_reason(desk: Client, study: Study) -> None:
-    desk.post(at(study), {"which": "practice", "questions": json.dumps(own(2)), "save": "1"})
+def test_practice_of_ones_own_is_previewed_one_by_one_with_the_reason(
+    researcher_client: Client, study: Study
+) -> None:
+    researcher_client.post(at(study), {"which": "practice", "questions": json.dumps(own(2)), "save": "1"})
     study.refresh_from_db()
     assert len(study.practice_own) == 2
     where = reverse("annotator:preview_questions", args=[study.pk, "practice"])
-    assert "Practice 1 of 2" in text_of(desk.get(where))
-    answered = desk.post(where, {"number": "0", "answering": "1"} | NO)
+    assert "Practice 1 of 2" in text_of(researcher_client.get(where))
+    answered = researcher_client.post(where, {"number": "0", "answering": "1"} | NO)
     assert "Not quite" in text_of(answered)
     assert "Because 0." in text_of(answered)
-    assert "Practice 2 of 2" in text_of(desk.post(where, {"number": "0", "go": "on"}))
-    assert desk.post(where, {"number": "0", "answering": "1"}).status_code == 422
+    assert "Practice 2 of 2" in text_of(researcher_client.post(where, {"number": "0", "go": "on"}))
+    assert researcher_client.post(where, {"number": "0", "answering": "1"}).status_code == 422
 
 
 @pytest.mark.parametrize("name", [name for name, kind in hit_types().items() if not kind.external])
-def test_the_exam_and_practice_of_every_type_are_previewed(desk: Client, researcher: User, name: str) -> None:
+def test_the_exam_and_practice_of_every_type_are_previewed(
+    researcher_client: Client, researcher: User, name: str
+) -> None:
     study = make_study(by=researcher, hit_type=name, slug="any")
     for which in ("exam", "practice"):
-        reply = desk.get(reverse("annotator:preview_questions", args=[study.pk, which]))
+        reply = researcher_client.get(reverse("annotator:preview_questions", args=[study.pk, which]))
         assert reply.status_code == 200
         assert "data-task" in reply.content.decode()
-    assert desk.get(at(study)).status_code == 200
+    assert researcher_client.get(at(study)).status_code == 200
 
 
 def test_a_running_study_gets_a_new_version_and_practice_is_frozen_too(
-    desk: Client, researcher: User
+    researcher_client: Client, researcher: User
 ) -> None:
     study = make_study(
         items=1,
@@ -149,10 +157,10 @@ def test_a_running_study_gets_a_new_version_and_practice_is_frozen_too(
     )
     before = study.snapshot
     for which in ("exam", "practice"):
-        reply = desk.post(
+        reply = researcher_client.post(
             at(study), {"which": which, "questions": json.dumps(own(2)), "save": "1"}, follow=True
         )
-        assert "this made version" in text_of(reply)
+        assert "this is version" in text_of(reply)
     study.refresh_from_db()
     assert before
     assert study.snapshot
@@ -179,19 +187,19 @@ def test_only_editors_write_exams_and_strangers_find_nothing(study: Study, role:
     assert annotator.get(at(study)).status_code == annotator.get(preview).status_code == 302
 
 
-def test_figures_of_the_exam_are_on_the_page(desk: Client, study: Study) -> None:
-    desk.post(at(study), {"which": "exam", "questions": json.dumps(own(3)), "save": "1"})
+def test_figures_of_the_exam_are_on_the_page(researcher_client: Client, study: Study) -> None:
+    researcher_client.post(at(study), {"which": "exam", "questions": json.dumps(own(3)), "save": "1"})
     from annotator.services.study import study_launch
 
     study.refresh_from_db()
     study_launch(study=study)
     study.refresh_from_db()
-    assert "nobody has answered it yet" in text_of(desk.get(at(study)))
+    assert "nobody has answered it yet" in text_of(researcher_client.get(at(study)))
     for row in [(1, 1, 1), (1, 1, 0), (1, 0, 0)]:
         person = make_participation(study)
         attempt = exam_start(participation=person)
         exam_submit(attempt=attempt, answers={f"mine-{n}": YES if one else NO for n, one in enumerate(row)})
-    text = text_of(desk.get(at(study)))
+    text = text_of(researcher_client.get(at(study)))
     assert "first attempts of 3 people" in text
     assert "everybody was right" in text
     assert re.search(r"mine-1 3 2 0\.67 0\.\d\d", text), text
@@ -199,19 +207,19 @@ def test_figures_of_the_exam_are_on_the_page(desk: Client, study: Study) -> None
     assert "nan" not in text
 
 
-def test_rules_of_the_exam_are_set_in_the_settings(desk: Client, study: Study) -> None:
+def test_rules_of_the_exam_are_set_in_the_settings(researcher_client: Client, study: Study) -> None:
     address = reverse("admin:annotator_study_change", args=[study.pk])
-    form = desk.get(address)
+    form = researcher_client.get(address)
     for name in (
         "practice_required", "exam_required", "exam_questions", "pass_mark", "exam_attempts", "exam_wait_minutes",
         "exam_feedback", "exam_pay", "requires",
     ):  # fmt: skip
         assert f'name="{name}"' in form.content.decode(), name
     data = settings_of(form) | {"exam_pay": "2.50", "requires": ["utility"], "exam_wait_minutes": "30"}
-    assert desk.post(address, data).status_code == 302
+    assert researcher_client.post(address, data).status_code == 302
     study.refresh_from_db()
     assert (str(study.exam_pay), study.requires, study.exam_wait_minutes) == ("2.50", ["utility"], 30)
-    wrong = desk.post(address, data | {"instructions_text": "```example\n{}\n```"})
+    wrong = researcher_client.post(address, data | {"instructions_text": "```example\n{}\n```"})
     assert wrong.status_code == 200
     assert "the example needs" in text_of(wrong)
 
@@ -256,19 +264,21 @@ def live(researcher: User) -> Study:
 
 
 def test_a_qualification_is_granted_in_the_admin_and_revoked_with_a_reason(
-    desk: Client, researcher: User, live: Study
+    researcher_client: Client, researcher: User, live: Study
 ) -> None:
     person = make_participation(live)
     stranger = make_rater("of another study")
     add = reverse("admin:annotator_qualification_add")
-    assert desk.get(add).status_code == 200
-    outside = desk.post(add, {"name": stranger.name, "hit_type": "simulation", "why": "x"})
+    assert researcher_client.get(add).status_code == 200
+    outside = researcher_client.post(add, {"name": stranger.name, "hit_type": "simulation", "why": "x"})
     assert outside.status_code == 200
-    assert "Nobody of that name takes part" in text_of(outside)
-    without = desk.post(add, {"name": person.rater.name, "hit_type": "simulation", "why": ""})
+    assert "No participant of a study that you may edit" in text_of(outside)
+    without = researcher_client.post(add, {"name": person.rater.name, "hit_type": "simulation", "why": ""})
     assert "This field is required" in text_of(without)
     assert not Qualification.objects.exists()
-    made = desk.post(add, {"name": person.rater.name, "hit_type": "simulation", "why": "a colleague"})
+    made = researcher_client.post(
+        add, {"name": person.rater.name, "hit_type": "simulation", "why": "a colleague"}
+    )
     assert made.status_code == 302
     granted = Qualification.objects.get()
     assert (granted.granted_by, granted.reason) == (researcher, "a colleague")
@@ -276,17 +286,17 @@ def test_a_qualification_is_granted_in_the_admin_and_revoked_with_a_reason(
 
     address = reverse("admin:annotator_qualification_changelist")
     action = {"action": "revoke", "_selected_action": [granted.pk]}
-    asked = desk.post(address, action)
-    assert "Why" in text_of(asked)
+    asked = researcher_client.post(address, action)
+    assert "Reason" in text_of(asked)
     granted.refresh_from_db()
     assert granted.revoked_at is None, "not without a reason"
-    desk.post(address, action | {"why": "guessing", "sure": "1"})
+    researcher_client.post(address, action | {"why": "guessing", "sure": "1"})
     granted.refresh_from_db()
     assert granted.revoked_at is not None
     assert [(e.kind, e.by, e.reason) for e in granted.events.all()] == [
         ("granted", researcher, "a colleague"), ("revoked", researcher, "guessing")
     ]  # fmt: skip
-    shown = desk.get(reverse("admin:annotator_qualification_change", args=[granted.pk]))
+    shown = researcher_client.get(reverse("admin:annotator_qualification_change", args=[granted.pk]))
     assert "guessing" in text_of(shown)
     assert "a colleague" in text_of(shown)
 
@@ -309,7 +319,9 @@ def test_a_viewer_neither_grants_nor_revokes(live: Study) -> None:
     assert Qualification.objects.get().revoked_at is None
 
 
-def test_accepted_work_is_said_to_the_person(desk: Client, researcher: User, live: Study) -> None:
+def test_accepted_work_is_said_to_the_person(
+    researcher_client: Client, researcher: User, live: Study
+) -> None:
     person = make_participation(live)
     sit(person, right=2)
     for _ in range(2):
@@ -321,7 +333,7 @@ def test_accepted_work_is_said_to_the_person(desk: Client, researcher: User, liv
     first = Judgment.objects.order_by("id")[0]
     address = reverse("admin:annotator_judgment_changelist")
     for _ in range(2):
-        desk.post(address, {"action": "accept", "_selected_action": [first.pk]})
+        researcher_client.post(address, {"action": "accept", "_selected_action": [first.pk]})
     assert Review.objects.get().by == researcher
     [account] = accounts_of(rater_id=person.rater_id)
     assert (account.accepted, account.waiting) == (1, 1)
@@ -329,7 +341,7 @@ def test_accepted_work_is_said_to_the_person(desk: Client, researcher: User, liv
     own_page.force_login(person.rater.user)
     text = text_of(own_page.get("/me/"))
     assert "accepted 1" in text
-    assert "to be looked at 1" in text
+    assert "awaiting review 1" in text
     mate = make_user(staff=True)
     Membership.objects.create(study=live, user=mate, role="viewer")
     client = Client()
@@ -338,11 +350,13 @@ def test_accepted_work_is_said_to_the_person(desk: Client, researcher: User, liv
     assert Review.objects.count() == 1, "a viewer accepts nothing"
 
 
-def test_a_labs_own_questions_are_read_by_its_researchers_only(desk: Client, live: Study) -> None:
+def test_a_labs_own_questions_are_read_by_its_researchers_only(
+    researcher_client: Client, live: Study
+) -> None:
     """Another researcher with a study of the same type sees the type's own exam, and none of these."""
     sit(make_participation(live), right=1)
     address = reverse("admin:annotator_examquestion_changelist")
-    mine = text_of(desk.get(address))
+    mine = text_of(researcher_client.get(address))
     assert "mine-0" in mine
     other = make_user(staff=True)
     make_study(items=1, by=other, exam_required=True, launched=True)

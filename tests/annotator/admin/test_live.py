@@ -45,7 +45,7 @@ def study(researcher: User) -> Study:
 
 
 @pytest.fixture
-def desk(researcher: User) -> Client:
+def researcher_client(researcher: User) -> Client:
     client = Client()
     client.force_login(researcher)
     return client
@@ -79,43 +79,47 @@ def seconds(study: Study, value: float) -> None:
     Judgment.objects.filter(study=study).update(seconds=value)
 
 
-def test_before_during_and_after(desk: Client, study: Study, researcher: User) -> None:
+def test_before_during_and_after(researcher_client: Client, study: Study, researcher: User) -> None:
     draft = make_study(by=researcher, items=2)
-    assert "It has not been launched." in text(desk, draft)
-    assert "Nobody has submitted anything yet; 0 in hand." in text(desk, study)
+    assert "The study is a draft." in text(researcher_client, draft)
+    assert "Nobody has submitted anything yet; 0 tasks are in progress." in text(researcher_client, study)
     first = work(study, 12)
     seconds(study, 20)
-    shown = text(desk, study)
+    shown = text(researcher_client, study)
     assert "Yes: 50 % is done, the rest by " in shown
     assert "6.00 USD" in shown
     assert "12.00 USD once all is done" in shown
     work(study, 12)
-    assert "It is done: all 24 places are filled, for 12.00 USD." in text(desk, study)
+    assert "Complete: all 24 places are filled, for 12.00 USD." in text(researcher_client, study)
     assert first.assignments.count() == 12
 
 
-def test_a_study_that_stands_still_or_is_stopped_says_so(desk: Client, study: Study) -> None:
+def test_a_study_that_stands_still_or_is_stopped_says_so(researcher_client: Client, study: Study) -> None:
     work(study, 6)
     Judgment.objects.filter(study=study).update(created_at=timezone.now() - timedelta(days=3))
-    assert "It stands still: 25 % is done, and nothing has come for 3" in text(desk, study).replace(
-        "\xa0", " "
-    )
+    assert "Stalled: 25 % is done, and nothing has been submitted for 3" in text(
+        researcher_client, study
+    ).replace("\xa0", " ")
     study_pause(study=study)
-    assert "It is paused: 25 % is done, and nothing more is given out." in text(desk, study)
+    assert "The study is paused: 25 % is done, and no more tasks are given out." in text(
+        researcher_client, study
+    )
     study.refresh_from_db()
     study_close(study=study)
-    shown = text(desk, study)
-    assert "It is closed" in shown
-    assert "nothing changes here" in shown
+    shown = text(researcher_client, study)
+    assert "The study is closed" in shown
+    assert "this page doesn't update" in shown
 
 
-def test_each_condition_has_its_strip_and_the_last_is_named(desk: Client, study: Study) -> None:
+def test_each_condition_has_its_strip_and_the_last_is_named(researcher_client: Client, study: Study) -> None:
     work(study, 6, condition="normal")
     found = {one.name: one for one in study_live(study).conditions}
     assert {one.places for one in found.values()} == {12}
     assert sum(one.done for one in found.values()) == Judgment.objects.filter(study=study).count()
     behind, ahead = sorted(found.values(), key=lambda one: one.share)
-    assert (f"“{behind.name}” lags behind." in text(desk, study)) is (ahead.share - behind.share > 0.2)
+    assert (f"“{behind.name}” lags behind." in text(researcher_client, study)) is (
+        ahead.share - behind.share > 0.2
+    )
 
 
 def test_the_pace_is_of_the_latest_and_says_nothing_of_few() -> None:
@@ -130,7 +134,9 @@ def test_the_pace_is_of_the_latest_and_says_nothing_of_few() -> None:
     assert pace_of([now - timedelta(days=2)] * 9, now=now).end(5) is None
 
 
-def test_who_stands_out_is_named_with_every_reason_until_excluded(desk: Client, study: Study) -> None:
+def test_who_stands_out_is_named_with_every_reason_until_excluded(
+    researcher_client: Client, study: Study
+) -> None:
     fast, steady = work(study, 12), work(study, 10)
     Judgment.objects.filter(study=study, rater=fast.rater).update(seconds=1.5, signals={"pastes": 2})
     Judgment.objects.filter(study=study, rater=steady.rater).update(seconds=30)
@@ -138,12 +144,24 @@ def test_who_stands_out_is_named_with_every_reason_until_excluded(desk: Client, 
     assert [(one.name, one.reasons) for one in flagged] == [
         (fast.rater.name, ("12 of 12 in under 5 s", "pasted text into 12 of 12"))
     ]
-    shown = text(desk, study)
+    shown = text(researcher_client, study)
     assert "1 of 2 raters stands out" in shown
     assert "12 judgments took under 5 s" in shown
-    assert "1 rater to look at." in shown
+    assert "1 rater to check." in shown
     exclusion_make(study=study, by=None, reason="too fast", rater=fast.rater)
     assert study_live(study).flagged == ()
+
+
+def test_leaving_the_page_stands_out_only_where_others_stay(study: Study) -> None:
+    leaver, stayer = work(study, 10), work(study, 10)
+    everybody = Judgment.objects.filter(study=study)
+    everybody.update(seconds=20)
+    everybody.filter(rater=leaver.rater).update(signals={"left": 2})
+    assert [(one.name, one.reasons) for one in study_live(study).flagged] == [
+        (leaver.rater.name, ("left the page during 10 of 10",))
+    ]
+    everybody.filter(rater=stayer.rater).update(signals={"leaves": 1})
+    assert study_live(study).flagged == (), "where everybody looks things up, nobody stands out"
 
 
 def test_the_same_answer_again_and_again_stands_out_where_others_differ(study: Study) -> None:
@@ -171,9 +189,11 @@ def test_failed_checks_stand_out(researcher: User) -> None:
     assert [one.reasons for one in study_live(study).flagged] == [("3 of 3 checks failed",)]
 
 
-def test_what_waits_is_counted_by_kind_and_the_latest_are_there(desk: Client, study: Study) -> None:
+def test_what_waits_is_counted_by_kind_and_the_latest_are_there(
+    researcher_client: Client, study: Study
+) -> None:
     participation = make_participation(study)
-    assert needs_words(study_live(study)) == "Nothing waits for you."
+    assert needs_words(study_live(study)) == "Nothing needs you."
     for kind, words in (
         ("question", "Do bats count?"),
         ("flag", "<b>Broken</b>"),
@@ -181,47 +201,49 @@ def test_what_waits_is_counted_by_kind_and_the_latest_are_there(desk: Client, st
         ("flag", "No text"),
     ):
         message_send(participation=participation, kind=kind, text=words)
-    shown = desk.get(address(study)).content.decode()
+    shown = researcher_client.get(address(study)).content.decode()
     assert (
         "1 person asks for deletion of their data, 1 question to answer and 2 problems reported with items."
         in shown
     )
     assert "&lt;b&gt;Broken&lt;/b&gt;" in shown
     Message.objects.update(settled_at=timezone.now())
-    assert needs_words(study_live(study)) == "Nothing waits for you."
+    assert needs_words(study_live(study)) == "Nothing needs you."
 
 
-def test_every_figure_leads_to_its_rows(desk: Client, study: Study) -> None:
+def test_every_figure_leads_to_its_rows(researcher_client: Client, study: Study) -> None:
     fast = work(study, 12)
     Judgment.objects.filter(study=study, rater=fast.rater).update(seconds=1.5)
     work(study, 5)
     Judgment.objects.filter(study=study).exclude(rater=fast.rater).update(seconds=70)
     message_send(participation=fast, kind="question", text="Why?")
-    html = desk.get(address(study)).content.decode()
+    html = researcher_client.get(address(study)).content.decode()
     part = html[html.index('id="live-part"') : html.index("live-agreement-title")]
     links = {unescape(url) for url in re.findall(r'href="([^"]+)"', part)}
     assert len(links) > 15
     for link in links:
-        assert desk.get(link).status_code == 200, link
+        assert researcher_client.get(link).status_code == 200, link
     rows = reverse("admin:study_judgments", args=[study.pk])
     for query, n in (("seconds_from=0&seconds_below=5", 12), ("seconds_from=40&seconds_below=80", 5)):
         assert f"{rows}?{query}" in links
-        assert desk.get(f"{rows}?{query}").content.decode().count("/judgments/") - 1 >= n
-    assert desk.get(f"{rows}?seconds_from=nan").status_code == 400
+        assert researcher_client.get(f"{rows}?{query}").content.decode().count("/judgments/") - 1 >= n
+    assert researcher_client.get(f"{rows}?seconds_from=nan").status_code == 400
 
 
-def test_it_asks_again_and_gets_nothing_where_nothing_has_changed(desk: Client, study: Study) -> None:
-    html = desk.get(address(study)).content.decode()
+def test_it_asks_again_and_gets_nothing_where_nothing_has_changed(
+    researcher_client: Client, study: Study
+) -> None:
+    html = researcher_client.get(address(study)).content.decode()
     again = unescape(re.findall(r'id="live-part" hx-get="([^"]+)"', html)[0])
     headers = {"HX-Request": "true"}
-    assert desk.get(again, headers=headers).status_code == 204
+    assert researcher_client.get(again, headers=headers).status_code == 204
     work(study, 1)
-    changed = desk.get(again, headers=headers)
+    changed = researcher_client.get(again, headers=headers)
     assert changed.status_code == 200
     assert changed.content.decode().startswith("\n<div") or 'id="live-part"' in changed.content.decode()[:200]
     assert (
         "hx-get"
-        not in desk.get(address(study), {"still": ""})
+        not in researcher_client.get(address(study), {"still": ""})
         .content.decode()
         .split("live-agreement-title")[0]
         .split("fk-tabs")[1]
@@ -254,8 +276,8 @@ def test_it_is_for_the_studys_researchers_alone(study: Study) -> None:
 
 def test_words_of_a_study_without_judgments(study: Study) -> None:
     live: Any = study_live(study)
-    assert going_words(study, live) == "Nobody has submitted anything yet; 0 in hand."
+    assert going_words(study, live) == "Nobody has submitted anything yet; 0 tasks are in progress."
     assert (
         trust_words(live, study_progress(study), study)
-        == "There is too little to say: nobody has left five judgments."
+        == "Too early to say: nobody has submitted five judgments yet."
     )

@@ -18,6 +18,7 @@ ROLES = ["viewer", "reviewer", "editor", "owner"]
 #: page -> the role that it needs; every page of a study is here.
 PAGES = {
     "live/": "viewer",
+    "rehearsal/": "viewer",
     "exam/": "viewer",
     "items/": "viewer",
     "items/ITEM/": "viewer",
@@ -38,6 +39,7 @@ PAGES = {
 SENT = {
     "exclude/judgment/JUDGMENT/": "reviewer",
     "exclusions/EXCLUSION/lift/": "reviewer",
+    "rehearsal/": "editor",
     "exam/": "editor",
     "import/": "editor",
     "import-judgments/": "editor",
@@ -73,7 +75,7 @@ def logged_in(user: User) -> Client:
     return client
 
 
-def test_every_page_of_the_desk_is_in_these_lists() -> None:
+def test_every_page_is_in_these_lists() -> None:
     """A new page must say who may see it."""
     found = set()
     for pattern in patterns(lambda view: view):
@@ -105,7 +107,7 @@ def test_another_researcher_finds_nothing_and_it_is_logged(
             with caplog.at_level(logging.WARNING):
                 reply = getattr(client, method)(address(mine, page))
             assert reply.status_code == 404, (method, page)
-            assert any("refused" in record.getMessage() for record in caplog.records), (method, page)
+            assert any("denied" in record.getMessage() for record in caplog.records), (method, page)
     export = Export.objects.get()
     assert client.get(f"/admin/annotator/study/{mine.pk}/exports/{export.pk}/").status_code == 404
     mine.refresh_from_db()

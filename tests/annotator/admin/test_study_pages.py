@@ -26,7 +26,7 @@ NASTY = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'{{ 7|add:7 }}"
 
 
 @pytest.fixture
-def desk(researcher: User) -> Client:
+def researcher_client(researcher: User) -> Client:
     client = Client()
     client.force_login(researcher)
     return client
@@ -71,32 +71,34 @@ def sent_form(html: str) -> dict[str, Any]:
 # -- import ----------------------------------------------------------------------------------------------
 
 
-def test_material_is_looked_at_before_it_is_imported(desk: Client, study: Study) -> None:
+def test_material_is_looked_at_before_it_is_imported(researcher_client: Client, study: Study) -> None:
     text = "Input.question,explanation,answer,follow_up,nll\nOwls?,Birds.,no,Ducks?,1\n"
-    html = desk.post(f"{ROOT}{study.pk}/import/", {"file": upload(text, "hits.csv")}).content.decode()
+    html = researcher_client.post(
+        f"{ROOT}{study.pk}/import/", {"file": upload(text, "hits.csv")}
+    ).content.decode()
     assert "hits.csv: 1 item from 1 row" in html
-    assert "Columns that are not used: <code>nll</code>" in html
+    assert "Unused columns: <code>nll</code>" in html
     assert not Item.objects.exists(), "a look writes nothing"
     data = sent_form(html)
     assert data["column-question"] == "Input.question"
     data["value-system"] = "robot-x"
-    reply = desk.post(f"{ROOT}{study.pk}/import/", data | {"import": "1"})
+    reply = researcher_client.post(f"{ROOT}{study.pk}/import/", data | {"import": "1"})
     assert reply["Location"] == f"{ROOT}{study.pk}/change/"
     assert Item.objects.get().explanation.system.name == "robot-x"
-    again = desk.post(f"{ROOT}{study.pk}/import/", data | {"import": "1"}, follow=True)
-    assert "The file is no longer here" in again.content.decode()
+    again = researcher_client.post(f"{ROOT}{study.pk}/import/", data | {"import": "1"}, follow=True)
+    assert "The uploaded file has expired" in again.content.decode()
 
 
-def test_every_fault_is_listed_with_its_line(desk: Client, study: Study) -> None:
+def test_every_fault_is_listed_with_its_line(researcher_client: Client, study: Study) -> None:
     rows = [ROW, ROW | {"answer": NASTY, "key": "b"}, ROW | {"question": "", "key": "c"}]
     text = "\n".join(map(json.dumps, rows))
-    html = desk.post(f"{ROOT}{study.pk}/import/", {"file": upload(text)}).content.decode()
-    assert "2 faults in m.jsonl: nothing would be imported" in html
+    html = researcher_client.post(f"{ROOT}{study.pk}/import/", {"file": upload(text)}).content.decode()
+    assert "m.jsonl has 2 problems. Fix them to import the file" in html
     assert re.search(r">2</td><td><code>answer</code>", html)
     assert re.search(r">3</td><td><code>question</code></td>.*?is missing", html, re.S)
     assert "<script>alert" not in html
     data = sent_form(html) | {"import": "1"}
-    assert "2 faults" in desk.post(f"{ROOT}{study.pk}/import/", data).content.decode()
+    assert "2 problems" in researcher_client.post(f"{ROOT}{study.pk}/import/", data).content.decode()
     assert not Item.objects.exists()
 
 
@@ -111,15 +113,17 @@ def test_every_fault_is_listed_with_its_line(desk: Client, study: Study) -> None
         (("m.jsonl", b"nonsense\n"), "is not JSON"),
     ],
 )
-def test_files_that_are_none(desk: Client, study: Study, file: Any, message: str) -> None:
+def test_files_that_are_none(researcher_client: Client, study: Study, file: Any, message: str) -> None:
     data = {"file": upload(file[1], file[0])} if file else {}
-    reply = desk.post(f"{ROOT}{study.pk}/import/", data)
+    reply = researcher_client.post(f"{ROOT}{study.pk}/import/", data)
     assert reply.status_code == 400
     assert message in reply.content.decode()
 
 
-def test_tickets_are_ones_own(desk: Client, study: Study, researcher: User) -> None:
-    html = desk.post(f"{ROOT}{study.pk}/import/", {"file": upload(json.dumps(ROW))}).content.decode()
+def test_tickets_are_ones_own(researcher_client: Client, study: Study, researcher: User) -> None:
+    html = researcher_client.post(
+        f"{ROOT}{study.pk}/import/", {"file": upload(json.dumps(ROW))}
+    ).content.decode()
     data = sent_form(html) | {"import": "1"}
     otto = make_user("otto", staff=True)
     Membership.objects.create(study=study, user=otto, role="editor")
@@ -128,51 +132,53 @@ def test_tickets_are_ones_own(desk: Client, study: Study, researcher: User) -> N
     other = study_create(by=researcher, hit_type="toy", slug="other", title="Other")
     for who, where, ticket in (
         (client, study, data["ticket"]),
-        (desk, other, data["ticket"]),
-        (desk, study, data["ticket"] + "x"),
-        (desk, study, ""),
+        (researcher_client, other, data["ticket"]),
+        (researcher_client, study, data["ticket"] + "x"),
+        (researcher_client, study, ""),
     ):
         reply = who.post(f"{ROOT}{where.pk}/import/", data | {"ticket": ticket}, follow=True)
-        assert "The file is no longer here" in reply.content.decode()
+        assert "The uploaded file has expired" in reply.content.decode()
     assert not Item.objects.exists()
 
 
 def test_files_that_nobody_came_back_for_are_removed(
-    desk: Client, study: Study, monkeypatch: pytest.MonkeyPatch
+    researcher_client: Client, study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    desk.post(f"{ROOT}{study.pk}/import/", {"file": upload(json.dumps(ROW))})
+    researcher_client.post(f"{ROOT}{study.pk}/import/", {"file": upload(json.dumps(ROW))})
     assert pending_uploads.pending_uploads_sweep() == 0
     monkeypatch.setattr(pending_uploads, "HOURS", -1)
     assert pending_uploads.pending_uploads_sweep() == 1
 
 
 def test_an_upload_that_is_too_large_is_refused_before_it_is_read(
-    desk: Client, study: Study, settings: Any
+    researcher_client: Client, study: Study, settings: Any
 ) -> None:
     settings.IMPORT_MAX_BYTES = -999_000  # the form's own slack is 1 MB
-    reply = desk.post(f"{ROOT}{study.pk}/import/", {"file": upload(b"x" * 2_000, "m.csv")})
+    reply = researcher_client.post(f"{ROOT}{study.pk}/import/", {"file": upload(b"x" * 2_000, "m.csv")})
     assert reply.status_code in (400, 413)
 
 
-def test_judgments_from_elsewhere(desk: Client, researcher: User) -> None:
+def test_judgments_from_elsewhere(researcher_client: Client, researcher: User) -> None:
     study = study_create(by=researcher, hit_type="external_labels", slug="labels", title="Labels")
     text = "Input.id,Input.text,Answer.good\nq1,Owls?,yes\nq1,Owls?,no\nq2,Ducks?,yes\n"
-    html = desk.post(
+    html = researcher_client.post(
         f"{ROOT}{study.pk}/import-judgments/", {"file": upload(text, "batch.csv")}
     ).content.decode()
     assert "batch.csv: 3 judgments from 3 rows" in html
     assert "<strong>good</strong> (nominal): no, yes" in html
     assert "no such name is a person" in html
     assert not Judgment.objects.exists()
-    desk.post(f"{ROOT}{study.pk}/import-judgments/", sent_form(html) | {"import": "1"})
+    researcher_client.post(f"{ROOT}{study.pk}/import-judgments/", sent_form(html) | {"import": "1"})
     assert (study.items.count(), study.judgments.count()) == (2, 3)
 
 
-def test_judgments_into_a_study_that_is_asked_here(desk: Client, researcher: User) -> None:
+def test_judgments_into_a_study_that_is_asked_here(researcher_client: Client, researcher: User) -> None:
     study = make_study(by=researcher)
     make_item(study, key="a")
     text = "item,worker,label\na,w1,yes\nb,w1,no\n"
-    html = desk.post(f"{ROOT}{study.pk}/import-judgments/", {"file": upload(text, "j.csv")}).content.decode()
+    html = researcher_client.post(
+        f"{ROOT}{study.pk}/import-judgments/", {"file": upload(text, "j.csv")}
+    ).content.decode()
     assert "there is no such item in the study" in html
     data = sent_form(html)
     assert (data["item"], data["rater"], data["values"]) == ("item", "worker", ["label"])
@@ -191,24 +197,30 @@ def full(researcher: User) -> Study:
     return study
 
 
-def test_judgments_are_listed_in_words_and_filtered(desk: Client, full: Study) -> None:
-    html = page(desk, f"{full.pk}/judgments/")
+def test_judgments_are_listed_in_words_and_filtered(researcher_client: Client, full: Study) -> None:
+    html = page(researcher_client, f"{full.pk}/judgments/")
     assert html.count('<li title="What will the robot answer to the follow-up question?">Yes</li>') == 4
-    assert page(desk, f"{full.pk}/judgments/", rater="ann").count("<li title=") == 4
-    assert "None fits." in page(desk, f"{full.pk}/judgments/", rater_kind="simulator")
+    assert page(researcher_client, f"{full.pk}/judgments/", rater="ann").count("<li title=") == 4
+    assert "No judgments match these filters." in page(
+        researcher_client, f"{full.pk}/judgments/", rater_kind="simulator"
+    )
 
 
 @pytest.mark.parametrize(
     "query", ["user__password__startswith=x", "_connector=OR", "source=x", "rater__name=ann"]
 )
-def test_judgments_are_filtered_by_what_is_offered_only(desk: Client, full: Study, query: str) -> None:
-    reply = desk.get(f"{ROOT}{full.pk}/judgments/?{query}")
+def test_judgments_are_filtered_by_what_is_offered_only(
+    researcher_client: Client, full: Study, query: str
+) -> None:
+    reply = researcher_client.get(f"{ROOT}{full.pk}/judgments/?{query}")
     assert reply.status_code == 400
     assert "<li title=" not in reply.content.decode()
-    assert desk.get(f"{ROOT}{full.pk}/download/?{query}").status_code == 400
+    assert researcher_client.get(f"{ROOT}{full.pk}/download/?{query}").status_code == 400
 
 
-def test_what_annotators_and_models_wrote_is_text_everywhere(desk: Client, researcher: User) -> None:
+def test_what_annotators_and_models_wrote_is_text_everywhere(
+    researcher_client: Client, researcher: User
+) -> None:
     study = study_create(by=researcher, hit_type="toy", slug="nasty", title=NASTY[:200])
     payload = {"question": NASTY, "explanation": NASTY, "answer": "yes", "follow_up": NASTY}
     item = make_item(
@@ -217,70 +229,72 @@ def test_what_annotators_and_models_wrote_is_text_everywhere(desk: Client, resea
     judgment, _ = judgment_record(
         item=item, rater=make_rater(NASTY), response={"guess": "yes", "why": NASTY}, source="import"
     )
-    desk.post(f"{ROOT}{study.pk}/exclude/rater/{judgment.rater_id}/", {"reason": NASTY})
+    researcher_client.post(f"{ROOT}{study.pk}/exclude/rater/{judgment.rater_id}/", {"reason": NASTY})
     assert Exclusion.objects.get().reason == NASTY
     for address in (
         "change/", "items/", f"items/{item.pk}/", "judgments/", f"judgments/{judgment.pk}/", "raters/", "exclusions/",
         "exports/", "do/launch/", f"exclude/judgment/{judgment.pk}/", "import/", "import-judgments/",
     ):  # fmt: skip
-        html = page(desk, f"{study.pk}/{address}")
+        html = page(researcher_client, f"{study.pk}/{address}")
         assert "<script>alert" not in html, address
         assert "<img src=x" not in html, address
         assert "&lt;script&gt;alert(1)" in html, address
-    assert "<script>alert" not in desk.get(ROOT).content.decode()
+    assert "<script>alert" not in researcher_client.get(ROOT).content.decode()
 
 
-def test_exclusions_are_made_with_a_reason_and_lifted(desk: Client, full: Study) -> None:
+def test_exclusions_are_made_with_a_reason_and_lifted(researcher_client: Client, full: Study) -> None:
     judgment = full.judgments.first()
     assert judgment is not None
     for what, pk in (("rater", judgment.rater_id), ("item", judgment.item_id), ("judgment", judgment.pk)):
         address = f"{ROOT}{full.pk}/exclude/{what}/{pk}/"
-        assert "will not count" in desk.get(address).content.decode()
-        assert desk.post(address, {"reason": " "}).status_code == 400
-        assert desk.post(address, {"reason": "Too fast."}).status_code == 302
-        assert "excluded already" in desk.post(address, {"reason": "Again"}).content.decode()
+        assert "will be left out" in researcher_client.get(address).content.decode()
+        assert researcher_client.post(address, {"reason": " "}).status_code == 400
+        assert researcher_client.post(address, {"reason": "Too fast."}).status_code == 302
+        assert "already excluded" in researcher_client.post(address, {"reason": "Again"}).content.decode()
     assert Exclusion.objects.count() == 3
-    html = page(desk, f"{full.pk}/judgments/")
+    html = page(researcher_client, f"{full.pk}/judgments/")
     assert html.count('<span class="fk-alarm">excluded:</span> Too fast.') == 3
     for exclusion in Exclusion.objects.all():
-        assert desk.get(f"{ROOT}{full.pk}/exclusions/{exclusion.pk}/lift/").status_code == 405
-        desk.post(f"{ROOT}{full.pk}/exclusions/{exclusion.pk}/lift/")
+        assert researcher_client.get(f"{ROOT}{full.pk}/exclusions/{exclusion.pk}/lift/").status_code == 405
+        researcher_client.post(f"{ROOT}{full.pk}/exclusions/{exclusion.pk}/lift/")
     assert not Exclusion.objects.filter(lifted_at__isnull=True).exists()
 
 
 # -- exports, token -------------------------------------------------------------------------------
 
 
-def test_several_judgments_are_excluded_for_one_reason(desk: Client, full: Study) -> None:
+def test_several_judgments_are_excluded_for_one_reason(researcher_client: Client, full: Study) -> None:
     chosen = list(full.judgments.order_by("pk").values_list("pk", flat=True))[:3]
-    listed = desk.post("/admin/annotator/judgment/", {"action": "leave_out", "_selected_action": chosen})
+    listed = researcher_client.post(
+        "/admin/annotator/judgment/", {"action": "leave_out", "_selected_action": chosen}
+    )
     address = listed["Location"]
     assert address.startswith(f"{ROOT}{full.pk}/exclude/judgments/?pk=")
-    assert "3 judgments will not count" in desk.get(address).content.decode()
-    assert desk.post(address, {"reason": ""}).status_code == 400
+    assert "3 judgments will be left out" in researcher_client.get(address).content.decode()
+    assert researcher_client.post(address, {"reason": ""}).status_code == 400
     assert not Exclusion.objects.exists()
-    desk.post(address, {"reason": "One bot."})
+    researcher_client.post(address, {"reason": "One bot."})
     assert set(Exclusion.objects.values_list("judgment_id", flat=True)) == set(chosen)
     assert (
-        "0 excluded; 3 were so already"
-        in desk.post(address, {"reason": "Again"}, follow=True).content.decode()
+        "0 judgments excluded; 3 were already excluded"
+        in researcher_client.post(address, {"reason": "Again"}, follow=True).content.decode()
     )
     other = make_judgment(make_item(make_study()), make_rater("zoe"))
     for query in (f"pk={other.pk}", "pk=x", ""):
-        assert desk.get(f"{ROOT}{full.pk}/exclude/judgments/?{query}").status_code == 404
+        assert researcher_client.get(f"{ROOT}{full.pk}/exclude/judgments/?{query}").status_code == 404
 
 
-def test_small_exports_come_at_once(desk: Client, full: Study) -> None:
+def test_small_exports_come_at_once(researcher_client: Client, full: Study) -> None:
     choice = {"form": "ratings", "format": "csv", "rater_kind": "human", "excluded": ""}
-    reply = desk.post(f"{ROOT}{full.pk}/exports/", choice)
+    reply = researcher_client.post(f"{ROOT}{full.pk}/exports/", choice)
     assert reply["Location"].endswith("/download/?form=ratings&format=csv&rater_kind=human")
-    content: Any = desk.get(reply["Location"])
+    content: Any = researcher_client.get(reply["Location"])
     assert b"".join(content.streaming_content).count(b"simulation") == 4
-    assert desk.post(f"{ROOT}{full.pk}/exports/", choice | {"format": "xlsx"}).status_code == 400
+    assert researcher_client.post(f"{ROOT}{full.pk}/exports/", choice | {"format": "xlsx"}).status_code == 400
 
 
 def test_large_exports_are_built_by_a_job(
-    desk: Client,
+    researcher_client: Client,
     full: Study,
     researcher: User,
     monkeypatch: pytest.MonkeyPatch,
@@ -290,12 +304,12 @@ def test_large_exports_are_built_by_a_job(
 
     monkeypatch.setattr("annotator.admin.study_pages.exporting.STREAMED", 3)
     monkeypatch.setattr("annotator.core.jobs.enqueue", lambda name, **ids: export_build(**ids))
-    assert desk.get(f"{ROOT}{full.pk}/download/").status_code == 302
+    assert researcher_client.get(f"{ROOT}{full.pk}/download/").status_code == 302
     with django_capture_on_commit_callbacks(execute=True):
-        desk.post(f"{ROOT}{full.pk}/exports/", {"form": "judgments", "format": "jsonl"})
+        researcher_client.post(f"{ROOT}{full.pk}/exports/", {"form": "judgments", "format": "jsonl"})
     export = Export.objects.get()
-    assert f"exports/{export.pk}/" in page(desk, f"{full.pk}/exports/")
-    file: Any = desk.get(f"{ROOT}{full.pk}/exports/{export.pk}/")
+    assert f"exports/{export.pk}/" in page(researcher_client, f"{full.pk}/exports/")
+    file: Any = researcher_client.get(f"{ROOT}{full.pk}/exports/{export.pk}/")
     assert b"".join(file.streaming_content)[:2] == b"\x1f\x8b"
     otto = make_user("otto", staff=True)
     Membership.objects.create(study=full, user=otto, role="owner")
@@ -304,26 +318,28 @@ def test_large_exports_are_built_by_a_job(
     assert client.get(f"{ROOT}{full.pk}/exports/{export.pk}/").status_code == 404, "only for who asked"
 
 
-def test_a_token_is_shown_once(desk: Client, researcher: User) -> None:
-    assert "You have none" in page(desk, "api-token/")
-    html = desk.post(ROOT + "api-token/", {"make": "1"}).content.decode()
+def test_a_token_is_shown_once(researcher_client: Client, researcher: User) -> None:
+    assert "You don't have a token yet" in page(researcher_client, "api-token/")
+    html = researcher_client.post(ROOT + "api-token/", {"make": "1"}).content.decode()
     first = Token.objects.get(user=researcher).key
     assert first in html
-    assert first not in page(desk, "api-token/")
-    desk.post(ROOT + "api-token/", {"make": "1"})
+    assert first not in page(researcher_client, "api-token/")
+    researcher_client.post(ROOT + "api-token/", {"make": "1"})
     assert Token.objects.get(user=researcher).key != first
-    desk.post(ROOT + "api-token/", {"revoke": "1"})
+    researcher_client.post(ROOT + "api-token/", {"revoke": "1"})
     assert not Token.objects.exists()
 
 
-def test_pages_take_the_same_statements_however_long(desk: Client, full: Study, researcher: User) -> None:
+def test_pages_take_the_same_statements_however_long(
+    researcher_client: Client, full: Study, researcher: User
+) -> None:
     addresses = [f"{full.pk}/{name}/" for name in ("items", "judgments", "raters", "exclusions", "exports")]
 
     def counts() -> list[int]:
         found = []
         for address in addresses:
             with CaptureQueriesContext(connection) as queries:
-                page(desk, address)
+                page(researcher_client, address)
             found.append(len(queries))
         return found
 
@@ -333,6 +349,6 @@ def test_pages_take_the_same_statements_however_long(desk: Client, full: Study, 
         make_study(by=researcher)
         item = make_item(full, key=f"more-{number}", system=f"s{number}")
         judgment = make_judgment(item, make_rater(f"r{number}"))
-        desk.post(f"{ROOT}{full.pk}/exclude/judgment/{judgment.pk}/", {"reason": "x"})
+        researcher_client.post(f"{ROOT}{full.pk}/exclude/judgment/{judgment.pk}/", {"reason": "x"})
     assert counts() == before
     assert max(before) <= 15, dict(zip(addresses, before, strict=True))

@@ -16,7 +16,7 @@ def test_each_kind_of_exclusion_can_be_made_lifted_and_made_again(researcher: Us
     for target in ({"rater": judgment.rater}, {"item": judgment.item}, {"judgment": judgment}):
         made = exclusion_make(study=study, by=researcher, reason=" Too fast. ", **target)
         assert (made.reason, made.created_by, made.lifted_at) == ("Too fast.", researcher, None)
-        with pytest.raises(ValidationError, match="excluded already"):
+        with pytest.raises(ValidationError, match="already excluded"):
             exclusion_make(study=study, by=researcher, reason="Again", **target)
         lifted = exclusion_lift(exclusion=made)
         assert exclusion_lift(exclusion=made).lifted_at == lifted.lifted_at
@@ -29,10 +29,10 @@ def test_what_cannot_be_excluded(researcher: User) -> None:
     mine = make_judgment(make_item(study), make_rater("ann"))
     theirs = make_judgment(make_item(other), make_rater("bob"))
     refused = [
-        ({"judgment": theirs, "reason": "x"}, "not of this study"),
-        ({"item": theirs.item, "reason": "x"}, "not of this study"),
-        ({"rater": theirs.rater, "reason": "x"}, "no part in this study"),
-        ({"rater": mine.rater, "reason": "  "}, "Say why"),
+        ({"judgment": theirs, "reason": "x"}, "does not belong to this study"),
+        ({"item": theirs.item, "reason": "x"}, "does not belong to this study"),
+        ({"rater": theirs.rater, "reason": "x"}, "has not taken part in this study"),
+        ({"rater": mine.rater, "reason": "  "}, "Give a reason"),
         ({"reason": "x"}, "exactly one"),
         ({"rater": mine.rater, "item": mine.item, "reason": "x"}, "exactly one"),
     ]

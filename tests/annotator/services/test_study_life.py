@@ -42,13 +42,13 @@ def test_launch_freezes_a_snapshot_and_makes_k_places_for_each_item():
 
 def test_an_empty_study_cannot_be_launched():
     study = make_study()
-    with pytest.raises(ValidationError, match="import material first"):
+    with pytest.raises(ValidationError, match="Import material first"):
         study_launch(study=study)
 
 
 def test_pay_under_the_floor_stops_the_launch():
     study = make_study(items=1, pay_per_item="0.05", minutes_per_item=1, pay_floor_per_hour="9.00")
-    with pytest.raises(ValidationError, match=r"3\.00 USD an hour, under the floor of 9\.00"):
+    with pytest.raises(ValidationError, match=r"3\.00 USD an hour, below the floor of 9\.00"):
         study_launch(study=study)
 
 
@@ -79,7 +79,7 @@ def test_redundancy_grows_with_new_places_and_never_shrinks_after_launch():
 @pytest.mark.parametrize("name", ["hit_type", "seed", "slug"])
 def test_what_places_hang_on_cannot_change_after_launch(name):
     study = make_study(items=1, launched=True)
-    with pytest.raises(ValidationError, match="Cannot change after the launch"):
+    with pytest.raises(ValidationError, match="This can't be changed after the launch"):
         study_update(study=study, **{name: 77})
 
 

@@ -182,7 +182,7 @@ def test_a_variable_that_the_operator_does_not_offer_cannot_be_named(scripted: S
         endpoint_save(endpoint=endpoint)
 
 
-def test_a_prompt_is_looked_at_with_a_real_item_before_a_run_is_made(
+def test_the_preview_shows_the_prompt_for_a_real_item_and_creates_nothing(
     boss: Client, scripted: ScriptedProcess
 ) -> None:
     study = make_material(3)
@@ -194,7 +194,7 @@ def test_a_prompt_is_looked_at_with_a_real_item_before_a_run_is_made(
     assert "formaction" in boss.get(reverse("admin:evaluation_run_add")).content.decode()
     page = boss.post(reverse("admin:evaluation_run_preview"), fields).content.decode()
     item = study.items.get(key="item-2")
-    assert "The request about item-2" in page
+    assert "Request for item item-2" in page
     assert f"MINE <b>{item.payload['follow_up']}</b>" in html.unescape(page)
     assert "MINE <b>" not in page
     assert "6 calls" in page
@@ -202,9 +202,9 @@ def test_a_prompt_is_looked_at_with_a_real_item_before_a_run_is_made(
     assert not Run.objects.exists()
     assert not Rater.objects.filter(kind="simulator").exists()
     for wrong, said in (
-        ({"preview_item": "item-9"}, "nothing would be asked about"),
+        ({"preview_item": "item-9"}, "There is nothing to ask about"),
         ({"prompt": "## user\n$nothing_of_the_kind"}, "nothing_of_the_kind"),
-        ({"study": ""}, "needs a study"),
+        ({"study": ""}, "Choose the study"),
     ):
         shown = boss.post(reverse("admin:evaluation_run_preview"), fields | wrong)
         assert shown.status_code == 200
@@ -244,10 +244,10 @@ def test_a_pipeline_is_begun_watched_and_its_steps_done_again(
     progress = reverse("admin:evaluation_pipeline_progress", args=[pipeline.pk])
     assert "every 2s" in boss.get(progress).content.decode()
     assert pipeline_advance(pipeline_pk=pipeline.pk) == "waiting"
-    assert "0 of 1 calls" in boss.get(progress).content.decode()
+    assert "0 of 1 call" in boss.get(progress).content.decode()
     carried_on(pipeline)
     page = boss.get(begun["Location"]).content.decode()
-    assert "Done: step 10 of 10 done" in page
+    assert "Done: 10 of 10 steps" in page
     assert "every 2s" not in boss.get(progress).content.decode()
     budgets = [run.budget_cost for run in pipeline.runs.order_by("pk")]
     assert budgets[0] == 5
@@ -288,12 +288,15 @@ def test_a_pipeline_that_pauses_goes_on_or_is_cancelled(boss: Client, scripted: 
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"file": ""}, "one of the two"),
+        ({"file": ""}, "either a dataset or a file"),
         ({"file": SimpleUploadedFile("x.jsonl", b'{"query": "a"}\n{no')}, "x.jsonl:2: is not JSON"),
-        ({"file": SimpleUploadedFile("x.csv", b"key,query\na,b,c\n")}, "x.csv:2: has not as many cells"),
-        ({"changed": "{"}, "is not JSON"),
+        (
+            {"file": SimpleUploadedFile("x.csv", b"key,query\na,b,c\n")},
+            "x.csv:2: has a different number of cells",
+        ),
+        ({"changed": "{"}, "not JSON"),
         ({"changed": '{"name": "x", "task": "news", "steps": []}'}, "expected at least one"),
-        ({"overrides": '{"nothing": {}}'}, "no such step"),
+        ({"overrides": '{"nothing": {}}'}, "no step named nothing"),
         ({"overrides": '{"units": {"budget": "much"}}'}, "units: budget"),
         ({"overrides": "[1]"}, "expected a JSON object"),
     ],

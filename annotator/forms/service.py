@@ -1,0 +1,53 @@
+"""A model form whose row is checked and stored by a service."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.db.models import Model
+
+from annotator.models import User
+
+
+class ServiceForm(forms.ModelForm):
+    """A form for a new row. ``by`` is the researcher; a subclass overrides ``create``.
+
+    The service runs while the form is cleaned, in the transaction of the request, so that its ``ValidationError``
+    is shown at the field that it names.
+    """
+
+    by: User
+
+    def create(self, data: dict[str, Any]) -> Model:
+        """Store the row through its service and return it. May raise ``ValidationError``."""
+        raise NotImplementedError
+
+    def clean(self) -> dict[str, Any]:
+        data: dict[str, Any] = super().clean() or self.cleaned_data
+        if not self.errors:
+            try:
+                self.instance = self.create(data)
+            except ValidationError as error:
+                errors_add(self, error)
+        return data
+
+    def _post_clean(self) -> None:
+        """Skip the model's own validation: the service has validated the row."""
+
+    def save(self, commit: bool = True) -> Any:
+        """The stored row; ``commit`` changes nothing."""
+        return self.instance
+
+    def save_m2m(self) -> None:
+        """Nothing is left to save."""
+
+
+def errors_add(form: forms.BaseForm, error: ValidationError) -> None:
+    """Show a service's error at the fields that it names; what the form has no field for goes to its top."""
+    if not hasattr(error, "error_dict"):
+        form.add_error(None, error)
+        return
+    for name, errors in error.error_dict.items():
+        form.add_error(name if name in form.fields else None, errors)

@@ -1,0 +1,102 @@
+"""The places of a rehearsal: a copy of the study's places that only rehearsal raters take."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import connection, transaction
+
+from annotator.core.allocation import seeded_order
+from annotator.models import (
+    Assignment,
+    Exclusion,
+    Judgment,
+    Message,
+    Participation,
+    Place,
+    Rater,
+    Rehearsal,
+    Snapshot,
+    Study,
+    User,
+)
+from annotator.services.study import exam_faults, snapshot_freeze
+
+_PLACES = """
+INSERT INTO annotator_place (study_id, item_id, number, position, freed, rehearsal)
+SELECT %s, o.item, n, o.position, false, true
+FROM unnest(%s::bigint[], %s::int[]) AS o(item, position), generate_series(1, %s) AS n
+ON CONFLICT DO NOTHING
+"""
+
+
+def rehearsal_faults(study: Study) -> list[str]:
+    """Every reason why the study cannot be rehearsed yet."""
+    if not study.items.filter(withdrawn_at__isnull=True).exists():
+        return ["There are no items yet. Import material first."]
+    return exam_faults(study)
+
+
+@transaction.atomic
+def rehearsal_prepare(*, study: Study) -> Study:
+    """Make the places of a rehearsal that do not exist yet; a draft also gets the snapshot that judgments point to.
+
+    Returns the study as stored. Raises ``ValidationError`` with what is missing. Safe to call twice.
+    """
+    study = Study.objects.select_for_update().get(pk=study.pk)
+    faults = rehearsal_faults(study)
+    if faults:
+        raise ValidationError(faults)
+    if study.state == Study.State.DRAFT:
+        study.snapshot = snapshot_freeze(study=study, by=None)
+        study.save(update_fields=["snapshot"])
+    items = list(study.items.filter(withdrawn_at__isnull=True).order_by("id").values_list("id", "key"))
+    positions = list(seeded_order([key for _, key in items], seed=study.seed))
+    with connection.cursor() as cursor:
+        cursor.execute(_PLACES, [study.pk, [pk for pk, _ in items], positions, study.redundancy])
+    return study
+
+
+@transaction.atomic
+def rehearsal_clear(*, study: Study) -> int:
+    """Remove everything that rehearsals left in a study; returns how many judgments.
+
+    Participants, imported raters, simulators and the study's own places are untouched. Raises ``ValidationError``
+    while a rehearsal is running. Safe to call twice.
+    """
+    study = Study.objects.select_for_update().get(pk=study.pk)
+    if study.rehearsals.filter(state__in=[Rehearsal.State.QUEUED, Rehearsal.State.RUNNING]).exists():
+        raise ValidationError("A rehearsal is running. Stop it first.")
+    mine: dict[str, Any] = {"study": study, "rater__rehearsal": True}
+    raters = set(Participation.objects.filter(**mine).values_list("rater_id", flat=True))
+    judgments = Judgment.objects.filter(**mine)
+    Exclusion.objects.filter(judgment__in=judgments).delete()
+    Exclusion.objects.filter(**mine).delete()
+    removed = judgments.count()
+    judgments.delete()
+    Place.objects.filter(study=study, rehearsal=True).delete()
+    Assignment.objects.filter(participation__study=study, rater__rehearsal=True).delete()
+    Message.objects.filter(**mine).delete()
+    Participation.objects.filter(**mine).delete()
+    _remove_raters(raters)
+    study.rehearsals.all().delete()
+    if study.state == Study.State.DRAFT:
+        study.snapshot = None
+        study.save(update_fields=["snapshot"])
+        Snapshot.objects.filter(study=study, judgments__isnull=True).delete()
+    return removed
+
+
+def _remove_raters(raters: set[int]) -> None:
+    """Delete rehearsal raters, and their accounts, that no study uses any more."""
+    unused = Rater.objects.filter(
+        pk__in=raters,
+        rehearsal=True,
+        participations__isnull=True,
+        judgments__isnull=True,
+        ledger__isnull=True,
+    )
+    users = [pk for pk in unused.values_list("user_id", flat=True) if pk is not None]
+    unused.delete()
+    User.objects.filter(pk__in=users).delete()
