@@ -1,4 +1,4 @@
-"""What a service says when it will not do what was asked."""
+"""Errors that services raise when they refuse a request."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Refused(Exception):
-    """A rule forbids it. ``kind`` names the trouble page; the message says what to do.
+    """A rule forbids the request. ``kind`` names the trouble page; the message says what happened.
 
     Kinds: not_found, paused, closed, not_qualified, lease_expired, already_done, nothing_left, removed,
     not_now (a step was skipped), full.
@@ -18,11 +18,11 @@ class Refused(Exception):
 
 
 class Conflict(Exception):
-    """The same thing was already done differently: another answer, another version of a draft."""
+    """It was already done differently: another answer, another version of a draft."""
 
 
 class DraftConflict(Conflict):
-    """Another tab was first. ``version`` and ``draft`` are what it left; ``closed`` when it even answered the step."""
+    """Another tab saved first: its ``version`` and ``draft``; ``closed`` if it has already submitted the step."""
 
     def __init__(
         self, message: str, *, version: int = 0, draft: dict[str, Any] | None = None, closed: bool = False
