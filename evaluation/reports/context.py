@@ -35,6 +35,8 @@ class Context:
     _agreements: dict[tuple[str, str], Agreement] = field(default_factory=dict)
     _bases: dict[str, FollowUpTable] = field(default_factory=dict)
     _kept: dict[str, Any] = field(default_factory=dict)
+    #: What the section that is being built did otherwise than chosen, as sentences for its notes.
+    deviations: set[str] = field(default_factory=set)
 
     @property
     def hit_type(self) -> HitType:
@@ -53,6 +55,12 @@ class Context:
     def people(self) -> str:
         """What the human side is called: a study of rehearsal raters never claims people."""
         return "rehearsal raters" if self.data.judgments.rehearsal else "people"
+
+    @cached_property
+    def only_simulators(self) -> bool:
+        """Whether simulators have judged and nobody else has."""
+        simulator = self.data.judgments.raters.is_simulator
+        return bool(simulator.size and simulator.all())
 
     @cached_property
     def dataset(self) -> str:
@@ -89,15 +97,22 @@ class Context:
     # -- one label a unit -------------------------------------------------------------------------
 
     @property
+    def chosen_rule(self) -> str:
+        """The chosen rule; the first simulator's labels where only simulators have judged."""
+        if self.only_simulators and not self.choices.rule.startswith("single:"):
+            return f"single:{self.simulators[0]}"
+        return self.choices.rule
+
+    @property
     def rule(self) -> Rule:
-        return parse_rule(self.choices.rule)
+        return parse_rule(self.chosen_rule)
 
     def labels(self, variable: str, rule: str = "") -> tuple[Aggregated, ...]:
         """The label tables of a rule (the chosen one by default): one, or one a rater for ``per_rater``.
 
         Rules that weigh several raters weigh people only; ``single:<rater>`` may name a simulator.
         """
-        key = (variable, rule or self.choices.rule)
+        key = (variable, rule or self.chosen_rule)
         if key not in self._labels:
             self._labels[key] = parse_rule(key[1]).tables(self._pool(*key))
         return self._labels[key]
@@ -109,7 +124,7 @@ class Context:
 
     def all_follow_ups(self, variable: str, rule: str = "") -> tuple[FollowUps, ...]:
         """Every follow-up of the study with a rule's labels: one table, or one a rater for ``per_rater``."""
-        key = (variable, rule or self.choices.rule)
+        key = (variable, rule or self.chosen_rule)
         if key not in self._tables:
             base, pool = self.base(variable), self._pool(*key)
             self._tables[key] = tuple(base.with_labels(labels, pool) for labels in self.labels(*key))

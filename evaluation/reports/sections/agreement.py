@@ -52,6 +52,10 @@ def agreement(ctx: Context) -> Section:
 
 
 def _sentence(ctx: Context, variable: Variable, found: Agreement) -> str:
+    if ctx.only_simulators:
+        return (
+            f"Only simulators have judged “{variable.title}”: there is no agreement among people to report."
+        )
     parts = [f"Cohen’s κ is {estimate(found.human_human)}"]
     if found.human_human.defined:
         parts[0] += f" (mean over {count(found.human_human.n, 'pair')})"
@@ -66,14 +70,14 @@ def _sentence(ctx: Context, variable: Variable, found: Agreement) -> str:
 def _statistics(found: Agreement, who: str) -> list[tuple[str, Estimate, Shape]]:
     rows: list[tuple[str, Estimate, Shape]] = [
         (f"Cohen’s κ, {who} with each other", found.human_human, "number"),
-        ("– weighted by shared items", found.human_human_weighted, "number"),
+        ("– weighted by shared units", found.human_human_weighted, "number"),
     ]
     if found.quadratic is not None:
         rows.append(("– with quadratic weights", found.quadratic, "number"))
     for name in found.human_simulator:
         rows += [
             (f"Cohen’s κ, {who} with {name}", found.human_simulator[name], "number"),
-            ("– weighted by shared items", found.human_simulator_weighted[name], "number"),
+            ("– weighted by shared units", found.human_simulator_weighted[name], "number"),
         ]
     return [
         *rows,
@@ -144,6 +148,10 @@ def _shares(ctx: Context, variable: Variable, found: Agreement) -> list[Figure]:
         name: shares for name, shares in rows.items() if shares and not np.isnan(list(shares.values())).any()
     }
     labels = list(found.ratings.labels)
+    sizes = [
+        len(found.ratings.people()) if name == ctx.people else len(found.ratings.only_raters([name]))
+        for name in rows
+    ]
     if not rows or len(labels) > 8:
         return []
     spoken = {label: label.replace("_", " ") for label in labels}
@@ -159,6 +167,7 @@ def _shares(ctx: Context, variable: Variable, found: Agreement) -> list[Figure]:
             data={
                 "x": "% of ratings",
                 "rows": list(rows),
+                "n": sizes,
                 "parts": [spoken[label] for label in labels],
                 "values": [[shares[label] for label in labels] for shares in rows.values()],
             },
