@@ -174,6 +174,8 @@ class JudgmentColumnsSerializer(serializers.Serializer[Any]):
     aside = serializers.DictField(child=serializers.CharField(), required=False, default=dict)
     simulators = serializers.ListField(child=serializers.CharField(), required=False, default=list)
     show = serializers.ListField(child=serializers.CharField(), required=False, default=list)
+    missing = serializers.ListField(child=serializers.CharField(), required=False, default=list)
+    fold_case = serializers.BooleanField(required=False, default=False)
 
     def columns(self) -> JudgmentColumns:
         data = dict(self.validated_data)
@@ -182,6 +184,7 @@ class JudgmentColumnsSerializer(serializers.Serializer[Any]):
             for value in data.pop("values")
         )
         data["simulators"], data["show"] = frozenset(data["simulators"]), tuple(data["show"])
+        data["missing"] = tuple(data["missing"])
         return JudgmentColumns(values=values, **data)
 
 

@@ -204,9 +204,12 @@ def _method(choices: Choices) -> Section:
     """What was chosen and how intervals are made, in sentences."""
     if choices.replicates:
         how = (
-            f"Intervals are 95 % intervals. Most rest on {choices.replicates:,} bootstrap replicates that draw whole instances, "
-            f"not single judgments, with seed {choices.seed}: the same draws throughout, so that a figure has the same "
-            "interval in every table. Each value names its method and how many instances were drawn from."
+            f"Intervals are 95 % t intervals with the standard error of {choices.replicates:,} bootstrap replicates that draw "
+            f"whole instances, not single judgments, with seed {choices.seed}: the same draws throughout, so that a figure has "
+            "the same interval in every table. They are made on a scale on which the statistic has no bounds, so that none "
+            "leaves its range. Averages of κ have bias-corrected jackknife intervals, prediction-powered estimates those of a "
+            "sandwich variance. Each value names its method and how many instances were drawn from. Raters are taken as fixed: "
+            "the intervals are for these raters and other instances."
         )
     else:
         how = "No intervals were asked for, and none are shown."

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from evaluation.metrics.paired import (
@@ -16,7 +14,6 @@ from evaluation.reports.columns import rule_of
 from evaluation.reports.content import Cell, Column, Figure, Row, Section, Table
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
-from evaluation.reports.resampling import as_chosen
 from evaluation.reports.simulating import in_layout
 from evaluation.reports.words import estimate, number
 
@@ -35,14 +32,14 @@ def p1_table2(ctx: Context) -> Section | None:
     table = tables[0]
     systems = [name for name in everyone if name not in ctx.forced_systems]
     # Without intervals the permutation test still needs a generator.
-    rng, replicates = np.random.default_rng(ctx.choices.seed), max(ctx.choices.replicates, 1)
+    rng, replicates = np.random.default_rng(ctx.choices.seed), ctx.choices.replicates
     values = {name: precision_by_instance(table.where("system", name)) for name in systems}
     if ctx.choices.restriction == "common":
         shared = set.intersection(*(set(found) for found in values.values()))
         values = {name: {k: v for k, v in found.items() if k in shared} for name, found in values.items()}
-    pairs = tuple(_as_chosen(ctx, one) for one in all_pairs(values, rng=rng, replicates=replicates))
+    pairs = all_pairs(values, rng=rng, replicates=replicates)
     forced = [
-        _as_chosen(ctx, normal_against_forced(table, a, b, _right(ctx, a), rng=rng, replicates=replicates))
+        normal_against_forced(table, a, b, _right(ctx, a), rng=rng, replicates=replicates)
         for a, b in _forced(ctx, everyone)
     ]
     blocks: list[Table | Figure] = [_forced_table(ctx, forced, rule)] if forced else []
@@ -59,16 +56,6 @@ def p1_table2(ctx: Context) -> Section | None:
             "used, stands beside it uncorrected.",
             *ctx.compared_notes(ctx.headline.name),
         ],
-    )
-
-
-def _as_chosen(ctx: Context, one: PairedDifference) -> PairedDifference:
-    """A comparison without its intervals where none were asked for; its p values stay."""
-    return replace(
-        one,
-        first_mean=as_chosen(one.first_mean, ctx.choices),
-        second_mean=as_chosen(one.second_mean, ctx.choices),
-        difference=as_chosen(one.difference, ctx.choices),
     )
 
 

@@ -151,6 +151,7 @@ def _details(ctx: Context, measured: list[_Measured]) -> Table:
             ]
             cells = [Cell.of(value, shape="percent", rule=rule) for value in shares]
             rests_on = found.counts_of[system]
+            cells += [Cell.of(everywhere.unanswered, shape="percent", rule=rule)]
             cells += [Cell.count(rests_on.explanations), Cell.count(rests_on.follow_ups)]
             rows.append(Row([system], cells, group=found.judge.name))
     return Table(
@@ -162,11 +163,16 @@ def _details(ctx: Context, measured: list[_Measured]) -> Table:
             Column("All instances", "Macro precision"),
             Column("Micro precision"),
             Column("Simulatable"),
+            Column("No answer"),
             Column("Explanations"),
             Column("Follow-ups"),
         ],
         rows=rows,
-        notes=["Explanations and follow-ups are the denominators of macro precision and simulatable share."],
+        notes=[
+            "Explanations and follow-ups are the denominators of macro precision and simulatable share.",
+            "No answer: follow-ups behind micro precision that the system refused or answered with neither answer. "
+            "No prediction of them is right, so they count as wrong.",
+        ],
     )
 
 

@@ -65,6 +65,8 @@ def test_each_interval_says_how_it_was_made(which):
         where for where, cell in numbers_of(content) if cell["low"] is not None and not cell["interval"]
     ]
     assert silent == []
+    drawn = [c["interval"] for _, c in numbers_of(content) if "replicates of" in c["interval"]]
+    assert [how for how in drawn if "instances" not in how] == []
 
 
 def twelve_instances():
@@ -98,6 +100,7 @@ def test_one_figure_has_one_interval_in_every_table():
     assert shown("systems-compared", "robot-a robot-b", "First") == of_a
     title = next(row for row, _ in cells_of(content, "p1-table-6") if row.endswith("robot-a"))
     assert shown("p1-table-6", title, "Simulation precision") == of_a
+    assert shown("prediction-powered", "gpt Precision, macro", "People alone")[0] is not None
     assert shown("p1-table-4", title.replace("robot-a", "People"), "robot-a") == of_a
 
 
