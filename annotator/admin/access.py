@@ -42,7 +42,7 @@ class StudyScoped(ModelAdmin):
         if role is None or not request.user.is_staff:
             return False
         if obj is None:
-            return request.user.is_superuser or studies_for(user=request.user, role=role).exists()
+            return request.user.is_superuser or role_anywhere(request, role)
         return self.reachable(request, role).filter(pk=obj.pk).exists()
 
     def has_module_permission(self, request: HttpRequest) -> bool:
@@ -65,6 +65,14 @@ class StudyScoped(ModelAdmin):
     ) -> HttpResponse:
         log.warning("%s %s: access denied to user %s", opts.model_name, object_id, request.user.pk)
         raise Http404(f"no such {opts.verbose_name}")
+
+
+def role_anywhere(request: HttpRequest, role: str) -> bool:
+    """Whether the researcher has this role in some study; looked up once a request, since every page asks often."""
+    known: dict[str, bool] = request.__dict__.setdefault("_roles_anywhere", {})
+    if role not in known:
+        known[role] = studies_for(user=request.user, role=role).exists()
+    return known[role]
 
 
 class ReadOnly:

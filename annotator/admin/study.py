@@ -244,7 +244,7 @@ class StudyAdmin(AddedByService):
             "cost": progress.items * study.redundancy * study.pay_per_item,
             "done_share": progress.done / progress.places if progress.places else 0,
             "held_share": progress.leased / progress.places if progress.places else 0,
-            "joined": study.participations.count(),
+            "joined": study.participations.filter(rater__rehearsal=False).count(),
             "waiting": study.messages.filter(settled_at__isnull=True).exclude(kind="reply").count(),
             "underpaid": progress.pay_per_hour is not None
             and progress.pay_per_hour < float(study.pay_floor_per_hour),

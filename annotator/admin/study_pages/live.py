@@ -15,7 +15,7 @@ from django.utils.http import urlencode
 from django.utils.timesince import timesince
 
 from annotator.admin.study_pages.frame import VIEWER, address_of, render, study_page
-from annotator.core.words import plural
+from annotator.core.words import listed, plural
 from annotator.models import Message, Study
 from annotator.selectors.live import Bin, Condition, Live, study_live
 from annotator.selectors.progress import Progress, study_progress
@@ -89,7 +89,8 @@ def _framed(context: dict[str, Any], part: str, mark: str) -> str:
 
 def answers(study: Study) -> dict[str, Any]:
     """The three answers for a study now."""
-    found, progress = study_live(study), study_progress(study)
+    progress = study_progress(study)
+    found = study_live(study, progress.work)
     rows = reverse("admin:study_judgments", args=[study.pk])
     return {
         "going": Answer(
@@ -183,8 +184,27 @@ def going_facts(study: Study, live: Live, progress: Progress, rows: str) -> tupl
             f"{money(live.whole, study)} once all is done",
             reverse("admin:annotator_ledgerentry_changelist") + f"?study__id__exact={study.pk}",
         ),
-        Fact("People", intcomma(progress.people), f"{plural(left, 'place')} left", people),
+        Fact(
+            "Participants",
+            intcomma(progress.people),
+            others_words(progress) or f"{plural(left, 'place')} left",
+            people,
+        ),
     )
+
+
+def others_words(progress: Progress) -> str:
+    """The raters of the study that no figure of this page counts."""
+    others = [
+        plural(n, name)
+        for n, name in (
+            (progress.rehearsal_raters, "rehearsal rater"),
+            (progress.imported_raters, "imported rater"),
+        )
+        if n
+    ]
+    one = progress.rehearsal_raters + progress.imported_raters == 1
+    return f"{listed(others)} {'is' if one else 'are'} not counted" if others else ""
 
 
 def trust_words(live: Live, progress: Progress, study: Study) -> str:
