@@ -3,6 +3,7 @@
 PY := .venv/bin/python
 # What `check --deploy` judges is a production installation; none of these values is ever used.
 PRODUCTION := env FORETELL_PRODUCTION=1 DEBUG=0 ALLOWED_HOSTS=foretell.example REDIS_URL=redis://:unused@localhost:1/0 \
+  PROXIES=1 EMAIL_URL=smtp+tls://unused:unused@localhost:1 \
   DATABASE_URL=postgres://unused:unused@localhost:1/unused \
   SECRET_KEY=only-for-check-deploy-0123456789-abcdefghijklmnopqrstuvwxyz
 

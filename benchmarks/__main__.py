@@ -43,6 +43,9 @@ BENCHMARKS = {
     "llm-recipes": Benchmark(
         "benchmarks.llm.recipes", "every recipe end to end on public data that lies in FOLDER", servers=True
     ),
+    "parts": Benchmark(
+        "benchmarks.core_loop.parts", "what each shortcut of the core loop saves, alone", servers=True
+    ),
     "report": Benchmark("benchmarks.report", "from Postgres to the stored report", servers=True),
     "start": Benchmark("benchmarks.start.run", "`make run` again: to its first page, and memory at rest"),
     "validation": Benchmark("benchmarks.validation.coverage", "whether the intervals cover the truth"),

@@ -145,4 +145,18 @@ def production_problems() -> list[str]:
         problems.append("ALLOWED_HOSTS is missing (the host names people will use, separated by commas).")
     elif "*" in ALLOWED_HOSTS:
         problems.append("ALLOWED_HOSTS is *, which lets anyone forge the host name in links.")
+    if HTTPS and not PROXIES:
+        problems.append(
+            "PROXIES is missing. HTTPS is on, so a proxy in front must end it and set X-Forwarded-Proto; without "
+            "PROXIES that header is ignored and every page redirects to itself for ever. Set PROXIES=1, the number "
+            "of proxies in front (or HTTPS=0 where nothing but a private network can reach this)."
+        )
+    if not text("EMAIL_URL"):
+        problems.append(
+            "EMAIL_URL is missing (smtp+tls://user:password@host:587): people need mail to reset a password."
+        )
+    elif EMAIL_URL.startswith(("consolemail:", "memorymail:", "dummymail:", "filemail:")):
+        problems.append(
+            f"EMAIL_URL is {EMAIL_URL.partition(':')[0]}:, which sends no mail and can write reset links to the log."
+        )
     return problems

@@ -28,7 +28,7 @@ def fingerprint(provider_url: str) -> dict[str, str]:
     return {
         "tables": lock + _digest(migrations, content=True),
         "static": lock + _digest(static, content=False) + str(env.STATIC_ROOT),
-        "demo": f"{env.DEMO and _has_demo()} {provider_url}",
+        "demo": f"2 {env.DEMO and _has_demo()} {provider_url}",
     }
 
 

@@ -109,10 +109,16 @@ STORAGES = {
         "BACKEND": "django.core.files.storage.FileSystemStorage",
         "OPTIONS": {"location": env.DATA_DIR / "files"},
     },
-    "staticfiles": {"BACKEND": _STATIC},
+    # Collected by one user and served by another (in the image: root, then an ordinary user). They hold no secret.
+    "staticfiles": {
+        "BACKEND": _STATIC,
+        "OPTIONS": {"file_permissions_mode": 0o644, "directory_permissions_mode": 0o755},
+    },
 }
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_500_000
+#: Uploads and exports hold people's answers.
 FILE_UPLOAD_PERMISSIONS = 0o600
+FILE_UPLOAD_DIRECTORY_PERMISSIONS = 0o700
 FILE_UPLOAD_HANDLERS = [
     "annotator.web.uploads.LimitedUploadHandler",
     "django.core.files.uploadhandler.MemoryFileUploadHandler",

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import UTC, datetime
 
+from django.conf import settings
 from django.contrib.auth.backends import ModelBackend
+from django.contrib.auth.models import AnonymousUser
 from django.contrib.sessions.backends.db import SessionStore as DatabaseStore
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
 from annotator.core.prepared import Prepared
 from annotator.models import User
+
+log = logging.getLogger(__name__)
 
 _SESSION = Prepared(
     lambda key, now: Session.objects.filter(session_key=key, expire_date__gt=now),
@@ -32,3 +37,10 @@ class LoginBackend(ModelBackend):
     def get_user(self, user_id: int) -> User | None:
         user = _USER.first(user_id)
         return user if user is not None and self.user_can_authenticate(user) else None
+
+    def user_can_authenticate(self, user: User | AnonymousUser | None) -> bool:
+        """As Django's, and never a demo account in production: its password was printed on some terminal."""
+        if settings.PRODUCTION and isinstance(user, User) and user.demo:
+            log.error("demo account %s was refused: demo accounts are disabled in production", user)
+            return False
+        return bool(super().user_can_authenticate(user))

@@ -109,7 +109,7 @@ class AddedByService(StudyScoped):
     def save_form(self, request: HttpRequest, form: Any, change: bool) -> Any:
         return form.save(commit=False)
 
-    def save_model(self, request: HttpRequest, obj: Model, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         """Save a change; the service has stored what is new."""
         if change:
             super().save_model(request, obj, form, change)

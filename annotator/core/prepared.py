@@ -1,8 +1,13 @@
-"""Queries of the way that every judgment takes: their SQL is written once, and Postgres plans it once a connection.
+"""Queries that every judgment needs: their SQL is compiled once, and Postgres plans it once per connection.
 
-Django writes a query's SQL anew each time it is asked (a millisecond for a join of five tables) and Postgres plans
-it anew (another). A ``Prepared`` query is an ordinary queryset whose SQL is kept and which runs as a prepared
-statement; it reads into the same model instances.
+Django compiles a queryset's SQL each time it is evaluated (a millisecond for a join of five tables), and Postgres plans
+it each time (another). A ``Prepared`` query is an ordinary queryset whose SQL is kept and which runs as a prepared
+statement; it reads into the same model instances. `make bench ARGS=parts` measures what that saves.
+
+Django has no public way to do so for single queries (``server_side_binding`` changes every query of the product), so this
+file uses parts of its compiler and of its Postgres backend that aren't documented. It only does on the Django versions
+in ``KNOWN``; on any other one, the queryset itself and Django's own cursor are used, which is slower and otherwise the
+same. A test fails when Django moves on.
 """
 
 from __future__ import annotations
@@ -11,6 +16,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
+import django
 from django.db import connection
 from django.db.backends.postgresql.base import ServerBindingCursor
 from django.db.backends.utils import CursorWrapper
@@ -18,6 +24,13 @@ from django.db.models import Model, QuerySet
 from django.db.models.query import get_related_populators
 
 M = TypeVar("M", bound=Model)
+
+#: Versions of Django whose compiler and cursors were compared with what is used here.
+KNOWN = ((5, 2),)
+
+
+def is_known() -> bool:
+    return django.VERSION[:2] in KNOWN
 
 
 class _Cursor(ServerBindingCursor):
@@ -28,6 +41,8 @@ class _Cursor(ServerBindingCursor):
 
 def prepared_cursor() -> CursorWrapper:
     """A cursor whose statements Postgres keeps planned; counted and logged like any other of Django's."""
+    if not is_known():
+        return connection.cursor()
     connection.close_if_health_check_failed()
     connection.ensure_connection()
     cursor = _Cursor(connection.connection)  # type: ignore[call-arg]
@@ -71,6 +86,9 @@ class Prepared(Generic[M]):
         return sql, slots, read
 
     def first(self, *values: Any) -> M | None:
+        """The row for these values, or None."""
+        if not is_known():
+            return self.make(*values).first()
         sql, slots, read = self._compiled
         with prepared_cursor() as cursor:
             cursor.execute(sql, [values[at] if given else at for given, at in slots])

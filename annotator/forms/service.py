@@ -50,4 +50,4 @@ def errors_add(form: forms.BaseForm, error: ValidationError) -> None:
         form.add_error(None, error)
         return
     for name, errors in error.error_dict.items():
-        form.add_error(name if name in form.fields else None, errors)  # type: ignore[arg-type]
+        form.add_error(name if name in form.fields else None, errors)

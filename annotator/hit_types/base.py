@@ -11,7 +11,7 @@ committed. A response is a JSON object ``{field name: value}`` over the fields o
 
 A type lives in one folder beside this file: ``hit_type.py``, ``schema.py`` and ``scoring.py`` (pure),
 ``instructions.md`` (see ``instruction_parts``), ``prompt.md`` (see ``render_prompt`` and ``prompt_part``),
-``exam.json``, ``practice.json``, ``examples/`` and, only where the generic form does not do, ``form.html``.
+``exam.json``, ``practice.json`` and ``examples/``. The form is drawn from the stages' fields, alike for all types.
 Types import this module and nothing else of the product; ``docs/add-a-hit-type.md`` shows how to add one.
 """
 
@@ -23,10 +23,17 @@ from copy import copy
 from functools import cached_property
 from pathlib import Path
 from random import Random
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from annotator.hit_types.answers import Answers
 from annotator.hit_types.instructions import Example, Text, for_variant, instruction_parts
+from annotator.hit_types.making import (
+    ItemSource,
+    MadeFrom,
+    choice_parts,
+    preference_parts,
+    question_columns,
+)
 from annotator.hit_types.prompting import prompt_part, render_prompt
 from annotator.hit_types.reading import (
     MAX_TEXT,
@@ -67,6 +74,7 @@ from annotator.hit_types.shapes import (
     Stage,
     Unparsable,
     Variable,
+    answers_in_words,
 )
 
 __all__ = [
@@ -87,8 +95,10 @@ __all__ = [
     "Grade",
     "HitType",
     "ItemDraft",
+    "ItemSource",
     "Labels",
     "Level",
+    "MadeFrom",
     "Material",
     "Message",
     "Option",
@@ -99,6 +109,8 @@ __all__ = [
     "Text",
     "Unparsable",
     "Variable",
+    "answers_in_words",
+    "choice_parts",
     "clean_text",
     "for_variant",
     "grade_fields",
@@ -106,7 +118,9 @@ __all__ = [
     "is_blank",
     "label_of",
     "parse_fields",
+    "preference_parts",
     "prompt_part",
+    "question_columns",
     "read_answer",
     "read_answers",
     "read_line",
@@ -155,12 +169,18 @@ class HitType:
     defaults: ClassVar[Defaults] = Defaults()
     #: The variable that the study's headline agreement is computed on.
     headline: ClassVar[str]
+    #: What a study of this type measures: report sections and recipes ask for these names, never for a type's.
+    measures: ClassVar[frozenset[str]] = frozenset()
     #: Kinds of items with instructions, practice and exam of their own (four groups of properties, say).
     variants: ClassVar[tuple[str, ...]] = ()
     #: The payload's key that says which of the variants an item is.
     variant_field: ClassVar[str] = ""
     #: Judged elsewhere and imported: nobody is asked here, so no instructions, practice, exam or prompt.
     external: ClassVar[bool] = False
+    #: Whether ``to_ratings`` reads the item. Where it doesn't, equal responses are read once, however many there are.
+    ratings_need_item: ClassVar[bool] = True
+    #: What pipelines make an item from; empty where items come from files only.
+    made_from: ClassVar[MadeFrom] = ""
     folder: ClassVar[Path]
 
     # -- what each type must say ------------------------------------------------------------------
@@ -190,6 +210,10 @@ class HitType:
         """
         raise NotImplementedError
 
+    def make_row(self, source: ItemSource) -> JSON | None:
+        """The import row of an item that a pipeline makes from ``made_from``; None where the material lacks something."""
+        raise NotImplementedError
+
     # -- what follows from it ---------------------------------------------------------------------
 
     def bound(self, payload: JSON) -> HitType:
@@ -201,10 +225,19 @@ class HitType:
         variant = self.variant(payload)
         if not variant:
             return self
+        return self.replaced(
+            instructions=for_variant(self.instructions, variant),
+            exam=tuple(question for question in self.exam if question.pool in ("", variant)),
+            practice=tuple(question for question in self.practice if question.pool in ("", variant)),
+        )
+
+    def replaced(self, **attributes: Any) -> Self:
+        """A copy of the type with other values of these attributes; a name that it lacks is a ``TypeError``."""
         own = copy(self)
-        own.__dict__["instructions"] = for_variant(self.instructions, variant)
-        own.__dict__["exam"] = tuple(question for question in self.exam if question.pool in ("", variant))
-        own.__dict__["practice"] = tuple(q for q in self.practice if q.pool in ("", variant))
+        for name, value in attributes.items():
+            if not hasattr(type(self), name):
+                raise TypeError(f"{self.name}: a HIT type has no attribute {name!r}")
+            setattr(own, name, value)
         return own
 
     def present(self, payload: JSON, rng: Random) -> JSON:
@@ -306,19 +339,8 @@ class HitType:
 
         A field about one of several blocks names its block: "Explanation 2: ...".
         """
-        lines = []
-        for stage in self.stages(payload, presentation) if presentation else self.every_stage(payload):
-            blocks = {block.name: block.label for block in stage.blocks}
-            for asked in stage.fields:
-                if asked.name in response:
-                    value = response[asked.name]
-                    values = value if isinstance(value, list) else [value]
-                    names = {option.value: option.label for option in asked.options}
-                    question = (
-                        f"{blocks[asked.target]}: {asked.label}" if asked.target in blocks else asked.label
-                    )
-                    lines.append((question, ", ".join(names.get(str(v), str(v)) for v in values)))
-        return lines
+        stages = self.stages(payload, presentation) if presentation else self.every_stage(payload)
+        return answers_in_words(stages, response)
 
     def prompt(
         self,
@@ -391,12 +413,6 @@ class HitType:
             except (AttributeError, KeyError, TypeError, ValueError, IndexError) as error:
                 raise ValueError(f"worked example {number}: {error!s}") from error
         return parts
-
-    @cached_property
-    def form_html(self) -> str | None:
-        """The folder's own ``form.html``, None where the generic form does."""
-        path = self.folder / "form.html"
-        return path.read_text(encoding="utf-8") if path.is_file() else None
 
     @cached_property
     def prompt_text(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -98,6 +98,24 @@ class Stage:
     blocks: tuple[Block, ...]
     fields: tuple[Field, ...]
     lead: str = ""
+
+
+def answers_in_words(stages: Iterable[Stage], response: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What was answered in these stages, for people: (question, answer) in the order asked.
+
+    A field about one of several blocks names its block: "Explanation 2: ...". Only fields of ``stages`` are shown.
+    """
+    lines = []
+    for stage in stages:
+        blocks = {block.name: block.label for block in stage.blocks}
+        for asked in stage.fields:
+            if asked.name in response:
+                value = response[asked.name]
+                values = value if isinstance(value, list) else [value]
+                names = {option.value: option.label for option in asked.options}
+                about = f"{blocks[asked.target]}: " if asked.target in blocks else ""
+                lines.append((about + asked.label, ", ".join(names.get(str(v), str(v)) for v in values)))
+    return lines
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,10 @@ from django.db.models import Q
 
 
 class User(AbstractUser):
-    """A log-in. Researchers are staff; everybody else is an annotator, with or without a password."""
+    """A login. Researchers are staff; everybody else is an annotator, with or without a password."""
+
+    #: Made by the demo, with a password that `make run` prints. Production refuses to log such an account in.
+    demo = models.BooleanField(default=False, db_default=False, editable=False)
 
     def __str__(self) -> str:
         return self.username

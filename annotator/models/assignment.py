@@ -61,6 +61,8 @@ class StageCommit(models.Model):
     stage = models.PositiveSmallIntegerField()
     response = models.JSONField()
     seconds = models.FloatField()
+    #: What the browser measured on this stage's page; see ``annotator.core.behaviour``.
+    signals = models.JSONField(default=dict, db_default=models.Value({}, models.JSONField()), blank=True)
     committed_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

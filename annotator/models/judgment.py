@@ -39,7 +39,8 @@ class Judgment(models.Model):
     seconds = models.FloatField(
         null=True, blank=True, help_text="From first sight of the item to the submit."
     )
-    #: Seconds on each stage, away time, pastes: what the browser and the server measured.
+    #: ``stages``: seconds on each stage, by the server's clock. The rest is what the browser measured: see
+    #: ``annotator.core.behaviour``; ``pages`` has it stage by stage where there are several. Simulators keep their run here.
     signals = models.JSONField(default=dict, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import connection
 from django.utils import timezone
@@ -42,9 +42,10 @@ FROM annotator_judgment WHERE study_id = %(study)s AND source = 'web' AND standi
     AND seconds IS NOT NULL GROUP BY bin
 """
 _RATERS = """
-SELECT r.id, r.name, sum(d.n), sum(d.fast), max(d.n), sum(d.pastes)
+SELECT r.id, r.name, sum(d.n), sum(d.fast), max(d.n), sum(d.pasted), sum(d.left_page)
 FROM (SELECT rater_id, digest, count(*) AS n, count(*) FILTER (WHERE seconds < %(least)s) AS fast,
-        count(*) FILTER (WHERE signals->>'pastes' ~ '^[1-9]') AS pastes
+        count(*) FILTER (WHERE signals->>'pastes' ~ '^[1-9]') AS pasted,
+        count(*) FILTER (WHERE coalesce(signals->>'left', signals->>'leaves') ~ '^[1-9]') AS left_page
     FROM annotator_judgment WHERE study_id = %(study)s AND source = 'web'
     GROUP BY rater_id, digest) d JOIN annotator_rater r ON r.id = d.rater_id
 GROUP BY r.id HAVING sum(d.n) >= %(enough)s ORDER BY r.name
@@ -198,30 +199,49 @@ def times_of(study: Study) -> tuple[Bin, ...]:
     )
 
 
+class _Counts(NamedTuple):
+    """A row of ``_RATERS``: one rater's judgments, and how many of them are remarkable in which way."""
+
+    pk: int
+    name: str
+    n: int
+    fast: int
+    same: int
+    pasted: int
+    left: int
+
+
 def flagged_raters(study: Study) -> tuple[int, tuple[Flagged, ...]]:
     """How many raters have enough judgments to be flagged, and those who are and are not excluded."""
     with connection.cursor() as cursor:
         cursor.execute(_RATERS, {"study": study.pk, "least": study.min_seconds, "enough": ENOUGH})
-        rows = cursor.fetchall()
+        rows = [_Counts(*row) for row in cursor.fetchall()]
     excluded = set(study.exclusions.filter(lifted_at__isnull=True).values_list("rater_id", flat=True))
     wrong = _gold(study)
-    usual = sorted(same / n for _, _, n, _, same, _ in rows)
-    median = usual[(len(usual) - 1) // 2] if usual else 1.0
+    # Some studies have one usual answer, and in some everybody looks facts up: only what others don't do stands out.
+    usual_same = _lower_median([row.same / row.n for row in rows], none=1.0)
+    usual_left = _lower_median([row.left / row.n for row in rows], none=0.0)
     found = []
-    for pk, name, n, fast, same, pastes in rows:
+    for row in rows:
         reasons = []
-        if fast * 5 > n:
-            reasons.append(f"{fast} of {n} in under {study.min_seconds:g} s")
-        if n >= 10 and same * 20 >= n * 19 and median < 0.8:
-            reasons.append(f"the same answer in {same} of {n}")
-        failed, of = wrong.get(pk, (0, 0))
+        if row.fast * 5 > row.n:
+            reasons.append(f"{row.fast} of {row.n} in under {study.min_seconds:g} s")
+        if row.n >= 10 and row.same * 20 >= row.n * 19 and usual_same < 0.8:
+            reasons.append(f"the same answer in {row.same} of {row.n}")
+        failed, of = wrong.get(row.pk, (0, 0))
         if of >= 2 and failed * 5 >= of * 2:
             reasons.append(f"{failed} of {of} checks failed")
-        if pastes * 5 > n:
-            reasons.append(f"pasted text into {pastes} of {n}")
-        if reasons and pk not in excluded:
-            found.append(Flagged(pk, name, n, tuple(reasons)))
+        if row.pasted * 5 > row.n:
+            reasons.append(f"pasted text into {row.pasted} of {row.n}")
+        if row.left * 2 > row.n and usual_left < 0.2:
+            reasons.append(f"left the page during {row.left} of {row.n}")
+        if reasons and row.pk not in excluded:
+            found.append(Flagged(row.pk, row.name, row.n, tuple(reasons)))
     return len(rows), tuple(found)
+
+
+def _lower_median(values: list[float], *, none: float) -> float:
+    return sorted(values)[(len(values) - 1) // 2] if values else none
 
 
 def _gold(study: Study) -> dict[int, tuple[int, int]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from copy import copy
 from typing import Any
 
 from django.db.models import QuerySet
@@ -80,7 +79,4 @@ def _with_own(kind: HitType, study: Study) -> HitType:
         for name, questions in (("exam", study.exam_own), ("practice", study.practice_own))
         if questions
     }
-    if own:
-        kind = copy(kind)
-        kind.__dict__.update(own)
-    return kind
+    return kind.replaced(**own)

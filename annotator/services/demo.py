@@ -5,7 +5,8 @@ Everything goes through the services that real studies go through. The raters ar
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import secrets
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +21,8 @@ from annotator.services.study import study_create, study_launch
 FOLDER = Path(__file__).resolve().parent.parent / "demo"
 RESEARCHER = "researcher"
 ANNOTATOR = "annotator"
-PASSWORD = "foretell-demo"  # noqa: S105 - the demo's log-in is printed and public; production never loads it
+#: What every demo account had in version 0.1; replaced wherever it is found.
+PUBLISHED_PASSWORD = "foretell-demo"  # noqa: S105
 
 CONSENT = """\
 ## About this study
@@ -57,35 +59,51 @@ PLANS = {
 }
 
 
+def demo_accounts(*, known: Mapping[str, str]) -> dict[str, str]:
+    """The demo's accounts, made where they are missing; returns the password of each.
+
+    Passwords belong to this installation: they are random, kept only where ``known`` comes from (a file that its
+    owner alone can read), and made anew where that is lost.
+    """
+    passwords = {}
+    for username, staff in ((RESEARCHER, True), (ANNOTATOR, False)):
+        user, made = User.objects.get_or_create(
+            username=username, defaults={"is_staff": staff, "is_superuser": staff, "demo": True}
+        )
+        password = known.get(username, "")
+        if not (made or user.demo or user.check_password(PUBLISHED_PASSWORD)):
+            continue  # somebody's own account of that name
+        if not password or not user.check_password(password):
+            password = secrets.token_urlsafe(9)
+            user.set_password(password)
+        user.demo = True
+        user.save(update_fields=["password", "demo"])
+        passwords[username] = password
+    return passwords
+
+
 def demo_load() -> Iterator[str]:
     """Make what is not there yet; yields a line for each step. Safe to run again, also after a kill."""
-    researcher = _person(RESEARCHER, staff=True)
-    _person(ANNOTATOR, staff=False)
+    researcher = User.objects.get(username=RESEARCHER)
     for name in hit_types():
         path = FOLDER / f"{name}.jsonl"
         if path.is_file():
             yield from _study(name, path, researcher)
 
 
-def demo_ways_in() -> list[dict[str, str]]:
-    """Who can try what: ``label`` and ``url``, a log-in where one is needed, ``about``: the study invited to."""
+def demo_ways_in(*, passwords: Mapping[str, str]) -> list[dict[str, str]]:
+    """Who can try what: ``label`` and ``url``, a login where one is needed, ``about``: the study invited to."""
     ways = [
-        {"label": "researcher", "url": "/admin/", "username": RESEARCHER, "password": PASSWORD},
-        {"label": "annotator", "url": "/login/", "username": ANNOTATOR, "password": PASSWORD},
+        {"label": label, "url": url, "username": username, "password": passwords[username]}
+        for label, url, username in (
+            ("researcher", "/admin/", RESEARCHER),
+            ("annotator", "/login/", ANNOTATOR),
+        )
+        if username in passwords
     ]
     for study in Study.objects.filter(slug__startswith="demo-", state=Study.State.LIVE).order_by("slug"):
         ways.append({"label": "invitation", "url": f"/join/{study.join_token}/", "about": study.title})
     return ways
-
-
-def _person(username: str, *, staff: bool) -> User:
-    user, made = User.objects.get_or_create(
-        username=username, defaults={"is_staff": staff, "is_superuser": staff}
-    )
-    if made:
-        user.set_password(PASSWORD)
-        user.save()
-    return user
 
 
 def _study(name: str, path: Path, researcher: User) -> Iterator[str]:

@@ -24,7 +24,8 @@ from django.http import FileResponse, Http404
 from django.utils import timezone
 
 from annotator.core import jobs
-from annotator.hit_types.base import JSON
+from annotator.core.behaviour import NAMES as SIGNAL_NAMES
+from annotator.core.behaviour import signals_read
 from annotator.models import Export, Judgment, Study, User
 from annotator.selectors.judgment import ExclusionReasons, judgments_filter
 from annotator.selectors.study import study_hit_type
@@ -52,6 +53,8 @@ _FIELDS = {
     "created_at": "created_at",
 }
 _INNER = ("item_id", "rater_id", "response")
+#: Objects that CSV spreads over columns of their own, by the columns' first part.
+_SPREAD = {"signal": "signals", "response": "response"}
 Row = dict[str, Any]
 
 
@@ -89,18 +92,19 @@ def _rows(study: Study, form: str, filters: Mapping[str, str]) -> Iterator[Row]:
 def _encoded(study: Study, rows: Iterator[Row], format: str, form: str) -> Iterator[bytes]:
     if format == Export.Format.JSONL:
         return _json_lines(rows)
-    return _csv(rows, _header(study, form), flat=form == Export.Form.JUDGMENTS)
+    return _csv(rows, _header(study, form))
 
 
 def _judgments(study: Study, found: Any) -> Iterator[Row]:
     reasons = ExclusionReasons(study)
     names = tuple(_FIELDS)
-    for values in found.values_list(*_FIELDS.values(), *_INNER).iterator(chunk_size=CHUNK):
-        *known, item, rater, response = values
+    for values in found.values_list(*_FIELDS.values(), *_INNER, "signals").iterator(chunk_size=CHUNK):
+        *known, item, rater, response, signals = values
         row: Row = dict(zip(names, known, strict=True))
         row["created_at"] = row["created_at"].isoformat()
         row["presentation"] = row["presentation"] or {}
         row["excluded"] = reasons.of(row["judgment"], item, rater)
+        row["signals"] = signals_read(signals)
         row["response"] = response
         yield row
 
@@ -134,7 +138,8 @@ def _header(study: Study, form: str) -> list[str]:
             "judgment", "item", "instance", "system", "condition", "rater", "rater_kind", "source", "standing",
             "excluded", "unit", "variable", "value",
         ]  # fmt: skip
-    return [*_FIELDS, "excluded", *(f"response.{name}" for name in response_fields(study))]
+    signals = [f"signal.{name}" for name in SIGNAL_NAMES]
+    return [*_FIELDS, "excluded", *signals, *(f"response.{name}" for name in response_fields(study))]
 
 
 def response_fields(study: Study) -> list[str]:
@@ -160,25 +165,29 @@ def _json_lines(rows: Iterator[Row]) -> Iterator[bytes]:
         yield ("\n".join(lines) + "\n").encode()
 
 
-def _csv(rows: Iterator[Row], names: list[str], *, flat: bool) -> Iterator[bytes]:
+def _csv(rows: Iterator[Row], names: list[str]) -> Iterator[bytes]:
     out = io.StringIO(newline="")
     writer = csv.writer(out)
     writer.writerow([cell_neutral(name) for name in names])
-    fields = (
-        [name.removeprefix("response.") for name in names if name.startswith("response.")] if flat else []
-    )
-    fixed = [name for name in names if not (flat and name.startswith("response."))]
+    columns = [_column(name) for name in names]
     for number, row in enumerate(rows, 1):
-        cells = [_cell(row[name]) for name in fixed]
-        if fields:
-            response: JSON = row["response"]
-            cells += [_cell(response.get(name)) for name in fields]
-        writer.writerow([cell_neutral(cell) for cell in cells])
+        cells = [row[name] if not within else row[within].get(name) for within, name in columns]
+        writer.writerow([cell_neutral(_cell(cell)) for cell in cells])
         if number % CHUNK == 0:
             yield out.getvalue().encode()
             out.seek(0)
             out.truncate()
     yield out.getvalue().encode()
+
+
+def _column(name: str) -> tuple[str, str]:
+    """(the object of a row that holds the cell, its name there); no object where the row itself holds it.
+
+    >>> _column("response.answer"), _column("item")
+    (('response', 'answer'), ('', 'item'))
+    """
+    first, dot, rest = name.partition(".")
+    return (_SPREAD[first], rest) if dot and first in _SPREAD else ("", name)
 
 
 def _cell(value: Any) -> Any:

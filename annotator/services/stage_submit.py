@@ -12,15 +12,13 @@ from django.db import IntegrityError, transaction
 from django.db.models import Max
 from django.utils import timezone
 
+from annotator.core.behaviour import LONGEST, signals_clean, signals_total
 from annotator.core.canonical import digest_of
 from annotator.core.errors import Conflict, DraftConflict, Refused
 from annotator.core.prepared import Prepared, prepared_cursor
 from annotator.hit_types.base import JSON
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Assignment, Item, Judgment, Participation, Place, Rater, Snapshot, StageCommit
-
-#: The most that a browser may report about one page, so that a page left open all night stays in range.
-LONGEST = 7 * 24 * 3600.0
 
 
 @dataclass(frozen=True)
@@ -71,7 +69,13 @@ def stage_take(
     now = timezone.now()
     seconds = min((now - assignment.stage_opened_at).total_seconds(), LONGEST)
     if stage + 1 < len(stages):
-        StageCommit.objects.create(assignment=assignment, stage=stage, response=response, seconds=seconds)
+        StageCommit.objects.create(
+            assignment=assignment,
+            stage=stage,
+            response=response,
+            seconds=seconds,
+            signals=signals_clean(signals),
+        )
         assignment.stage += 1
         assignment.stage_opened_at = now
         assignment.draft = {}
@@ -80,13 +84,19 @@ def stage_take(
 
     whole: JSON = {}
     stage_seconds = {}
+    pages = {}
     if stage:
         for commit in assignment.commits.all():
             whole |= commit.response
             stage_seconds[stages[commit.stage].name] = commit.seconds
+            pages[stages[commit.stage].name] = commit.signals
     whole |= response
     stage_seconds[stages[stage].name] = seconds
-    return _judge(assignment, whole, stage_seconds, signals or {}, now)
+    pages[stages[stage].name] = signals_clean(signals)
+    measured: JSON = {"stages": stage_seconds} | signals_total(pages.values())
+    if stage:
+        measured["pages"] = pages
+    return _judge(assignment, whole, measured, now)
 
 
 _LOCKED = Prepared(
@@ -122,9 +132,7 @@ def assignment_lock(*, user_id: int, pk: int) -> Assignment:
     return assignment
 
 
-def _judge(
-    assignment: Assignment, response: JSON, stage_seconds: JSON, signals: JSON, now: datetime
-) -> Submitted:
+def _judge(assignment: Assignment, response: JSON, signals: JSON, now: datetime) -> Submitted:
     place = getattr(assignment, "place", None) or _place_reclaim(assignment)
     standing = Judgment.Standing.COUNTED if place else Judgment.Standing.SURPLUS
     study = assignment.participation.study
@@ -147,22 +155,12 @@ def _judge(
                     Judgment.Source.REHEARSAL if assignment.rater.rehearsal else Judgment.Source.WEB
                 ).value,
                 "seconds": min((now - assignment.leased_at).total_seconds(), LONGEST),
-                "signals": json.dumps({"stages": stage_seconds} | _signals(signals)),
+                "signals": json.dumps(signals),
                 "now": now,
             },
         )
         (pk,) = cursor.fetchone()
     return Submitted(assignment, pk, standing)
-
-
-def _signals(raw: JSON) -> JSON:
-    """Only the numbers that a page measures; a client can send anything."""
-    kept = {}
-    for name in ("visible", "away", "pastes", "leaves"):
-        value = raw.get(name)
-        if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= LONGEST:
-            kept[name] = value
-    return kept
 
 
 def _place_reclaim(assignment: Assignment) -> Place | None:

@@ -2,35 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from django.urls import reverse
 
-from annotator.hit_types.base import JSON, Stage
+from annotator.hit_types.base import JSON, Stage, answers_in_words
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Assignment, Study
 from annotator.selectors.participation import Progress
-
-
-def option_keys(stage: Stage) -> dict[str, dict[str, str]]:
-    """Field -> option -> the key that chooses it, 1 to 9, counted on over all the steps of the stage.
-
-    >>> from annotator.hit_types.base import Field, Option
-    >>> helps = Field("helps", "?", options=(Option("no", "No"), Option("yes", "Yes")))
-    >>> option_keys(Stage("s", "S", (), (helps,)))
-    {'helps': {'no': '1', 'yes': '2'}}
-    """
-    keys: dict[str, dict[str, str]] = {}
-    number = 0
-    for asked in stage.fields:
-        keys[asked.name] = {}
-        for option in asked.options:
-            number += 1
-            keys[asked.name][option.value] = str(number) if number <= 9 else ""
-    return keys
 
 
 @dataclass(frozen=True)
@@ -51,7 +33,6 @@ class TaskPage:
     stages: list[StageMark]
     committed: list[tuple[str, str]]
     response: Mapping[str, Any]
-    option_keys: dict[str, dict[str, str]]
     submit_url: str
     task_title: str
     errors: Mapping[str, str] = field(default_factory=dict)
@@ -79,21 +60,6 @@ def stage_marks(stages: tuple[Stage, ...], current: int) -> list[StageMark]:
         StageMark(stage.title, "done" if number < current else "now" if number == current else "later")
         for number, stage in enumerate(stages)
     ]
-
-
-def committed_lines(stages: Sequence[Stage], before: JSON) -> list[tuple[str, str]]:
-    """The answers of the stages that are done in words; ``stages`` are those alone, so nothing later shows."""
-    lines = []
-    for stage in stages:
-        blocks = {block.name: block.label for block in stage.blocks}
-        for asked in stage.fields:
-            if asked.name in before:
-                value = before[asked.name]
-                names = {option.value: option.label for option in asked.options}
-                values = value if isinstance(value, list) else [value]
-                about = f"{blocks[asked.target]}: " if asked.target in blocks else ""
-                lines.append((about + asked.label, ", ".join(names.get(str(v), str(v)) for v in values)))
-    return lines
 
 
 def task_page(
@@ -124,10 +90,9 @@ def task_page(
         assignment=assignment,
         stage=stage,
         stages=stage_marks(stages, assignment.stage) if len(stages) > 1 else [],
-        committed=committed_lines(stages[: assignment.stage], before),
+        committed=answers_in_words(stages[: assignment.stage], before),
         response=assignment.draft if raw is None else raw,
         errors=errors or {},
-        option_keys=option_keys(stage),
         progress=progress,
         lease_until=assignment.lease_until,
         task_title=kind.task_title,

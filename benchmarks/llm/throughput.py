@@ -50,6 +50,7 @@ async def plain(provider: ScriptedProcess, calls: int, in_flight: int, body: lis
 def run(provider: ScriptedProcess, calls: int, in_flight: int) -> dict[str, Any]:
     """One run of so many calls, worked at in this process."""
     from evaluation.runs import wake as run_wake
+    from evaluation.runs.create import RunPlan
     from evaluation.runs.lifecycle import run_finish, run_start
     from evaluation.runs.worker import SliceWorker
     from evaluation.simulators.start import simulation_create
@@ -62,8 +63,7 @@ def run(provider: ScriptedProcess, calls: int, in_flight: int) -> dict[str, Any]
     row = simulation_create(
         study=make_material(calls, slug=f"bench-{time.time_ns()}"),
         endpoint=endpoint,
-        model=f"scripted?latency={LATENCY}",
-        use_cache=False,
+        plan=RunPlan(model=f"scripted?latency={LATENCY}", use_cache=False),
     )
     run_start(run=row)
     marks: list[float] = []

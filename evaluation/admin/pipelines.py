@@ -69,7 +69,7 @@ class PipelineAdmin(ReadOnly):
         return () if obj is None else self.fields
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        """The form's service has begun the pipeline."""
+        """The form's ``save`` has created the pipeline."""
 
     def response_add(
         self, request: HttpRequest, obj: Any, post_url_continue: str | None = None

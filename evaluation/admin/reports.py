@@ -15,6 +15,7 @@ from unfold.decorators import display
 from evaluation.admin.base import ReadOnly
 from evaluation.forms.reports import NewReportForm
 from evaluation.models import Report
+from evaluation.reports.choices import specs
 from evaluation.selectors.report import reports_visible_to
 
 
@@ -74,13 +75,13 @@ class ReportAdmin(ReadOnly):
         return type("OwnNewReportForm", (NewReportForm,), {"user": request.user})
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        return [(None, {"fields": NewReportForm.Meta.fields})]
+        return [(None, {"fields": ("studies", *(spec.name for spec in specs()))})]
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        """The form's service has made the report and sent it to the queue."""
+        """The form's service has stored the report and queued its job."""
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
-        """The studies are the service's too."""
+        """The service has set the studies."""
 
     def response_add(
         self, request: HttpRequest, obj: Any, post_url_continue: str | None = None

@@ -93,20 +93,22 @@ class RunAdmin(ReadOnly):
         return () if obj is None else self.fields
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        """The form's service has made the run and its calls."""
+        """``form.save`` has already created the run and its calls."""
 
     def response_add(
         self, request: HttpRequest, obj: Any, post_url_continue: str | None = None
     ) -> HttpResponse:
-        messages.info(request, "The run is made and not started: look at the estimate, then start it.")
+        messages.info(request, "The run has been created. Check the estimate, then start it.")
         return redirect("admin:evaluation_run_change", obj.pk)
 
     def preview(self, request: HttpRequest) -> HttpResponse:
-        """The request about one real item as the new run would send it; the run is not made."""
+        """The estimate of a new run and the request that it would send about one item; nothing is created."""
         form: Any = self.get_form(request)(request.POST)
-        form.preview_only = True
-        form.is_valid()
-        context = self.admin_site.each_context(request) | {"form": form, "title": "Preview of a run"}
+        context = self.admin_site.each_context(request) | {
+            "form": form,
+            "estimate": form.estimate(),
+            "title": "Preview of a run",
+        }
         return render(request, "admin/evaluation/run_preview.html", context)
 
     # -- a run's page -------------------------------------------------------------------------------

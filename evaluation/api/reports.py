@@ -16,7 +16,7 @@ from rest_framework.views import APIView
 from annotator.models import Membership
 from annotator.selectors.study import study_get_for
 from evaluation.models import Report
-from evaluation.reports.choices import LABEL_SETS, RESTRICTIONS, ChoicesError
+from evaluation.reports.choices import ChoicesError, ChoiceSpec, specs
 from evaluation.reports.exports import FORMATS
 from evaluation.reports.exports.json import with_provenance
 from evaluation.selectors.report import report_get_for, reports_of, studies_named_for
@@ -27,21 +27,28 @@ from evaluation.views.reports import export_response
 class ChoicesSerializer(serializers.Serializer):
     """What a report is computed on; whatever is left out takes its default."""
 
-    rule = serializers.CharField(
-        required=False, help_text="majority, dawid_skene, mace, per_rater or single:<rater>."
-    )
-    exclusions = serializers.BooleanField(required=False, help_text="Leave out what researchers excluded.")
-    labels = serializers.ChoiceField(required=False, choices=list(LABEL_SETS.items()))
-    restriction = serializers.ChoiceField(required=False, choices=list(RESTRICTIONS.items()))
-    min_overlap = serializers.IntegerField(required=False, min_value=1)
-    replicates = serializers.IntegerField(required=False, min_value=0, help_text="0: no intervals.")
-    seed = serializers.IntegerField(required=False, min_value=0)
-    encoder = serializers.CharField(required=False)
     studies = serializers.ListField(
         child=serializers.CharField(),
         required=False,
         help_text="Further studies, by id or slug, that the report is computed across.",
     )
+
+    def get_fields(self) -> dict[str, serializers.Field]:
+        return {spec.name: choice_field(spec) for spec in specs()} | super().get_fields()
+
+
+def choice_field(spec: ChoiceSpec) -> serializers.Field:
+    """A choice in the API's schema; ``Choices.parse`` checks what is sent."""
+    common: dict[str, Any] = {"required": False, "help_text": f"{spec.label}. {spec.hint}".strip()}
+    if spec.kind == "flag":
+        return serializers.BooleanField(**common)
+    if spec.kind == "whole":
+        return serializers.IntegerField(**common, min_value=spec.least, max_value=spec.most)
+    if spec.kind == "option":
+        return serializers.ChoiceField(**common, choices=list(spec.options.items()))
+    if spec.kind == "rule":
+        common["help_text"] += f" One of {', '.join(spec.options)}, or single:<rater>."
+    return serializers.CharField(**common)
 
 
 class ReportSerializer(serializers.ModelSerializer):
@@ -96,7 +103,7 @@ class StudyReports(APIView):
         request=ChoicesSerializer, responses={202: ReportSerializer}, operation_id="reports_create"
     )
     def post(self, request: Request, study: str) -> Response:
-        """Ask for a report; a job computes it. 400 names each choice that makes no sense."""
+        """Ask for a report; a job computes it. 400 names each choice that cannot be used."""
         found = study_get_for(user=request.user, pk=study, role=Membership.Role.REVIEWER)
         if not isinstance(request.data, dict):
             raise serializers.ValidationError("expected an object of choices")

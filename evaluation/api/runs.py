@@ -16,6 +16,7 @@ from annotator.core.errors import Conflict
 from annotator.models import Membership, User
 from annotator.selectors.study import studies_for, study_get_for
 from evaluation.models import Endpoint, Run
+from evaluation.runs.create import RunPlan
 from evaluation.runs.estimate import run_estimate
 from evaluation.runs.lifecycle import run_cancel, run_pause, run_resume, run_retry_failed, run_start
 from evaluation.runs.text import clean
@@ -132,7 +133,10 @@ class StudyRuns(APIView):
         asked = NewRunSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         try:
-            run = simulation_create(study=found, created_by=_user(request), **asked.validated_data)
+            chosen = dict(asked.validated_data)
+            endpoint = chosen.pop("endpoint")
+            plan = RunPlan(created_by=_user(request), **chosen)
+            run = simulation_create(study=found, endpoint=endpoint, plan=plan)
         except ValidationError as error:
             raise serializers.ValidationError(
                 getattr(error, "message_dict", {"detail": error.messages})

@@ -1,4 +1,4 @@
-"""The form of a new pipeline. It reads; services check and write."""
+"""The form of a new pipeline. Validation writes nothing; ``save`` calls the service."""
 
 from __future__ import annotations
 
@@ -12,21 +12,24 @@ from django.db import transaction
 from annotator.models import Dataset, User
 from evaluation.forms.dress import dress
 from evaluation.models import Pipeline, Recipe
-from evaluation.pipelines.advance import ALL_STEPS, pipeline_create, recipe_save
-from evaluation.pipelines.recipe import RecipeError, recipe_file, recipe_names
+from evaluation.pipelines.advance import ALL_STEPS, overrides_check, pipeline_create, recipe_save
+from evaluation.pipelines.recipe import RecipeError, recipe_check, recipe_file, recipe_names
 from evaluation.selectors.run import datasets_visible_to
-from evaluation.services.dataset import DatasetFaults, dataset_upload
+from evaluation.services.dataset import DatasetFaults, dataset_check, dataset_upload
+
+#: Opens the choice of a recipe that is in the database, before its primary key.
+SAVED = "saved"
 
 
 class NewPipelineForm(forms.ModelForm):
-    """A recipe, what it is carried out on, and by which endpoint."""
+    """A recipe, the dataset it runs on, and the endpoint that answers."""
 
     recipe = forms.ChoiceField(choices=())
     changed = forms.CharField(
         required=False,
-        label="Or a recipe of your own",
+        label="Or your own recipe",
         widget=forms.Textarea(attrs={"rows": 6}),
-        help_text="As JSON; it is kept as a version of its name and goes before the choice above.",
+        help_text="JSON. It is saved as a version of its name and is used instead of the choice above.",
     )
     #: Not named "dataset": the admin's theme takes a form with a field of that name for one of its own.
     material = forms.ModelChoiceField(Dataset.objects.none(), required=False, label="Dataset")
@@ -36,16 +39,16 @@ class NewPipelineForm(forms.ModelForm):
         help_text="JSON lines, a JSON array or CSV: questions, articles, queries, or posts with two responses.",
     )
     limit = forms.IntegerField(
-        required=False, min_value=1, help_text="Take only so many of the file's instances."
+        required=False, min_value=1, help_text="Use only the first so many instances of the file."
     )
     second = forms.CharField(
         required=False,
         max_length=200,
         label="Second model",
-        help_text="Where the recipe lets two generators alternate; empty: the endpoint's own for both.",
+        help_text="Recipes that study two models use it as the second. Leave it empty to study one.",
     )
     budget = forms.DecimalField(
-        required=False, min_value=0, help_text="The most that all its runs may cost together."
+        required=False, min_value=0, help_text="The most that all the pipeline's runs may cost together."
     )
     overrides = forms.JSONField(
         required=False,
@@ -61,6 +64,7 @@ class NewPipelineForm(forms.ModelForm):
         )  # fmt: skip
 
     user: User
+    recipe_content: dict[str, Any]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -68,8 +72,8 @@ class NewPipelineForm(forms.ModelForm):
         saved = (
             Recipe.objects.all() if self.user.is_superuser else Recipe.objects.filter(created_by=self.user)
         )
-        kept = [(f"saved:{recipe.pk}", str(recipe)) for recipe in saved.order_by("name", "-version")]
-        self.fields["recipe"].choices = [("Shipped", shipped), ("Kept", kept)] if kept else shipped  # type: ignore[attr-defined]
+        kept = [(f"{SAVED}:{recipe.pk}", str(recipe)) for recipe in saved.order_by("name", "-version")]
+        self.fields["recipe"].choices = [("Shipped", shipped), ("Saved", kept)] if kept else shipped  # type: ignore[attr-defined]
         self.fields["material"].queryset = datasets_visible_to(self.user)  # type: ignore[attr-defined]
         dress(self)
 
@@ -82,55 +86,73 @@ class NewPipelineForm(forms.ModelForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         if bool(cleaned.get("material")) == bool(cleaned.get("file")) and "file" not in self.errors:
-            self.add_error("material", "Choose a dataset or a file: one of the two.")
-        if self.errors:
-            return cleaned
+            self.add_error("material", "Choose either a dataset or a file.")
+        if not self.errors:
+            self._check(cleaned)
+        return cleaned
+
+    def _check(self, cleaned: dict[str, Any]) -> None:
+        """Everything that the service would refuse, without a write."""
         try:
-            self.instance = self._create(cleaned)
+            self.recipe_content = self._content(cleaned)
+            overrides_check(content=self.recipe_content, overrides=self._overrides(cleaned))
+            if cleaned.get("file"):
+                dataset_check(
+                    file=cleaned["file"],
+                    name=cleaned["file"].name,
+                    task=self.recipe_content["task"],
+                    limit=cleaned.get("limit"),
+                )
         except RecipeError as error:
             self.add_error("changed", str(error))
         except DatasetFaults as error:
             self.add_error("file", str(error).splitlines())
         except ValidationError as error:
-            for field, said in getattr(error, "message_dict", {"__all__": error.messages}).items():
-                self.add_error(field if field in self.fields else None, said)
-        return cleaned
+            for field, message in error.message_dict.items():
+                self.add_error(field if field in self.fields else None, message)
 
-    def _recipe(self, cleaned: dict[str, Any]) -> Recipe:
+    def _content(self, cleaned: dict[str, Any]) -> dict[str, Any]:
+        """The recipe's content; raises ``RecipeError``."""
         if cleaned.get("changed"):
             try:
                 content = json.loads(cleaned["changed"])
-            except ValueError as error:
-                raise RecipeError(f"is not JSON: {error}") from None
-            return recipe_save(content=content, created_by=self.user)
+            except (ValueError, RecursionError) as error:
+                raise RecipeError(f"this is not JSON: {error}") from None
+            return recipe_check(content)
         kind, _, pk = cleaned["recipe"].partition(":")
-        return Recipe.objects.get(pk=pk) if kind == "saved" and pk else recipe_save(content=recipe_file(kind))
+        content = Recipe.objects.get(pk=pk).content if kind == SAVED else recipe_file(kind)
+        return dict(content)
 
-    @transaction.atomic
-    def _create(self, cleaned: dict[str, Any]) -> Pipeline:
-        recipe = self._recipe(cleaned)
-        dataset = cleaned.get("material") or dataset_upload(
-            file=cleaned["file"],
-            name=cleaned["file"].name,
-            task=recipe.content["task"],
-            limit=cleaned.get("limit"),
-            user=self.user,
-        )
+    def _overrides(self, cleaned: dict[str, Any]) -> dict[str, Any]:
         for_all = {"second": cleaned.get("second"), "budget": cleaned.get("budget")}
         whole = {name: str(value) for name, value in for_all.items() if value not in (None, "")}
-        return pipeline_create(
-            recipe=recipe,
-            dataset=dataset,
-            endpoint=cleaned["endpoint"],
-            overrides=cleaned["overrides"] | ({ALL_STEPS: whole} if whole else {}),
-            created_by=self.user,
-        )
+        return cleaned["overrides"] | ({ALL_STEPS: whole} if whole else {})
 
     def _post_clean(self) -> None:
-        """The service has checked and made the row."""
+        """The service checks and creates the row, in ``save``."""
 
+    @transaction.atomic
     def save(self, commit: bool = True) -> Any:
+        """Create the pipeline, once; the admin calls this with ``commit=False`` and saves nothing more."""
+        if self.instance.pk is None:
+            cleaned = self.cleaned_data
+            own = bool(cleaned.get("changed"))
+            recipe = recipe_save(content=self.recipe_content, created_by=self.user if own else None)
+            dataset = cleaned.get("material") or dataset_upload(
+                file=cleaned["file"],
+                name=cleaned["file"].name,
+                task=recipe.content["task"],
+                limit=cleaned.get("limit"),
+                user=self.user,
+            )
+            self.instance = pipeline_create(
+                recipe=recipe,
+                dataset=dataset,
+                endpoint=cleaned["endpoint"],
+                overrides=self._overrides(cleaned),
+                created_by=self.user,
+            )
         return self.instance
 
     def save_m2m(self) -> None:
-        """There is nothing of the kind."""
+        """A pipeline has no many-to-many fields."""

@@ -1,72 +1,98 @@
-"""A new report in the admin: which studies, which choices. It reads; the service checks and writes."""
+"""Forms for a new report: which studies, which choices. They check; services write."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from django import forms
-from unfold.widgets import (
-    UnfoldAdminCheckboxSelectMultipleWidget,
-    UnfoldAdminIntegerFieldWidget,
-    UnfoldAdminSelectWidget,
-    UnfoldAdminTextInputWidget,
-    UnfoldBooleanWidget,
-)
+from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
-from annotator.models import Membership, Study, User
+from annotator.models import Membership, Rater, Study, User
 from annotator.selectors.study import studies_for
 from evaluation.forms.dress import dress
 from evaluation.models import Report
-from evaluation.reports.choices import LABEL_SETS, RESTRICTIONS, RULES, Choices, ChoicesError
+from evaluation.reports.choices import Choices, ChoicesError, ChoiceSpec, specs
 from evaluation.services.report import report_create
 
 
-class NewReportForm(forms.ModelForm):
-    """One study gives its report; several, one report across them."""
+def choice_field(spec: ChoiceSpec, simulators: Iterable[str] = ()) -> forms.Field:
+    """The form field of a choice. It only asks: ``Choices.parse`` checks."""
+    common: dict[str, Any] = {"label": spec.label, "help_text": spec.hint, "required": False}
+    common["initial"] = spec.default
+    if spec.kind == "flag":
+        return forms.BooleanField(**common)
+    if spec.kind == "whole":
+        widget: forms.Widget = forms.NumberInput(attrs={"min": spec.least, "inputmode": "numeric"})
+        return forms.CharField(**common, widget=widget)
+    if spec.options:
+        options = list(spec.options.items())
+        if spec.kind == "rule":
+            options += [(f"single:{name}", f"{name} alone") for name in simulators]
+        return forms.CharField(**common, widget=forms.Select(choices=options))
+    return forms.CharField(**common, max_length=200)
+
+
+def simulators_of(studies: Collection[Study]) -> list[str]:
+    """Names of the simulators whose labels a report on these studies may rest on."""
+    found = Rater.objects.filter(kind=Rater.Kind.SIMULATOR, judgments__study__in=studies)
+    return sorted(set(found.values_list("name", flat=True)))
+
+
+class AsksForChoices(forms.BaseForm):
+    """The fields of all choices, and their values as ``choices`` once the form is valid."""
+
+    choices: Choices
+
+    def add_choices(self, simulators: Iterable[str]) -> None:
+        for spec in specs():
+            self.fields[spec.name] = choice_field(spec, simulators)
+            if spec.kind == "rule":
+                self._keep_rule(self.fields[spec.name])
+
+    def _keep_rule(self, asked: forms.Field) -> None:
+        """A rule that names a rater who is not among the simulators stays on the menu."""
+        given = str(self.initial.get("rule") or "")
+        kind, _, rater = given.partition(":")
+        widget: Any = asked.widget
+        if kind == "single" and given not in dict(widget.choices):
+            widget.choices = [*widget.choices, (given, f"{rater} alone")]
+
+    def check_choices(self, cleaned: dict[str, Any]) -> None:
+        """An empty field takes its default; each error is added to its field."""
+        given = {spec.name: cleaned.get(spec.name) for spec in specs()}
+        try:
+            self.choices = Choices.parse({n: value for n, value in given.items() if value not in ("", None)})
+        except ChoicesError as error:
+            for name, message in error.errors.items():
+                self.add_error(name, f"{message[:1].upper()}{message[1:]}.")
+
+
+class ReportForm(AsksForChoices, forms.Form):
+    """A new report on a study, as its own pages ask for it."""
+
+    def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
+        super().__init__(*args, auto_id="choice-%s", **kwargs)
+        self.add_choices(simulators_of([study]))
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        self.check_choices(cleaned)
+        return cleaned
+
+
+class NewReportForm(AsksForChoices, forms.ModelForm):
+    """A new report in the admin. One study gives its report; several, one report across them."""
 
     studies = forms.ModelMultipleChoiceField(
         Study.objects.none(),
         widget=UnfoldAdminCheckboxSelectMultipleWidget,
-        help_text="Several: the papers’ tables with a row for each, and what needs more than one study.",
-    )
-    rule = forms.CharField(
-        initial=Choices.rule,
-        label="Several raters become one label by",
-        help_text=f"{', '.join(RULES)}, or single:RATER",
-        widget=UnfoldAdminTextInputWidget,
-    )
-    exclusions = forms.BooleanField(
-        initial=True, required=False, label="Leave out what is excluded", widget=UnfoldBooleanWidget
-    )
-    labels = forms.ChoiceField(
-        choices=list(LABEL_SETS.items()), label="Agreement is headed by", widget=UnfoldAdminSelectWidget
-    )
-    restriction = forms.ChoiceField(
-        choices=list(RESTRICTIONS.items()), label="Systems are compared on", widget=UnfoldAdminSelectWidget
-    )
-    min_overlap = forms.IntegerField(
-        initial=Choices.min_overlap,
-        label="Least shared items of a pair",
-        widget=UnfoldAdminIntegerFieldWidget,
-    )
-    replicates = forms.IntegerField(
-        initial=Choices.replicates,
-        label="Bootstrap replicates",
-        help_text="0: no intervals.",
-        widget=UnfoldAdminIntegerFieldWidget,
-    )
-    seed = forms.IntegerField(initial=Choices.seed, widget=UnfoldAdminIntegerFieldWidget)
-    encoder = forms.CharField(
-        initial=Choices.encoder,
-        help_text="tfidf, endpoint:NAME, or a sentence-transformers model.",
-        widget=UnfoldAdminTextInputWidget,
+        help_text="With several, the papers’ tables have a row for each study.",
     )
 
     class Meta:
         model = Report
-        fields = (
-            "studies", "rule", "exclusions", "labels", "restriction", "min_overlap", "replicates", "seed", "encoder",
-        )  # fmt: skip
+        fields = ()
 
     user: User
 
@@ -74,25 +100,18 @@ class NewReportForm(forms.ModelForm):
         super().__init__(*args, **kwargs)
         mine = studies_for(user=self.user, role=Membership.Role.REVIEWER).order_by("title", "pk")
         self.fields["studies"].queryset = mine  # type: ignore[attr-defined]
+        self.add_choices(simulators_of(mine))
         dress(self)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
-        if not self.errors:
-            first, *others = sorted(cleaned["studies"], key=lambda study: study.pk)
-            choices = {name: cleaned[name] for name in Choices().to_json()}
-            try:
-                self.instance = report_create(study=first, others=others, choices=choices, user=self.user)
-            except ChoicesError as error:
-                for field, said in error.errors.items():
-                    self.add_error(field, said)
+        self.check_choices(cleaned)
         return cleaned
 
-    def _post_clean(self) -> None:
-        """The service has checked and made the row."""
-
-    def save(self, commit: bool = True) -> Any:
-        return self.instance
+    def save(self, commit: bool = True) -> Report:
+        """Ask for the report; the service writes it whatever ``commit`` says."""
+        first, *others = sorted(self.cleaned_data["studies"], key=lambda study: study.pk)
+        return report_create(study=first, others=others, choices=self.choices.to_json(), user=self.user)
 
     def save_m2m(self) -> None:
         """The service has set the studies."""

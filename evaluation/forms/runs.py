@@ -1,4 +1,4 @@
-"""Forms of endpoints and runs. They read; services check and write."""
+"""Forms of endpoints and runs: they read what was typed, and services check and save it."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.db import transaction
 
-from annotator.models import Dataset, Membership, Study, User
+from annotator.models import Dataset, Membership, User
 from annotator.selectors.study import studies_for
 from evaluation.forms.dress import dress
 from evaluation.models import Endpoint, Run
-from evaluation.pipelines.material_run import material_run_create
-from evaluation.runs.estimate import Estimate, run_estimate
+from evaluation.pipelines.material_run import material_run_create, material_run_draft
+from evaluation.runs.create import RunPlan
+from evaluation.runs.estimate import CostEstimate, run_estimate
 from evaluation.runs.registry import steps
 from evaluation.runs.request import parameters_check
 from evaluation.selectors.run import datasets_visible_to
 from evaluation.services.endpoint import endpoint_save
-from evaluation.simulators.start import simulation_create
+from evaluation.simulators.start import simulation_create, simulation_draft
 
 
 class EndpointForm(forms.ModelForm):
     key = forms.CharField(
         required=False,
         widget=forms.PasswordInput(render_value=False, attrs={"autocomplete": "off"}),
-        help_text="Kept encrypted and never shown again; empty leaves the stored one. It goes to this address only.",
+        help_text="Stored encrypted, sent to this address only, never shown again. Leave empty to keep the stored key.",
     )
 
     class Meta:
@@ -39,7 +39,7 @@ class EndpointForm(forms.ModelForm):
         return endpoint_save(endpoint=self.instance, key=self.cleaned_data.get("key") or "")
 
     def save_m2m(self) -> None:
-        """There is nothing of the kind."""
+        """An endpoint has no many-to-many fields."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -69,21 +69,23 @@ class EndpointForm(forms.ModelForm):
 
 
 class NewRunForm(forms.ModelForm):
-    """A new run: a simulator on a study, or a step over a dataset."""
+    """A new run: a simulator on a study, or a step over a dataset. Checking it writes nothing; ``save`` creates it."""
 
     kind = forms.ChoiceField(choices=())
-    #: Not named "dataset": the admin's theme takes a form with a field of that name for one of its own.
+    #: Not named "dataset": the admin's theme treats a field of that name as one of its own.
     material = forms.ModelChoiceField(Dataset.objects.none(), required=False, label="Dataset")
     temperature = forms.FloatField(required=False, min_value=0, max_value=2)
     prompt = forms.CharField(
-        required=False, widget=forms.Textarea(attrs={"rows": 8}), help_text="Empty: the prompt that ships."
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 8}),
+        help_text="Leave empty to use the built-in prompt.",
     )
 
     preview_item = forms.CharField(
         required=False,
         max_length=250,
         label="Item to preview",
-        help_text="Its key; empty: the first one that would be asked about.",
+        help_text="An item's key. Leave empty to preview the first item.",
     )
 
     class Meta:
@@ -95,9 +97,8 @@ class NewRunForm(forms.ModelForm):
         )  # fmt: skip
 
     user: User
-    #: Only look: the run is made, estimated and unmade again.
-    preview_only = False
-    preview: Estimate | None = None
+    #: The run as it would be created, unsaved; set once the form is valid.
+    draft: Run | None = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -105,63 +106,75 @@ class NewRunForm(forms.ModelForm):
         self.fields["study"].queryset = studies_for(user=self.user, role=Membership.Role.EDITOR)  # type: ignore[attr-defined]
         self.fields["material"].queryset = datasets_visible_to(self.user)  # type: ignore[attr-defined]
         self.fields["model"].required = False
-        self.fields["model"].help_text = "Empty: the endpoint's own."
+        self.fields["model"].help_text = "Leave empty to use the endpoint's model."
         for name in ("parameters", "options"):
             self.fields[name].widget.attrs["rows"] = 3
         dress(self)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
-        study: Study | None = cleaned.get("study")
         if cleaned.get("kind") == "simulate":
-            if study is None:
-                self.add_error("study", "A simulator needs a study.")
+            if cleaned.get("study") is None:
+                self.add_error("study", "Choose the study whose items the model judges.")
         elif cleaned.get("kind") and cleaned.get("material") is None:
-            self.add_error("material", "This step needs a dataset.")
+            self.add_error("material", "Choose the dataset that this step works on.")
         if not self.errors:
             try:
-                with transaction.atomic():
-                    self.instance = self._create(cleaned)
-                    if self.preview_only:
-                        self.preview = run_estimate(run=self.instance, key=cleaned.get("preview_item") or "")
-                        transaction.set_rollback(True)
+                self.draft = (
+                    simulation_draft(**self._simulation(cleaned))
+                    if cleaned["kind"] == "simulate"
+                    else material_run_draft(**self._material_run(cleaned))
+                )
             except ValidationError as error:
-                known = set(self.fields)
-                for field, said in getattr(error, "message_dict", {"__all__": error.messages}).items():
-                    self.add_error(field if field in known else None, said)
+                self._add(error)
         return cleaned
 
-    def _create(self, cleaned: dict[str, Any]) -> Run:
-        parameters = dict(cleaned.get("parameters") or {})
-        if cleaned.get("temperature") is not None:
-            parameters["temperature"] = cleaned["temperature"]
-        common: dict[str, Any] = {
-            name: cleaned[name]
-            for name in (
-                "endpoint",
-                "model",
-                "prompt",
-                "mode",
-                "workers",
-                "use_cache",
-                "budget_cost",
-                "budget_calls",
-            )
-        } | {"parameters": parameters, "created_by": self.user}
-        if cleaned["kind"] == "simulate":
-            names = ("samples", "together", "max_attempts", "max_unparsable")
-            return simulation_create(
-                study=cleaned["study"], **common, **{name: cleaned[name] for name in names}
-            )
-        return material_run_create(
-            kind=cleaned["kind"], dataset=cleaned["material"], options=cleaned.get("options") or {}, **common
-        )
-
-    def _post_clean(self) -> None:
-        """The service has checked and made the row."""
+    def estimate(self) -> CostEstimate | None:
+        """What the run would ask and cost; None, with the error on the form, if it can't be estimated."""
+        if not self.is_valid() or self.draft is None:
+            return None
+        try:
+            return run_estimate(run=self.draft, key=self.cleaned_data.get("preview_item") or "")
+        except ValidationError as error:
+            self._add(error)
+            return None
 
     def save(self, commit: bool = True) -> Any:
+        """Create the run and its calls; ``commit`` makes no difference."""
+        cleaned = self.cleaned_data
+        if cleaned["kind"] == "simulate":
+            self.instance = simulation_create(**self._simulation(cleaned))
+        else:
+            self.instance = material_run_create(**self._material_run(cleaned))
         return self.instance
 
     def save_m2m(self) -> None:
-        """There is nothing of the kind."""
+        """A run has no many-to-many fields."""
+
+    def _post_clean(self) -> None:
+        """The draft has been checked by ``clean``."""
+
+    def _simulation(self, cleaned: dict[str, Any]) -> dict[str, Any]:
+        plan = self._plan(cleaned, "samples", "together", "max_attempts", "max_unparsable")
+        return {"study": cleaned["study"], "endpoint": cleaned["endpoint"], "plan": plan}
+
+    def _material_run(self, cleaned: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "kind": cleaned["kind"],
+            "dataset": cleaned["material"],
+            "endpoint": cleaned["endpoint"],
+            "options": cleaned.get("options") or {},
+            "plan": self._plan(cleaned),
+        }
+
+    def _plan(self, cleaned: dict[str, Any], *more: str) -> RunPlan:
+        parameters = dict(cleaned.get("parameters") or {})
+        if cleaned.get("temperature") is not None:
+            parameters["temperature"] = cleaned["temperature"]
+        names = ("model", "prompt", "mode", "workers", "use_cache", "budget_cost", "budget_calls", *more)
+        chosen = {name: cleaned[name] for name in names}
+        return RunPlan(parameters=parameters, created_by=self.user, **chosen)
+
+    def _add(self, error: ValidationError) -> None:
+        for name, texts in getattr(error, "message_dict", {"__all__": error.messages}).items():
+            self.add_error(name if name in self.fields else None, texts)

@@ -8,7 +8,7 @@ from evaluation.metrics.association import correlation_ratio, theils_u
 from evaluation.metrics.bertscore import BertScores, bertscore
 from evaluation.metrics.correlation import Correlation, annotator_ceiling, within_instance_correlation
 from evaluation.metrics.encoders import CachedEncoder, Encoder, SentenceTransformerEncoder, TfidfEncoder
-from evaluation.metrics.followups import NOT_RATED, FollowUps
+from evaluation.metrics.followups import BASELINE_KIND, NOT_RATED, FollowUps
 from evaluation.metrics.from_ratings import followups_of, simulatability_from_ratings
 from evaluation.metrics.generality import (
     Generality,
@@ -27,6 +27,7 @@ from evaluation.metrics.generalization import (
 from evaluation.metrics.generators import (
     Diversity,
     Growth,
+    compared_rows,
     diversity_by_generator,
     growth,
     mix_generators,
@@ -85,6 +86,7 @@ from evaluation.metrics.utility import (
 )
 
 __all__ = [
+    "BASELINE_KIND",
     "NOT_RATED",
     "PROPERTIES",
     "Accuracy",
@@ -128,6 +130,7 @@ __all__ = [
     "by",
     "common_instances",
     "compare_systems",
+    "compared_rows",
     "correlation_ratio",
     "diversity_by_generator",
     "followups_of",

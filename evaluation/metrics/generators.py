@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from evaluation.core.estimate import Estimate
-from evaluation.metrics.followups import FollowUps
+from evaluation.metrics.followups import BASELINE_KIND, FollowUps
 from evaluation.metrics.generality import Generality, generality, prepared
 from evaluation.metrics.similarity import Similarity
 from evaluation.metrics.simulatability import simulatability
@@ -25,12 +26,19 @@ class Diversity:
     duplicates: int
 
 
-def mix_generators(followups: FollowUps, generators: Sequence[str], *, size: int | None = None) -> FollowUps:
-    """Follow-ups taken in turn from each generator, explanation by explanation, in the order of the rows.
+def mix_generators(
+    followups: FollowUps,
+    generators: Sequence[str],
+    *,
+    size: int | None = None,
+    rng: np.random.Generator | None = None,
+) -> FollowUps:
+    """Follow-ups taken in turn from each generator, explanation by explanation.
 
+    With ``rng`` each generator's follow-ups are drawn at random, without it they are taken in the order of the rows.
     Exact duplicates of a text within an explanation are dropped. At most ``size`` are kept for an explanation;
-    by default as many as the generator with most follow-ups on it gave, so that mixing costs no more than one
-    generator. The result's generator is "mixed: a + b". Raises ``ValueError`` naming an unknown generator.
+    by default as many as the generator with most follow-ups on it gave, so that the mix and a single generator rest
+    on equally many. The result's generator is "mixed: a + b". Raises ``ValueError`` naming an unknown generator.
 
     >>> table = FollowUps(
     ...     unit=["1", "2", "3", "4"], explanation=["e"] * 4, instance=["x"] * 4, system=["s"] * 4,
@@ -39,6 +47,18 @@ def mix_generators(followups: FollowUps, generators: Sequence[str], *, size: int
     >>> mix_generators(table, ["a", "b"]).text.tolist()
     ['p', 'r']
     """
+    mixed = followups.take(mix_rows(followups, generators, size=size, rng=rng))
+    return replace(mixed, generator=[f"mixed: {' + '.join(generators)}"] * len(mixed))
+
+
+def mix_rows(
+    followups: FollowUps,
+    generators: Sequence[str],
+    *,
+    size: int | None = None,
+    rng: np.random.Generator | None = None,
+) -> npt.NDArray[np.int64]:
+    """The rows that ``mix_generators`` takes, by explanation, in the order in which they were taken."""
     unknown = sorted(set(generators) - set(followups.generator))
     if unknown or not generators:
         raise ValueError(f"generators: no follow-ups of {', '.join(unknown) or 'any generator'}")
@@ -49,10 +69,11 @@ def mix_generators(followups: FollowUps, generators: Sequence[str], *, size: int
             queues.setdefault(int(code), [[] for _ in generators])[order[name]].append(row)
     chosen: list[int] = []
     for code in sorted(queues):
-        limit = size if size is not None else max(len(queue) for queue in queues[code])
-        chosen += _alternate(queues[code], followups.text, limit)
-    mixed = followups.take(np.array(chosen, dtype=np.int64))
-    return replace(mixed, generator=[f"mixed: {' + '.join(generators)}"] * len(mixed))
+        held = queues[code]
+        limit = size if size is not None else max(len(queue) for queue in held)
+        drawn = held if rng is None else [rng.permutation(queue).tolist() for queue in held]
+        chosen += _alternate(drawn, followups.text, limit)
+    return np.array(chosen, dtype=np.int64)
 
 
 def _alternate(queues: Sequence[Sequence[int]], texts: Sequence[str], limit: int) -> list[int]:
@@ -71,23 +92,58 @@ def _alternate(queues: Sequence[Sequence[int]], texts: Sequence[str], limit: int
     return taken
 
 
+def compared_rows(followups: FollowUps, *, forced: set[str], size: int, seed: int) -> npt.NDArray[np.bool_]:
+    """A mask, shape (N,), of the rows that systems are compared on (Chen et al. 2024, Tables 2, 4, 5 and 6).
+
+    Follow-ups that were written without the explanation are left out, and so are those of the systems in ``forced``.
+    Where several generators wrote follow-ups, at most ``size`` of each explanation are drawn from them in turn, with
+    ``seed``: the paper's "mixed counterfactuals".
+
+    >>> table = FollowUps(
+    ...     unit=["1", "2", "3"], explanation=["e"] * 3, instance=["x"] * 3, system=["s"] * 3, simulated=["yes"] * 3,
+    ...     real=["yes"] * 3, generator=["a", "b", "c"], kind=["", "", "baseline"], text=["p", "q", "r"],
+    ... )
+    >>> compared_rows(table, forced=set(), size=10, seed=1).tolist()
+    [True, True, False]
+    """
+    kept = np.array(
+        [
+            kind != BASELINE_KIND and system not in forced
+            for kind, system in zip(followups.kind, followups.system, strict=True)
+        ],
+        dtype=bool,
+    )
+    rows = np.flatnonzero(kept)
+    part = followups.take(rows)
+    generators = sorted(set(part.generator) - {""})
+    most = np.bincount(part.explanation_codes).max(initial=0) if len(part) else 0
+    if len(generators) < 2 or most <= size:
+        return kept
+    mixed = mix_rows(part, generators, size=size, rng=np.random.default_rng([seed, 2]))
+    unnamed = np.flatnonzero(part.generator == "")
+    chosen = np.zeros(len(followups), dtype=bool)
+    chosen[rows[np.concatenate([mixed, unnamed])]] = True
+    return chosen
+
+
 def diversity_by_generator(
     followups: FollowUps,
     similarities: Mapping[str, Similarity],
     *,
     mixes: Sequence[Sequence[str]] = (),
+    mix_rng: np.random.Generator | None = None,
     rng: np.random.Generator | None = None,
     replicates: int = 1_000,
 ) -> list[Diversity]:
     """Simulatable share and generality of every generator, then of each mix: Chen et al. 2024, Table 1.
 
     Within one explanation and generator, generality is that of its simulatable follow-ups, then the mean over
-    explanations of all systems. All texts are embedded together, once.
+    explanations of all systems. All texts are embedded together, once. ``mix_rng`` draws the mixes.
     """
     ready = {name: prepared(similarity, followups.text) for name, similarity in similarities.items()}
     tables = [(name, followups.where("generator", name)) for name in sorted(set(followups.generator))]
     for names in mixes:
-        mixed = mix_generators(followups, names)
+        mixed = mix_generators(followups, names, rng=mix_rng)
         tables.append((f"mixed: {' + '.join(names)}", mixed))
     return [
         Diversity(

@@ -23,6 +23,7 @@ from evaluation.models import Endpoint, Pipeline, Recipe, Report, Run
 from evaluation.pipelines.material_run import material_run_create
 from evaluation.pipelines.recipe import filled, recipe_check
 from evaluation.pipelines.study_rows import study_rows
+from evaluation.runs.create import NothingToAsk, RunPlan
 from evaluation.runs.lifecycle import run_cancel, run_resume, run_start
 from evaluation.runs.text import clean
 from evaluation.runs.wake import pipeline_wake
@@ -69,7 +70,7 @@ def pipeline_create(
     Under ``"*"`` stands what goes for all of it: ``budget``, the most that all its runs may cost together, and
     ``second``, the model that a recipe calls ``{second}`` (the endpoint's own where none is named).
     """
-    _overrides_check(recipe, overrides)
+    overrides_check(content=recipe.content, overrides=overrides)
     with transaction.atomic():
         pipeline = Pipeline.objects.create(
             recipe=recipe,
@@ -82,13 +83,14 @@ def pipeline_create(
     return pipeline
 
 
-def _overrides_check(recipe: Recipe, overrides: Any) -> None:
+def overrides_check(*, content: JSON, overrides: Any) -> None:
+    """Check the choices that replace a recipe's own; raises ``ValidationError`` keyed by ``overrides``."""
     overrides = overrides or {}
     if not isinstance(overrides, dict) or not all(isinstance(held, dict) for held in overrides.values()):
         raise ValidationError({"overrides": "expected a JSON object {step: {choice: value}}"})
-    strange = set(overrides) - {step["name"] for step in recipe.content["steps"]} - {ALL_STEPS}
-    if strange:
-        raise ValidationError({"overrides": f"no such step: {', '.join(sorted(strange))}"})
+    unknown = set(overrides) - {step["name"] for step in content["steps"]} - {ALL_STEPS}
+    if unknown:
+        raise ValidationError({"overrides": f"the recipe has no step named {', '.join(sorted(unknown))}"})
     for step, chosen in overrides.items():
         try:
             amount = Decimal(str(chosen.get("budget", 0)))
@@ -96,11 +98,13 @@ def _overrides_check(recipe: Recipe, overrides: Any) -> None:
             amount = Decimal("NaN")
         if not amount.is_finite() or amount < 0:
             raise ValidationError({"overrides": f"{step}: budget: expected an amount of 0 or more"})
-    unknown = set(overrides.get(ALL_STEPS, {})) - {"budget", "second"}
-    if unknown:
-        raise ValidationError({"overrides": f"for all steps: {', '.join(sorted(unknown))} cannot be chosen"})
+    strange = set(overrides.get(ALL_STEPS, {})) - {"budget", "second"}
+    if strange:
+        raise ValidationError(
+            {"overrides": f"{ALL_STEPS}: expected budget or second, got {', '.join(sorted(strange))}"}
+        )
     if clean(overrides) != overrides:
-        raise ValidationError({"overrides": "holds a character that is no text (NUL or half a pair)"})
+        raise ValidationError({"overrides": "contains an invalid character (NUL or half a surrogate pair)"})
 
 
 def pipeline_advance(*, pipeline_pk: int) -> str:
@@ -197,10 +201,8 @@ def _step(pipeline: Pipeline, step: JSON) -> JSON | None:
     if run is None:
         try:
             run_start(run=_run_create(pipeline, step, attach=True))
-        except ValidationError as error:
-            if "nothing to ask about" in str(error):
-                return {"calls": 0}
-            raise
+        except NothingToAsk:
+            return {"calls": 0}
         pipeline.state, pipeline.reason = Pipeline.State.RUNNING, ""
         return None
     if run.state in _LIVE:
@@ -219,10 +221,20 @@ def _study_of(pipeline: Pipeline, step: JSON) -> Study:
 
 
 def _report(pipeline: Pipeline, step: JSON) -> Report:
-    """A report on the step's study, across those of the steps that ``together`` names."""
-    names = _options(pipeline, step).get("together", [])
-    others = list(Study.objects.filter(slug__in=[pipeline.results[name]["study"] for name in names]))
-    return report_create(study=_study_of(pipeline, step), others=others, user=pipeline.created_by)
+    """A report on the step's study, together with those of the steps that ``together`` names.
+
+    ``labels_of`` names the simulator step whose labels the report's tables rest on, instead of people's majority.
+    """
+    options = _options(pipeline, step)
+    slugs = [pipeline.results[name]["study"] for name in options.get("together", [])]
+    others = list(Study.objects.filter(slug__in=slugs))
+    choices = {}
+    if "labels_of" in options:
+        run = pipeline.runs.filter(options__step=options["labels_of"]).order_by("pk").last()
+        if run is not None and run.rater is not None:
+            choices["rule"] = f"single:{run.rater.name}"
+    study = _study_of(pipeline, step)
+    return report_create(study=study, others=others, choices=choices, user=pipeline.created_by)
 
 
 def _numbers(run: Run) -> JSON:
@@ -249,8 +261,9 @@ def _options(pipeline: Pipeline, step: JSON) -> JSON:
         own = own | (step.get("without_second") or {})
     chosen = own | pipeline.overrides.get(step["name"], {})
     options: JSON = filled(chosen, pipeline.endpoint.model, _second(pipeline))
-    if step["kind"] in OF_SYSTEMS and "systems" not in options:
-        options["systems"] = _systems(pipeline)
+    if step["kind"] in OF_SYSTEMS:
+        named = options.get("systems") or _systems(pipeline)
+        options["systems"] = list(dict.fromkeys(named))  # without a second model, two names become one
     return options
 
 
@@ -281,23 +294,25 @@ def _run_create(pipeline: Pipeline, step: JSON, *, attach: bool) -> Run:
     model, prompt = str(options.pop("model", "")), str(options.pop("prompt", ""))
     parameters = options.pop("parameters", None)
     budget = options.pop("budget", None)
-    common: dict[str, Any] = {
-        "endpoint": pipeline.endpoint,
-        "model": model,
-        "prompt": prompt,
-        "parameters": parameters,
-        "budget_cost": _budget(pipeline, budget),
-        "pipeline": pipeline if attach else None,
-        "created_by": pipeline.created_by,
-    }
+    plan = RunPlan(
+        model=model,
+        prompt=prompt,
+        parameters=parameters or {},
+        samples=int(options.get("samples", 1)) if step["kind"] == "simulate" else 1,
+        budget_cost=_budget(pipeline, budget),
+        pipeline=pipeline if attach else None,
+        created_by=pipeline.created_by,
+    )
     if step["kind"] == "simulate":
         study = _study_of(pipeline, step)
-        run = simulation_create(study=study, samples=int(options.get("samples", 1)), **common)
+        run = simulation_create(study=study, endpoint=pipeline.endpoint, plan=plan)
         run.options = {"step": step["name"]}
         run.save(update_fields=["options"])
         return run
     choices = {"task": pipeline.recipe.content["task"], "step": step["name"]} | options
-    return material_run_create(kind=step["kind"], dataset=pipeline.dataset, options=choices, **common)
+    return material_run_create(
+        kind=step["kind"], dataset=pipeline.dataset, endpoint=pipeline.endpoint, plan=plan, options=choices
+    )
 
 
 def _study(pipeline: Pipeline, step: JSON) -> JSON:
@@ -311,7 +326,10 @@ def _study(pipeline: Pipeline, step: JSON) -> JSON:
         title=f"{pipeline.recipe.content.get('title', pipeline.recipe.name)} ({step['name']})"[:200],
     )
     rows = study_rows(
-        options["hit_type"], pipeline.dataset, options.get("systems"), str(options.get("group", ""))
+        hit_type=options["hit_type"],
+        dataset=pipeline.dataset,
+        systems=options.get("systems") or (),
+        choices=options,
     )
     lines = "\n".join(json.dumps(row) for row in rows)
     if not lines:

@@ -25,6 +25,7 @@ _SO_RESPONSE = re.compile(
     r"(?:so|thus|therefore|hence)?,?\s*(?:candidate\s+)?response\s+([12])\s+is\s+(?:the\s+)?more\s+helpful(?:\s+(?:one|response))?[\"'*_).!]*\s*$",
     re.IGNORECASE,
 )
+_GUESS = re.compile(r"\banswer(?:s|:)?\s+(?:with\s+)?[\"'*_(]*(yes|no)[\"'*_).!]*\s*$", re.IGNORECASE)
 _ARROW = re.compile(r"^(.*?\?)[\"']?\s*(?:=>|->|→|⇒|\||—|–|-)\s*(.+)$", re.DOTALL)
 _REFUSED = re.compile(
     r"^\W*(?:i['’]?m sorry|sorry|i (?:cannot|can['’]t|won['’]t|am unable|am not able)\b|as an ai\b|i must decline)",
@@ -214,6 +215,22 @@ def answered_questions(text: str, most: int) -> list[tuple[str, str]]:
             raise Unparsable(f"no answer stands after the question: {entry[:60]!r}")
         found.append((match.group(1).strip(), answer_of(match.group(2), "yes_no")))
     return found
+
+
+def guessed_question(text: str) -> tuple[str, str]:
+    """One follow-up question and the writer's own guess of the answer, yes or no, with which the reply ends.
+
+    >>> guessed_question("Follow-up question: Can pigs fly?\\nGuess: Pigs have no wings. So the robot will likely answer no.")
+    ('Can pigs fly?', 'no')
+    """
+    pieces = labelled(text, ["Follow-up question", "Guess"])
+    question = " ".join(pieces["Follow-up question"].split())
+    if not question.rstrip("\"'").endswith("?"):
+        raise Unparsable(f"not a question: {question[:60]!r}")
+    guess = _GUESS.search(pieces["Guess"])
+    if guess is None:
+        raise Unparsable("the guess does not end with yes or no")
+    return question, answer_of(guess.group(1), "yes_no")
 
 
 def bullets(text: str) -> list[str]:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import psycopg
-from django.db import connection
+from django.db import DatabaseError, OperationalError, connection
 from django.db.models import QuerySet
+from psycopg import pq
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -126,35 +127,52 @@ def _batches(queryset: QuerySet[Any, Any], kinds: Mapping[str, str]) -> Iterator
 def _pieces(queryset: QuerySet[Any, Any]) -> Iterator[tuple[io.BytesIO, int]]:
     """Whole rows in pieces of about ``PIECE`` bytes, each with its size.
 
-    Each row is a message of its own. They are taken from libpq directly: the driver's own way through a million of
-    them takes longer than all that is done with them afterwards.
+    Each row is a message of its own. They are taken through ``psycopg.pq``, the driver's documented wrapper of libpq:
+    its ``Copy`` objects need longer for a million rows than everything that is done with them afterwards.
     """
     sql, params = queryset.query.sql_with_params()
-    # COPY takes no parameters of its own: they are bound here, by the driver's own quoting.
+    # COPY takes no parameters: the driver's own quoting puts them into the text.
     query = connection.ops.compose_sql(sql, params)  # type: ignore[attr-defined]
-    with connection.cursor() as cursor, cursor.copy(f"COPY ({query}) TO STDOUT (FORMAT csv)") as copy:
-        take = copy.connection.pgconn.get_copy_data
-        buffer, size = io.BytesIO(), 0
-        while (row := take(0))[0] > 0:
-            size += buffer.write(row[1])
-            if size >= PIECE:
-                buffer.seek(0)
-                yield buffer, size
-                buffer, size = io.BytesIO(), 0
-        _finish(copy)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT 1"
+        )  # inside a transaction the driver sends BEGIN only with a statement of its own
+        pgconn = cursor.connection.pgconn
+        started = pgconn.exec_(f"COPY ({query}) TO STDOUT (FORMAT csv)".encode())
+        if started.status != pq.ExecStatus.COPY_OUT:
+            raise _failed(started)
+        over = False
+        try:
+            buffer, size = io.BytesIO(), 0
+            while (row := pgconn.get_copy_data(0))[0] > 0:
+                size += buffer.write(row[1])
+                if size >= PIECE:
+                    buffer.seek(0)
+                    yield buffer, size
+                    buffer, size = io.BytesIO(), 0
+            over = True
+        finally:
+            if not over:  # the reader stopped early, or failed: the rest is read and thrown away
+                while pgconn.get_copy_data(0)[0] > 0:
+                    pass
+            found = pgconn.get_result()
+            while pgconn.get_result():
+                pass
+        if found is None or found.status != pq.ExecStatus.COMMAND_OK:
+            raise _failed(found)
     if size:
         buffer.seek(0)
         yield buffer, size
 
 
-def _finish(copy: Any) -> None:
-    """Take the result of a COPY that has given all its rows; raises what went wrong on the way."""
-    found = copy.connection.pgconn.get_result()
-    while copy.connection.pgconn.get_result():
-        pass
-    copy._finished = True
-    if found is None or found.status != psycopg.pq.ExecStatus.COMMAND_OK:
-        raise psycopg.errors.error_from_result(found) if found else psycopg.OperationalError("COPY was cut")
+def _failed(result: Any) -> Exception:
+    """What Postgres said went wrong, as the exception that Django raises for any other query."""
+    if result is None:
+        return OperationalError("the connection was lost during COPY")
+    code = result.error_field(pq.DiagnosticField.SQLSTATE) or b""
+    kind = psycopg.errors.lookup(code.decode()) if code else psycopg.OperationalError
+    error: type[Exception] = OperationalError if issubclass(kind, psycopg.OperationalError) else DatabaseError
+    return error(result.error_message.decode("utf-8", "replace").strip())
 
 
 def _ids(column: Any) -> Ids:

@@ -19,6 +19,7 @@ SURPLUS = "came late, after the item had all its raters"
 ATTENTION = "on an attention check"
 GOLD = "on a gold item, whose answer is known"
 REHEARSAL = "by a rehearsal rater, in a study that has people"
+PEOPLE = "by a person, in a report on the rehearsal"
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,12 +64,12 @@ class Judgments:
         return len(self.rater)
 
 
-def judgments_load(*, study: Study, exclusions: bool = True) -> Judgments:
+def judgments_load(*, study: Study, exclusions: bool = True, rehearsal: bool = False) -> Judgments:
     """Fetch a study's judgments and decide which count.
 
     Set aside, in this order: surplus judgments, those on attention checks and gold items, those by rehearsal
-    raters where people have judged too, and, with ``exclusions``, what a researcher has excluded (a rater, an
-    item, one judgment). Raters from whom nothing is left do not appear.
+    raters where people have judged too (with ``rehearsal``: those by people), and, with ``exclusions``, what a
+    researcher has excluded (a rater, an item, one judgment). Raters from whom nothing is left do not appear.
     """
     items = items_load(study=study)
     rows = Judgment.objects.filter(study=study).order_by()
@@ -82,7 +83,7 @@ def judgments_load(*, study: Study, exclusions: bool = True) -> Judgments:
 
     left_out = Counter({SURPLUS: rows.filter(standing=Judgment.Standing.SURPLUS).count()})
     kept = np.ones(rater.size, dtype=bool)
-    masks = [*_by_role(items, item), *_by_rehearsal(listed, rater)]
+    masks = [*_by_role(items, item), *_by_rehearsal(listed, rater, wanted=rehearsal)]
     if exclusions:
         masks += _by_exclusion(study, ids, rater, items, item)
     for reason, mask in masks:
@@ -129,11 +130,13 @@ def _in_play(study: Study, items: Items, *, exclusions: bool) -> npt.NDArray[np.
     return found
 
 
-def _by_rehearsal(listed: list[Rater], rater: npt.NDArray[Any]) -> Masks:
-    """Rehearsal raters stand in for people only where there are no people."""
+def _by_rehearsal(listed: list[Rater], rater: npt.NDArray[Any], *, wanted: bool) -> Masks:
+    """People and rehearsal raters never count together: rehearsal raters only where wanted, or where nobody else is."""
     rehearsal = np.array([r.rehearsal for r in listed], dtype=bool)
-    people = any(r.kind == Rater.Kind.HUMAN and not r.rehearsal for r in listed)
-    return [(REHEARSAL, rehearsal[rater])] if people and rehearsal.any() else []
+    people = np.array([r.kind == Rater.Kind.HUMAN and not r.rehearsal for r in listed], dtype=bool)
+    if wanted:
+        return [(PEOPLE, people[rater])] if people.any() else []
+    return [(REHEARSAL, rehearsal[rater])] if people.any() and rehearsal.any() else []
 
 
 def _by_exclusion(

@@ -170,17 +170,17 @@ class StudyRatings:
         return found.hexdigest()
 
 
-def study_ratings(*, study: Study, exclusions: bool = True) -> StudyRatings:
-    """Fetch a study's judgments and read their responses into ratings.
+def study_ratings(*, study: Study, exclusions: bool = True, rehearsal: bool = False) -> StudyRatings:
+    """Fetch a study's judgments and read their responses into ratings; ``rehearsal`` counts those instead of people's.
 
-    Each distinct response is read once where the HIT type's ratings do not look at the item, else each
-    distinct pair of item and response. Raises ``KeyError`` for a HIT type that there is not, and
-    ``ValueError`` where a stored response holds a label that the type does not declare.
+    Each distinct response is read once where the HIT type's ratings don't need the item, else each distinct
+    pair of item and response. Raises ``KeyError`` for an unknown HIT type, and ``ValueError`` where a stored
+    response holds a label that the type doesn't declare.
     """
     hit_type = study_hit_type(study)
-    judgments = judgments_load(study=study, exclusions=exclusions)
-    entries = map_responses(hit_type, judgments.responses)
-    if entries is not None:
+    judgments = judgments_load(study=study, exclusions=exclusions, rehearsal=rehearsal)
+    if not hit_type.ratings_need_item:
+        entries = map_responses(hit_type, judgments.responses)
         owner, owners = judgments.response.astype(np.int64), len(judgments.responses)
     else:
         width = max(len(judgments.responses), 1)

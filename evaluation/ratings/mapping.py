@@ -1,4 +1,4 @@
-"""Responses into ratings: each distinct response is read once where the HIT type does not look at the item."""
+"""Responses into ratings: each distinct response is read once where the HIT type's ratings don't need the item."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -14,24 +14,6 @@ import numpy.typing as npt
 from annotator.hit_types.base import HitType, Variable
 
 Ints = npt.NDArray[np.int64]
-
-
-class _ItemRead(BaseException):
-    """A HIT type looked at the item; not an ``Exception``, so that no type swallows it."""
-
-
-class _Unread(dict[str, Any]):
-    """An item's payload that must not be looked at: any way of reading it raises ``_ItemRead``."""
-
-    def __init__(self) -> None:
-        super().__init__(unread=None)  # not empty: nothing may take it for an item without content
-
-    def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise _ItemRead
-
-    __getitem__ = __contains__ = __iter__ = __len__ = __bool__ = __eq__ = _refuse
-    get = items = keys = values = copy = pop = setdefault = __or__ = __ror__ = _refuse
-    __hash__ = None
 
 
 @dataclass
@@ -55,7 +37,7 @@ class Entries:
         self.labels = [{label: n for n, label in enumerate(v.labels)} for v in self.variables]
 
     def add(self, hit_type: HitType, owner: int, payload: dict[str, Any], response: dict[str, Any]) -> None:
-        """Take in what a response stands for. A label that is not among the declared ones is a ``ValueError``."""
+        """Add the ratings that a response stands for. A label that isn't declared is a ``ValueError``."""
         for rating in hit_type.to_ratings(payload, response):
             if rating.variable not in self.numbers:
                 raise ValueError(
@@ -90,17 +72,14 @@ class Entries:
         return row, suffix, value
 
 
-def map_responses(hit_type: HitType, responses: Iterable[str]) -> Entries | None:
-    """The ratings of each distinct response, owner = its number; None where the type looks at the item.
+def map_responses(hit_type: HitType, responses: Iterable[str]) -> Entries:
+    """The ratings of each distinct response, owner = its number; for types whose ratings don't need the item.
 
-    Whether it looks is not declared but seen: the type is given a payload that cannot be read.
+    ``None`` is passed for the item, so that a type that reads it after all fails instead of finding it empty.
     """
     entries = Entries(hit_type.variables)
-    try:
-        for owner, text in enumerate(responses):
-            entries.add(hit_type, owner, _Unread(), json.loads(text))
-    except _ItemRead:
-        return None
+    for owner, text in enumerate(responses):
+        entries.add(hit_type, owner, cast(dict[str, Any], None), json.loads(text))
     return entries
 
 

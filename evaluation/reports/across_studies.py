@@ -24,9 +24,9 @@ class Across:
     contexts: Sequence[Context]
     choices: Choices
 
-    def of_type(self, *hit_types: str) -> list[Context]:
-        """The contexts of studies of these task types."""
-        return [ctx for ctx in self.contexts if ctx.hit_type.name in hit_types]
+    def measuring(self, measure: str) -> list[Context]:
+        """The contexts of studies whose HIT type declares this measure."""
+        return [ctx for ctx in self.contexts if measure in ctx.hit_type.measures]
 
     def rng(self, name: str) -> np.random.Generator | None:
         """As a context's: a generator of its own for each section; None: no intervals."""

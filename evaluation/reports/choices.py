@@ -1,10 +1,15 @@
-"""What a researcher chooses about a report; together with the judgments it fixes every digit."""
+"""What a researcher chooses about a report; together with the judgments it fixes every digit.
+
+Each choice is declared once, on the field of ``Choices``: forms, the API's schema and the commands' arguments are
+made from the declaration (``specs``), and ``Choices.parse`` checks against it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Any
+from dataclasses import asdict, dataclass, field, fields
+from functools import cache
+from typing import Any, Literal
 
 RULES = {
     "majority": "Majority (ties are left out)",
@@ -12,13 +17,13 @@ RULES = {
     "mace": "MACE",
     "per_rater": "Each rater alone, then the mean",
 }
+COUNTED = {"people": "People", "rehearsal": "Rehearsal raters"}
 LABEL_SETS = {"all": "All labels", "statements": "Without “cannot guess”"}
 RESTRICTIONS = {"common": "Instances that all systems share", "all": "All instances"}
-ENCODERS = {"tfidf": "TF-IDF"}
 
 
 class ChoicesError(ValueError):
-    """Choices that make no sense: one message a field."""
+    """Choices that cannot be used: one message a field."""
 
     def __init__(self, errors: Mapping[str, str]):
         self.errors = dict(errors)
@@ -26,49 +31,102 @@ class ChoicesError(ValueError):
 
 
 @dataclass(frozen=True)
+class ChoiceSpec:
+    """How one choice is asked for and checked.
+
+    ``kind``: ``rule`` (one of ``options`` or ``single:<rater>``), ``option`` (one of ``options``), ``flag``, ``whole``
+    (a whole number from ``least`` to ``most``) or ``text``. ``argument`` is its name on the command line.
+    """
+
+    name: str
+    kind: Literal["rule", "option", "flag", "whole", "text"]
+    label: str
+    default: Any
+    hint: str = ""
+    argument: str = ""
+    options: Mapping[str, str] = field(default_factory=dict)
+    least: int = 0
+    most: int = 0
+
+    @property
+    def option(self) -> str:
+        """The command's argument: ``--min-overlap``."""
+        return f"--{(self.argument or self.name).replace('_', '-')}"
+
+    def parse(self, value: Any) -> Any:
+        """The value checked; raises ``ValueError`` with what was expected."""
+        if self.kind == "flag":
+            return _flag(value)
+        if self.kind == "whole":
+            return _whole(value, self.least, self.most)
+        if not isinstance(value, str) or not value or len(value) > 200:
+            raise ValueError("expected a name")
+        named = self.kind == "rule" and value.startswith("single:") and value != "single:"
+        if self.options and value not in self.options and not named:
+            allowed = [*self.options, *(["single:<rater>"] if self.kind == "rule" else [])]
+            raise ValueError(f"expected one of: {', '.join(allowed)}; got {value!r}")
+        return value
+
+
+def _choice(default: Any, kind: str, label: str, **more: Any) -> Any:
+    return field(default=default, metadata={"kind": kind, "label": label, **more})
+
+
+@dataclass(frozen=True)
 class Choices:
     """The choices of one report.
 
-    ``rule`` aggregates several raters' labels: ``majority``, ``dawid_skene``, ``mace``, ``per_rater``, or
-    ``single:<rater>``, which may be a simulator. ``exclusions`` says whether excluded raters, items and
-    judgments are left out. ``labels`` is the label set that the headline agreement is computed on.
-    ``restriction`` says which instances the headline comparison of systems uses. Pairs of raters that share
-    fewer than ``min_overlap`` units are listed but not averaged. ``replicates`` bootstrap replicates drawn
-    from ``seed`` make the intervals; 0 replicates: no intervals. ``encoder`` embeds texts for the cosine.
+    ``count`` says whose judgments stand for people's: ``people``, or ``rehearsal`` raters, which a study of
+    rehearsal raters alone falls back to. ``rule`` aggregates several raters' labels: ``majority``, ``dawid_skene``,
+    ``mace``, ``per_rater``, or ``single:<rater>``, which may be a simulator. ``exclusions`` says whether excluded
+    raters, items and judgments are left out. ``labels`` is the label set of the reported agreement. ``restriction``
+    says on which instances systems are compared. Pairs of raters that share fewer than ``min_overlap`` units are
+    listed but not averaged. ``replicates`` bootstrap replicates drawn from ``seed`` make the intervals; 0 replicates:
+    no intervals. ``encoder`` embeds texts for the cosine.
 
     >>> Choices.parse({"replicates": "200"}).replicates
     200
     """
 
-    rule: str = "majority"
-    exclusions: bool = True
-    labels: str = "all"
-    restriction: str = "common"
-    min_overlap: int = 10
-    replicates: int = 1_000
-    seed: int = 1
-    encoder: str = "tfidf"
+    count: str = _choice(
+        "people", "option", "Count", options=COUNTED,
+        hint="People and rehearsal raters are never counted together.",
+    )  # fmt: skip
+    rule: str = _choice("majority", "rule", "How several raters’ labels are combined", options=RULES)
+    labels: str = _choice("all", "option", "Agreement is reported on", options=LABEL_SETS)
+    restriction: str = _choice(
+        "common", "option", "Systems are compared on", options=RESTRICTIONS, argument="instances"
+    )
+    min_overlap: int = _choice(
+        10, "whole", "Minimum shared units per pair", least=1, most=10**6,
+        hint="Pairs of raters with fewer are listed, not averaged.",
+    )  # fmt: skip
+    replicates: int = _choice(
+        1_000, "whole", "Bootstrap replicates", most=100_000, argument="bootstrap",
+        hint="At least 100, or 0 for no intervals.",
+    )  # fmt: skip
+    seed: int = _choice(1, "whole", "Seed", most=2**32 - 1, hint="The same seed gives the same intervals.")
+    encoder: str = _choice(
+        "tfidf", "text", "Text encoder for cosine similarity",
+        hint="tfidf, endpoint:NAME, or a sentence-transformers model.",
+    )  # fmt: skip
+    exclusions: bool = _choice(
+        True, "flag", "Leave out what is excluded", argument="with_excluded",
+        hint="Raters, items and judgments that researchers have excluded, each with a reason.",
+    )  # fmt: skip
 
     @classmethod
     def parse(cls, raw: Mapping[str, Any]) -> Choices:
-        """Check raw values (a form's, the API's, a stored report's); raises ``ChoicesError`` for all faults."""
-        errors: dict[str, str] = {}
-        strange = set(raw) - {f.name for f in fields(cls)}
-        if strange:
-            errors |= dict.fromkeys(sorted(strange), "is not a choice of a report")
-        values: dict[str, Any] = {
-            "rule": _rule(raw.get("rule", cls.rule), errors),
-            "exclusions": _flag(raw.get("exclusions", cls.exclusions), errors),
-            "labels": _one_of("labels", raw.get("labels", cls.labels), LABEL_SETS, errors),
-            "restriction": _one_of(
-                "restriction", raw.get("restriction", cls.restriction), RESTRICTIONS, errors
-            ),
-            "min_overlap": _whole("min_overlap", raw.get("min_overlap", cls.min_overlap), 1, 10**6, errors),
-            "replicates": _whole("replicates", raw.get("replicates", cls.replicates), 0, 100_000, errors),
-            "seed": _whole("seed", raw.get("seed", cls.seed), 0, 2**32 - 1, errors),
-            "encoder": _text("encoder", raw.get("encoder", cls.encoder), errors),
-        }
-        if not errors and 0 < values["replicates"] < 100:
+        """Check raw values (a form's, the API's, a stored report's); raises ``ChoicesError`` with every error."""
+        known = {spec.name: spec for spec in specs()}
+        errors = dict.fromkeys(sorted(set(raw) - set(known)), "is not a choice of a report")
+        values: dict[str, Any] = {}
+        for name, spec in known.items():
+            try:
+                values[name] = spec.parse(raw.get(name, spec.default))
+            except ValueError as error:
+                errors[name] = str(error)
+        if 0 < values.get("replicates", 0) < 100:
             errors["replicates"] = "expected 0 (no intervals) or at least 100"
         if errors:
             raise ChoicesError(errors)
@@ -83,42 +141,28 @@ class Choices:
         return f"The labels of {rater} alone" if kind == "single" else RULES[self.rule]
 
 
-def _rule(value: Any, errors: dict[str, str]) -> str:
-    text = str(value)
-    kind, _, rater = text.partition(":")
-    if text not in RULES and not (kind == "single" and rater):
-        errors["rule"] = f"expected one of: {', '.join(RULES)}, single:<rater>; got {text!r}"
-    return text
+@cache
+def specs() -> tuple[ChoiceSpec, ...]:
+    """The declarations of all choices, in the order in which forms show them."""
+    return tuple(ChoiceSpec(name=one.name, default=one.default, **one.metadata) for one in fields(Choices))
 
 
-def _flag(value: Any, errors: dict[str, str]) -> bool:
+def _flag(value: Any) -> bool:
     if isinstance(value, bool):
         return value
     known = {"true": True, "1": True, "on": True, "yes": True, "false": False, "0": False, "off": False}
+    known |= {"no": False, "": False}
     text = str(value).strip().lower()
-    if text not in known | {"no": False, "": False}:
-        errors["exclusions"] = f"expected true or false, got {text!r}"
-    return known.get(text, False)
+    if text not in known:
+        raise ValueError(f"expected true or false, got {text!r}")
+    return known[text]
 
 
-def _one_of(name: str, value: Any, allowed: Mapping[str, str], errors: dict[str, str]) -> str:
-    if value not in allowed:
-        errors[name] = f"expected one of: {', '.join(allowed)}; got {value!r}"
-    return str(value)
-
-
-def _whole(name: str, value: Any, least: int, most: int, errors: dict[str, str]) -> int:
+def _whole(value: Any, least: int, most: int) -> int:
     try:
         number = int(str(value))
     except ValueError:
-        errors[name] = f"expected a whole number, got {value!r}"
-        return least
+        raise ValueError(f"expected a whole number, got {value!r}") from None
     if isinstance(value, bool) or not least <= number <= most:
-        errors[name] = f"expected a whole number from {least} to {most}, got {value!r}"
+        raise ValueError(f"expected a whole number from {least} to {most}, got {value!r}")
     return number
-
-
-def _text(name: str, value: Any, errors: dict[str, str]) -> str:
-    if not isinstance(value, str) or not value or len(value) > 200:
-        errors[name] = "expected a name"
-    return str(value)

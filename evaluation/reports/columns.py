@@ -9,7 +9,8 @@ import numpy as np
 
 from evaluation.reports.context import Context
 
-Column = list[Any]
+#: One value a row.
+Values = list[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,13 +22,13 @@ class Labelled:
 
     rule: str
     item: np.ndarray
-    label: dict[str, Column]
-    instance: Column
-    system: Column
-    gold: Column
-    follow_up_gold: Column
-    kind: Column
-    output: Column
+    label: dict[str, Values]
+    instance: Values
+    system: Values
+    gold: Values
+    follow_up_gold: Values
+    kind: Values
+    output: Values
 
     def known(self, *names: str) -> np.ndarray:
         """Rows in which somebody was asked about any of these variables."""
@@ -40,7 +41,7 @@ def labelled_items(ctx: Context, *variables: str) -> Labelled:
     items = judgments.items
     rows = np.flatnonzero(judgments.in_play)
     rule = rule_of(ctx)
-    labels: dict[str, Column] = {}
+    labels: dict[str, Values] = {}
     for variable in variables:
         (found,) = ctx.labels(variable, rule)
         by_item = np.full(len(items), -1, dtype=np.int64)
@@ -64,12 +65,12 @@ def labelled_items(ctx: Context, *variables: str) -> Labelled:
 class OwnAnswers:
     """Each person's own answers before and after the rationale, one entry a judgment that has both."""
 
-    rater: Column
-    before: Column
-    after: Column
-    gold: Column
-    instance: Column
-    system: Column
+    rater: Values
+    before: Values
+    after: Values
+    gold: Values
+    instance: Values
+    system: Values
 
 
 def own_answers(ctx: Context) -> OwnAnswers:

@@ -38,7 +38,7 @@ class ComparedTable:
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedReports:
     """``choices`` are those that differ, (name, first's, second's)."""
 
     choices: Sequence[tuple[str, Any, Any]]
@@ -46,7 +46,7 @@ class Compared:
     tables: Sequence[ComparedTable]
 
 
-def compare(a: Report, b: Report) -> Compared:
+def compare(a: Report, b: Report) -> ComparedReports:
     """Match the tables of two reports by their ids, rows by their heads and columns by their labels."""
     names = sorted({*a.choices, *b.choices})
     choices = [(n, a.choices.get(n), b.choices.get(n)) for n in names if a.choices.get(n) != b.choices.get(n)]
@@ -58,7 +58,7 @@ def compare(a: Report, b: Report) -> Compared:
         lines = [_line(key, first.get(key), second.get(key)) for key in keys]
         table = one.get(name) or two[name]
         tables.append(ComparedTable(table["number"], table["title"], lines))
-    return Compared(choices, a.inputs_hash == b.inputs_hash, tables)
+    return ComparedReports(choices, a.inputs_hash == b.inputs_hash, tables)
 
 
 def _tables(content: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

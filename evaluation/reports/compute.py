@@ -17,11 +17,13 @@ from evaluation.reports.content import Document, Section
 from evaluation.reports.context import Context
 from evaluation.reports.merging import merged, said_once
 from evaluation.reports.registry import parts, parts_across
+from evaluation.reports.words import listed
 
 REHEARSAL = (
-    "These judgments were made by rehearsal raters, that is, by a program that fills a study with synthetic answers. "
-    "Nothing here says anything about people."
+    "This is a rehearsal: the judgments counted here are synthetic answers of rehearsal raters. They say nothing about "
+    "people."
 )
+NOT_REHEARSED = "No rehearsal rater has judged an item of this study, so there is nothing to count."
 LIVE = "The study is still running: judgments that come in after this report are not in it."
 
 
@@ -53,7 +55,7 @@ def compute(
         title=f"Report on {study.title}",
         sections=[*sections, _method(choices)],
         facts=_facts(study, data, choices, inputs_hash),
-        warnings=_warnings(study, data),
+        warnings=_warnings(study, data, choices),
         choices=choices.to_json(),
     ).to_json()
     return Computed(content, inputs_hash, _draw(content, progress) if figures else {})
@@ -101,14 +103,14 @@ def compute_across(
             ordered.append((part.order, merged(found)))
     sections = [section for _, section in sorted(ordered, key=lambda pair: pair[0])]
     inputs_hash = inputs_hash_of([ctx.data for ctx in contexts], choices)
-    said = [(titles[c.study.pk], text) for c in contexts for text in _warnings(c.study, c.data)]
+    said = [(titles[c.study.pk], text) for c in contexts for text in _warnings(c.study, c.data, choices)]
     warnings = said_once(said, len(contexts))
     content = Document(
         title=f"Report across {len(chosen)} studies",
         sections=[*sections, _method(choices)],
         facts=[
             *(("Study", f"{study.title} ({study.slug})") for study in chosen),
-            *_common_facts(choices, inputs_hash),
+            *_common_facts([ctx.data for ctx in contexts], choices, inputs_hash),
         ],
         warnings=warnings,
         choices=choices.to_json(),
@@ -124,13 +126,13 @@ def _told_apart(studies: Sequence[Study]) -> dict[int, str]:
 
 def _context(study: Study, choices: Choices, progress: Callable[[str], None]) -> Context:
     progress("Reading the judgments")
-    data = study_ratings(study=study, exclusions=choices.exclusions)
+    data = study_ratings(study=study, exclusions=choices.exclusions, rehearsal=choices.count == "rehearsal")
     return Context(study=study, choices=choices, data=data, progress=progress)
 
 
 def _sections(context: Context) -> dict[str, Section]:
-    """The sections that serve a study's task type, by name."""
-    serving = [part for part in parts() if part.serves(context.study.hit_type)]
+    """The sections that a study's task type has, by name."""
+    serving = [part for part in parts() if part.serves(context.hit_type)]
     sections: dict[str, Section] = {}
     for number, part in enumerate(serving, start=1):
         context.progress(f"{part.title} ({number} of {len(serving)})")
@@ -151,12 +153,13 @@ def _facts(study: Study, data: StudyRatings, choices: Choices, inputs_hash: str)
     return [
         ("Study", f"{study.title} ({study.slug})"),
         ("Task", f"{data.hit_type.title}, version {data.hit_type.version}"),
-        *_common_facts(choices, inputs_hash),
+        *_common_facts([data], choices, inputs_hash),
     ]
 
 
-def _common_facts(choices: Choices, inputs_hash: str) -> list[tuple[str, str]]:
+def _common_facts(data: Sequence[StudyRatings], choices: Choices, inputs_hash: str) -> list[tuple[str, str]]:
     return [
+        ("Counted", _counted(data)),
         ("Aggregation", choices.rule_title),
         ("Exclusions", "left out" if choices.exclusions else "counted"),
         ("Inputs", inputs_hash),
@@ -164,8 +167,20 @@ def _common_facts(choices: Choices, inputs_hash: str) -> list[tuple[str, str]]:
     ]
 
 
-def _warnings(study: Study, data: StudyRatings) -> list[str]:
+def _counted(data: Sequence[StudyRatings]) -> str:
+    """Whose judgments stand in the report, in a few words."""
+    raters = [one.judgments.raters for one in data]
+    human = [~one.is_simulator & ~one.is_rehearsal for one in raters]
+    found = ["people"] if any(mask.any() for mask in human) else []
+    found += ["rehearsal raters"] if any(one.is_rehearsal.any() for one in raters) else []
+    found += ["simulators"] if any(one.is_simulator.any() for one in raters) else []
+    return listed(found) or "nobody yet"
+
+
+def _warnings(study: Study, data: StudyRatings, choices: Choices) -> list[str]:
     found = [REHEARSAL] if data.judgments.rehearsal else []
+    if choices.count == "rehearsal" and not found:
+        found = [NOT_REHEARSED]
     return [*found, LIVE] if study.state in (Study.State.LIVE, Study.State.PAUSED) else found
 
 

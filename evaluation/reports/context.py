@@ -13,7 +13,7 @@ import numpy as np
 from annotator.hit_types.base import HitType, Variable
 from annotator.models import Study
 from evaluation.agreement import Aggregated, PerRater, Ratings, Rule, Single, parse_rule
-from evaluation.metrics import FollowUps
+from evaluation.metrics import BASELINE_KIND, FollowUps, compared_rows
 from evaluation.ratings.followups import FollowUpTable
 from evaluation.ratings.load import StudyRatings
 from evaluation.reports.agreement_data import Agreement, agreement_of
@@ -109,13 +109,50 @@ class Context:
         ratings = self.ratings(variable)
         return ratings if isinstance(parse_rule(rule), Single) else ratings.people()
 
-    def follow_ups(self, variable: str, rule: str = "") -> tuple[FollowUps, ...]:
-        """The study's follow-ups with a rule's labels: one table, or one a rater for ``per_rater``."""
+    def all_follow_ups(self, variable: str, rule: str = "") -> tuple[FollowUps, ...]:
+        """Every follow-up of the study with a rule's labels: one table, or one a rater for ``per_rater``."""
         key = (variable, rule or self.choices.rule)
         if key not in self._tables:
             base, pool = self.base(variable), self._pool(*key)
             self._tables[key] = tuple(base.with_labels(labels, pool) for labels in self.labels(*key))
         return self._tables[key]
+
+    def follow_ups(self, variable: str, rule: str = "", *, forced: bool = False) -> tuple[FollowUps, ...]:
+        """The follow-ups that systems are compared on, as ``compared_rows`` chooses them."""
+        rows = self.once(
+            f"compared/{variable}/{forced}",
+            lambda: compared_rows(
+                self.base(variable).base,
+                forced=set() if forced else self.forced_systems,
+                size=self.hit_type.defaults.follow_ups,
+                seed=self.choices.seed,
+            ),
+        )
+        return tuple(table.take(rows) for table in self.all_follow_ups(variable, rule))
+
+    @cached_property
+    def forced_systems(self) -> set[str]:
+        """Systems whose explanations defend an answer that the model did not give (P1 Table 2)."""
+        systems = self.data.judgments.items.systems
+        return {name for name, (_, method) in systems.items() if method.lower().startswith("forced")}
+
+    def compared_notes(self, variable: str) -> list[str]:
+        """What ``follow_ups`` leaves out, for the notes of a table; nothing where it takes every follow-up."""
+        whole = self.base(variable).base
+        notes = []
+        if BASELINE_KIND in set(whole.kind):
+            notes.append("Follow-ups written without the explanation (baseline) are left out.")
+        if self.forced_systems:
+            notes.append("Forced explanations are left out: they are compared in P1 Table 2 only.")
+        generators = sorted(set(whole.generator[whole.kind != BASELINE_KIND]) - {""})
+        size = self.hit_type.defaults.follow_ups
+        used = len(self.follow_ups(variable, forced=True)[0]) if self.follow_ups(variable) else 0
+        if len(generators) > 1 and used < int(np.count_nonzero(whole.kind != BASELINE_KIND)):
+            notes.append(
+                f"At most {size} follow-ups of each explanation, drawn in turn from {' and '.join(generators)} "
+                f"(seed {self.choices.seed})."
+            )
+        return notes
 
     def base(self, variable: str) -> FollowUpTable:
         if variable not in self._bases:

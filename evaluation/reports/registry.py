@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING
 from evaluation.reports.content import Section
 
 if TYPE_CHECKING:
+    from annotator.hit_types.base import HitType
     from evaluation.reports.across_studies import Across
     from evaluation.reports.context import Context
 
-#: The HIT types in which people foretell what a system does next.
-SIMULATIONS = ("simulation", "simulation_choice", "simulation_preference")
 PACKAGES = ("sections", "tables", "figures", "across")
 Build = Callable[["Context"], Section | None]
 BuildAcross = Callable[["Across"], Section | None]
@@ -28,32 +27,33 @@ BuildAcross = Callable[["Across"], Section | None]
 
 @dataclass(frozen=True)
 class Part:
-    """A registered section. ``hit_types`` empty: for every type. Sections stand in order of ``order``."""
+    """A registered section. ``measure``: only for HIT types that declare it; empty: for every type."""
 
     name: str
     order: int
     title: str
-    hit_types: tuple[str, ...]
+    measure: str
     build: Build
 
-    def serves(self, hit_type: str) -> bool:
-        return not self.hit_types or hit_type in self.hit_types
+    def serves(self, hit_type: HitType) -> bool:
+        return not self.measure or self.measure in hit_type.measures
 
 
 _parts: dict[str, Part] = {}
 
 
-def section(*, order: int, title: str, hit_types: tuple[str, ...] = ()) -> Callable[[Build], Build]:
+def section(*, order: int, title: str, measure: str = "") -> Callable[[Build], Build]:
     """Register a function that builds a section, or None where the study has nothing for it.
 
-    ``title`` is what the progress line says while it is computed.
+    Sections appear by ``order``. ``measure`` names what a HIT type must measure (``HitType.measures``) to have the
+    section. ``title`` is what the progress line says while it is computed.
     """
 
     def register(build: Build) -> Build:
         name = build.__module__.rpartition(".")[2]
         if name in _parts and _parts[name].build.__module__ != build.__module__:
             raise ValueError(f"two report sections are named {name}")
-        _parts[name] = Part(name, order, title, hit_types, build)
+        _parts[name] = Part(name, order, title, measure, build)
         return build
 
     return register

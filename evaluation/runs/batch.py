@@ -10,6 +10,7 @@ import asyncio
 import json
 import random
 from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -28,7 +29,7 @@ from evaluation.runs.lifecycle import run_pause
 from evaluation.runs.outcome import failed, from_cache, read_reply, unsent
 from evaluation.runs.registry import step_get
 from evaluation.runs.settle import Outcome, settle
-from evaluation.runs.step import Asked, Step
+from evaluation.runs.step import ClaimedCall, Step
 from evaluation.runs.worker import Worked
 from evaluation.selectors.endpoint import endpoint_provider
 
@@ -136,30 +137,17 @@ def _lost(run: Run, batch: Batch) -> None:
     Batch.objects.filter(pk=batch.pk).update(state=Batch.State.FAILED, error=str(error))
 
 
-def _held(run: Run, step: Step | None, batch: Batch) -> Iterator[tuple[Ready, Asked]]:
+def _held(run: Run, step: Step | None, batch: Batch) -> Iterator[tuple[Ready, ClaimedCall]]:
     """The calls of a batch, as the engine would hold them."""
     rows = Call.objects.filter(run=run, claimed_by=batch.token, state=Call.State.IN_FLIGHT)
     calls = [
-        (
-            Asked(
-                c.pk,
-                c.key,
-                c.item_id,
-                c.subject,
-                c.sample,
-                c.stage,
-                c.context,
-                c.attempts - 1,
-                c.unparsable,
-                c.lost,
-            ),
-            c.reserved_cost,
-        )
-        for c in rows.defer("request", "reply").order_by("pk")
+        # This attempt is counted already; what follows expects the count before it, as when it was claimed.
+        (replace(ClaimedCall.of_row(row), attempts=row.attempts - 1), row.reserved_cost)
+        for row in rows.defer("request", "reply").order_by("pk")
     ]
     things = step.load(run, [call for call, _ in calls]) if step else {}
     for call, reserved in calls:
-        whole = Asked(**{**vars(call), "thing": things.get(call.id)})
+        whole = replace(call, thing=things.get(call.id))
         yield Ready(ChatRequest(run.model, ()), (whole,), {call.id: reserved}), whole
 
 
@@ -189,7 +177,7 @@ def _read(run: Run, step: Step, batch: Batch, status: str, lines: bytes) -> None
 
 
 def _outcome(
-    run: Run, step: Step, ready: Ready, call: Asked, row: dict[str, Any], rng: random.Random
+    run: Run, step: Step, ready: Ready, call: ClaimedCall, row: dict[str, Any], rng: random.Random
 ) -> Outcome:
     response = row.get("response") if isinstance(row.get("response"), dict) else {}
     body = response.get("body") if isinstance(response, dict) else None

@@ -19,7 +19,7 @@ from django.utils import timezone
 from evaluation.models import Endpoint, Run
 from evaluation.providers.base import ChatRequest
 from evaluation.runs.request import Prices, cache_key, most_tokens, request_build
-from evaluation.runs.step import Asked, Step
+from evaluation.runs.step import ClaimedCall, Step
 from evaluation.runs.structured import with_form
 from evaluation.runs.text import clean
 from evaluation.runs.together import together_request
@@ -35,7 +35,7 @@ class Ready:
     """One request to send, and the calls that it answers: one, or several asked together."""
 
     request: ChatRequest
-    calls: tuple[Asked, ...]
+    calls: tuple[ClaimedCall, ...]
     reserved: dict[int, Decimal]
     keys: dict[int, str] = field(default_factory=dict)
 
@@ -44,7 +44,7 @@ class Ready:
 class Hit:
     """A call whose reply some run has already paid for."""
 
-    call: Asked
+    call: ClaimedCall
     key: str
     source: int
     request: ChatRequest
@@ -66,7 +66,7 @@ class Claim:
 
 
 _PICK = """
-SELECT id, key, item_id, subject, sample, stage, context::text, attempts, unparsable, lost
+SELECT id, key, item_id, subject, sample, stage, context::text AS context, attempts, unparsable, lost
 FROM evaluation_call
 WHERE run_id = %s AND state = 'pending' AND (not_before IS NULL OR not_before <= %s)
 ORDER BY id LIMIT %s FOR NO KEY UPDATE SKIP LOCKED
@@ -138,17 +138,12 @@ def ahead(concurrency: int) -> int:
     return min(AHEAD, concurrency // 8)
 
 
-def _pick(run: Run, now: datetime, limit: int) -> list[Asked]:
+def _pick(run: Run, now: datetime, limit: int) -> list[ClaimedCall]:
     with connection.cursor() as cursor:
         cursor.execute(_PICK, [run.pk, now, limit])
-        rows: list[tuple[Any, ...]] = cursor.fetchall()
-    return [asked_of(row) for row in rows]
-
-
-def asked_of(row: tuple[Any, ...]) -> Asked:
-    """A call from its columns, in the order of ``_PICK``; the context as JSON text."""
-    pk, key, item, subject, sample, stage, context, attempts, unparsable, lost = row
-    return Asked(pk, key, item, subject, sample, stage, json.loads(context), attempts, unparsable, lost)
+        names = [column.name for column in cursor.description or ()]
+        found = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+    return [ClaimedCall(**row | {"context": json.loads(row["context"])}) for row in found]
 
 
 def _seconds_to_next(run: Run, now: datetime) -> float | None:
@@ -160,7 +155,7 @@ def _seconds_to_next(run: Run, now: datetime) -> float | None:
 
 
 def _prepare(
-    run: Run, endpoint: Endpoint, step: Step, calls: Sequence[Asked]
+    run: Run, endpoint: Endpoint, step: Step, calls: Sequence[ClaimedCall]
 ) -> tuple[list[Ready], list[Hit]]:
     """Build each call's request; what the cache holds is set apart, the rest is grouped and priced."""
     things = step.load(run, calls)
@@ -194,7 +189,7 @@ def _prepare(
     return ready, hits
 
 
-def build(run: Run, endpoint: Endpoint, step: Step, call: Asked) -> ChatRequest:
+def build(run: Run, endpoint: Endpoint, step: Step, call: ClaimedCall) -> ChatRequest:
     """The request for one call."""
     parameters: dict[str, Any] = endpoint.parameters | run.parameters
     schema = step.schema(run, call) if endpoint.structured and run.together == 1 else None

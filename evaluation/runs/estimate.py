@@ -1,32 +1,32 @@
-"""A dry run: what a run would ask, and about what it would cost, without asking."""
+"""A dry run: what a run would ask and what that would cost, without sending anything."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from itertools import islice
 
 from django.core.exceptions import ValidationError
 
 from evaluation.models import Call, Run
 from evaluation.runs.claim import build
+from evaluation.runs.create import all_jobs
 from evaluation.runs.registry import step_get
 from evaluation.runs.request import Prices, most_tokens
-from evaluation.runs.step import Asked, Step
+from evaluation.runs.step import ClaimedCall, Step
 
-#: Calls that are really built; the rest is taken to be like them.
+#: Calls whose requests are built; the others are assumed to be like them.
 SAMPLE = 200
-#: Bytes of English text in a token, about.
+#: Average number of bytes of English text in a token.
 BYTES_PER_TOKEN = 4
 
 
 @dataclass(frozen=True)
-class Estimate:
-    """Calls, and tokens and cost of them all: ``likely`` by rule of thumb, ``most`` what they can reach at worst.
+class CostEstimate:
+    """Number of calls, with their tokens and cost: ``likely`` by a rule of thumb, ``most`` as an upper bound.
 
-    Counts first attempts of first stages; later stages of a staged HIT and repeats come on top (``stages``
-    says of how many stages the longest item consists).
+    Covers the first attempt at the first stage of each item. Later stages and retries are extra; ``stages`` is
+    the number of stages of the longest item.
     """
 
     calls: int
@@ -36,49 +36,62 @@ class Estimate:
     most: Decimal
     stages: int = 1
     first_prompt: str = ""
-    #: What the shown request is about, and the JSON schema that its reply would be held to.
+    #: The item that ``first_prompt`` asks about, and the JSON schema sent with it, if any.
     first_key: str = ""
     schema: str = ""
 
 
-def run_estimate(*, run: Run, key: str = "") -> Estimate:
-    """Look at what the run still has to ask; nothing is sent and nothing changes.
+def run_estimate(*, run: Run, key: str = "") -> CostEstimate:
+    """What the run still has to ask, or what a draft would ask; nothing is sent and nothing is written.
 
-    ``key``: the item whose request is shown; the first one without. Raises ``ValidationError`` (preview_item)
-    where it is not to be asked about.
+    ``key``: the item whose request is shown; the first one if empty. Raises ``ValidationError`` (preview_item)
+    where the run asks nothing about it.
     """
     step: Step = step_get(run.kind)
-    pending = Call.objects.filter(run=run, state=Call.State.PENDING)
-    calls = pending.count()
-    endpoint = run.endpoint
-    looked_at = list(islice(pending.order_by("pk"), SAMPLE))
-    if key:
-        wanted = pending.filter(key=key).order_by("pk").first()
-        if wanted is None:
-            raise ValidationError({"preview_item": f"nothing would be asked about {key!r}"})
-        looked_at = [wanted, *(call for call in looked_at if call.pk != wanted.pk)]
-    rows = [
-        Asked(c.pk, c.key, c.item_id, c.subject, c.sample, c.stage, c.context, 0, 0, 0) for c in looked_at
-    ]
+    total, rows = _saved_calls(run, key) if run.pk else _draft_calls(run, step, key)
+    if key and not (rows and rows[0].key == key):
+        raise ValidationError({"preview_item": f"There is nothing to ask about {key!r}. Give an item's key."})
     things = step.load(run, rows)
-    requests = [
-        build(run, endpoint, step, Asked(**{**vars(row), "thing": things.get(row.id)})) for row in rows
-    ]
+    rows = [replace(row, thing=things.get(row.id)) for row in rows]
+    endpoint = run.endpoint
+    requests = [build(run, endpoint, step, row) for row in rows]
     if not requests:
-        return Estimate(0, 0, 0, Decimal(0), Decimal(0))
+        return CostEstimate(0, 0, 0, Decimal(0), Decimal(0))
     sizes = [most_tokens(request) for request in requests]
-    share = calls / len(sizes)
+    share = total / len(sizes)
     most_in, most_out = sum(size[0] for size in sizes) * share, sum(size[1] for size in sizes) * share
     tokens_in, tokens_out = int(most_in / BYTES_PER_TOKEN), int(most_out / 4)
     prices = Prices(endpoint.price_in, endpoint.price_out)
-    return Estimate(
-        calls=calls,
+    return CostEstimate(
+        calls=total,
         tokens_in=tokens_in,
         tokens_out=tokens_out,
         likely=prices.cost(tokens_in, tokens_out),
         most=prices.cost(int(most_in), int(most_out)),
-        stages=max(step.stages(run, row, things.get(row.id)) for row in rows),
+        stages=max(step.stages(run, row, row.thing) for row in rows),
         first_prompt="\n\n".join(f"[{m['role']}]\n{m['content']}" for m in requests[0].messages),
         first_key=rows[0].key,
         schema=json.dumps(requests[0].schema, indent=1, ensure_ascii=False) if requests[0].schema else "",
     )
+
+
+def _saved_calls(run: Run, key: str) -> tuple[int, list[ClaimedCall]]:
+    """How many calls are pending, and some of them; those about ``key`` come first."""
+    pending = Call.objects.filter(run=run, state=Call.State.PENDING)
+    wanted = list(pending.filter(key=key).order_by("pk")[:1]) if key else []
+    others = [call for call in pending.order_by("pk")[:SAMPLE] if call not in wanted]
+    return pending.count(), [ClaimedCall.of_row(call) for call in (*wanted, *others)]
+
+
+def _draft_calls(run: Run, step: Step, key: str) -> tuple[int, list[ClaimedCall]]:
+    """The same of a run that isn't saved."""
+    total = 0
+    wanted: list[ClaimedCall] = []
+    others: list[ClaimedCall] = []
+    for job in all_jobs(run, step):
+        total += 1
+        if key and job.key == key and not wanted:
+            wanted.append(ClaimedCall.of_job(job, total))
+        elif len(others) < SAMPLE:
+            others.append(ClaimedCall.of_job(job, total))
+    return total, wanted + others

@@ -16,7 +16,7 @@ from evaluation.providers.base import PERHAPS_PAID, ChatReply, Provider, Provide
 from evaluation.runs.claim import Hit, Ready
 from evaluation.runs.request import Prices
 from evaluation.runs.settle import Outcome, backoff
-from evaluation.runs.step import Asked, Step, cut_off
+from evaluation.runs.step import ClaimedCall, Step, cut_off
 from evaluation.runs.together import together_split
 
 #: The run cannot go on as it is; the call itself is not at fault and stays to be made.
@@ -63,7 +63,7 @@ def read_reply(
     ready: Ready,
     reply: ChatReply | ProviderError,
     rng: random.Random,
-    call: Asked | None = None,
+    call: ClaimedCall | None = None,
     seconds: float = 0.0,
 ) -> Outcome:
     """The outcome of one call from its own reply, or from what came instead."""
@@ -111,7 +111,7 @@ def _read_together(
 def _read(
     run: Run,
     step: Step,
-    call: Asked,
+    call: ClaimedCall,
     ready: Ready,
     reply: ChatReply,
     text: str,
@@ -131,7 +131,7 @@ def _read(
         return _unreadable(run, call, outcome, Unparsable(str(error), kind="invalid"), rng)
 
 
-def _kept(call: Asked, ready: Ready, reply: ChatReply, text: str, cost: Decimal) -> Outcome:
+def _kept(call: ClaimedCall, ready: Ready, reply: ChatReply, text: str, cost: Decimal) -> Outcome:
     return Outcome(
         id=call.id,
         state=Call.State.DONE,
@@ -147,7 +147,7 @@ def _kept(call: Asked, ready: Ready, reply: ChatReply, text: str, cost: Decimal)
     )
 
 
-def parsed(run: Run, step: Step, call: Asked, outcome: Outcome) -> Outcome:
+def parsed(run: Run, step: Step, call: ClaimedCall, outcome: Outcome) -> Outcome:
     """The outcome with what its text says, and the next stage's call; raises ``Unparsable``, ``FieldErrors``."""
     if any(gives_orders(text) for text in step.texts(call)):
         outcome.flags = ["injection"]
@@ -157,8 +157,10 @@ def parsed(run: Run, step: Step, call: Asked, outcome: Outcome) -> Outcome:
     return outcome
 
 
-def _unreadable(run: Run, call: Asked, outcome: Outcome, error: Unparsable, rng: random.Random) -> Outcome:
-    """Asked again a bounded number of times, then recorded as unparsable."""
+def _unreadable(
+    run: Run, call: ClaimedCall, outcome: Outcome, error: Unparsable, rng: random.Random
+) -> Outcome:
+    """ClaimedCall again a bounded number of times, then recorded as unparsable."""
     outcome.parsed, outcome.next = None, None
     outcome.unreadable = True
     outcome.error_kind, outcome.error = error.kind, str(error)
@@ -173,7 +175,7 @@ def _unreadable(run: Run, call: Asked, outcome: Outcome, error: Unparsable, rng:
 def failed(
     run: Run,
     ready: Ready,
-    call: Asked,
+    call: ClaimedCall,
     error: ProviderError,
     cost: Decimal,
     seconds: float,

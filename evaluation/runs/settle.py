@@ -148,6 +148,7 @@ def follow(run: Run, jobs: Sequence[Job]) -> None:
 
 
 def call_of(run: Run, job: Job) -> Call:
+    """The unsaved row of a job."""
     return Call(
         run=run,
         key=job.key,
@@ -155,7 +156,7 @@ def call_of(run: Run, job: Job) -> Call:
         subject=job.subject,
         sample=job.sample,
         stage=job.stage,
-        context=job.context,
+        context=clean(job.context),
     )
 
 

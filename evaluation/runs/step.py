@@ -6,7 +6,7 @@ The run engine knows nothing of any step; a step knows nothing of claims, retrie
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from annotator.hit_types.base import JSON, Message, Unparsable
@@ -29,9 +29,9 @@ class Job:
     context: JSON = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Asked:
-    """A call while it is asked: the row's own facts and what the step loaded for it."""
+@dataclass(frozen=True, kw_only=True)
+class ClaimedCall:
+    """A call that a worker has claimed: the fields of its row, and ``thing``, what the step loaded for it."""
 
     id: int
     key: str
@@ -40,10 +40,32 @@ class Asked:
     sample: int
     stage: int
     context: JSON
-    attempts: int
-    unparsable: int
-    lost: int
+    attempts: int = 0
+    unparsable: int = 0
+    lost: int = 0
     thing: Any = None
+
+    @classmethod
+    def of_job(cls, job: Job, pk: int = 0) -> ClaimedCall:
+        """A call that has no row yet, under a made-up ``pk``: for drafts and estimates."""
+        return cls(
+            id=pk,
+            key=job.key,
+            item_id=job.item_id,
+            subject=job.subject,
+            sample=job.sample,
+            stage=job.stage,
+            context=job.context,
+        )
+
+    @classmethod
+    def of_row(cls, row: Call) -> ClaimedCall:
+        """A call from its row."""
+        return cls(**{name: getattr(row, name) for name in CALL_COLUMNS})
+
+
+#: The columns of a call's row that a step and the engine need while the call is claimed.
+CALL_COLUMNS = tuple(one.name for one in fields(ClaimedCall) if one.name != "thing")
 
 
 class Step:
@@ -58,27 +80,27 @@ class Step:
         """All first-stage calls of the run, in a fixed order; made again, they are the same."""
         raise NotImplementedError
 
-    def load(self, run: Run, calls: Sequence[Asked]) -> Mapping[int, Any]:
+    def load(self, run: Run, calls: Sequence[ClaimedCall]) -> Mapping[int, Any]:
         """What the calls are about, by call id, in a fixed number of queries."""
         raise NotImplementedError
 
-    def messages(self, run: Run, call: Asked) -> list[Message]:
+    def messages(self, run: Run, call: ClaimedCall) -> list[Message]:
         """The chat, from the run's own prompt text."""
         raise NotImplementedError
 
-    def schema(self, run: Run, call: Asked) -> JSON | None:
+    def schema(self, run: Run, call: ClaimedCall) -> JSON | None:
         """A JSON schema for endpoints that can hold a reply to one; None: plain text."""
         return None
 
-    def parse(self, run: Run, call: Asked, text: str) -> JSON:
+    def parse(self, run: Run, call: ClaimedCall, text: str) -> JSON:
         """The reply as a JSON object; raises ``Unparsable``, never guesses."""
         raise NotImplementedError
 
-    def from_object(self, run: Run, call: Asked, value: JSON) -> JSON:
+    def from_object(self, run: Run, call: ClaimedCall, value: JSON) -> JSON:
         """The result of a reply that is an object with the keys of ``schema``; raises like ``parse``."""
         raise NotImplementedError
 
-    def read(self, run: Run, call: Asked, text: str) -> JSON:
+    def read(self, run: Run, call: ClaimedCall, text: str) -> JSON:
         """The reply as a JSON object, from an object that keeps to the schema or else from text.
 
         Whether the endpoint was held to the schema does not matter: a reply from the cache or from a batch, or a
@@ -90,15 +112,15 @@ class Step:
             return self.from_object(run, call, dict(value or {}))
         return self.parse(run, call, text)
 
-    def after(self, run: Run, call: Asked, parsed: JSON) -> Job | None:
+    def after(self, run: Run, call: ClaimedCall, parsed: JSON) -> Job | None:
         """The next stage's call, if this was not the last stage."""
         return None
 
-    def stages(self, run: Run, call: Asked, thing: Any) -> int:
+    def stages(self, run: Run, call: ClaimedCall, thing: Any) -> int:
         """Of how many stages the calls about this thing consist."""
         return 1
 
-    def texts(self, call: Asked) -> Iterator[str]:
+    def texts(self, call: ClaimedCall) -> Iterator[str]:
         """The texts that outsiders wrote, to be looked through for orders to the model."""
         return iter(())
 

@@ -27,6 +27,8 @@ Form = Literal[
     "examples",
     "choices",
     "answered",
+    "guessed",
+    "example",
     "units",
     "person_units",
 ]
@@ -75,6 +77,8 @@ def form_schema(form: Form, task: str) -> JSON:
         "examples": {"entries": _list_of(example)},
         "choices": {"entries": _list_of(choice)},
         "answered": {"entries": _list_of(answered)},
+        "guessed": {"follow_up": TEXT, "reason": TEXT, "answer": answer},
+        "example": dict(example["properties"]),
         "units": {"units": texts},
         "person_units": {"person": texts, "suggestions": texts},
     }
@@ -98,6 +102,11 @@ def form_text(form: Form, task: str, value: JSON, label: str = "") -> str:
 def _text(form: Form, task: str, value: JSON, label: str) -> str:
     if form in ("reasons_answer", "answer", "answer_reason"):
         return _answer(form, task, value)
+    if form == "guessed":
+        guess = f"{_line(value['reason'])} So the robot will likely answer {_line(value['answer'])}."
+        return f"Follow-up question: {_line(value['follow_up'])}\nGuess: {guess}"
+    if form == "example":
+        return _entry("examples", value)
     if form == "reasons":
         return _line(value["explanation"])
     if form == "units":

@@ -8,7 +8,7 @@ from typing import Any
 
 from annotator.hit_types.base import Unparsable
 from evaluation.providers.base import ChatRequest
-from evaluation.runs.step import Asked
+from evaluation.runs.step import ClaimedCall
 
 _ORDER = """You are given {n} tasks that have nothing to do with each other. Do each one as if it were the only one, \
 following its own instructions and the form that it asks its answer in.
@@ -17,12 +17,12 @@ Reply with one JSON array and nothing else. It holds one object for each task, i
 [{{"task": "<name of the task>", "reply": "<your whole reply to that task>"}}, ...]"""
 
 
-def name_of(call: Asked) -> str:
+def name_of(call: ClaimedCall) -> str:
     """What the call is called in the request."""
     return f"t{call.id}"
 
 
-def together_request(asked: Sequence[tuple[Asked, ChatRequest]]) -> ChatRequest:
+def together_request(asked: Sequence[tuple[ClaimedCall, ChatRequest]]) -> ChatRequest:
     """One request for several calls. The instructions that they share are given once."""
     first = asked[0][1]
     shared = 0
@@ -55,7 +55,7 @@ def together_request(asked: Sequence[tuple[Asked, ChatRequest]]) -> ChatRequest:
     )
 
 
-def together_split(text: str, calls: Sequence[Asked]) -> dict[int, str]:
+def together_split(text: str, calls: Sequence[ClaimedCall]) -> dict[int, str]:
     """The replies by call id. A missing one is simply not there; one given twice counts if both are the same.
 
     Raises ``Unparsable`` where the text is no such array.

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 
 from annotator.models import Study, User
 from evaluation.models import Pipeline, Run
-from evaluation.selectors.run import Progress, run_progress
+from evaluation.selectors.run import RunProgress, run_progress
 
 #: What a step's numbers are called on its line.
 _WORDS = {
@@ -32,7 +32,7 @@ class StepShown:
     kind: str
     state: str
     run: Run | None = None
-    progress: Progress | None = None
+    progress: RunProgress | None = None
     numbers: list[tuple[Any, str]] = field(default_factory=list)
     spent: str = ""
     left_out: str = ""

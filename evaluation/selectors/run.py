@@ -18,7 +18,7 @@ WINDOW_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
-class Progress:
+class RunProgress:
     """Counts of one run. ``failures``: kind -> calls, unreadable ones among them; the denominators are ``total``.
 
     ``per_second`` is over the last minute, ``seconds_left`` None where nothing moves.
@@ -51,7 +51,7 @@ class Progress:
         return self.settled / self.total if self.total else 1.0
 
 
-def run_progress(run: Run) -> Progress:
+def run_progress(run: Run) -> RunProgress:
     """The state of a run, in two queries."""
     calls = Call.objects.filter(run=run)
     now = timezone.now()
@@ -75,7 +75,7 @@ def run_progress(run: Run) -> Progress:
     failures = calls.filter(state__in=[state.FAILED, state.UNPARSABLE]).values("error_kind")
     speed = _speed(counts["lately"], counts["first"], now)
     left = counts["pending"] + counts["in_flight"]
-    return Progress(
+    return RunProgress(
         total=counts["total"],
         done=counts["done"],
         pending=counts["pending"],
@@ -107,11 +107,6 @@ def runs_visible_to(user: User) -> QuerySet[Run]:
     if user.is_superuser:
         return runs
     return runs.filter(Q(created_by=user) | Q(study__in=Membership.objects.filter(user=user).values("study")))
-
-
-def run_get_for(*, user: User, pk: int) -> Run:
-    """One of the runs that a researcher may see; another's is not found (``Run.DoesNotExist``)."""
-    return runs_visible_to(user).get(pk=pk)
 
 
 def datasets_visible_to(user: User) -> QuerySet[Dataset]:

@@ -1,4 +1,4 @@
-"""Datasets for pipelines: instances from a file, all or nothing, every fault with its line."""
+"""Datasets for pipelines: instances from a file, all or nothing; every fault names its line."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import io
 import json
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -18,7 +19,7 @@ from annotator.hit_types.base import FieldErrors, clean_text
 from annotator.models import Dataset, Instance, User
 from evaluation.prompts.replies import answer_of
 
-#: Our field -> the names under which known data sets hold it.
+#: Field -> the names that known data sets use for it.
 NAMES = {
     "key": ("key", "qid", "id", "instance"),
     "input": ("input", "question", "document", "article", "query"),
@@ -26,9 +27,9 @@ NAMES = {
     "gold_rationale": ("gold_rationale", "rationale", "facts", "explanation"),
 }
 LONGEST = 100_000
-#: Of the answers of a multiple choice question.
+#: The letters of the answers to a multiple-choice question.
 LETTERS = "ABCDEFGH"
-#: Bytes of a file, which is read whole.
+#: The largest file in bytes; files are read whole.
 LARGEST = 100_000_000
 
 
@@ -45,52 +46,77 @@ class DatasetFaults(ValueError):
 def dataset_load(*, name: str, path: Path, task: str, limit: int | None = None) -> tuple[Dataset, int]:
     """Read JSON lines, one JSON array or CSV (a file ``*.csv``) into a dataset; returns it and how many instances are new.
 
-    An instance that is there already, by its key, must be the same. Raises ``DatasetFaults``; then nothing is
-    written. For preferences a row holds ``context``, ``response_1`` and ``response_2``; for multiple choice,
-    ``options``.
+    An instance whose key is in the dataset already must be the same. Raises ``DatasetFaults``; then nothing is written.
+    For preferences a row holds ``context``, ``response_1`` and ``response_2``; for multiple choice, ``options``.
     """
+    rows = _read(path, task, limit)
+    dataset, _ = Dataset.objects.get_or_create(name=name)
+    there = {instance.key: instance for instance in dataset.instances.filter(key__in=rows)}
+    faults = [
+        f"{path.name}: {key}: the dataset {name!r} has this key with different content"
+        for key, old in there.items()
+        if (old.input, old.gold_label) != (rows[key].input, rows[key].gold_label)
+    ]
+    if faults:
+        raise DatasetFaults(faults)
+    new = [row for key, row in rows.items() if key not in there]
+    for row in new:
+        row.dataset = dataset
+    Instance.objects.bulk_create(new)
+    return dataset, len(new)
+
+
+def dataset_upload(*, file: IO[bytes], name: str, task: str, user: User, limit: int | None = None) -> Dataset:
+    """Read an uploaded file into a dataset of its own, named after its owner, the file and its content.
+
+    Uploading the same file again gives the same dataset. Raises ``DatasetFaults``.
+    """
+    with _kept(file, name) as path:
+        digest = hashlib.sha256(f"{task}:{limit}:".encode())
+        digest.update(path.read_bytes())
+        own = f"{user.get_username()[:60]}: {path.stem[:100]} · {digest.hexdigest()[:8]}"
+        return dataset_load(name=own, path=path, task=task, limit=limit)[0]
+
+
+def dataset_check(*, file: IO[bytes], name: str, task: str, limit: int | None = None) -> int:
+    """How many instances an uploaded file holds; nothing is written. Raises ``DatasetFaults``."""
+    with _kept(file, name) as path:
+        return len(_read(path, task, limit))
+
+
+@contextmanager
+def _kept(file: IO[bytes], name: str) -> Iterator[Path]:
+    """The upload as a file on disk, and the upload itself ready to be read again."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / (Path(name).name or "upload")
+        file.seek(0)
+        with path.open("wb") as kept:
+            while piece := file.read(1 << 20):
+                kept.write(piece)
+        file.seek(0)
+        yield path
+
+
+def _read(path: Path, task: str, limit: int | None) -> dict[str, Instance]:
+    """Key -> instance, not saved and without a dataset; raises ``DatasetFaults``."""
     faults: list[str] = []
     rows: dict[str, Instance] = {}
-    dataset, _ = Dataset.objects.get_or_create(name=name)
     for line, raw in _rows(path, faults):
         if limit is not None and len(rows) >= limit:
             break
         try:
             instance = _instance(raw, task)
         except FieldErrors as error:
-            faults += [f"{path.name}:{line}: {field}: {said}" for field, said in error.errors.items()]
+            faults += [f"{path.name}:{line}: {field}: {message}" for field, message in error.errors.items()]
             continue
         if instance.key in rows:
             faults.append(f"{path.name}:{line}: key: {instance.key!r} is used twice")
-        instance.dataset = dataset
         rows[instance.key] = instance
-    there = {i.key: i for i in dataset.instances.filter(key__in=rows)}
-    for key, old in there.items():
-        if (old.input, old.gold_label) != (rows[key].input, rows[key].gold_label):
-            faults.append(f"{path.name}: {key}: the dataset {name!r} holds this key with another content")
     if not faults and not rows:
         faults.append(f"{path.name}: holds no rows")
     if faults:
         raise DatasetFaults(faults)
-    new = [row for key, row in rows.items() if key not in there]
-    Instance.objects.bulk_create(new)
-    return dataset, len(new)
-
-
-def dataset_upload(*, file: IO[bytes], name: str, task: str, user: User, limit: int | None = None) -> Dataset:
-    """Read an uploaded file into a dataset of its own, named by who brought it, the file and its content.
-
-    The same file meets the same dataset. Raises ``DatasetFaults``.
-    """
-    digest = hashlib.sha256(f"{task}:{limit}:".encode())
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / (Path(name).name or "upload")
-        with path.open("wb") as kept:
-            while piece := file.read(1 << 20):
-                digest.update(piece)
-                kept.write(piece)
-        own = f"{user.get_username()[:60]}: {path.stem[:100]} · {digest.hexdigest()[:8]}"
-        return dataset_load(name=own, path=path, task=task, limit=limit)[0]
+    return rows
 
 
 def _rows(path: Path, faults: list[str]) -> Iterator[tuple[int, Any]]:
@@ -107,7 +133,9 @@ def _rows(path: Path, faults: list[str]) -> Iterator[tuple[int, Any]]:
         try:
             for cells in rows:
                 if None in cells or None in cells.values():
-                    faults.append(f"{path.name}:{rows.line_num}: has not as many cells as the first line")
+                    faults.append(
+                        f"{path.name}:{rows.line_num}: has a different number of cells from the first line"
+                    )
                 else:
                     yield rows.line_num, cells
         except csv.Error as error:
@@ -170,7 +198,7 @@ def _instance(raw: Any, task: str) -> Instance:
 
 
 def _options(raw: Any, errors: dict[str, str]) -> dict[str, str]:
-    """Letter -> option, of a list or of a text with ``|`` between."""
+    """Letter -> option, from a list or from a text with ``|`` between the options."""
     options = raw.split("|") if isinstance(raw, str) else raw
     if not isinstance(options, list) or not 2 <= len(options) <= len(LETTERS):
         errors["options"] = f"expected a list of 2 to {len(LETTERS)} answers"

@@ -11,7 +11,7 @@ from annotator.hit_types.registry import hit_type_get
 from annotator.models import Item, Judgment
 from annotator.services.judgments_record import Given, judgments_record
 from evaluation.models import Call, Run
-from evaluation.runs.step import Asked, Job, Step
+from evaluation.runs.step import ClaimedCall, Job, Step
 from evaluation.runs.structured import stage_response, stage_schema
 from evaluation.simulators.majority import Tied, majority
 
@@ -32,13 +32,13 @@ class Simulate(Step):
             presentation = kind.present(payload, Random(f"{run.rater_id}:{key}"))
             yield Job(key=key, item_id=pk, context={"presentation": presentation} if presentation else {})
 
-    def load(self, run: Run, calls: Sequence[Asked]) -> Mapping[int, Any]:
+    def load(self, run: Run, calls: Sequence[ClaimedCall]) -> Mapping[int, Any]:
         payloads = dict(
             Item.objects.filter(pk__in={call.item_id for call in calls}).values_list("pk", "payload")
         )
         return {call.id: payloads[call.item_id] for call in calls if call.item_id is not None}
 
-    def messages(self, run: Run, call: Asked) -> list[Message]:
+    def messages(self, run: Run, call: ClaimedCall) -> list[Message]:
         kind = _kind(run)
         return kind.prompt(
             call.thing,
@@ -48,31 +48,37 @@ class Simulate(Step):
             text=run.prompt,
         )
 
-    def parse(self, run: Run, call: Asked, text: str) -> JSON:
+    def parse(self, run: Run, call: ClaimedCall, text: str) -> JSON:
         kind = _kind(run)
         presentation = call.context.get("presentation")
         raw = kind.parse_reply(text, call.thing, call.stage, presentation)
         return kind.parse_response(call.thing, raw, call.stage, presentation)
 
-    def schema(self, run: Run, call: Asked) -> JSON:
+    def schema(self, run: Run, call: ClaimedCall) -> JSON:
         kind = _kind(run)
         return stage_schema(kind.stages(call.thing, call.context.get("presentation"))[call.stage])
 
-    def from_object(self, run: Run, call: Asked, value: JSON) -> JSON:
+    def from_object(self, run: Run, call: ClaimedCall, value: JSON) -> JSON:
         raw = stage_response(value)
         return _kind(run).parse_response(call.thing, raw, call.stage, call.context.get("presentation"))
 
-    def after(self, run: Run, call: Asked, parsed: JSON) -> Job | None:
+    def after(self, run: Run, call: ClaimedCall, parsed: JSON) -> Job | None:
         kind = _kind(run)
         if call.stage + 1 >= len(kind.stages(call.thing, call.context.get("presentation"))):
             return None
         context = call.context | {"before": call.context.get("before", {}) | parsed}
-        return Job(call.key, call.item_id, None, call.sample, call.stage + 1, context)
+        return Job(
+            key=call.key,
+            item_id=call.item_id,
+            sample=call.sample,
+            stage=call.stage + 1,
+            context=context,
+        )
 
-    def stages(self, run: Run, call: Asked, thing: Any) -> int:
+    def stages(self, run: Run, call: ClaimedCall, thing: Any) -> int:
         return len(_kind(run).stages(thing, call.context.get("presentation")))
 
-    def texts(self, call: Asked) -> Iterator[str]:
+    def texts(self, call: ClaimedCall) -> Iterator[str]:
         return _strings(call.thing)
 
     def apply(self, run: Run, groups: Sequence[Sequence[Call]]) -> None:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from dataclasses import replace
 from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from annotator.core.canonical import digest_of, text_digest
+from annotator.hit_types.base import HitType
 from annotator.hit_types.registry import hit_type_get
-from annotator.models import Rater, Study, User
-from evaluation.models import Endpoint, Pipeline, Run
-from evaluation.runs.lifecycle import run_create
+from annotator.models import Rater, Study
+from evaluation.models import Endpoint, Run
+from evaluation.runs.create import RunPlan, run_draft, run_save
+
+#: ``Rater.source`` of all simulators.
+SOURCE = "simulator"
 
 
 def rater_name(*, model: str, hit_type: str, version: int, prompt: str, settings: dict[str, Any]) -> str:
@@ -25,62 +29,49 @@ def rater_name(*, model: str, hit_type: str, version: int, prompt: str, settings
     return f"{name} · settings {digest_of(settings)[:8]}" if settings else name
 
 
-def simulation_create(
-    *,
-    study: Study,
-    endpoint: Endpoint,
-    model: str = "",
-    prompt: str = "",
-    parameters: dict[str, Any] | None = None,
-    samples: int = 1,
-    together: int = 1,
-    mode: str = Run.Mode.LIVE,
-    workers: int = 1,
-    use_cache: bool = True,
-    budget_calls: int | None = None,
-    budget_cost: Decimal | None = None,
-    pipeline: Pipeline | None = None,
-    created_by: User | None = None,
-    max_attempts: int = 6,
-    max_unparsable: int = 3,
-) -> Run:
-    """A run that puts every item of a study to a model, not yet started.
+def simulation_draft(*, study: Study, endpoint: Endpoint, plan: RunPlan | None = None) -> Run:
+    """An unsaved run that asks a model about every item of a study; nothing is written.
 
-    ``prompt`` is the HIT type's own unless given. The rater is the same for the same model, prompt and settings:
-    items that it has judged are not asked again. Raises ``ValidationError``.
+    The prompt is the HIT type's own unless the plan has one. The rater is unset where this simulator is new.
+    Raises ``ValidationError`` and ``NothingToAsk``.
     """
     try:
         kind = hit_type_get(study.hit_type)
     except KeyError as error:
         raise ValidationError({"study": str(error)}) from None
-    model = model or endpoint.model
-    prompt = prompt or kind.prompt_text
-    sent = endpoint.parameters | (parameters or {})
+    plan = plan or RunPlan()
+    plan = replace(plan, prompt=plan.prompt or kind.prompt_text)
+    name = _rater_name(kind, endpoint, plan)
+    rater = Rater.objects.filter(kind=Rater.Kind.SIMULATOR, source=SOURCE, name=name).first()
+    return run_draft(kind="simulate", endpoint=endpoint, plan=plan, study=study, rater=rater)
+
+
+def simulation_create(*, study: Study, endpoint: Endpoint, plan: RunPlan | None = None) -> Run:
+    """A run that asks a model about every item of a study, not yet started.
+
+    The same model, prompt and settings make the same rater: items that it has judged aren't asked again.
+    Raises ``ValidationError`` and ``NothingToAsk``.
+    """
+    draft = simulation_draft(study=study, endpoint=endpoint, plan=plan)
+    plan = replace(plan or RunPlan(), prompt=draft.prompt)
+    with transaction.atomic():
+        if draft.rater is None:
+            name = _rater_name(hit_type_get(study.hit_type), endpoint, plan)
+            draft.rater, _ = Rater.objects.get_or_create(kind=Rater.Kind.SIMULATOR, source=SOURCE, name=name)
+        return run_save(run=draft)
+
+
+def _rater_name(kind: HitType, endpoint: Endpoint, plan: RunPlan) -> str:
+    sent = endpoint.parameters | plan.parameters
     settings = {
         **({"parameters": sent} if sent else {}),
-        **({"samples": samples} if samples > 1 else {}),
-        **({"together": together} if together > 1 else {}),
+        **({"samples": plan.samples} if plan.samples > 1 else {}),
+        **({"together": plan.together} if plan.together > 1 else {}),
     }
-    name = rater_name(model=model, hit_type=kind.name, version=kind.version, prompt=prompt, settings=settings)
-    with transaction.atomic():
-        rater, _ = Rater.objects.get_or_create(kind=Rater.Kind.SIMULATOR, source="simulator", name=name)
-        return run_create(
-            kind="simulate",
-            endpoint=endpoint,
-            model=model,
-            prompt=prompt,
-            study=study,
-            rater=rater,
-            parameters=parameters,
-            samples=samples,
-            together=together,
-            mode=mode,
-            workers=workers,
-            use_cache=use_cache,
-            budget_calls=budget_calls,
-            budget_cost=budget_cost,
-            pipeline=pipeline,
-            created_by=created_by,
-            max_attempts=max_attempts,
-            max_unparsable=max_unparsable,
-        )
+    return rater_name(
+        model=plan.model or endpoint.model,
+        hit_type=kind.name,
+        version=kind.version,
+        prompt=plan.prompt,
+        settings=settings,
+    )

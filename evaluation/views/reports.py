@@ -13,10 +13,9 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from annotator.models import Membership, Study
 from annotator.selectors.study import study_get_for
+from evaluation.forms.reports import ReportForm
 from evaluation.models import Report
-from evaluation.reports.choices import Choices, ChoicesError
 from evaluation.reports.exports import FORMATS, export
-from evaluation.reports.forms import choices_form
 from evaluation.reports.pages import page_of
 from evaluation.selectors.report import (
     report_file_get,
@@ -39,36 +38,28 @@ def reports(request: HttpRequest, study_pk: int) -> HttpResponse:
     """A study's reports, newest first; a POST asks for a new one."""
     role = Membership.Role.VIEWER if request.method == "GET" else Membership.Role.REVIEWER
     study = study_get_for(user=request.user, pk=study_pk, role=role)
+    form = ReportForm(request.POST if request.method == "POST" else None, study=study)
     if request.method == "GET":
-        return _list(request, study, Choices())
-    raw = _raw_choices(request)
+        return _list(request, study, form)
     others = studies_named_for(user=request.user, names=request.POST.getlist("others"), role=role)
-    try:
-        report = report_create(study=study, others=others, choices=raw, user=request.user)  # type: ignore[arg-type]
-    except ChoicesError as error:
-        return _list(request, study, raw, error.errors, status=422)
+    if not form.is_valid():
+        return _list(request, study, form, status=422)
+    report = report_create(
+        study=study,
+        others=others,
+        choices=form.choices.to_json(),
+        user=request.user,  # type: ignore[arg-type]
+    )
     return redirect("evaluation:report", pk=report.pk)
 
 
-def _raw_choices(request: HttpRequest) -> dict[str, Any]:
-    """The form's values; an empty field is the default, an unticked box is false."""
-    names = Choices().to_json()
-    raw: dict[str, Any] = {name: request.POST[name] for name in names if request.POST.get(name)}
-    raw["exclusions"] = request.POST.get("exclusions", "") == "true"
-    return raw
-
-
-def _list(
-    request: HttpRequest, study: Study, choices: Any, errors: dict[str, str] | None = None, status: int = 200
-) -> HttpResponse:
+def _list(request: HttpRequest, study: Study, form: ReportForm, status: int = 200) -> HttpResponse:
+    ticked = {int(pk) for pk in request.POST.getlist("others") if pk.isdecimal()}
     context = {
         "study": study,
         "reports": reports_of(study=study, user=request.user)[:200],
-        "form": choices_form(study, choices, errors or {}),
-        "joinable": _joinable(
-            request, study, {int(pk) for pk in request.POST.getlist("others") if pk.isdecimal()}
-        ),
-        "errors": errors,
+        "form": form,
+        "joinable": _joinable(request, study, ticked),
     }
     return render(request, "evaluation/reports.html", context, status=status)
 
@@ -93,7 +84,7 @@ def report(request: HttpRequest, pk: int) -> HttpResponse:
         lambda name: reverse("evaluation:report_file", args=[found.pk, name]),
         lambda study, item: reverse("admin:study_item", args=[study, item]),
     )
-    context["form"] = choices_form(found.study, Choices.parse(found.choices), {})
+    context["form"] = ReportForm(study=found.study, initial=found.choices)
     context["joinable"] = _joinable(request, found.study, {study.pk for study in found.studies})
     of_study = reports_of(study=found.study, user=request.user)
     context["others"] = of_study.filter(state=Report.State.DONE).exclude(pk=pk)[:50]

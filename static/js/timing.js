@@ -1,9 +1,12 @@
-/* How the answer came to be: time on the page, when one left it, what was pasted. Sent with the answer as `signals`, for the
-   researcher to look at; nothing is judged here. What is typed or pasted is not recorded, only how much. */
+/* How an answer came about: time on the page, time away from it, what was pasted. Sent with the answer as `signals`; the
+   names, units and meanings are declared in annotator/core/behaviour.py. What was typed or pasted isn't recorded, only how
+   much, and nothing is judged here. */
 (() => {
   "use strict";
   const { foretell } = window;
   let now = null;
+
+  const since = (moment) => Math.round(performance.now() - moment);
 
   function fresh() {
     return {
@@ -23,11 +26,16 @@
     };
   }
 
+  function answered() {
+    now.signals.first_ms ??= since(now.start);
+  }
+
   foretell.on("form[data-task]", (form) => {
     now = fresh();
+    form.addEventListener("input", answered);
     form.addEventListener("change", () => {
       now.signals.changes += 1;
-      now.signals.first_ms ??= Math.round(performance.now() - now.start);
+      answered();
     });
     form.addEventListener("paste", (event) => {
       now.signals.pastes += 1;
@@ -36,7 +44,7 @@
     form.addEventListener("foretell:sending", () => {
       if (!form.elements.signals) return;
       const { signals } = now;
-      signals.page_ms = Math.round(performance.now() - now.start);
+      signals.page_ms = since(now.start);
       form.elements.signals.value = JSON.stringify(signals);
     });
   });
@@ -47,7 +55,7 @@
       now.hiddenAt = performance.now();
       now.signals.left += 1;
     } else if (now.hiddenAt !== null) {
-      now.signals.hidden_ms += Math.round(performance.now() - now.hiddenAt);
+      now.signals.hidden_ms += since(now.hiddenAt);
       now.hiddenAt = null;
     }
   });

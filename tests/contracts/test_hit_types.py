@@ -165,6 +165,27 @@ def test_ratings_are_of_declared_variables_and_units(kind: HitType) -> None:
 
 
 @every_type
+def test_ratings_are_read_without_the_item_where_a_type_says_so(kind: HitType) -> None:
+    """``None`` stands for the item, so that a type that reads it after all fails here."""
+    if kind.ratings_need_item:
+        pytest.skip("this type's ratings need the item")
+    for case in examples(kind, "valid"):
+        payload = kind.parse_item(case["row"]).payload
+        for sent in case["responses"]:
+            without_item = kind.to_ratings(None, sent["response"])  # type: ignore[arg-type]
+            assert without_item == kind.to_ratings(payload, sent["response"])
+
+
+@every_type
+def test_a_replaced_type_leaves_the_registered_one_alone(kind: HitType) -> None:
+    before = kind.title
+    assert kind.replaced(title="Another").title == "Another"
+    assert kind.title == before
+    with pytest.raises(TypeError, match="no attribute 'colour'"):
+        kind.replaced(colour="red")
+
+
+@every_type
 def test_stages_are_well_formed(kind: HitType) -> None:
     for payload in payloads(kind):
         for drawn in presentations(kind, payload):

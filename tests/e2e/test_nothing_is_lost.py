@@ -12,6 +12,7 @@ from django.db.models import F
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
+from annotator.core.behaviour import NAMES
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Assignment, Judgment, Message, Study
 from annotator.selectors.study import study_hit_type
@@ -87,6 +88,47 @@ def test_ten_minutes_offline_and_the_tab_closed(
     again.reload()
     keyboard.wait_ready(again)
     assert Judgment.objects.count() == 1, "sent once"
+
+
+def test_behaviour_signals_reach_the_stored_judgment(live_server: Any, page: Page) -> None:
+    """What `timing.js` measures on the page is in the row: keys, pastes, instructions, leaving the page."""
+    study = demo_study("atomic_units", consent_text="", practice_required=False, exam_required=False)
+    begin(page, live_server.url, study)
+    page.keyboard.press("i")
+    page.keyboard.press("i")
+    page.evaluate(
+        """() => {
+            for (const hidden of [true, false]) {
+                Object.defineProperty(document, 'hidden', { value: hidden, configurable: true });
+                document.dispatchEvent(new Event('visibilitychange'));
+            }
+        }"""
+    )
+    while not Judgment.objects.exists():
+        assignment = Assignment.objects.select_related("item").get(state="leased")
+        stage = hit_type_get("atomic_units").stages(assignment.item.payload, assignment.presentation)[
+            assignment.stage
+        ]
+        text = page.locator("form[data-task] textarea")
+        for box in text.all():
+            box.evaluate(
+                "e => { const data = new DataTransfer(); data.setData('text', 'abc');"
+                " e.dispatchEvent(new ClipboardEvent('paste', {clipboardData: data, bubbles: true})) }"
+            )
+        keyboard.answer(page, rehearsal_answer(stage, gold=None, item_key="k", accuracy=1, rng=Random(3)))
+        with page.expect_response(
+            lambda response: response.request.method == "POST" and "draft" not in response.url
+        ):
+            keyboard.submit(page)
+        keyboard.wait_ready(page)
+    signals = Judgment.objects.get().signals
+    assert set(NAMES) <= set(signals), "every declared signal is stored"
+    assert signals["page_ms"] >= signals["first_ms"] > 0
+    assert signals["left"] == 1
+    assert signals["drawer"] == 2
+    assert signals["keys"] >= 1
+    assert signals["changes"] >= signals["keys"]
+    assert signals["pasted"] == 3 * signals["pastes"] > 0
 
 
 def test_two_tabs_on_one_task_do_not_overwrite_each_other(live_server: Any, page: Page, study: Study) -> None:

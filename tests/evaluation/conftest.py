@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -21,3 +22,9 @@ def scripted(scripted_process: ScriptedProcess) -> ScriptedProcess:
     """The provider with its counts at zero."""
     scripted_process.reset()
     return scripted_process
+
+
+@pytest.fixture
+def scripted_allowed(scripted: ScriptedProcess, settings: Any) -> None:
+    """The scripted provider is a host that may be asked."""
+    settings.LLM_ALLOWED_HOSTS = [scripted.host]

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import time
+from collections import Counter
+from collections.abc import Callable
 from typing import Any
+
+from django.db import connection
 
 from annotator.models import Item, Study
 from evaluation.models import Endpoint, Run
+from evaluation.runs.create import RunPlan
 from evaluation.runs.lifecycle import run_finish, run_start
 from evaluation.runs.worker import SliceWorker, Worked
 from evaluation.simulators.start import simulation_create
@@ -38,7 +44,7 @@ def make_material(items: int, **fields: Any) -> Study:
 
 
 def make_run(endpoint: Endpoint, study: Study, *, started: bool = True, **fields: Any) -> Run:
-    run = simulation_create(study=study, endpoint=endpoint, **fields)
+    run = simulation_create(study=study, endpoint=endpoint, plan=RunPlan(**fields))
     return run_start(run=run) if started else run
 
 
@@ -48,3 +54,23 @@ def work(run: Run, **fields: Any) -> Worked:
     run_finish(run=run)
     run.refresh_from_db()
     return worked
+
+
+def work_and_close(run_pk: int, number: int = 0) -> str:
+    """A worker's turn in a thread of its own; returns why it ended."""
+    try:
+        return SliceWorker(run_pk=run_pk, number=number, seconds=30).work().why
+    finally:
+        connection.close()
+
+
+def states(run: Run) -> Counter[str]:
+    """How many calls of a run are in each state."""
+    return Counter(run.calls.values_list("state", flat=True))
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 10.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "timed out"
+        time.sleep(0.02)

@@ -1,4 +1,7 @@
-"""The public statistics' reference: every name is documented, every example runs, docs/statistics.md is what they say."""
+"""The public statistics' reference: every name is documented, docs/statistics.md is what the docstrings say.
+
+``make test`` runs the examples themselves, with ``--doctest-modules``.
+"""
 
 import doctest
 import importlib
@@ -31,12 +34,6 @@ def builder():
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-@pytest.mark.parametrize("name", [*PACKAGES, *MODULES])
-def test_every_example_runs(name):
-    result = doctest.testmod(importlib.import_module(name))
-    assert result.failed == 0
 
 
 def test_there_are_examples_to_run():

@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from django.conf import settings
 
 from annotator.models import Judgment
 from evaluation.models import Run
+from evaluation.runs.create import RunPlan
 from evaluation.runs.lifecycle import run_start
 from evaluation.runs.sweep import runs_sweep
 from evaluation.simulators.start import simulation_create
@@ -77,12 +79,14 @@ def go_through(
     run = simulation_create(
         study=study,
         endpoint=endpoint,
-        model=model,
-        workers=2,
-        use_cache=False,
-        max_attempts=30,
-        max_unparsable=30,
-        budget_cost=ordeal.budget,  # type: ignore[arg-type]
+        plan=RunPlan(
+            model=model,
+            workers=2,
+            use_cache=False,
+            max_attempts=30,
+            max_unparsable=30,
+            budget_cost=Decimal(ordeal.budget),
+        ),
     )
     options = {"RUN_SLICE_SECONDS": "20", "RUN_WAKE_SECONDS": "2", "RUN_SWEEP_SECONDS": "1"}
     workers = [WorkerProcess(folder, WORKER_CONCURRENCY="2", **options) for _ in range(2)]

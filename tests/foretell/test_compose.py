@@ -28,6 +28,7 @@ FILLED = {
     "SECRET_KEY": "kq3-9vT_wzR4mYp8LxN2sB6hJd0fGc7aUe5iOq1XtVbMnZrW-S",
     "POSTGRES_PASSWORD": "0f3a",
     "REDIS_PASSWORD": "9b1c",
+    "EMAIL_URL": "smtp+tls://user:password@mail.example:587",
 }
 
 

@@ -19,6 +19,8 @@ GOOD = {
     "DATABASE_URL": "postgres://foretell:secret@db.example:5432/foretell",
     "REDIS_URL": "redis://:secret@redis.example:6379/0",
     "ALLOWED_HOSTS": "studies.example.org",
+    "PROXIES": "1",
+    "EMAIL_URL": "smtp+tls://user:password@mail.example:587",
 }
 
 
@@ -84,6 +86,9 @@ def test_a_complete_production_environment_starts() -> None:
         ({"REDIS_URL": ""}, "REDIS_URL is missing"),
         ({"ALLOWED_HOSTS": ""}, "ALLOWED_HOSTS is missing"),
         ({"ALLOWED_HOSTS": "a.example,*"}, "ALLOWED_HOSTS is *"),
+        ({"PROXIES": ""}, "PROXIES is missing"),
+        ({"EMAIL_URL": ""}, "EMAIL_URL is missing"),
+        ({"EMAIL_URL": "consolemail://"}, "which sends no mail"),
     ],
 )
 def test_production_refuses_to_start_and_says_why(change: dict[str, str], said: str) -> None:

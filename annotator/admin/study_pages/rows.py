@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from annotator.admin.study_pages.frame import REVIEWER, VIEWER, render, study_page
+from annotator.core.behaviour import SIGNALS, signal_words, signals_read
 from annotator.core.words import plural
 from annotator.forms.study_pages import ReasonForm
 from annotator.hit_types.base import HitType
@@ -127,12 +128,15 @@ def judgment(request: HttpRequest, study: Study, judgment_pk: int) -> HttpRespon
     kind = study_hit_type(study)
     presentation = one.assignment.presentation if one.assignment else None
     grade = kind.grade(one.response, one.item.gold) if one.item.gold else None
+    found = signals_read(one.signals)
     return render(
         request, study, "judgment", tab="judgments", title=f"Judgment {one.pk}", judgment=one,
         blocks=kind.stages(one.item.payload, presentation)[-1].blocks,
         row=judgment_rows(kind, ExclusionReasons(study), [one])[0], grade=grade,
         stages=(one.signals.get("stages") or {}).items(),
-        signals=[(name, one.signals[name]) for name in ("visible", "away", "pastes", "leaves") if name in one.signals],
+        signals=[
+            (signal, signal_words(signal, found[signal.name])) for signal in SIGNALS if signal.name in found
+        ],
     )  # fmt: skip
 
 

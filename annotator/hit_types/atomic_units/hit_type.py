@@ -14,6 +14,7 @@ from annotator.hit_types.base import (
     Grade,
     HitType,
     ItemDraft,
+    ItemSource,
     Labels,
     Rating,
     Stage,
@@ -46,8 +47,43 @@ class AtomicUnits(HitType):
         redundancy=3, exam_questions=8, pass_mark=6, minutes_per_item=3.0, min_seconds=10.0, follow_ups=3
     )
     headline = "in_output"
+    measures = frozenset({"unit_presence"})
+    ratings_need_item = False
     variants: ClassVar[tuple[str, ...]] = schema.DOMAINS
     variant_field = "domain"
+    made_from = "follow_ups"
+
+    def make_row(self, source: ItemSource) -> JSON | None:
+        """The import row of an item; see ``columns``."""
+        explanation, follow_up = source.explained, source.followed
+        if not explanation.units:
+            return None
+        texts = {
+            role: [text for own, text in explanation.units if own == role] for role, _ in explanation.units
+        }
+        parts: JSON = (
+            {"domain": "news", "units": texts["both"]}
+            if "both" in texts
+            else {
+                "domain": "medical",
+                "details": texts.get("input", []),
+                "suggestions": texts.get("output", []),
+            }
+        )
+        return (
+            source.system_columns()
+            | parts
+            | {
+                "key": source.pair_key(),
+                "explanation": explanation.text,
+                "input": follow_up.text,
+                "output": source.output,
+                "original": source.instance.input,
+                "generator": follow_up.generator,
+                # Parsing is judged once for each explanation (Appendix A), not again with each counterfactual.
+                "ask": list(schema.PARTS) if source.first else ["input", "output"],
+            }
+        )
 
     def parse_item(self, row: Mapping[str, Any]) -> ItemDraft:
         """Check one import row: ``domain``, ``explanation``, its units, ``input``, ``output``; see ``columns``."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import copy
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -34,13 +33,12 @@ class ExternalLabels(HitType):
     columns: ClassVar[tuple[Column, ...]] = schema.COLUMNS
     defaults = Defaults(redundancy=1)
     headline = "label"
+    ratings_need_item = False
 
     def bound(self, payload: JSON) -> HitType:
         """The type with the variables of a study's items; the first one is the headline."""
-        own = copy(self)
-        own.variables = schema.variables_of(payload)  # type: ignore[misc]
-        own.headline = own.variables[0].name  # type: ignore[misc]
-        return own
+        variables = schema.variables_of(payload)
+        return self.replaced(variables=variables, headline=variables[0].name)
 
     def parse_item(self, row: Mapping[str, Any]) -> ItemDraft:
         """Check one import row: ``text`` and ``variables``; see ``columns``."""

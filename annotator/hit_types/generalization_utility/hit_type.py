@@ -14,6 +14,7 @@ from annotator.hit_types.base import (
     Grade,
     HitType,
     ItemDraft,
+    ItemSource,
     Rating,
     Stage,
     Variable,
@@ -43,6 +44,28 @@ class GeneralizationUtility(HitType):
         redundancy=5, exam_questions=8, pass_mark=6, minutes_per_item=0.6, min_seconds=5.0, follow_ups=15
     )
     headline = "follow_up_after"
+    measures = frozenset({"generalization"})
+    ratings_need_item = False
+    made_from = "explained_questions"
+
+    def make_row(self, source: ItemSource) -> JSON | None:
+        """The import row of an item; see ``columns``."""
+        if not source.instance.gold_label:
+            return None
+        explanation, follow_up = source.explained, source.followed
+        arms = source.choices.get("arms")
+        return source.system_columns() | {
+            "key": source.pair_key(),
+            "question": source.instance.input,
+            "rationale": explanation.text,
+            "follow_up": follow_up.text,
+            "kind": follow_up.kind,
+            "gold_label": source.instance.gold_label,
+            "follow_up_gold": follow_up.gold_label,
+            "answer": explanation.output,
+            "generator": follow_up.generator,
+            **({"arms": arms} if arms else {}),
+        }
 
     def parse_item(self, row: Mapping[str, Any]) -> ItemDraft:
         """Check one import row: ``question``, ``rationale``, ``follow_up``, ``arms``; see ``columns``."""

@@ -75,6 +75,7 @@ KINDS = {
     "counterfactual": "counterfactual",
     "similar_reasoning": "similar_reasoning",
     "similar reasoning": "similar_reasoning",
+    "similar": "similar_reasoning",
 }
 
 

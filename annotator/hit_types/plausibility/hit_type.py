@@ -13,6 +13,7 @@ from annotator.hit_types.base import (
     Grade,
     HitType,
     ItemDraft,
+    ItemSource,
     Labels,
     Rating,
     Stage,
@@ -44,6 +45,28 @@ class Plausibility(HitType):
     columns: ClassVar[tuple[Column, ...]] = schema.COLUMNS
     defaults = Defaults(redundancy=3, exam_questions=8, pass_mark=6, minutes_per_item=2.0, min_seconds=5.0)
     headline = "plausibility"
+    measures = frozenset({"plausibility"})
+    made_from = "instances"
+
+    def make_row(self, source: ItemSource) -> JSON | None:
+        """The import row of an item; see ``columns``."""
+        if not source.instance.gold_label or not source.explanations:
+            return None
+        return {
+            "key": source.instance.key,
+            "instance": source.instance.key,
+            "question": source.instance.input,
+            "answer": source.instance.gold_label,
+            "explanations": [
+                {
+                    "system": one.system,
+                    "model": one.model,
+                    "method": one.method,
+                    "explanation": one.text,
+                }
+                for one in source.explanations
+            ],
+        }
 
     def parse_item(self, row: Mapping[str, Any]) -> ItemDraft:
         """Check one import row: ``question``, ``answer`` and ``explanations``; see ``columns``."""

@@ -13,6 +13,7 @@ from annotator.hit_types.base import (
     Grade,
     HitType,
     ItemDraft,
+    ItemSource,
     Labels,
     Rating,
     Stage,
@@ -41,8 +42,27 @@ class QuestionValidation(HitType):
     columns: ClassVar[tuple[Column, ...]] = schema.COLUMNS
     defaults = Defaults(redundancy=3, exam_questions=8, pass_mark=6, minutes_per_item=0.7, min_seconds=5.0)
     headline = "relation"
+    ratings_need_item = False
     variants: ClassVar[tuple[str, ...]] = tuple(schema.RELATIONS)
     variant_field = "kind"
+    made_from = "questions"
+
+    def make_row(self, source: ItemSource) -> JSON | None:
+        """The import row of an item; see ``columns``."""
+        if not source.instance.gold_rationale:
+            return None
+        follow_up = source.followed
+        return {
+            "key": f"f{follow_up.pk}",
+            "instance": source.instance.key,
+            "context": source.instance.gold_rationale,
+            "question": source.instance.input,
+            "gold_label": source.instance.gold_label,
+            "follow_up": follow_up.text,
+            "answer": follow_up.gold_label,
+            "kind": follow_up.kind,
+            "generator": follow_up.generator,
+        }
 
     def parse_item(self, row: Mapping[str, Any]) -> ItemDraft:
         """Check one import row: ``context``, ``question``, ``follow_up``, ``kind``, ``answer``; see ``columns``."""

@@ -38,7 +38,10 @@ RELATIONS: Mapping[str, tuple[str, str, str]] = {
         "It needs other reasoning, is the very same question, or cannot be answered with yes or no.",
     ),
 }
-KINDS = {kind: kind for kind in RELATIONS} | {"similar reasoning": "similar_reasoning"}
+KINDS = {kind: kind for kind in RELATIONS} | {
+    "similar reasoning": "similar_reasoning",
+    "similar": "similar_reasoning",
+}
 _FLIP = {"yes": "no", "no": "yes"}
 
 COLUMNS = (

@@ -13,9 +13,11 @@ from annotator.hit_types.base import (
     Grade,
     HitType,
     ItemDraft,
+    ItemSource,
     Rating,
     Stage,
     Variable,
+    question_columns,
     read_answers,
     write_answers,
 )
@@ -47,8 +49,25 @@ class RationaleProperties(HitType):
     #: 36.50 seconds an item on average (P3, Table 17); five annotators.
     defaults = Defaults(redundancy=5, exam_questions=8, pass_mark=6, minutes_per_item=0.61, min_seconds=5.0)
     headline = "association"
+    measures = frozenset({"rationale_properties"})
+    ratings_need_item = False
     variants: ClassVar[tuple[str, ...]] = tuple(schema.GROUPS)
     variant_field = "group"
+    made_from = "explanations"
+
+    def make_row(self, source: ItemSource) -> JSON | None:
+        """The import row of an item; see ``columns``."""
+        explanation = source.explained
+        return (
+            source.system_columns()
+            | question_columns(source.instance.input)
+            | {
+                "key": f"e{explanation.pk}",
+                "answer": explanation.output,
+                "rationale": explanation.text,
+                "group": source.choices.get("group", ""),
+            }
+        )
 
     def parse_item(self, row: Mapping[str, Any]) -> ItemDraft:
         """Check one import row: ``question``, ``answer``, ``rationale``, ``group``; see ``columns``."""
@@ -56,11 +75,9 @@ class RationaleProperties(HitType):
 
     def bound(self, payload: JSON) -> HitType:
         """The type of a study on this item's group: its two properties, the first one its headline."""
-        own = super().bound(payload)
         asked = [asked.name for asked in schema.GROUPS[payload["group"]]]
-        own.variables = tuple(v for v in self.variables if v.name in asked)  # type: ignore[misc]
-        own.headline = asked[0]  # type: ignore[misc]
-        return own
+        variables = tuple(variable for variable in self.variables if variable.name in asked)
+        return super().bound(payload).replaced(variables=variables, headline=asked[0])
 
     def stages(self, payload: JSON, presentation: JSON | None = None) -> tuple[Stage, ...]:
         """One stage; its second property follows the first."""

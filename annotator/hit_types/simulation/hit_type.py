@@ -12,6 +12,7 @@ from annotator.hit_types.base import (
     Grade,
     HitType,
     ItemDraft,
+    ItemSource,
     Labels,
     Rating,
     Stage,
@@ -63,6 +64,25 @@ class Simulation(HitType):
         redundancy=3, exam_questions=11, pass_mark=9, minutes_per_item=2.0, min_seconds=5.0, follow_ups=10
     )
     headline = "simulation"
+    measures = frozenset({"simulatability"})
+    ratings_need_item = False
+    made_from = "follow_ups"
+
+    def make_row(self, source: ItemSource) -> JSON | None:
+        """The import row of an item; see ``columns``."""
+        explanation, follow_up = source.explained, source.followed
+        return source.system_columns() | {
+            "key": source.pair_key(),
+            "question": source.instance.input,
+            "explanation": explanation.text,
+            "answer": explanation.output,
+            "follow_up": follow_up.text,
+            "real_output": source.output,
+            "generator": follow_up.generator,
+            "kind": follow_up.kind,
+            "gold_label": source.instance.gold_label,
+            "gold_rationale": source.instance.gold_rationale,
+        }
 
     def parse_item(self, row: Mapping[str, Any]) -> ItemDraft:
         """Check one import row: ``question``, ``explanation``, ``answer``, ``follow_up``; see ``columns``."""

@@ -13,11 +13,13 @@ from annotator.hit_types.base import (
     Grade,
     HitType,
     ItemDraft,
+    ItemSource,
     Labels,
     Rating,
     Stage,
     Unparsable,
     Variable,
+    choice_parts,
     read_answer,
     read_object,
     write_answer,
@@ -55,6 +57,28 @@ class SimulationChoice(HitType):
         redundancy=3, exam_questions=11, pass_mark=9, minutes_per_item=2.0, min_seconds=5.0, follow_ups=10
     )
     headline = "simulation"
+    measures = frozenset({"simulatability"})
+    ratings_need_item = False
+    made_from = "follow_ups"
+
+    def make_row(self, source: ItemSource) -> JSON | None:
+        """The import row of an item; see ``columns``."""
+        explanation, follow_up = source.explained, source.followed
+        question, options = choice_parts(source.instance.input)
+        new, new_options = choice_parts(follow_up.text)
+        return source.system_columns() | {
+            "key": source.pair_key(),
+            "question": question,
+            "options": options,
+            "explanation": explanation.text,
+            "answer": explanation.output,
+            "follow_up": new,
+            "follow_up_options": new_options or options,
+            "real_output": source.output,
+            "generator": follow_up.generator,
+            "kind": follow_up.kind,
+            "gold_label": source.instance.gold_label,
+        }
 
     def parse_item(self, row: Mapping[str, Any]) -> ItemDraft:
         """Check one import row: both questions with their options, explanation and answer; see ``columns``."""

@@ -12,10 +12,12 @@ from annotator.hit_types.base import (
     Grade,
     HitType,
     ItemDraft,
+    ItemSource,
     Labels,
     Rating,
     Stage,
     Variable,
+    preference_parts,
     read_answer,
     write_answer,
 )
@@ -60,6 +62,30 @@ class SimulationPreference(HitType):
         redundancy=3, exam_questions=11, pass_mark=9, minutes_per_item=2.0, min_seconds=5.0, follow_ups=6
     )
     headline = "simulation"
+    measures = frozenset({"simulatability"})
+    ratings_need_item = False
+    made_from = "follow_ups"
+
+    def make_row(self, source: ItemSource) -> JSON | None:
+        """The import row of an item; see ``columns``."""
+        explanation, follow_up = source.explained, source.followed
+        context, first, second = preference_parts(source.instance.input)
+        new, new_first, new_second = preference_parts(follow_up.text)
+        return source.system_columns() | {
+            "key": source.pair_key(),
+            "context": context,
+            "response_1": first,
+            "response_2": second,
+            "explanation": explanation.text,
+            "choice": explanation.output[-1:],
+            "follow_up_context": new,
+            "follow_up_response_1": new_first,
+            "follow_up_response_2": new_second,
+            "real_output": source.output[-1:],
+            "generator": follow_up.generator,
+            "kind": follow_up.kind,
+            "gold_label": source.instance.gold_label[-1:],
+        }
 
     def parse_item(self, row: Mapping[str, Any]) -> ItemDraft:
         """Check one import row: both examples, the explanation and the choice; see ``columns``."""

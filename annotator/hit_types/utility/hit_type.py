@@ -13,9 +13,11 @@ from annotator.hit_types.base import (
     Grade,
     HitType,
     ItemDraft,
+    ItemSource,
     Rating,
     Stage,
     Variable,
+    question_columns,
     read_answer,
     write_answer,
 )
@@ -38,6 +40,26 @@ class Utility(HitType):
     #: 37.41 seconds an item on average (P3, Table 17); five annotators.
     defaults = Defaults(redundancy=5, exam_questions=8, pass_mark=6, minutes_per_item=0.63, min_seconds=5.0)
     headline = "after"
+    measures = frozenset({"utility"})
+    ratings_need_item = False
+    made_from = "explanations"
+
+    def make_row(self, source: ItemSource) -> JSON | None:
+        """The import row of an item; see ``columns``."""
+        if not source.instance.gold_label:
+            return None
+        explanation = source.explained
+        return (
+            source.system_columns()
+            | question_columns(source.instance.input)
+            | {
+                "key": f"e{explanation.pk}",
+                "rationale": explanation.text,
+                "gold_label": source.instance.gold_label,
+                "answer": explanation.output,
+                "gold_rationale": source.instance.gold_rationale,
+            }
+        )
 
     def parse_item(self, row: Mapping[str, Any]) -> ItemDraft:
         """Check one import row: ``question``, ``options`` where it has any, ``rationale``; see ``columns``."""

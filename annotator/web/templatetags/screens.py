@@ -34,10 +34,19 @@ def task_form(
 
 
 @register.simple_tag
-@lru_cache(maxsize=500)
 def question(one: Asked) -> SafeString:
-    """``{% question one %}``: one field as it is asked; the same field in the same state is written once."""
+    """``{% question one %}``: one field as it is asked.
+
+    The same field in the same state is rendered once. What somebody typed, and what was wrong with it, is never cached.
+    """
+    return _asked(one) if one.text or one.error else _asked_cached(one)
+
+
+def _asked(one: Asked) -> SafeString:
     return render_to_string("components/asked.html", {"one": one})
+
+
+_asked_cached = lru_cache(maxsize=500)(_asked)
 
 
 #: What differs from one task's menu to the next; nothing of the menu depends on more than whether it is there.
@@ -47,7 +56,7 @@ _SLOT = re.compile(r"slot-([a-z_]+)-tols")
 
 @register.simple_tag(takes_context=True)
 def menu(context: template.Context) -> SafeString:
-    """The task's menu, which is written once for each of its shapes and then filled in."""
+    """The task's menu: rendered once for each combination of addresses it has, then filled in."""
     given = {name: context.get(name) or "" for name in _MENU}
     parts = _menu_parts(context.get("mode", ""), *(name for name in _MENU if given[name]))
     return mark_safe("".join(conditional_escape(given[part]) if odd else part for odd, part in parts))  # noqa: S308

@@ -12,11 +12,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from annotator.core.allocation import presentation_rng
-from annotator.hit_types.base import JSON, FieldErrors
+from annotator.hit_types.base import JSON, FieldErrors, answers_in_words
 from annotator.hit_types.registry import hit_type_get
 from annotator.selectors.study import study_get_for, study_hit_type
 from annotator.web.markdown import instructions_context
-from annotator.web.task_page import TaskPage, committed_lines, option_keys, stage_marks
+from annotator.web.task_page import TaskPage, stage_marks
 from annotator.web.views.task import raw_response, template
 
 
@@ -72,10 +72,9 @@ def preview(request: HttpRequest, pk: int) -> HttpResponse:
         study=study,
         stage=stages[current],
         stages=stage_marks(stages, current) if len(stages) > 1 else [],
-        committed=committed_lines(stages[:current], before),
+        committed=answers_in_words(stages[:current], before),
         response=raw,
         errors=errors,
-        option_keys=option_keys(stages[current]),
         submit_url=request.path,
         task_title=kind.task_title,
         instructions_url=reverse("annotator:preview_instructions", args=[study.pk]),

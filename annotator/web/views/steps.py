@@ -27,7 +27,7 @@ from annotator.services.participation import (
     practice_advance,
 )
 from annotator.web.markdown import instructions_context, markdown_html
-from annotator.web.task_page import TaskPage, option_keys
+from annotator.web.task_page import TaskPage
 from annotator.web.views.common import at_step, participant, says_refusals, trouble
 from annotator.web.views.task import raw_response
 
@@ -174,7 +174,6 @@ def question_page(
         committed=[],
         response=raw,
         errors=errors,
-        option_keys=option_keys(stage),
         submit_url=url,
         task_title=kind.task_title,
         instructions_url=reverse("annotator:instructions_drawer", args=[study.slug]),

@@ -11,45 +11,38 @@ from django.db import transaction
 from django.urls import reverse
 
 from annotator.models import Study
+from evaluation.reports.choices import Choices, ChoicesError, specs
 
 
 def add_choice_arguments(parser: ArgumentParser) -> None:
     """The arguments that choose what a report is computed on."""
     parser.add_argument(
-        "study", nargs="+", help="The study's slug; several: one report across them.", metavar="STUDY"
+        "study", nargs="+", help="The study's slug. With several, one report across them.", metavar="STUDY"
     )
-    parser.add_argument(
-        "--rule", help="majority (default), dawid_skene, mace, per_rater or single:<rater>.", metavar="RULE"
-    )
-    parser.add_argument("--with-excluded", action="store_true", help="Count what researchers have excluded.")
-    parser.add_argument("--labels", help="all (default) or statements (without 'cannot guess').")
-    parser.add_argument("--instances", help="common (default) or all: which instances systems share.")
-    parser.add_argument("--min-overlap", help="Least shared items of a pair that is averaged (10).")
-    parser.add_argument("--bootstrap", help="Replicates for the intervals (1000); 0: no intervals.")
-    parser.add_argument("--seed", help="Seed of the bootstrap (1).")
-    parser.add_argument("--encoder", help="tfidf (default) or a sentence-transformers model.")
+    for spec in specs():
+        if spec.kind == "flag":
+            parser.add_argument(
+                spec.option, action="store_true", help="Count what researchers have excluded."
+            )
+        else:
+            expected = f" One of: {', '.join(spec.options)}." if spec.options else ""
+            expected += " Or single:<rater>." if spec.kind == "rule" else ""
+            parser.add_argument(
+                spec.option,
+                dest=spec.name,
+                metavar=spec.option.lstrip("-").upper(),
+                help=f"{spec.label}.{expected} {spec.hint} Default: {spec.default}.".replace("%", "%%"),
+            )
 
 
-def choices_from(options: dict[str, Any]) -> Any:
-    """The choices that the arguments make; a fault ends the command with what was expected."""
-    from evaluation.reports.choices import Choices, ChoicesError
-
-    names = {
-        "rule": "rule",
-        "labels": "labels",
-        "restriction": "instances",
-        "min_overlap": "min_overlap",
-        "replicates": "bootstrap",
-        "seed": "seed",
-        "encoder": "encoder",
-    }
-    raw = {name: options[option] for name, option in names.items() if options.get(option) is not None}
+def choices_from(options: dict[str, Any]) -> Choices:
+    """The choices that the arguments make; an error ends the command with what was expected."""
+    raw = {spec.name: options[spec.name] for spec in specs() if options.get(spec.name) is not None}
     try:
         return Choices.parse(raw | {"exclusions": not options["with_excluded"]})
     except ChoicesError as error:
-        lines = [
-            f"--{names.get(name, name).replace('_', '-')}: {text}" for name, text in error.errors.items()
-        ]
+        arguments = {spec.name: spec.option for spec in specs()}
+        lines = [f"{arguments.get(name, name)}: {text}" for name, text in error.errors.items()]
         raise CommandError("\n".join(lines)) from None
 
 

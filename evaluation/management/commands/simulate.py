@@ -9,15 +9,15 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
-from django.db import transaction
 
 from annotator.models import Study
 from evaluation.models import Endpoint, Run
+from evaluation.runs.create import RunPlan
 from evaluation.runs.estimate import run_estimate
 from evaluation.runs.inline import run_inline
 from evaluation.runs.lifecycle import OVER, run_start
 from evaluation.selectors.run import run_progress
-from evaluation.simulators.start import simulation_create
+from evaluation.simulators.start import simulation_create, simulation_draft
 
 
 def money(text: str) -> Decimal:
@@ -58,12 +58,11 @@ class Command(BaseCommand):
             names = ", ".join(Endpoint.objects.values_list("name", flat=True)) or "none"
             raise CommandError(f"no endpoint {options['endpoint']!r}; there are: {names}")
         try:
-            with transaction.atomic():
-                run = self._create(study, endpoint, options)
-                if options["dry_run"]:
-                    self._estimate(run)
-                    transaction.set_rollback(True)
-                    return
+            plan = _plan(options)
+            if options["dry_run"]:
+                self._estimate(simulation_draft(study=study, endpoint=endpoint, plan=plan))
+                return
+            run = simulation_create(study=study, endpoint=endpoint, plan=plan)
         except ValidationError as error:
             raise CommandError("; ".join(error.messages)) from None
         run = run_start(run=run)
@@ -73,22 +72,6 @@ class Command(BaseCommand):
         elif not options["detach"]:
             self._wait(run)
         self._report(run)
-
-    def _create(self, study: Study, endpoint: Endpoint, options: dict[str, Any]) -> Run:
-        temperature = options["temperature"]
-        return simulation_create(
-            study=study,
-            endpoint=endpoint,
-            model=options["model"],
-            parameters={} if temperature is None else {"temperature": temperature},
-            samples=options["samples"],
-            together=options["together"],
-            mode=Run.Mode.BATCH if options["batch"] else Run.Mode.LIVE,
-            workers=options["workers"],
-            use_cache=not options["no_cache"],
-            budget_cost=options["budget"],
-            budget_calls=options["budget_calls"],
-        )
 
     def _estimate(self, run: Run) -> None:
         e = run_estimate(run=run)
@@ -110,3 +93,18 @@ class Command(BaseCommand):
             f"{p.failed} failed, {p.unparsable} not readable, {p.tied} tied; spent {p.spent:.4f}"
             + (f", perhaps {p.perhaps_spent:.4f} more" if p.perhaps_spent else "")
         )
+
+
+def _plan(options: dict[str, Any]) -> RunPlan:
+    temperature = options["temperature"]
+    return RunPlan(
+        model=options["model"],
+        parameters={} if temperature is None else {"temperature": temperature},
+        samples=options["samples"],
+        together=options["together"],
+        mode=Run.Mode.BATCH if options["batch"] else Run.Mode.LIVE,
+        workers=options["workers"],
+        use_cache=not options["no_cache"],
+        budget_cost=options["budget"],
+        budget_calls=options["budget_calls"],
+    )

@@ -24,7 +24,7 @@ from evaluation.pipelines.steps.material import (
     task_of,
 )
 from evaluation.prompts.replies import answer_of, labelled, marked_answer, reasoning_then_answer, reasons
-from evaluation.runs.step import Asked, Job
+from evaluation.runs.step import ClaimedCall, Job
 from evaluation.runs.structured import Form
 
 METHODS = ("cot", "post_hoc", "forced", "answer_reason")
@@ -34,8 +34,8 @@ class Explain(MaterialStep):
     """An explanation of each instance by one system.
 
     ``method``: *cot* reasons and then answers; *post_hoc* answers and then gives reasons, in two calls (in one
-    for generation); *answer_reason* does both in one reply, answer first; *forced* gives reasons for the answer
-    that ``base`` did not choose, by default only where ``base`` was right.
+    for generation); *answer_reason* does both in one reply, answer first; *forced* asks the post-hoc prompt for reasons
+    for the answer that ``base``, a post-hoc system, did not give, by default only where ``base`` was right.
     """
 
     name = "explain"
@@ -48,7 +48,9 @@ class Explain(MaterialStep):
         if task_of(run) in GENERATION and method in ("forced", "answer_reason"):
             raise OptionError(f"method: {method} needs a task with answers to choose from")
         if method == "forced" and not run.options.get("base"):
-            raise OptionError("base: forced explanations need the system whose answers they go against")
+            raise OptionError(
+                "base: forced explanations need the post-hoc system whose answers they contradict"
+            )
 
     def jobs(self, run: Run) -> Iterator[Job]:
         self.check(run)
@@ -67,29 +69,31 @@ class Explain(MaterialStep):
             other = other_answer(found.output, task_of(run), found.instance.input)
             yield Job(key=found.instance.key, subject=found.instance_id, context={"output": other})
 
-    def load(self, run: Run, calls: Sequence[Asked]) -> Mapping[int, Any]:
+    def load(self, run: Run, calls: Sequence[ClaimedCall]) -> Mapping[int, Any]:
         return by_subject(Instance, calls)
 
-    def part(self, run: Run, call: Asked) -> str:
+    def part(self, run: Run, call: ClaimedCall) -> str:
         method = option(run, "method", METHODS, "cot")
+        if method == "forced":
+            return "because"
         if method != "post_hoc" or task_of(run) in GENERATION:
             return method
         return "because" if call.stage else "answer"
 
-    def form(self, run: Run, call: Asked) -> Form:
+    def form(self, run: Run, call: ClaimedCall) -> Form:
         return form_of(task_of(run), self.part(run, call))
 
-    def values(self, run: Run, call: Asked) -> dict[str, str]:
+    def values(self, run: Run, call: ClaimedCall) -> dict[str, str]:
         return {"input": call.thing.input, "output": shown(call.context.get("output", ""))}
 
-    def parse(self, run: Run, call: Asked, text: str) -> JSON:
+    def parse(self, run: Run, call: ClaimedCall, text: str) -> JSON:
         task, part = task_of(run), self.part(run, call)
         if task in GENERATION:
             pieces = labelled(text, ["Explanation", OUTPUT_LABEL[task]])
             return {"explanation": pieces["Explanation"], "output": pieces[OUTPUT_LABEL[task]]}
         if part == "answer":
             return {"output": marked_answer(text, task)}
-        if part in ("because", "forced"):
+        if part == "because":
             return {"explanation": reasons(text), "output": call.context["output"]}
         if part == "answer_reason":
             pieces = labelled(text, ["Answer", "Reason"])
@@ -97,7 +101,7 @@ class Explain(MaterialStep):
         explanation, output = reasoning_then_answer(text, task)
         return {"explanation": explanation, "output": output}
 
-    def after(self, run: Run, call: Asked, parsed: JSON) -> Job | None:
+    def after(self, run: Run, call: ClaimedCall, parsed: JSON) -> Job | None:
         if "explanation" in parsed:
             return None
         return Job(call.key, None, call.subject, call.sample, call.stage + 1, {"output": parsed["output"]})

@@ -9,6 +9,7 @@ from typing import Any
 from annotator.core.canonical import text_digest
 from annotator.hit_types.base import JSON, Unparsable
 from annotator.models import Explanation, FollowUp, Instance
+from evaluation.metrics import BASELINE_KIND
 from evaluation.models import Call, Run
 from evaluation.pipelines.steps.material import (
     MaterialStep,
@@ -21,12 +22,16 @@ from evaluation.pipelines.steps.material import (
     results,
     shown,
     task_of,
+    whole_number,
 )
-from evaluation.prompts.replies import answered_questions, numbered, questions
-from evaluation.runs.step import Asked, Job
+from evaluation.prompts.replies import answered_questions, guessed_question, numbered, plain, questions
+from evaluation.runs.step import ClaimedCall, Job
 from evaluation.runs.structured import Form
 
-#: Follow-ups of one explanation, as in the papers.
+WAYS = ("explained", "baseline")
+#: Tasks whose follow-ups P1's prompts ask for one at a time (Appendix B).
+ONE_AT_A_TIME = frozenset({"yes_no", "preference"})
+#: Follow-ups of one explanation, as in the papers (P1 section 4.3; P2 section 4.4, automatic evaluation).
 USUAL_NUMBER = {"yes_no": 10, "multiple_choice": 10, "preference": 6, "news": 5, "medical": 5}
 KINDS = ("rephrase", "counterfactual", "similar")
 _PREFERENCE = re.compile(
@@ -46,8 +51,9 @@ def same(text: str) -> str:
 class Counterfactuals(MaterialStep):
     """``n`` follow-ups of each explanation by one generator.
 
-    ``way``: *explained* shows the explanation, *baseline* ignores it. ``turn`` [k, m] takes every m-th place from
-    the k-th on, so that m generators with turns 0 to m-1 make n follow-ups between them, alternating.
+    ``way``: *explained* shows the explanation, *baseline* ignores it. Yes/no questions and preferences from an explanation
+    are written one at a time, as ``n`` samples of one request at temperature 1; other follow-ups as one list of ``n``.
+    The kind of a follow-up is ``counterfactual`` or ``baseline``, by the way in which it was written.
     """
 
     name = "counterfactuals"
@@ -56,33 +62,45 @@ class Counterfactuals(MaterialStep):
 
     def check(self, run: Run) -> None:
         super().check(run)
-        option(run, "way", ("explained", "baseline"), "explained")
-        if self.wanted(run) < 1:
-            raise OptionError("turn: leaves nothing for this generator to write")
+        self._way(run)
+        self.wanted(run)
+
+    def sampling(self, options: JSON) -> tuple[int, JSON]:
+        """As many samples as follow-ups where they are written one at a time."""
+        task = str(options.get("task", "yes_no"))
+        if task not in ONE_AT_A_TIME or options.get("way", WAYS[0]) != WAYS[0]:
+            return 1, {}
+        return whole_number(options.get("n", USUAL_NUMBER[task]), "n"), {"temperature": 1.0}
+
+    def _way(self, run: Run) -> str:
+        return option(run, "way", WAYS, WAYS[0])
+
+    def _one_at_a_time(self, run: Run) -> bool:
+        return task_of(run) in ONE_AT_A_TIME and self._way(run) == WAYS[0]
 
     def wanted(self, run: Run) -> int:
-        n = number(run, "n", USUAL_NUMBER[task_of(run)])
-        turn = run.options.get("turn", [0, 1])
-        if not (isinstance(turn, list) and len(turn) == 2 and all(isinstance(t, int) for t in turn)):
-            raise OptionError(f"turn: expected [k, m], got {turn!r}")
-        return len(range(turn[0], n, max(1, turn[1])))
+        """How many follow-ups of each explanation are asked for."""
+        return number(run, "n", USUAL_NUMBER[task_of(run)])
 
     def jobs(self, run: Run) -> Iterator[Job]:
         self.check(run)
         for pk in explanations(run).values_list("pk", flat=True).iterator(2000):
             yield Job(key=f"e{pk}", subject=pk)
 
-    def load(self, run: Run, calls: Sequence[Asked]) -> Mapping[int, Any]:
+    def load(self, run: Run, calls: Sequence[ClaimedCall]) -> Mapping[int, Any]:
         return by_subject(Explanation, calls, "instance")
 
-    def part(self, run: Run, call: Asked) -> str:
-        return option(run, "way", ("explained", "baseline"), "explained")
+    def part(self, run: Run, call: ClaimedCall) -> str:
+        return self._way(run)
 
-    def form(self, run: Run, call: Asked) -> Form:
+    def form(self, run: Run, call: ClaimedCall) -> Form:
+        task = task_of(run)
+        if self._one_at_a_time(run):
+            return "guessed" if task == "yes_no" else "example"
         forms: dict[str, Form] = {"preference": "examples", "multiple_choice": "choices"}
-        return forms.get(task_of(run), "entries")
+        return forms.get(task, "entries")
 
-    def values(self, run: Run, call: Asked) -> dict[str, str]:
+    def values(self, run: Run, call: ClaimedCall) -> dict[str, str]:
         explanation = call.thing
         return {
             "input": explanation.instance.input,
@@ -91,10 +109,13 @@ class Counterfactuals(MaterialStep):
             "n": str(self.wanted(run)),
         }
 
-    def texts(self, call: Asked) -> Iterator[str]:
+    def texts(self, call: ClaimedCall) -> Iterator[str]:
         yield call.thing.instance.input
 
-    def parse(self, run: Run, call: Asked, text: str) -> JSON:
+    def parse(self, run: Run, call: ClaimedCall, text: str) -> JSON:
+        starter = call.thing.instance.input
+        if self._one_at_a_time(run):
+            return self._parse_one(task_of(run), text, starter)
         task, wanted = task_of(run), self.wanted(run)
         if task == "yes_no":
             found = questions(text, wanted)
@@ -102,29 +123,42 @@ class Counterfactuals(MaterialStep):
             found = [_preference(entry) for entry in numbered(text, wanted)]
         else:
             found = numbered(text, wanted)
-        kept = _distinct(found, but=call.thing.instance.input)
+        kept = _distinct(found, but=starter)
         if not kept:
-            raise Unparsable("nothing but the starter question itself is written")
+            raise Unparsable("the reply repeats the starter question and has nothing else")
         return {
             "follow_ups": kept,
             "duplicates": len(found) - len(kept),
             "missing": wanted - len(found),
         }
 
+    def _parse_one(self, task: str, text: str, starter: str) -> JSON:
+        guess: JSON = {}
+        if task == "yes_no":
+            found, answer = guessed_question(text)
+            guess = {"guess": answer}
+        else:
+            found = _preference(plain(text))
+        if same(found) == same(starter):
+            raise Unparsable("the reply repeats the starter question")
+        return {"follow_ups": [found], **guess}
+
     def apply(self, run: Run, groups: Sequence[Sequence[Call]]) -> None:
-        way = option(run, "way", ("explained", "baseline"), "explained")
-        generator = str(
-            run.options.get("generator") or run.model + (" · baseline" if way == "baseline" else "")
-        )
+        way = self._way(run)
+        generator = str(run.options.get("generator") or run.model + (" · baseline" if way != WAYS[0] else ""))
+        kind = "counterfactual" if way == WAYS[0] else BASELINE_KIND
         calls = list(results(groups))
-        found = Explanation.objects.filter(pk__in=[pk for _, pk, _ in calls])
-        owners = dict(found.values_list("pk", "instance_id"))
-        there = _there(FollowUp.objects.filter(explanation__in=owners))
+        owners = dict(
+            Explanation.objects.filter(pk__in=[pk for _, pk, _ in calls]).values_list("pk", "instance_id")
+        )
+        seen = _written(FollowUp.objects.filter(explanation__in=owners, generator=generator[:200], kind=kind))
         rows, doubled = [], {}
         for call, pk, parsed in calls:
-            new = [text for text in parsed["follow_ups"] if same(text) not in there.get(pk, ())]
+            known = seen.setdefault(pk, set())
+            new = [text for text in parsed["follow_ups"] if same(text) not in known]
+            known.update(map(same, new))
             doubled[call.pk] = len(parsed["follow_ups"]) - len(new)
-            rows += [_follow_up(owners[pk], pk, text, generator, "counterfactual") for text in new]
+            rows += [_follow_up(owners[pk], pk, text, generator, kind) for text in new]
         FollowUp.objects.bulk_create(rows, ignore_conflicts=True)
         _note_doubled([(call, parsed) for call, _, parsed in calls], doubled)
 
@@ -154,16 +188,16 @@ class Generalization(MaterialStep):
             for kind in self.kinds(run):
                 yield Job(key=f"{kind}:{instance.key}", subject=instance.pk, context={"kind": kind})
 
-    def load(self, run: Run, calls: Sequence[Asked]) -> Mapping[int, Any]:
+    def load(self, run: Run, calls: Sequence[ClaimedCall]) -> Mapping[int, Any]:
         return by_subject(Instance, calls)
 
-    def part(self, run: Run, call: Asked) -> str:
+    def part(self, run: Run, call: ClaimedCall) -> str:
         return str(call.context["kind"])
 
-    def form(self, run: Run, call: Asked) -> Form:
+    def form(self, run: Run, call: ClaimedCall) -> Form:
         return "answered"
 
-    def values(self, run: Run, call: Asked) -> dict[str, str]:
+    def values(self, run: Run, call: ClaimedCall) -> dict[str, str]:
         instance = call.thing
         return {
             "input": instance.input,
@@ -172,7 +206,7 @@ class Generalization(MaterialStep):
             "n": str(number(run, "n", 5)),
         }
 
-    def parse(self, run: Run, call: Asked, text: str) -> JSON:
+    def parse(self, run: Run, call: ClaimedCall, text: str) -> JSON:
         found = answered_questions(text, number(run, "n", 5))
         answers = dict(reversed([(question, answer) for question, answer in found]))
         kept = _distinct([question for question, _ in found], but=call.thing.input)
@@ -216,16 +250,16 @@ def _follow_up(
     )
 
 
-def _there(rows: Any) -> dict[Any, set[str]]:
-    """The follow-ups of each explanation that other generators, or an earlier try, have already written."""
-    there: dict[Any, set[str]] = {}
+def _written(rows: Any) -> dict[Any, set[str]]:
+    """The follow-ups of each explanation that the same generator wrote in an earlier run or sample."""
+    found: dict[Any, set[str]] = {}
     for explanation, text in rows.values_list("explanation_id", "text"):
-        there.setdefault(explanation, set()).add(same(text))
-    return there
+        found.setdefault(explanation, set()).add(same(text))
+    return found
 
 
 def _note_doubled(calls: Sequence[tuple[Call, JSON]], doubled: Mapping[int, int]) -> None:
-    """Duplicates of what others wrote are counted where the reply is kept."""
+    """Duplicates of follow-ups that were there already are counted where the reply is kept."""
     for call, parsed in calls:
         if doubled[call.pk]:
             call.parsed = parsed | {"duplicates_of_others": doubled[call.pk]}

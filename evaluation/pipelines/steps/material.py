@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from annotator.hit_types.base import JSON, Message, prompt_part, render_prompt
 from annotator.models import Explanation, Instance, System
 from evaluation.models import Call, Run
-from evaluation.runs.step import Asked, Step
+from evaluation.runs.step import ClaimedCall, Step
 from evaluation.runs.structured import Form, form_schema, form_text
 
 TASKS = ("yes_no", "multiple_choice", "preference", "news", "medical")
@@ -20,7 +20,6 @@ FORMS: Mapping[str, Form] = {
     "cot": "reasons_answer",
     "answer": "answer",
     "because": "reasons",
-    "forced": "reasons",
     "answer_reason": "answer_reason",
 }
 SHOWN = {"response_1": "Response 1", "response_2": "Response 2"}
@@ -39,7 +38,12 @@ def option(run: Run, name: str, allowed: Sequence[str] | None = None, default: s
 
 
 def number(run: Run, name: str, default: int) -> int:
-    value = run.options.get(name, default)
+    """One of a run's choices as a whole number from 1 to 100; raises ``OptionError``."""
+    return whole_number(run.options.get(name, default), name)
+
+
+def whole_number(value: Any, name: str) -> int:
+    """A whole number from 1 to 100; raises ``OptionError``."""
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 100:
         raise OptionError(f"{name}: expected a whole number from 1 to 100, got {value!r}")
     return value
@@ -61,36 +65,40 @@ class MaterialStep(Step):
 
     defaults: ClassVar[JSON] = {}
 
+    def sampling(self, options: JSON) -> tuple[int, JSON]:
+        """How many samples of each call these choices ask for, and the parameters that go with them."""
+        return 1, {}
+
     def check(self, run: Run) -> None:
         task_of(run)
         if run.dataset_id is None:
             raise OptionError("dataset: this step needs one")
 
-    def part(self, run: Run, call: Asked) -> str:
+    def part(self, run: Run, call: ClaimedCall) -> str:
         """The part of the prompt file that serves this call; empty where the file has no parts."""
         return ""
 
-    def values(self, run: Run, call: Asked) -> dict[str, str]:
+    def values(self, run: Run, call: ClaimedCall) -> dict[str, str]:
         raise NotImplementedError
 
-    def messages(self, run: Run, call: Asked) -> list[Message]:
+    def messages(self, run: Run, call: ClaimedCall) -> list[Message]:
         part = self.part(run, call)
         text = prompt_part(run.prompt, part) if part else run.prompt
         return render_prompt(text, self.values(run, call))
 
-    def form(self, run: Run, call: Asked) -> Form:
+    def form(self, run: Run, call: ClaimedCall) -> Form:
         """Of what the reply to this call consists."""
         raise NotImplementedError
 
-    def schema(self, run: Run, call: Asked) -> JSON:
+    def schema(self, run: Run, call: ClaimedCall) -> JSON:
         return form_schema(self.form(run, call), task_of(run))
 
-    def from_object(self, run: Run, call: Asked, value: JSON) -> JSON:
+    def from_object(self, run: Run, call: ClaimedCall, value: JSON) -> JSON:
         task = task_of(run)
         text = form_text(self.form(run, call), task, value, OUTPUT_LABEL.get(task, ""))
         return self.parse(run, call, text)
 
-    def texts(self, call: Asked) -> Iterator[str]:
+    def texts(self, call: ClaimedCall) -> Iterator[str]:
         thing = call.thing
         for name in ("input", "text"):
             value = getattr(thing, name, None)
@@ -109,7 +117,7 @@ def explanations(run: Run) -> Any:
     return found.filter(system__name__in=systems) if systems else found
 
 
-def by_subject(model: Any, calls: Sequence[Asked], *related: str) -> Mapping[int, Any]:
+def by_subject(model: Any, calls: Sequence[ClaimedCall], *related: str) -> Mapping[int, Any]:
     rows = model.objects.select_related(*related) if related else model.objects
     found = rows.in_bulk({call.subject for call in calls})
     return {call.id: found[call.subject] for call in calls if call.subject in found}

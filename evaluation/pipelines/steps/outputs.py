@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from annotator.hit_types.base import JSON
+from annotator.hit_types.making import SANITY_METHOD
 from annotator.models import Explanation, FollowUp, Output, System
 from evaluation.models import Call, Run
 from evaluation.pipelines.steps.explain import METHODS
@@ -21,7 +22,7 @@ from evaluation.pipelines.steps.material import (
     task_of,
 )
 from evaluation.prompts.replies import answer_of, labelled, marked_answer, reasoning_then_answer
-from evaluation.runs.step import Asked, Job
+from evaluation.runs.step import ClaimedCall, Job
 from evaluation.runs.structured import Form
 
 
@@ -48,20 +49,20 @@ class Outputs(MaterialStep):
         for pk in todo.exclude(outputs__system=system).order_by("pk").values_list("pk", flat=True).iterator():
             yield Job(key=f"f{pk}", subject=pk)
 
-    def load(self, run: Run, calls: Sequence[Asked]) -> Mapping[int, Any]:
+    def load(self, run: Run, calls: Sequence[ClaimedCall]) -> Mapping[int, Any]:
         return by_subject(FollowUp, calls)
 
-    def part(self, run: Run, call: Asked) -> str:
+    def part(self, run: Run, call: ClaimedCall) -> str:
         method = option(run, "method", METHODS, "cot")
         return "answer" if method in ("post_hoc", "forced") and task_of(run) not in GENERATION else method
 
-    def form(self, run: Run, call: Asked) -> Form:
+    def form(self, run: Run, call: ClaimedCall) -> Form:
         return form_of(task_of(run), self.part(run, call))
 
-    def values(self, run: Run, call: Asked) -> dict[str, str]:
+    def values(self, run: Run, call: ClaimedCall) -> dict[str, str]:
         return {"input": call.thing.text, "output": ""}
 
-    def parse(self, run: Run, call: Asked, text: str) -> JSON:
+    def parse(self, run: Run, call: ClaimedCall, text: str) -> JSON:
         task, part = task_of(run), self.part(run, call)
         if task in GENERATION:
             return {"output": labelled(text, ["Explanation", OUTPUT_LABEL[task]])[OUTPUT_LABEL[task]]}
@@ -73,6 +74,15 @@ class Outputs(MaterialStep):
 
     def apply(self, run: Run, groups: Sequence[Sequence[Call]]) -> None:
         _store(System.objects.get(name=run.options["system"]), groups)
+
+
+def sanity_system(system: str) -> str:
+    """The name under which outputs written from a system's explanations are kept.
+
+    >>> sanity_system("gpt · post-hoc")
+    'gpt · post-hoc · from explanation'
+    """
+    return f"{system[:180]} · from explanation"
 
 
 class FromExplanation(MaterialStep):
@@ -91,9 +101,9 @@ class FromExplanation(MaterialStep):
             raise OptionError("task: this check is for news and medical")
 
     def _system(self, run: Run) -> System:
-        name = f"{run.options.get('system', '')} · from explanation"
         return System.objects.get_or_create(
-            name=name[:200], defaults={"model": run.model, "method": "from explanation"}
+            name=sanity_system(str(run.options.get("system", ""))),
+            defaults={"model": run.model, "method": SANITY_METHOD},
         )[0]
 
     def jobs(self, run: Run) -> Iterator[Job]:
@@ -105,19 +115,19 @@ class FromExplanation(MaterialStep):
         for pk in todo.order_by("pk").values_list("pk", flat=True).iterator():
             yield Job(key=f"f{pk}", subject=pk)
 
-    def load(self, run: Run, calls: Sequence[Asked]) -> Mapping[int, Any]:
+    def load(self, run: Run, calls: Sequence[ClaimedCall]) -> Mapping[int, Any]:
         return by_subject(FollowUp, calls, "explanation")
 
-    def part(self, run: Run, call: Asked) -> str:
+    def part(self, run: Run, call: ClaimedCall) -> str:
         return "from_explanation"
 
-    def form(self, run: Run, call: Asked) -> Form:
+    def form(self, run: Run, call: ClaimedCall) -> Form:
         return "output"
 
-    def values(self, run: Run, call: Asked) -> dict[str, str]:
+    def values(self, run: Run, call: ClaimedCall) -> dict[str, str]:
         return {"input": call.thing.text, "explanation": call.thing.explanation.text}
 
-    def parse(self, run: Run, call: Asked, text: str) -> JSON:
+    def parse(self, run: Run, call: ClaimedCall, text: str) -> JSON:
         label = OUTPUT_LABEL[task_of(run)]
         return {"output": labelled(text, [label])[label]}
 
@@ -157,7 +167,7 @@ class GenU(MaterialStep):
             elif instance in shown:
                 yield Job(key=f"f{pk}", subject=pk, context={"explanation": shown[instance]})
 
-    def load(self, run: Run, calls: Sequence[Asked]) -> Mapping[int, Any]:
+    def load(self, run: Run, calls: Sequence[ClaimedCall]) -> Mapping[int, Any]:
         found = by_subject(FollowUp, calls)
         wanted = {call.context["explanation"] for call in calls if "explanation" in call.context}
         texts = dict(Explanation.objects.filter(pk__in=wanted).values_list("pk", "text"))
@@ -165,20 +175,20 @@ class GenU(MaterialStep):
             call.id: (found[call.id], texts.get(call.context.get("explanation", 0), "")) for call in calls
         }
 
-    def part(self, run: Run, call: Asked) -> str:
+    def part(self, run: Run, call: ClaimedCall) -> str:
         return "with" if "explanation" in call.context else "without"
 
-    def form(self, run: Run, call: Asked) -> Form:
+    def form(self, run: Run, call: ClaimedCall) -> Form:
         return "answer"
 
-    def values(self, run: Run, call: Asked) -> dict[str, str]:
+    def values(self, run: Run, call: ClaimedCall) -> dict[str, str]:
         follow_up, rationale = call.thing
         return {"question": follow_up.text, "explanation": rationale}
 
-    def texts(self, call: Asked) -> Iterator[str]:
+    def texts(self, call: ClaimedCall) -> Iterator[str]:
         yield call.thing[0].text
 
-    def parse(self, run: Run, call: Asked, text: str) -> JSON:
+    def parse(self, run: Run, call: ClaimedCall, text: str) -> JSON:
         return {"output": marked_answer(text, "yes_no")}
 
     def apply(self, run: Run, groups: Sequence[Sequence[Call]]) -> None:

@@ -18,7 +18,7 @@ from evaluation.pipelines.steps.material import (
     task_of,
 )
 from evaluation.prompts.replies import bullets, labelled
-from evaluation.runs.step import Asked, Job
+from evaluation.runs.step import ClaimedCall, Job
 from evaluation.runs.structured import Form
 
 
@@ -40,16 +40,16 @@ class Units(MaterialStep):
         for pk in todo.values_list("pk", flat=True).iterator(2000):
             yield Job(key=f"e{pk}", subject=pk)
 
-    def load(self, run: Run, calls: Sequence[Asked]) -> Mapping[int, Any]:
+    def load(self, run: Run, calls: Sequence[ClaimedCall]) -> Mapping[int, Any]:
         return by_subject(Explanation, calls)
 
-    def form(self, run: Run, call: Asked) -> Form:
+    def form(self, run: Run, call: ClaimedCall) -> Form:
         return "units" if task_of(run) == "news" else "person_units"
 
-    def values(self, run: Run, call: Asked) -> dict[str, str]:
+    def values(self, run: Run, call: ClaimedCall) -> dict[str, str]:
         return {"explanation": call.thing.text}
 
-    def parse(self, run: Run, call: Asked, text: str) -> JSON:
+    def parse(self, run: Run, call: ClaimedCall, text: str) -> JSON:
         if task_of(run) == "news":
             return {"units": [["both", unit] for unit in _distinct(bullets(text))]}
         pieces = labelled(text, ["Person", "Suggestions"])

@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import json
 import random
-import re
 import time
 from collections import Counter
 from typing import Any
@@ -195,8 +194,3 @@ def _error(status: int, message: str, code: str, **headers: str) -> Response:
     return json_response(
         {"error": {"message": message, "type": code, "param": None, "code": code}}, status, **headers
     )
-
-
-def injected(text: str) -> bool:
-    """Whether a text tries to give orders; the scripted model obeys none."""
-    return bool(re.search(r"ignore (?:all |the )?(?:previous |above )?instructions", text, re.IGNORECASE))

@@ -10,7 +10,7 @@ from evaluation.reports.across_studies import Across, Key, instance_keys, listed
 from evaluation.reports.columns import rule_of
 from evaluation.reports.content import Cell, Column, Figure, Row, Section, Table
 from evaluation.reports.context import Context
-from evaluation.reports.registry import SIMULATIONS, section_across
+from evaluation.reports.registry import section_across
 from evaluation.reports.tables.p1_plausibility import SCORES, ceiling_of
 from evaluation.reports.words import count, estimate, left_out
 
@@ -18,7 +18,7 @@ from evaluation.reports.words import count, estimate, left_out
 @section_across(order=75, title="Plausibility and precision")
 def p1_precision_plausibility(across: Across) -> Section | None:
     """Pearson and Spearman over the systems of an instance, then the mean over instances; by system side by side."""
-    simulated, judged = across.of_type(*SIMULATIONS), across.of_type("plausibility")
+    simulated, judged = across.measuring("simulatability"), across.measuring("plausibility")
     if not simulated or not judged:
         return None
     precision, plausibility = precision_by_key(simulated), plausibility_by_key(judged)

@@ -10,7 +10,7 @@ from evaluation.reports.across_studies import Across, instance_keys, listed_titl
 from evaluation.reports.columns import rule_of
 from evaluation.reports.content import Cell, Column, Row, Section, Table
 from evaluation.reports.context import Context
-from evaluation.reports.registry import SIMULATIONS, section_across
+from evaluation.reports.registry import section_across
 from evaluation.reports.words import count, number
 
 #: More systems than this make more pairs than a table can hold: they have no intervals and no differences here.
@@ -54,7 +54,7 @@ def p1_systems_across(across: Across) -> Section | None:
 def _by_dataset(across: Across) -> dict[str, list[Context]]:
     """Simulation studies of one task type and dataset, where there are several."""
     found: dict[tuple[str, str], list[Context]] = {}
-    for ctx in across.of_type(*SIMULATIONS):
+    for ctx in across.measuring("simulatability"):
         instances = set(instance_keys(ctx).values())
         for key, others in found.items():
             if key[0] == ctx.hit_type.name and instances & set(instance_keys(others[0]).values()):

@@ -11,5 +11,5 @@ from evaluation.reports.tables.p3_table13 import properties_section
 @section_across(order=40, title="P3 Table 13: properties of rationales", replaces="p3_table13")
 def p3_properties_across(across: Across) -> Section | None:
     """One column a property, whichever study judged it; the average over all of them."""
-    contexts = across.of_type("rationale_properties")
+    contexts = across.measuring("rationale_properties")
     return properties_section(contexts) if len(contexts) > 1 else None

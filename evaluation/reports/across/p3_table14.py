@@ -23,7 +23,7 @@ RULE = "each annotator’s answer"
 @section_across(order=80, title="P3 Tables 14 and 15: properties and utility")
 def p3_table14(across: Across) -> Section | None:
     """Log odds of a right answer after the rationale, by property and by pair of properties."""
-    answered, judged = across.of_type("utility"), across.of_type("rationale_properties")
+    answered, judged = across.measuring("utility"), across.measuring("rationale_properties")
     if not answered or not judged:
         return None
     properties = properties_by_key(judged)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from hashlib import sha256
 
+from annotator.selectors.conduct import Conduct, Work
 from evaluation.core.estimate import Estimate, undefined
 from evaluation.reports.content import Cell, Column, Row, Section, Table
 from evaluation.reports.context import Context
@@ -22,33 +23,38 @@ def people(ctx: Context) -> Section:
     return Section(
         id="conduct",
         title="Raters, time and cost",
-        prose=[_sentence(ctx, found)],
-        blocks=[_work(ctx, found), _protocol(ctx, found), _costs(found)],
+        prose=[_sentence(ctx, found.conduct)],
+        blocks=[_work(ctx, found.conduct), _protocol(ctx, found), _costs(found)],
         notes=[
-            "Time runs from the first sight of an item to its submission. Raters and costs are counted when the report is "
-            "computed, whatever is excluded, and are not among the inputs that the hash is taken of."
+            "Participants worked in the browser under this study’s rules. Consent, exams, pay and costs are theirs alone; "
+            "rehearsal raters are synthetic, and imported raters worked elsewhere.",
+            "Time runs from when an item is first shown to its submission. This section counts all work as it was when the "
+            "report was computed, whatever is excluded. Its figures are not part of the inputs’ hash.",
         ],
     )
 
 
-def _sentence(ctx: Context, found: HumanSubjects) -> str:
+def _sentence(ctx: Context, found: Conduct) -> str:
     agreed = ctx.agreement(ctx.headline.name).alpha
-    one, many = ("person", "people") if ctx.people == "people" else ("rehearsal rater", "rehearsal raters")
-    said = f"{count(_raters(ctx, found), one, many)} judged items"
-    if found.joined:
-        said += f", of {found.joined:,} who joined; {count(found.consents, 'consent')} {'is' if found.consents == 1 else 'are'} on file"
+    done = found.participants
+    if found.joined or done.raters:
+        said = f"{count(found.joined, 'participant')} joined and {count(done.raters, 'participant')} judged items"
+        said += f"; {count(found.consents, 'consent is', 'consents are')} on file" if found.joined else ""
     else:
-        said += "; none of it was done in the browser under this study’s own rules"
-    item = [f"took {found.mean_seconds:.1f} s on average"] if found.mean_seconds is not None else []
-    if ctx.study.pay_per_item:
+        said = "No participant worked in the browser under this study’s rules"
+    others = [
+        count(group.raters, f"{name} rater")
+        for name, group in (("imported", found.imported), ("rehearsal", found.rehearsal))
+        if group.raters
+    ]
+    said += f". {listed(others)} judged items as well" if others and done.raters else ""
+    said += f". {listed(others)} judged items" if others and not done.raters else ""
+    item = [f"took {done.mean_seconds:.1f} s on average"] if done.mean_seconds is not None else []
+    if ctx.study.pay_per_item and done.raters:
         item.append(f"was paid {_money(ctx.study.pay_per_item)} {ctx.study.currency}")
     if item:
         said += f". An item {listed(item)}"
     return f"{said}. Krippendorff’s α of “{ctx.headline.title}” is {estimate(agreed)}."
-
-
-def _raters(ctx: Context, found: HumanSubjects) -> int:
-    return found.rehearsal if ctx.data.judgments.rehearsal else found.people
 
 
 def _money(amount: Decimal) -> str:
@@ -62,18 +68,19 @@ def _money(amount: Decimal) -> str:
     return f"{whole}.{rest.ljust(2, '0')}"
 
 
-def _work(ctx: Context, found: HumanSubjects) -> Table:
-    """One row a study in the layout of P3 Table 17."""
-
-    def timed(value: float | None) -> Cell:
-        return Cell.of(Estimate(value, n=found.timed) if value is not None else undefined(NOT_TIMED))
-
-    hourly = undefined(NOT_TIMED if ctx.study.pay_per_item else "items are not paid")
+def _work(ctx: Context, found: Conduct) -> Table:
+    """One row a study in the layout of P3 Table 17; rehearsal and imported raters have rows of their own."""
+    groups = [
+        ("Participants", found.participants),
+        ("Imported raters", found.imported),
+        ("Rehearsal raters", found.rehearsal),
+    ]
+    shown = [(name, group) for name, group in groups if group.judgments] or groups[:1]
     return Table(
         id="p3-table-17",
         number="P3 Table 17",
         title="Annotators and time",
-        head=["Task"],
+        head=["Task", "Annotators are"],
         columns=[
             Column("Annotators"),
             Column("Average time (s)"),
@@ -81,72 +88,80 @@ def _work(ctx: Context, found: HumanSubjects) -> Table:
             Column(f"Pay per item ({ctx.study.currency})"),
             Column(f"Pay per hour on the median ({ctx.study.currency})"),
         ],
-        rows=[
-            Row(
-                [ctx.hit_type.title],
-                [
-                    Cell.count(_raters(ctx, found)),
-                    timed(found.mean_seconds),
-                    timed(found.median_seconds),
-                    Cell.number(float(ctx.study.pay_per_item)),
-                    Cell.of(
-                        hourly if found.pay_per_hour is None else Estimate(found.pay_per_hour, n=found.timed)
-                    ),
-                ],
-            )
+        rows=[_group_row(ctx, name, group, found.pay_per_hour) for name, group in shown],
+    )
+
+
+def _group_row(ctx: Context, name: str, group: Work, pay_per_hour: float | None) -> Row:
+    def timed(value: float | None) -> Cell:
+        return Cell.of(undefined(NOT_TIMED) if value is None else Estimate(value, n=group.timed))
+
+    if name == "Participants":
+        item = Cell.number(float(ctx.study.pay_per_item))
+        why = NOT_TIMED if ctx.study.pay_per_item else "items are not paid"
+        hour = undefined(why) if pay_per_hour is None else Estimate(pay_per_hour, n=group.timed)
+    else:
+        hour = undefined(f"{name.lower()} are not paid here")
+        item = Cell.of(hour)
+    return Row(
+        [ctx.hit_type.title, name],
+        [
+            Cell.count(group.raters),
+            timed(group.mean_seconds),
+            timed(group.median_seconds),
+            item,
+            Cell.of(hour),
         ],
     )
 
 
 def _protocol(ctx: Context, found: HumanSubjects) -> Table:
-    study = ctx.study
+    study, conduct = ctx.study, found.conduct
     versions = [
-        f"version {number} ({digest[:12]}), instructions {sha256(text.encode()).hexdigest()[:12]}"
-        for number, digest, text in found.versions
+        f"version {one.number} ({one.digest[:12]}), instructions {sha256(one.instructions.encode()).hexdigest()[:12]}"
+        for one in found.versions
     ]
     exam = (
-        f"{study.pass_mark} of {study.exam_questions} right, {study.exam_attempts} attempts; "
-        f"{found.exams_passed:,} of {found.exams_taken:,} who took it passed"
+        f"{study.pass_mark} of {study.exam_questions} correct to pass, {count(study.exam_attempts, 'attempt')}; "
+        f"{conduct.exams_passed:,} of {count(conduct.exams_taken, 'participant')} passed"
         if study.exam_required
         else "none"
     )
     consent = (
-        f"{found.consents:,} given, {found.withdrawn:,} withdrawn; text "
-        + ", ".join(digest[:12] for digest in found.consent_texts)
-        if found.consent_texts
+        f"{conduct.consents:,} given, {conduct.withdrawn:,} withdrawn; text "
+        + ", ".join(digest[:12] for digest in conduct.consent_digests)
+        if conduct.consent_digests
         else "no consent on file" + ("" if study.consent_text else "; the study has no consent text")
     )
     facts = {
         "Instructions": "; ".join(versions)
-        or f"{ctx.hit_type.title}, version {ctx.hit_type.version}; no judgment was made in the browser",
+        or f"{ctx.hit_type.title}, version {ctx.hit_type.version}; no participant has judged an item",
         "Consent": consent,
         "Qualification exam": exam,
         "Practice": "required" if study.practice_required else "not required",
-        "Raters asked for each item": str(study.redundancy),
-        "Joined, finished, left": f"{found.joined:,}, {found.finished:,}, {found.left:,}",
+        "Raters per item": str(study.redundancy),
+        "Joined, finished, left": f"{conduct.joined:,}, {conduct.finished:,}, {conduct.left:,}",
     }
     return Table(
         id="conduct-protocol",
-        title="How raters were asked",
-        head=["What"],
+        title="How participants were asked",
+        head=["Step"],
         columns=[Column("In this study")],
         rows=[Row([name], [Cell(value)]) for name, value in facts.items()],
-        notes=["Versions and texts are told apart by the first figures of their SHA-256."],
+        notes=["Versions and texts are identified by the first characters of their SHA-256."],
     )
 
 
 def _costs(found: HumanSubjects) -> Table:
     def row(cost: Cost) -> Row:
-        name = (
-            f"{cost.what}, {cost.currency}" if cost.currency else f"{cost.what}, in the endpoint’s currency"
-        )
-        return Row([name], [Cell.number(float(cost.amount)), Cell(cost.of)])
+        currency = cost.currency or "in the endpoint’s currency"
+        return Row([f"{cost.purpose}, {currency}"], [Cell.number(float(cost.amount)), Cell(cost.basis)])
 
     return Table(
         id="conduct-costs",
         title="Costs",
         head=["For"],
-        columns=[Column("Amount"), Column("Of")],
+        columns=[Column("Amount"), Column("Basis")],
         rows=[row(cost) for cost in found.costs],
         notes=["Model calls: this study’s simulators, and the runs that made its material."],
     )

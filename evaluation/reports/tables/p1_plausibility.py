@@ -15,7 +15,7 @@ from evaluation.reports.words import estimate, left_out
 SCORES = {"no": 0.0, "moderate": 0.5, "yes": 1.0}
 
 
-@section(order=40, title="Plausibility of explanations", hit_types=("plausibility",))
+@section(order=40, title="Plausibility of explanations", measure="plausibility")
 def p1_plausibility(ctx: Context) -> Section | None:
     """Mean plausibility by system (yes 1, moderate 0.5, no 0), and the correlation between two annotators."""
     table = ctx.data.table("plausibility")

@@ -14,11 +14,11 @@ from evaluation.metrics import (
 from evaluation.reports.columns import rule_of
 from evaluation.reports.content import Cell, Column, Row, Section, Table
 from evaluation.reports.context import Context
-from evaluation.reports.registry import SIMULATIONS, section
+from evaluation.reports.registry import section
 from evaluation.reports.words import estimate, number
 
 
-@section(order=95, title="Prediction-powered estimates", hit_types=SIMULATIONS)
+@section(order=95, title="Prediction-powered estimates", measure="simulatability")
 def p1_prediction_powered(ctx: Context) -> Section | None:
     """For each simulator that overlaps with people: people alone, people helped by it, and the effective sample size."""
     rule, variable = rule_of(ctx), ctx.headline.name

@@ -8,6 +8,7 @@ import numpy as np
 
 from evaluation.core.estimate import Estimate
 from evaluation.metrics import (
+    BASELINE_KIND,
     Cosine,
     Diversity,
     FollowUps,
@@ -19,7 +20,7 @@ from evaluation.metrics import (
 from evaluation.reports.content import Cell, Column, Row, Section, Table
 from evaluation.reports.context import Context
 from evaluation.reports.encoders import encoder_of
-from evaluation.reports.registry import SIMULATIONS, section
+from evaluation.reports.registry import section
 from evaluation.reports.simulating import judges
 from evaluation.reports.words import left_out
 
@@ -30,27 +31,29 @@ DRAWN = 3_000
 COLUMNS = {"bleu": "BLEU", "cosine": "Cosine", "jaccard": "Jaccard"}
 
 
-@section(order=60, title="P1 Table 1: diversity of follow-ups", hit_types=SIMULATIONS)
+@section(order=60, title="P1 Table 1: diversity of follow-ups", measure="simulatability")
 def p1_table1(ctx: Context) -> Section | None:
     """Generality by three similarities and the simulatable share, for each generator and for all mixed."""
     found = judges(ctx)
     if not found or not len(found[0].tables[0]):
         return None
     judge = found[0]
-    table = judge.tables[0]
     if len(judge.tables) > 1:
         note = (
             "Which follow-ups can be simulated is told by the majority, since each rater alone sees too few."
         )
-        table = ctx.follow_ups(ctx.headline.name, "majority")[0]
+        table = every_generator(ctx, "majority")
     else:
+        table = every_generator(ctx, judge.rule)
         note = f"Which follow-ups can be simulated is told by: {judge.name.lower()}."
-    generators = sorted(set(table.generator) - {""})
+    explained = table.generator[table.kind != BASELINE_KIND]
+    generators = sorted(set(explained) - {""})
     part, sampled = part_of(ctx, table)
     rows = diversity_by_generator(
         part,
         all_similarities(Cosine(encoder_of(ctx.choices.encoder))),
         mixes=[generators] if len(generators) > 1 else [],
+        mix_rng=np.random.default_rng([ctx.choices.seed, 2]),
         rng=ctx.rng("p1-table-1"),
         replicates=max(ctx.choices.replicates, 1),
     )
@@ -59,7 +62,7 @@ def p1_table1(ctx: Context) -> Section | None:
         id="p1-table-1",
         number="P1 Table 1",
         title="Diversity of follow-ups",
-        prose=[_prose(table, len(generators))],
+        prose=[_prose(len(explained), len(table.explanations), len(generators))],
         blocks=[
             Table(
                 id="p1-table-1",
@@ -80,7 +83,13 @@ def p1_table1(ctx: Context) -> Section | None:
                     )
                     for row in rows
                 ],
-                notes=[note, *sampled, *_versions(first.generality)],
+                notes=[
+                    note,
+                    *_mixed(ctx, generators),
+                    *_baselines(table),
+                    *sampled,
+                    *_versions(first.generality),
+                ],
             )
         ],
         notes=[
@@ -110,18 +119,38 @@ def _simulatable(ctx: Context, table: FollowUps, row: Diversity) -> Estimate:
     """The simulatable share of a row over all follow-ups, where the row itself rests on a part of them."""
     if len(table) <= EXACT:
         return row.simulatable
-    whole = table if row.generator.startswith("mixed: ") else table.where("generator", row.generator)
+    explained = table.take(np.asarray(table.kind != BASELINE_KIND, dtype=bool))
+    whole = explained if row.generator.startswith("mixed: ") else table.where("generator", row.generator)
     found = simulatability(
         whole, rng=ctx.rng(f"p1-table-1/{row.generator}"), replicates=max(ctx.choices.replicates, 1)
     )
     return found.simulatable
 
 
-def _prose(table: FollowUps, generators: int) -> str:
-    explanations = len(table.explanations)
+def every_generator(ctx: Context, rule: str) -> FollowUps:
+    """All follow-ups under a rule, baseline included; forced explanations are no explanation system of Table 1."""
+    table = ctx.all_follow_ups(ctx.headline.name, rule)[0]
+    return table.take(np.array([system not in ctx.forced_systems for system in table.system], dtype=bool))
+
+
+def _mixed(ctx: Context, generators: list[str]) -> list[str]:
+    if len(generators) < 2:
+        return []
+    return [
+        "Mixed: drawn in turn from the generators, as many follow-ups of each explanation as the generator with the "
+        f"most gave (seed {ctx.choices.seed})."
+    ]
+
+
+def _baselines(table: FollowUps) -> list[str]:
+    names = sorted(set(table.generator[table.kind == BASELINE_KIND]))
+    return [f"Baseline, written without the explanation and in no mix: {', '.join(names)}."] if names else []
+
+
+def _prose(follow_ups: int, explanations: int, generators: int) -> str:
     by = f" by {generators} generators" if generators > 1 else ""
     return (
-        f"{len(table):,} follow-ups of {explanations:,} explanations were made{by}. Generality is one minus the mean "
+        f"{follow_ups:,} follow-ups of {explanations:,} explanations were made{by}. Generality is one minus the mean "
         "similarity of the follow-ups of one explanation that could be simulated: the higher, the more they differ."
     )
 

@@ -13,7 +13,7 @@ from evaluation.metrics.paired import (
 from evaluation.reports.columns import rule_of
 from evaluation.reports.content import Cell, Column, Figure, Row, Section, Table
 from evaluation.reports.context import Context
-from evaluation.reports.registry import SIMULATIONS, section
+from evaluation.reports.registry import section
 from evaluation.reports.simulating import in_layout
 from evaluation.reports.words import estimate, number
 
@@ -21,15 +21,16 @@ from evaluation.reports.words import estimate, number
 MOST = 12
 
 
-@section(order=50, title="P1 Table 2: systems compared", hit_types=SIMULATIONS)
+@section(order=50, title="P1 Table 2: systems compared", measure="simulatability")
 def p1_table2(ctx: Context) -> Section | None:
     """Normal against forced explanations of one model, and precision of every two systems, instance by instance."""
     rule = rule_of(ctx)
-    tables = ctx.follow_ups(ctx.headline.name, rule)
-    systems = in_layout(ctx, sorted(set(tables[0].system) - {""})) if tables else []
-    if len(systems) < 2 or len(systems) > MOST:
+    tables = ctx.follow_ups(ctx.headline.name, rule, forced=True)
+    everyone = in_layout(ctx, sorted(set(tables[0].system) - {""})) if tables else []
+    if len(everyone) < 2 or len(everyone) > MOST:
         return None
     table = tables[0]
+    systems = [name for name in everyone if name not in ctx.forced_systems]
     rng = ctx.rng("p1-table-2") or np.random.default_rng([ctx.choices.seed, 2])
     replicates = max(ctx.choices.replicates, 1)
     values = {name: precision_by_instance(table.where("system", name)) for name in systems}
@@ -39,10 +40,10 @@ def p1_table2(ctx: Context) -> Section | None:
     pairs = all_pairs(values, rng=rng, replicates=replicates)
     forced = [
         normal_against_forced(table, a, b, _right(ctx, a), rng=rng, replicates=replicates)
-        for a, b in _forced(ctx, systems)
+        for a, b in _forced(ctx, everyone)
     ]
     blocks: list[Table | Figure] = [_forced_table(ctx, forced, rule)] if forced else []
-    blocks += [_pairs_table(pairs, rule), _figure(pairs)]
+    blocks += [_pairs_table(pairs, rule), _figure(pairs)] if pairs else []
     return Section(
         id="p1-table-2",
         number="P1 Table 2" if forced else "",
@@ -52,7 +53,8 @@ def p1_table2(ctx: Context) -> Section | None:
         notes=[
             "Differences are means over instances of the first system’s precision minus the second’s. p: permutation of "
             "the two within instances, after Holm’s correction over all pairs; p of the paired t-test, which the paper "
-            "used, stands beside it uncorrected."
+            "used, stands beside it uncorrected.",
+            *ctx.compared_notes(ctx.headline.name),
         ],
     )
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from evaluation.reports.choices import LABEL_SETS
 from evaluation.reports.content import Cell, Column, Row, Section, Table
 from evaluation.reports.context import Context
-from evaluation.reports.registry import SIMULATIONS, section
+from evaluation.reports.registry import section
 from evaluation.reports.words import estimate, listed
 
 
-@section(order=30, title="P1 Table 3: simulators as proxies of people", hit_types=SIMULATIONS)
+@section(order=30, title="P1 Table 3: simulators as proxies of people", measure="simulatability")
 def p1_table3(ctx: Context) -> Section | None:
     """Mean Cohen's kappa of people with people and of people with each simulator, by label set."""
     if not ctx.simulators:

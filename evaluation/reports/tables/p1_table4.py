@@ -7,7 +7,7 @@ from evaluation.metrics import Simulatability
 from evaluation.reports.choices import RESTRICTIONS
 from evaluation.reports.content import Cell, Column, Figure, Row, Section, Table
 from evaluation.reports.context import Context
-from evaluation.reports.registry import SIMULATIONS, section
+from evaluation.reports.registry import section
 from evaluation.reports.simulating import (
     Judge,
     in_layout,
@@ -21,7 +21,7 @@ from evaluation.reports.simulating import (
 from evaluation.reports.words import count, estimate, left_out
 
 
-@section(order=40, title="P1 Table 4: simulation precision", hit_types=SIMULATIONS)
+@section(order=40, title="P1 Table 4: simulation precision", measure="simulatability")
 def p1_table4(ctx: Context) -> Section | None:
     """Precision by system on common and on all instances, macro and micro, with the simulatable share."""
     found = [judge for judge in judges(ctx) if judge.systems]
@@ -96,7 +96,8 @@ def _paper_table(ctx: Context, measured: list[_Measured]) -> Table:
         columns=system_columns(ctx, systems),
         rows=rows,
         notes=[
-            "Macro average: the mean over explanations with at least one follow-up that could be simulated."
+            "Macro average: the mean over explanations with at least one follow-up that could be simulated.",
+            *ctx.compared_notes(ctx.headline.name),
         ],
     )
 

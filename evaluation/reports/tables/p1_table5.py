@@ -13,12 +13,12 @@ from evaluation.reports.columns import rule_of
 from evaluation.reports.content import Cell, Column, Row, Section, Table
 from evaluation.reports.context import Context
 from evaluation.reports.encoders import encoder_of
-from evaluation.reports.registry import SIMULATIONS, section
+from evaluation.reports.registry import section
 from evaluation.reports.tables.p1_table1 import COLUMNS, part_of
 from evaluation.reports.words import left_out
 
 
-@section(order=65, title="P1 Table 5: generality and precision", hit_types=SIMULATIONS)
+@section(order=65, title="P1 Table 5: generality and precision", measure="simulatability")
 def p1_table5(ctx: Context) -> Section | None:
     """Correlation of generality with precision over the systems of an instance, then the mean over instances."""
     rule = rule_of(ctx)
@@ -59,6 +59,7 @@ def p1_table5(ctx: Context) -> Section | None:
                 rows=[Row([ctx.dataset, name], values) for name, values in cells.items()],
                 notes=[
                     "Over the systems of one instance, then the mean over instances.",
+                    *ctx.compared_notes(ctx.headline.name),
                     *sampled,
                     *versions,
                 ],

@@ -8,11 +8,11 @@ from evaluation.metrics import mean_over_systems, per_explanation, task_accuracy
 from evaluation.reports.columns import rule_of
 from evaluation.reports.content import Cell, Column, Row, Section, Table
 from evaluation.reports.context import Context
-from evaluation.reports.registry import SIMULATIONS, section
+from evaluation.reports.registry import section
 from evaluation.reports.words import estimate, left_out
 
 
-@section(order=70, title="P1 Table 6: task accuracy and precision", hit_types=SIMULATIONS)
+@section(order=70, title="P1 Table 6: task accuracy and precision", measure="simulatability")
 def p1_table6(ctx: Context) -> Section | None:
     """Each system's own accuracy on the starter questions beside its simulation precision, and both means."""
     rule = rule_of(ctx)
@@ -63,7 +63,10 @@ def p1_table6(ctx: Context) -> Section | None:
                 head=["Dataset", "System"],
                 columns=[Column("Task accuracy"), Column("Simulation precision")],
                 rows=[*rows, Row([ctx.dataset, "Mean over systems"], means)],
-                notes=[f"Of task accuracy, left out: {aside}."] if aside else [],
+                notes=[
+                    *([f"Of task accuracy, left out: {aside}."] if aside else []),
+                    *ctx.compared_notes(ctx.headline.name),
+                ],
             )
         ],
     )
@@ -72,7 +75,8 @@ def p1_table6(ctx: Context) -> Section | None:
 def _starters(ctx: Context) -> tuple[list[str | None], list[str | None], list[str], list[str]]:
     """Each explanation once: the system's own answer, the right one, instance and system."""
     items, in_play = ctx.data.judgments.items, ctx.data.judgments.in_play
-    explained = np.flatnonzero(in_play & (items.explanation >= 0))
+    forced = np.isin(items.system.values("").astype(str), sorted(ctx.forced_systems))
+    explained = np.flatnonzero(in_play & (items.explanation >= 0) & ~forced)
     _, first = np.unique(items.explanation[explained], return_index=True)
     rows = explained[first]
     return (

@@ -44,7 +44,7 @@ class _Figures:
         return self.found.precision_micro.n
 
 
-@section(order=40, title="P2 Tables 1 and 3: generality and precision", hit_types=("atomic_units",))
+@section(order=40, title="P2 Tables 1 and 3: generality and precision", measure="unit_presence")
 def p2_table1(ctx: Context) -> Section | None:
     """By explanation method (Table 1), by model and method for each who annotated (Table 3)."""
     judged = [(who, unit_table(ctx, who.rule)) for who in annotators(ctx)]
@@ -186,11 +186,20 @@ def _sanity(ctx: Context, units: UnitTable) -> list[Table]:
     systems = sorted({s for s in set(units.system) if is_sanity(ctx, s)})
     rows = []
     for system in systems:
-        per = unit_simulatability(of_systems(units, {system})).per_counterfactual
+        whole = unit_simulatability(of_systems(units, {system}))
+        per = whole.per_counterfactual
         found = sanity_check(per.counterfactual.tolist(), per.precision)
         verdict = "nothing to check" if found.passed is None else "passed" if found.passed else "failed"
         rows.append(
-            Row([system], [Cell(verdict), Cell.count(found.checked), Cell.count(len(found.failures))])
+            Row(
+                [system],
+                [
+                    Cell.of(whole.precision, shape="number"),
+                    Cell(verdict),
+                    Cell.count(found.checked),
+                    Cell.count(len(found.failures)),
+                ],
+            )
         )
     if not rows:
         return []
@@ -200,7 +209,12 @@ def _sanity(ctx: Context, units: UnitTable) -> list[Table]:
             number="P2 Section 5.2",
             title="Sanity check: outputs written from the explanation must score a precision of 1.00",
             head=["System"],
-            columns=[Column("Verdict"), Column("Follow-ups checked"), Column("Below 1.00")],
+            columns=[
+                Column("Precision"),
+                Column("Verdict"),
+                Column("Follow-ups checked"),
+                Column("Below 1.00"),
+            ],
             rows=rows,
         )
     ]

@@ -13,13 +13,14 @@ from evaluation.core.estimate import Estimate, undefined
 from evaluation.reports.content import Cell, Column, Row, Section, Table
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
+from evaluation.reports.unit_labels import is_sanity
 from evaluation.reports.words import estimate, listed
 
 #: At most this many annotators make a table of all pairs: those with the most annotations.
 MOST = 24
 
 
-@section(order=45, title="P2 Table 2: inter-annotator agreement", hit_types=("atomic_units",))
+@section(order=45, title="P2 Table 2: inter-annotator agreement", measure="unit_presence")
 def p2_table2(ctx: Context) -> Section | None:
     """Cohen's kappa rater by rater over presence of units in inputs and outputs, with each rater's n; both means."""
     ratings = presence(ctx)
@@ -70,7 +71,7 @@ def p2_table2(ctx: Context) -> Section | None:
 
 def presence(ctx: Context) -> Ratings:
     """Ratings of ``in_input`` and ``in_output`` in one table: a unit is a unit of an explanation on one side."""
-    tables = [ctx.ratings("in_input"), ctx.ratings("in_output")]
+    tables = [_without_checks(ctx, name) for name in ("in_input", "in_output")]
     first, second = tables
     if (first.raters, first.labels) != (second.raters, second.labels):
         raise ValueError("in_input, in_output: expected the same raters and labels")
@@ -91,6 +92,15 @@ def presence(ctx: Context) -> Ratings:
         value=np.concatenate([first.value, second.value]),
         clusters=code.astype(np.int32),
     )
+
+
+def _without_checks(ctx: Context, variable: str) -> Ratings:
+    """A variable's ratings without those of outputs that were written from the explanation."""
+    ratings = ctx.ratings(variable)
+    checks = np.array(
+        [is_sanity(ctx, str(name)) for name in ctx.data.table(variable).units.system.values("")], dtype=bool
+    )
+    return ratings.where(~checks[ratings.unit]) if checks.any() else ratings
 
 
 def _cell(pairs: dict[frozenset[str], dict[str, Any]], name: str, other: str) -> Cell:

@@ -17,7 +17,7 @@ from evaluation.reports.registry import section
 from evaluation.reports.unit_labels import annotators, asked_of, is_sanity, labels_of, of_systems, unit_table
 
 
-@section(order=50, title="P2 Tables 4, 5 and 6: atomic units", hit_types=("atomic_units",))
+@section(order=50, title="P2 Tables 4, 5 and 6: atomic units", measure="unit_presence")
 def p2_tables(ctx: Context) -> Section | None:
     """Parsing quality, the share of units present, and growth with the number of follow-ups."""
     who = annotators(ctx)

@@ -23,7 +23,7 @@ class _Property:
     ctx: Context
 
 
-@section(order=40, title="P3 Table 13: properties of rationales", hit_types=("rationale_properties",))
+@section(order=40, title="P3 Table 13: properties of rationales", measure="rationale_properties")
 def p3_table13(ctx: Context) -> Section | None:
     """Alpha by property and system (Table 13), and the share of annotators who see each property (Figure 7)."""
     return properties_section([ctx])

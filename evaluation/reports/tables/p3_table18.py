@@ -8,7 +8,7 @@ from evaluation.reports.context import Context
 from evaluation.reports.registry import section
 
 
-@section(order=45, title="P3 Table 18: agreement by system", hit_types=("utility",))
+@section(order=45, title="P3 Table 18: agreement by system", measure="utility")
 def p3_table18(ctx: Context) -> Section | None:
     """Krippendorff's alpha of the answers before and after, by system and of all together."""
     systems = systems_of(ctx, "after")

@@ -13,7 +13,7 @@ CLASSES = {"useful": "Useful", "not useful": "Not useful", "unsure": "Unsure"}
 NAMES = ("before", "after", "follow_up_before", "follow_up_after")
 
 
-@section(order=50, title="P3 Table 20: generalization questions", hit_types=("generalization_utility",))
+@section(order=50, title="P3 Table 20: generalization questions", measure="generalization")
 def p3_table20(ctx: Context) -> Section | None:
     """Accuracy on follow-ups by kind, system and the rationale's utility class, before and after, and the change."""
     rows = labelled_items(ctx, *NAMES)

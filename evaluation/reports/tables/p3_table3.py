@@ -12,7 +12,7 @@ from evaluation.reports.words import count, estimate, left_out
 CLASSES = ("useful", "not useful", "unsure")
 
 
-@section(order=40, title="P3 Table 3: utility of rationales", hit_types=("utility",))
+@section(order=40, title="P3 Table 3: utility of rationales", measure="utility")
 def p3_table3(ctx: Context) -> Section | None:
     """Shares and counts of the utility classes, all together and by system; flows and accuracy."""
     rows = labelled_items(ctx, "before", "after")

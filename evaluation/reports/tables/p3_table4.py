@@ -19,7 +19,7 @@ from evaluation.reports.words import count, estimate
 NO_GEN_U = "no GEN-U run on these instances"
 
 
-@section(order=50, title="P3 Tables 4 and 6: what tells about utility", hit_types=("utility",))
+@section(order=50, title="P3 Tables 4 and 6: what tells about utility", measure="utility")
 def p3_table4(ctx: Context) -> Section | None:
     """U(utility | task accuracy) and eta of BERTScore by system (Table 4); GEN-U beside both (Table 6)."""
     found = helping(ctx)

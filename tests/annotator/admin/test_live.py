@@ -165,6 +165,18 @@ def test_who_stands_out_is_named_with_every_reason_until_excluded(
     assert figures(study).flagged == ()
 
 
+def test_leaving_the_page_stands_out_only_where_others_stay(study: Study) -> None:
+    leaver, stayer = work(study, 10), work(study, 10)
+    everybody = Judgment.objects.filter(study=study)
+    everybody.update(seconds=20)
+    everybody.filter(rater=leaver.rater).update(signals={"left": 2})
+    assert [(one.name, one.reasons) for one in study_live(study).flagged] == [
+        (leaver.rater.name, ("left the page during 10 of 10",))
+    ]
+    everybody.filter(rater=stayer.rater).update(signals={"leaves": 1})
+    assert study_live(study).flagged == (), "where everybody looks things up, nobody stands out"
+
+
 def test_the_same_answer_again_and_again_stands_out_where_others_differ(study: Study) -> None:
     for _ in range(2):
         work(study, 10)

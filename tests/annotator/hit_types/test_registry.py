@@ -97,11 +97,7 @@ def test_a_folder_dropped_in_is_a_type(drop: Callable[..., Path]) -> None:
     assert [r.value for r in kind.to_ratings(item.payload, response)] == ["no"]
     assert kind.describe(item.payload, response) == [("Is the sentence clear?", "No")]
     assert kind.exam[0].gold == kind.practice[0].gold == {"clear": "yes"}
-    assert kind.form_html is None
     assert kind.present(item.payload, Random(1)) == {}
-    (folder / "form.html").write_text("<p>{{ stage.title }}</p>")
-    hit_types.cache_clear()
-    assert hit_type_get("clarity").form_html == "<p>{{ stage.title }}</p>"
     shutil.rmtree(folder)
     hit_types.cache_clear()
     assert set(hit_types()) == before

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
+import stat
+from pathlib import Path
+from typing import Any
 
-from annotator.models import Item, Study, System
+import pytest
+from django.contrib.auth import authenticate
+from django.test import Client, RequestFactory
+
+from annotator.management.commands.load_demo import known_passwords, write_private
+from annotator.models import Item, Study, System, User
 from annotator.services import demo
 
 
@@ -14,13 +21,14 @@ def test_every_demo_file_loads_beside_the_others_and_once(monkeypatch: pytest.Mo
     monkeypatch.setattr(demo, "rehearse", lambda **_: 0)
     monkeypatch.setattr(demo, "rehearsal_spread_times", lambda **_: None)
     files = {f"demo-{path.stem.replace('_', '-')}" for path in demo.FOLDER.glob("*.jsonl")}
+    demo.demo_accounts(known={})
     list(demo.demo_load())
     assert set(Study.objects.values_list("slug", flat=True)) == files
     assert set(Study.objects.values_list("state", flat=True)) == {Study.State.LIVE}
     counts = Study.objects.count(), Item.objects.count(), System.objects.count()
     list(demo.demo_load())
     assert (Study.objects.count(), Item.objects.count(), System.objects.count()) == counts
-    ways = demo.demo_ways_in()
+    ways = demo.demo_ways_in(passwords={})
     invitations = [way for way in ways if way["url"].startswith("/join/")]
     assert {way["about"] for way in invitations} == set(Study.objects.values_list("title", flat=True))
 
@@ -29,6 +37,49 @@ def test_every_demo_file_loads_beside_the_others_and_once(monkeypatch: pytest.Mo
 def test_a_system_that_was_only_named_gets_its_model_later(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(demo, "rehearse", lambda **_: 0)
     monkeypatch.setattr(demo, "rehearsal_spread_times", lambda **_: None)
+    demo.demo_accounts(known={})
     list(demo.demo_load())  # plausibility names "robot-b · post-hoc" and no more; simulation comes after it
     system = System.objects.get(name="robot-b · post-hoc")
     assert (system.model, system.method) == ("robot-b", "post-hoc")
+
+
+@pytest.mark.django_db
+def test_each_installation_has_passwords_of_its_own_and_keeps_them() -> None:
+    first = demo.demo_accounts(known={})
+    assert demo.demo_accounts(known=first) == first
+    assert all(User.objects.get(username=name).check_password(password) for name, password in first.items())
+    assert set(demo.demo_accounts(known={}).values()).isdisjoint(first.values())
+
+
+@pytest.mark.django_db
+def test_the_published_password_of_an_earlier_version_is_replaced_and_others_accounts_are_left_alone() -> (
+    None
+):
+    old = User.objects.create_user("researcher", password="foretell-demo", is_staff=True)
+    own = User.objects.create_user("annotator", password="a-password-of-ones-own")
+    assert set(demo.demo_accounts(known={})) == {"researcher"}
+    old.refresh_from_db()
+    own.refresh_from_db()
+    assert (old.demo, old.check_password("foretell-demo")) == (True, False)
+    assert (own.demo, own.check_password("a-password-of-ones-own")) == (False, True)
+
+
+@pytest.mark.django_db
+def test_production_refuses_demo_accounts_even_when_they_are_logged_in(settings: Any) -> None:
+    (researcher, password), *_ = demo.demo_accounts(known={}).items()
+    client = Client()
+    assert client.login(username=researcher, password=password)
+    assert client.get("/admin/annotator/study/").status_code == 200
+    settings.PRODUCTION = True
+    assert client.get("/admin/annotator/study/").status_code == 302
+    request = RequestFactory().post("/login/")
+    assert authenticate(request, username=researcher, password=password) is None
+
+
+def test_the_file_with_the_passwords_can_be_read_by_its_owner_only(tmp_path: Path) -> None:
+    file = tmp_path / "demo.json"
+    write_private(file, [{"username": "researcher", "password": "x"}, {"url": "/join/y/"}])
+    write_private(file, [{"username": "researcher", "password": "z"}])
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert known_passwords(file) == {"researcher": "z"}
+    assert known_passwords(tmp_path / "none.json") == {}

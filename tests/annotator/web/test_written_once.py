@@ -1,14 +1,17 @@
 """What is written or planned once says the same as what is made anew each time."""
 
+import django
 import pytest
 from django.template import Context, Engine
 from django.template.loader import render_to_string
 
+from annotator.core import prepared
 from annotator.core.prepared import Prepared
 from annotator.hit_types.base import Field, Option, Stage
 from annotator.models import Assignment
 from annotator.services.assignment import assignment_next
 from annotator.web.task_form import task_form
+from annotator.web.templatetags import pieces, screens
 from tests.factories import make_participation, make_study
 
 MENUS = [
@@ -36,6 +39,33 @@ def test_a_question_is_written_for_each_of_its_states():
         plain = render_to_string("components/asked.html", {"one": one})
         assert rendered("{% question one %}", one=one) == plain
         assert ("checked" in plain) == bool(response)
+
+
+def test_what_somebody_typed_is_never_cached():
+    stage = Stage("only", "Say", (), (Field("why", "Why?", kind="text"),))
+    for response, errors in [({"why": "a secret"}, {}), ({}, {"why": "'a secret' is too long"})]:
+        before = screens._asked_cached.cache_info()
+        (one,) = task_form(stage, response, errors).asked
+        assert rendered("{% question one %}", one=one) == screens._asked(one)
+        assert screens._asked_cached.cache_info() == before
+
+
+def test_the_shortcuts_know_the_django_that_is_installed():
+    """Django has moved on: compare what these two files use with its new code, run this file, then add the version."""
+    assert django.VERSION[:2] in prepared.KNOWN
+    assert django.VERSION[:2] in pieces.KNOWN
+
+
+def test_an_unknown_django_gets_the_queryset_itself(db, monkeypatch):
+    study = make_study(items=1, launched=True)
+    pk = assignment_next(participation=make_participation(study)).pk
+    found = Prepared(lambda pk: Assignment.objects.filter(pk=pk), -1)
+    found.__dict__["_compiled"] = None  # would fail if it were used
+    monkeypatch.setattr(prepared, "KNOWN", ())
+    assert found.first(pk).pk == pk
+    with prepared.prepared_cursor() as cursor:
+        cursor.execute("SELECT %s + 1", [1])
+        assert cursor.fetchone() == (2,)
 
 
 def test_only_components_with_constants_are_written_once():

@@ -182,7 +182,7 @@ def test_a_variable_that_the_operator_does_not_offer_cannot_be_named(scripted: S
         endpoint_save(endpoint=endpoint)
 
 
-def test_a_prompt_is_looked_at_with_a_real_item_before_a_run_is_made(
+def test_the_preview_shows_the_prompt_for_a_real_item_and_creates_nothing(
     boss: Client, scripted: ScriptedProcess
 ) -> None:
     study = make_material(3)
@@ -202,9 +202,9 @@ def test_a_prompt_is_looked_at_with_a_real_item_before_a_run_is_made(
     assert not Run.objects.exists()
     assert not Rater.objects.filter(kind="simulator").exists()
     for wrong, said in (
-        ({"preview_item": "item-9"}, "nothing would be asked about"),
+        ({"preview_item": "item-9"}, "There is nothing to ask about"),
         ({"prompt": "## user\n$nothing_of_the_kind"}, "nothing_of_the_kind"),
-        ({"study": ""}, "needs a study"),
+        ({"study": ""}, "Choose the study"),
     ):
         shown = boss.post(reverse("admin:evaluation_run_preview"), fields | wrong)
         assert shown.status_code == 200
@@ -288,12 +288,15 @@ def test_a_pipeline_that_pauses_goes_on_or_is_cancelled(boss: Client, scripted: 
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"file": ""}, "one of the two"),
+        ({"file": ""}, "either a dataset or a file"),
         ({"file": SimpleUploadedFile("x.jsonl", b'{"query": "a"}\n{no')}, "x.jsonl:2: is not JSON"),
-        ({"file": SimpleUploadedFile("x.csv", b"key,query\na,b,c\n")}, "x.csv:2: has not as many cells"),
-        ({"changed": "{"}, "is not JSON"),
+        (
+            {"file": SimpleUploadedFile("x.csv", b"key,query\na,b,c\n")},
+            "x.csv:2: has a different number of cells",
+        ),
+        ({"changed": "{"}, "not JSON"),
         ({"changed": '{"name": "x", "task": "news", "steps": []}'}, "expected at least one"),
-        ({"overrides": '{"nothing": {}}'}, "no such step"),
+        ({"overrides": '{"nothing": {}}'}, "no step named nothing"),
         ({"overrides": '{"units": {"budget": "much"}}'}, "units: budget"),
         ({"overrides": "[1]"}, "expected a JSON object"),
     ],

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
-import importlib
-import pkgutil
-
 import numpy as np
 import pytest
 
@@ -15,18 +11,6 @@ from evaluation.agreement import counts as counts_module
 from evaluation.agreement.counts import count_units
 from evaluation.core.ratings_table import _sorted_together
 from tests.evaluation.agreement.tables import random_matrices, ratings_of, rows_of
-
-MODULES = [
-    "evaluation.agreement",
-    "evaluation.core.ratings_table",
-    "evaluation.core.estimate",
-    *(f"evaluation.agreement.{m.name}" for m in pkgutil.iter_modules(evaluation.agreement.__path__)),
-]
-
-
-@pytest.mark.parametrize("module", MODULES)
-def test_every_example_runs(module):
-    assert doctest.testmod(importlib.import_module(module)).failed == 0
 
 
 def test_public_names_exist():

@@ -1,7 +1,17 @@
+from collections import Counter
+
 import numpy as np
 import pytest
 
-from evaluation.metrics import Jaccard, all_similarities, diversity_by_generator, growth, mix_generators
+from evaluation.metrics import (
+    FollowUps,
+    Jaccard,
+    all_similarities,
+    compared_rows,
+    diversity_by_generator,
+    growth,
+    mix_generators,
+)
 from tests.evaluation.metrics.factories import GUESS, followups, random_followups
 
 ROWS = [("e", "x", "s", "yes", "yes")] * 6
@@ -58,3 +68,20 @@ def test_growth_takes_the_first_of_each_explanation():
     assert [row.simulatable for row in found] == sorted(row.simulatable for row in found)
     with pytest.raises(ValueError, match="sizes"):
         growth(table, Jaccard(), (0,))
+
+
+def test_systems_are_compared_on_a_seeded_mix_of_explained_follow_ups():
+    texts = [f"{name}{n}" for name in "ab" for n in range(10)] + ["p", "q"]
+    table = FollowUps(
+        unit=[str(n) for n in range(22)], explanation=["e"] * 21 + ["f"], instance=["x"] * 22,
+        system=["s"] * 21 + ["forced"], simulated=["yes"] * 22, real=["yes"] * 22,
+        generator=["a"] * 10 + ["b"] * 10 + ["c", "a"], kind=["counterfactual"] * 20 + ["baseline", "counterfactual"],
+        text=texts,
+    )  # fmt: skip
+    rows = compared_rows(table, forced={"forced"}, size=10, seed=1)
+    assert Counter(table.take(rows).generator) == {"a": 5, "b": 5}
+    assert rows.tolist() == compared_rows(table, forced={"forced"}, size=10, seed=1).tolist()
+    assert rows.tolist() != compared_rows(table, forced={"forced"}, size=10, seed=2).tolist()
+    assert compared_rows(table, forced=set(), size=10, seed=1).tolist()[-1]
+    whole = compared_rows(table, forced={"forced"}, size=20, seed=1)
+    assert whole.tolist() == [True] * 20 + [False] * 2

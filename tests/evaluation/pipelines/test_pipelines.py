@@ -26,65 +26,14 @@ from evaluation.pipelines.recipe import RecipeError, recipe_check, recipe_file, 
 from evaluation.reports.choices import Choices
 from evaluation.reports.compute import compute_across
 from evaluation.runs.inline import run_inline
+from evaluation.runs.lifecycle import run_start
 from evaluation.services.dataset import DatasetFaults, dataset_load
+from tests.evaluation.pipelines.carried import MATERIAL, carried_out, material  # noqa: F401
 from tests.evaluation.reports.studies import cells_of, table_of
 from tests.evaluation.run_factories import make_endpoint
 from tests.evaluation.scripted_process import ScriptedProcess
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
-MATERIAL: dict[str, list[dict[str, Any]]] = {
-    "yes_no": [
-        {"qid": "a", "question": "Would a raft of balsa carry a grand piano?", "answer": True, "facts": ["Balsa floats.", "A piano weighs 500 kg."]},
-        {"qid": "b", "question": "Can a glacier bury a lighthouse?", "answer": False, "facts": ["Glaciers are slow."]},
-    ],
-    "multiple_choice": [
-        {"key": "c1", "question": "What do bees make?", "options": ["milk", "honey", "cement"], "gold_label": "honey"},
-        {"key": "c2", "question": "Where does rain come from?", "options": "clouds | wells | pipes", "gold_label": "A"},
-    ],
-    "preference": [
-        {"key": "p1", "context": "How do I get wax out of a carpet?", "response_1": "Cool it with ice, lift it off, then iron the rest into paper.", "response_2": "Buy a new one.", "gold_label": "1"},
-        {"key": "p2", "context": "Is there a quiet seat on the night train?", "response_1": "Yes!", "response_2": "Take the last coach, far from the doors and the bar.", "gold_label": "2"},
-    ],
-    "news": [
-        {"key": "n1", "article": "The port of Lindal closed on Friday. A crack of 40 metres was found in the quay. Ships were sent to Ostrova. The mayor spoke of bad luck."},
-    ],
-    "medical": [
-        {"key": "m1", "query": "My left knee clicks since I fell in March. I am 51. It swells in the evening. What should I do?"},
-    ],
-}  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def _allowed(scripted: ScriptedProcess, settings: object) -> None:
-    settings.LLM_ALLOWED_HOSTS = [scripted.host]  # type: ignore[attr-defined]
-
-
-@pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Recipes ask for fewer follow-ups, which tests no less."""
-    from evaluation.pipelines import advance as pipeline
-
-    whole = pipeline._options
-
-    def fewer(row: Pipeline, step: dict[str, Any]) -> dict[str, Any]:
-        options = whole(row, step)
-        return options | ({"n": min(3, options["n"])} if "n" in options else {})
-
-    monkeypatch.setattr(pipeline, "_options", fewer)
-
-
-def material(task: str, folder: Path) -> Path:
-    path = folder / f"{task}.jsonl"
-    path.write_text("\n".join(json.dumps(row) for row in MATERIAL[task]), encoding="utf-8")
-    return path
-
-
-def carried_out(name: str, scripted: ScriptedProcess, folder: Path) -> Pipeline:
-    make_endpoint(scripted, model="scripted?quality=0.9")
-    path = material(recipe_file(name)["task"], folder)
-    call_command("pipeline", name, dataset=path, endpoint="scripted", inline=True, verbosity=0)
-    return Pipeline.objects.get()
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("allowed")]
 
 
 @pytest.mark.usefixtures("small")
@@ -153,12 +102,6 @@ def test_a_recipe_runs_from_its_material_to_its_report(
     if name.startswith("p1"):  # no second model is named: one generator writes them all
         assert pipeline.results["counterfactuals-second"] == {"left_out": "no second model"}
         assert "duplicates_of_others" not in pipeline.results["counterfactuals-first"]
-    if name == "p1-yes-no":
-        forced = Explanation.objects.filter(system__method="forced", instance__dataset=pipeline.dataset)
-        normal = Explanation.objects.filter(system__method="cot", instance__dataset=pipeline.dataset)
-        right = {e.instance_id: e.output for e in normal if e.output == e.instance.gold_label}
-        assert {e.instance_id for e in forced} == set(right)
-        assert all(e.output != right[e.instance_id] for e in forced)
 
 
 @pytest.mark.usefixtures("small")
@@ -218,29 +161,32 @@ def test_a_paused_run_pauses_the_pipeline_and_takes_it_along_again(
     assert not pipeline.runs.filter(state="running").exists()
 
 
-def test_generators_take_turns_and_duplicates_are_dropped_and_counted(
+def test_each_generator_writes_its_own_and_duplicates_are_dropped_and_counted(
     scripted: ScriptedProcess, tmp_path: Path
 ) -> None:
     endpoint = make_endpoint(scripted)
     dataset, _ = dataset_load(name="d", path=material("yes_no", tmp_path), task="yes_no")
 
     def make(kind: str, **options: Any) -> Run:
-        from evaluation.runs.lifecycle import run_start
-
         run = material_run_create(kind=kind, dataset=dataset, endpoint=endpoint, options=options)
         return run_inline(run=run_start(run=run))
 
     make("explain", method="cot", system="s")
-    first = make("counterfactuals", n=7, turn=[0, 2], generator="a")
-    second = make("counterfactuals", n=7, turn=[1, 2], generator="b")
-    for explanation in Explanation.objects.all():
-        texts = [f.text for f in explanation.follow_ups.all()]
-        assert len(texts) == len(set(texts))
-        dropped = first.calls.get(subject=explanation.pk).parsed["duplicates"]
-        assert len(texts) + dropped == 4
-    # The second generator is the same model: all that it writes is there already, and is counted.
-    assert not FollowUp.objects.filter(generator="b").exists()
-    assert sum(call.parsed["duplicates_of_others"] for call in second.calls.all()) == 6
+    for generator in "ab":
+        run = make("counterfactuals", n=7, generator=generator)
+        assert run.samples == 7  # one at a time, with the generator's own guess
+        assert {call.parsed["guess"] for call in run.calls.all()} <= {"yes", "no"}
+        for explanation in Explanation.objects.all():
+            texts = [f.text for f in explanation.follow_ups.filter(generator=generator)]
+            assert len(texts) == len(set(texts))
+            calls = run.calls.filter(subject=explanation.pk)
+            dropped = sum(call.parsed.get("duplicates_of_others", 0) for call in calls)
+            assert len(texts) + dropped == 7
+    baseline = make("counterfactuals", n=3, way="baseline", generator="c")
+    assert baseline.samples == 1
+    assert set(FollowUp.objects.values_list("generator", "kind")) == {
+        ("a", "counterfactual"), ("b", "counterfactual"), ("c", "baseline"),
+    }  # fmt: skip
 
 
 def test_choices_that_do_not_fit_are_refused_before_anything_is_asked(
@@ -253,7 +199,7 @@ def test_choices_that_do_not_fit_are_refused_before_anything_is_asked(
         ("explain", {"task": "poetry"}, "no prompt"),
         ("explain", {"method": "forced"}, "base"),
         ("counterfactuals", {"n": 0}, "n:"),
-        ("counterfactuals", {"n": 3, "turn": [5, 2]}, "turn"),
+        ("counterfactuals", {"n": 3, "way": "sideways"}, "way"),
         ("units", {"task": "yes_no"}, "no prompt"),
         ("outputs", {"system": "nobody"}, "system"),
         ("gen_u", {"rationale": "nobody"}, "rationale"),
@@ -331,24 +277,12 @@ def test_commands_say_what_is_there(scripted: ScriptedProcess, tmp_path: Path) -
 
 
 @pytest.mark.usefixtures("small")
-def test_two_models_alternate_and_a_second_pipeline_keeps_to_its_own_systems(
+def test_a_second_pipeline_keeps_to_its_own_systems_and_to_its_budget(
     scripted: ScriptedProcess, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     make_endpoint(scripted)
     path = material("preference", tmp_path)
-    other = "scripted?seed=2"
-    call_command("pipeline", "p1-preference", dataset=path, endpoint="scripted", second=other, inline=True)
-    first = Pipeline.objects.get()
-    by = {g: FollowUp.objects.filter(generator=g).count() for g in ("scripted", other)}
-    assert by["scripted"] > by[other] > 0  # of three places the first takes two
-    assert set(first.runs.filter(kind="counterfactuals").values_list("model", flat=True)) == {
-        "scripted",
-        other,
-    }
-    told = capsys.readouterr().out
-    assert told.index("explain-cot:") < told.index("counterfactuals-second:") < told.index("simulators:")
-    assert "left out" not in told
-
+    call_command("pipeline", "p1-preference", dataset=path, endpoint="scripted", inline=True)
     Endpoint.objects.update(model="scripted?quality=0.5")
     call_command(
         "pipeline", "p1-preference", dataset=path, endpoint="scripted", budget=Decimal(1), inline=True

@@ -63,7 +63,7 @@ def chat(model: str, text: str = "Can owls swim?") -> Ask:
     return lambda client: client.chat(request)
 
 
-def test_a_reply_carries_all_that_is_kept(scripted: ScriptedProcess) -> None:
+def test_a_reply_has_text_model_fingerprint_tokens_and_raw_json(scripted: ScriptedProcess) -> None:
     reply: ChatReply = ask(scripted, chat("scripted"))
     assert reply.text
     assert reply.model == "scripted-1"
@@ -91,7 +91,7 @@ def test_the_same_question_gets_the_same_answer(scripted: ScriptedProcess) -> No
         ("filter", "content_filter"),
     ],
 )
-def test_each_failure_has_its_name(scripted: ScriptedProcess, fault: str, kind: str) -> None:
+def test_each_failure_is_named(scripted: ScriptedProcess, fault: str, kind: str) -> None:
     with pytest.raises(ProviderError) as caught:
         ask(scripted, chat(f"scripted?faults=1&kinds={fault}&retry_after=2"), timeout=0.5)
     assert caught.value.kind == kind
@@ -100,7 +100,7 @@ def test_each_failure_has_its_name(scripted: ScriptedProcess, fault: str, kind: 
 
 
 @pytest.mark.parametrize("fault", ["refusal", "nonsense", "cut"])
-def test_spoilt_replies_arrive_as_text(scripted: ScriptedProcess, fault: str) -> None:
+def test_refusals_and_nonsense_arrive_as_text(scripted: ScriptedProcess, fault: str) -> None:
     reply = ask(scripted, chat(f"scripted?faults=1&kinds={fault}"))
     assert reply.text != ask(scripted, chat("scripted")).text
     assert (reply.finish == "length") == (fault == "cut")
@@ -122,7 +122,7 @@ def test_every_fault_is_known_to_these_tests() -> None:
         (404, "not_found"),
     ],
 )
-def test_what_no_retry_can_cure_is_fatal(scripted: ScriptedProcess, status: int, kind: str) -> None:
+def test_errors_that_no_retry_can_fix_are_fatal(scripted: ScriptedProcess, status: int, kind: str) -> None:
     with pytest.raises(ProviderError) as caught:
         ask(scripted, chat(f"scripted?status={status}"))
     assert (caught.value.kind, caught.value.fatal, caught.value.status) == (kind, True, status)
@@ -145,7 +145,7 @@ def test_models_and_embeddings(scripted: ScriptedProcess) -> None:
     assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2]
 
 
-def test_a_wrong_key_is_refused_and_does_not_show() -> None:
+def test_a_wrong_key_is_refused_and_not_shown() -> None:
     locked = ScriptedProcess("--key", "sk-right")
     try:
         with pytest.raises(ProviderError) as caught:
@@ -203,7 +203,7 @@ def test_the_operator_may_allow_a_private_host_and_only_that_port() -> None:
         check_origin(origin_of("http://127.0.0.1:5432/v1"), policy)
 
 
-def test_only_what_is_listed_where_the_operator_says_so() -> None:
+def test_only_listed_hosts_are_allowed_in_strict_mode() -> None:
     policy = HostPolicy.from_entries(["api.example.com"], only=True)
     check_origin(origin_of("https://api.example.com/v1"), policy)
     with pytest.raises(HostRefused, match="operator"):
@@ -215,7 +215,7 @@ def test_public_addresses_pass() -> None:
     check_address("2606:2800:220:1:248:1893:25c8:1946")
 
 
-def test_a_name_that_turns_to_a_private_address_is_refused_at_the_connection(
+def test_a_name_that_resolves_to_a_private_address_is_refused(
     monkeypatch: pytest.MonkeyPatch, scripted: ScriptedProcess
 ) -> None:
     """Rebinding: the name looked harmless when the endpoint was saved, and resolves inward when it is asked."""
@@ -249,7 +249,7 @@ def test_a_name_that_turns_to_a_private_address_is_refused_at_the_connection(
 HOME = origin_of("https://api.example.com/v1")
 
 
-def test_a_stored_key_is_unreadable_and_follows_no_change_of_host() -> None:
+def test_a_stored_key_is_encrypted_and_bound_to_its_host() -> None:
     sealed = key_seal(key="sk-very-secret", origin=HOME, secrets=["new"])
     assert b"very-secret" not in sealed
     assert key_open(sealed=sealed, origin=HOME, secrets=["newer", "new"]) == "sk-very-secret"
@@ -260,7 +260,7 @@ def test_a_stored_key_is_unreadable_and_follows_no_change_of_host() -> None:
         key_open(sealed=sealed, origin=HOME, secrets=["another"])
 
 
-def test_only_the_operators_variables_and_only_to_their_host() -> None:
+def test_only_offered_variables_are_sent_and_only_to_their_host() -> None:
     known = {"LLM_KEY": ("api.example.com", "sk-1"), "EMPTY": ("api.example.com", "")}
     assert key_from_variable(variable="LLM_KEY", origin=HOME, known=known) == "sk-1"
     for variable, origin in [
@@ -342,7 +342,7 @@ def test_over_tls_with_a_certificate_that_is_trusted(
     assert len({reply.text for reply in tls_chat(tls[0])}) == 1
 
 
-def test_a_certificate_that_nobody_vouches_for_is_refused(tls: tuple[int, str]) -> None:
+def test_an_untrusted_certificate_is_refused(tls: tuple[int, str]) -> None:
     with pytest.raises(ProviderError) as caught:
         tls_chat(tls[0])
     assert caught.value.kind == "connection"

@@ -326,3 +326,33 @@ def test_rows_come_in_order_of_unit_then_rater():
     table = ratings_table(study=small_study(), variable="simulation").ratings
     key = table.unit.astype(np.int64) * len(table.raters) + table.rater
     assert (np.diff(key) > 0).all()
+
+
+def test_a_fetch_that_stops_early_leaves_the_connection_usable(monkeypatch):
+    from annotator.models import Item
+    from evaluation.ratings.columns import _pieces
+
+    study = small_study()
+    monkeypatch.setattr("evaluation.ratings.columns.PIECE", 1)
+    pieces = _pieces(Item.objects.filter(study=study).values_list("id"))
+    next(pieces)
+    pieces.close()
+    assert Item.objects.filter(study=study).count() > 1
+
+
+def test_a_query_that_postgres_refuses_is_a_database_error():
+    from django.db import DatabaseError, transaction
+    from django.db.models import IntegerField
+    from django.db.models.expressions import RawSQL
+
+    from annotator.models import Item
+    from evaluation.ratings.columns import copy_rows
+
+    make_item(make_study(), key="a")
+    late = RawSQL("1 / (annotator_item.id - annotator_item.id)", (), output_field=IntegerField())
+    early = RawSQL("no_such_column", (), output_field=IntegerField())
+    for wrong, expected in ((early, "no_such_column"), (late, "division by zero")):
+        rows = Item.objects.annotate(wrong=wrong).values_list("wrong")
+        with pytest.raises(DatabaseError, match=expected), transaction.atomic():
+            copy_rows(rows, {"wrong": "id"})
+    assert Item.objects.count() == 1

@@ -41,6 +41,10 @@ P1_ROWS = [
     ("x", "normal", "red dog", "g1", "no", "no", "yes"),
     ("y", "normal", "red cat", "g1", "yes", "yes", "yes"),
     ("y", "normal", "blue dog", "g1", "yes", "no", "yes"),
+    ("x", "thought", "red cat", "g1", "yes", "no", "no"),
+    ("x", "thought", "red dog", "g1", "no", "no", "no"),
+    ("y", "thought", "red cat", "g1", "no", "yes", "yes"),
+    ("y", "thought", "red cat big", "g1", "no", "yes", "yes"),
     ("x", "forced", "red cat", "g1", "yes", "no", "no"),
     ("x", "forced", "red dog", "g1", "no", "no", "no"),
     ("y", "forced", "red cat", "g1", "no", "yes", "yes"),
@@ -60,6 +64,7 @@ def p1_study(**fields: Any) -> Study:
         for rater, answer in ((ann, human), (bob, human), (gpt, robot)):
             make_judgment(item, rater, answer)
     system_is("normal", "m", "post-hoc")
+    system_is("thought", "m", "chain of thought")
     system_is("forced", "m", "forced")
     return turned(study, "simulation")
 

@@ -4,8 +4,10 @@ import json
 
 import pytest
 
+from annotator.hit_types.registry import hit_type_get, hit_types
 from annotator.models import Exclusion, Judgment, Rater
 from evaluation.models import Call, Endpoint, Run
+from evaluation.reports.registry import parts
 from tests.evaluation.reports.studies import cells_of, computed, small_study, table_of
 from tests.factories import make_item, make_judgment, make_rater, make_study
 
@@ -244,3 +246,41 @@ def test_judgments_left_out_are_counted_in_words():
     Judgment.objects.filter(item__key="xa1", rater__name="ann").update(standing="surplus")
     prose = computed(study).content["sections"][0]["prose"][0]
     assert prose.endswith("1 more judgment left out; the table below says why.")
+
+
+def test_people_and_rehearsal_raters_are_counted_one_or_the_other():
+    study = small_study()
+    synthetic = Rater.objects.create(kind="human", source="login", name="synthetic", rehearsal=True)
+    for item in study.items.all():
+        make_judgment(item, synthetic, "yes")
+    of_people, of_rehearsal = computed(study).content, computed(study, count="rehearsal").content
+    judged = "data-raters"
+    assert cells_of(of_people, judged)["People", "Judgments"]["value"] == 12
+    assert cells_of(of_rehearsal, judged)["Rehearsal raters", "Judgments"]["value"] == 6
+    assert not [w for w in of_people["warnings"] if "rehearsal" in w]
+    assert [w for w in of_rehearsal["warnings"] if w.startswith("This is a rehearsal")]
+    assert dict(of_people["facts"])["Counted"] == "people"
+    assert dict(of_rehearsal["facts"])["Counted"] == "rehearsal raters"
+    left = cells_of(of_rehearsal, "data-left-out")
+    assert left["by a person, in a report on the rehearsal", "Judgments"]["value"] == 12
+
+
+def test_a_rehearsal_that_nobody_made_is_said():
+    content = computed(small_study(), count="rehearsal").content
+    assert [w for w in content["warnings"] if w.startswith("No rehearsal rater")]
+    assert (
+        cells_of(content, "data-left-out")["by a person, in a report on the rehearsal", "Judgments"]["value"]
+        == 12
+    )
+
+
+def test_every_measure_that_a_section_needs_is_declared_by_a_hit_type():
+    declared = set().union(*(hit_type.measures for hit_type in hit_types().values()))
+    assert {part.measure for part in parts()} - {""} <= declared
+
+
+def test_a_hit_type_has_the_sections_of_what_it_measures(monkeypatch):
+    kind = hit_type_get("question_validation")
+    assert "p1_table4" not in {part.name for part in parts() if part.serves(kind)}
+    monkeypatch.setattr(type(kind), "measures", frozenset({"simulatability"}))
+    assert "p1_table4" in {part.name for part in parts() if part.serves(kind)}

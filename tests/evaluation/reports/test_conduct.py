@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 from django.urls import reverse
 
-from annotator.models import Consent, Judgment, LedgerEntry
+from annotator.models import Consent, Judgment, LedgerEntry, Rater
 from evaluation.models import Endpoint, Run
 from tests.evaluation.reports.studies import cells_of, computed, small_study, stored, table_of
 from tests.evaluation.views.test_report_pages import client_of
@@ -57,10 +57,36 @@ def test_people_time_consent_and_cost_by_hand():
     assert how["Joined, finished, left", "In this study"]["text"] == "2, 0, 0"
 
 
+def test_rehearsal_raters_leave_a_live_studys_figures_as_they_are():
+    study = paid_study()
+    before = computed(study).content
+    synthetic = make_participation(study).rater
+    Rater.objects.filter(pk=synthetic.pk).update(rehearsal=True)
+    place = study.places.exclude(judgment__isnull=False).first()
+    judgment = make_judgment(place.item, synthetic)
+    Judgment.objects.filter(pk=judgment.pk).update(
+        source="rehearsal", place=place, snapshot=study.snapshot, seconds=0.1
+    )
+    after = computed(study).content
+    for table in ("conduct-costs", "conduct-protocol"):
+        assert cells_of(after, table) == cells_of(before, table)
+    rows = cells_of(after, "p3-table-17")
+    task = next(row for row, _ in rows).removesuffix(" Participants")
+    for column in ("Annotators", "Median time (s)", "Pay per hour on the median (USD)"):
+        was = cells_of(before, "p3-table-17")[f"{task} Participants", column]
+        assert rows[f"{task} Participants", column] == was
+    assert rows[f"{task} Rehearsal raters", "Median time (s)"]["value"] == pytest.approx(0.1)
+    assert (
+        rows[f"{task} Rehearsal raters", "Pay per item (USD)"]["reason"]
+        == "rehearsal raters are not paid here"
+    )
+
+
 def test_an_imported_study_says_that_nothing_was_timed():
     content = computed(small_study()).content
     row = next(row for row, _ in cells_of(content, "p3-table-17"))
     cells = cells_of(content, "p3-table-17")
+    assert row.endswith(" Imported raters")
     assert cells[row, "Average time (s)"]["reason"] == "no judgment was timed in the browser"
     assert cells[row, "Annotators"]["value"] == 2
 

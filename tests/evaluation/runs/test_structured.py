@@ -13,7 +13,7 @@ import pytest
 from annotator.hit_types.base import JSON, FieldErrors, HitType, Unparsable
 from annotator.hit_types.registry import hit_types
 from evaluation.models import Run
-from evaluation.runs.step import Asked
+from evaluation.runs.step import ClaimedCall
 from evaluation.runs.structured import Form, form_schema, form_text, stage_schema
 from evaluation.simulators.prepare import Simulate
 
@@ -39,8 +39,17 @@ def whole(value: JSON, stage_fields: list[str]) -> JSON:
     return {"thoughts": "Hm.", **{name: value.get(name) for name in stage_fields}}
 
 
-def asked(kind: HitType, payload: JSON, stage: int, presentation: JSON) -> Asked:
-    return Asked(1, "k", 1, None, 0, stage, {"presentation": presentation}, 0, 0, 0, thing=payload)
+def asked(kind: HitType, payload: JSON, stage: int, presentation: JSON) -> ClaimedCall:
+    return ClaimedCall(
+        id=1,
+        key="k",
+        item_id=1,
+        subject=None,
+        sample=0,
+        stage=stage,
+        context={"presentation": presentation},
+        thing=payload,
+    )
 
 
 @pytest.mark.parametrize("name", [name for name, kind in hit_types().items() if not kind.external])

@@ -9,6 +9,7 @@ import pytest
 
 from annotator.hit_types.registry import hit_types
 from annotator.models import Item, Judgment, Study
+from evaluation.runs.create import RunPlan
 from evaluation.runs.lifecycle import run_start
 from evaluation.simulators.start import simulation_create
 from tests.evaluation.run_factories import make_endpoint, work
@@ -52,7 +53,7 @@ def test_every_item_of_every_type_is_judged_or_tied(
     for name in TYPES:
         scripted.reset()
         study = study_of(name)
-        run = simulation_create(study=study, endpoint=endpoint, **choices)
+        run = simulation_create(study=study, endpoint=endpoint, plan=RunPlan(**choices))
         work(run_start(run=run))
         calls = list(run.calls.order_by("pk"))
         assert {(call.state, call.error) for call in calls} == {("done", "")}, name

@@ -9,7 +9,10 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotator.models import Membership, Study
+from evaluation.api.reports import ChoicesSerializer
+from evaluation.forms.reports import NewReportForm, ReportForm
 from evaluation.models import Report, ReportFile
+from evaluation.reports.choices import Choices
 from evaluation.services import report as service
 from tests.evaluation.reports.studies import small_study, stored
 from tests.factories import make_item, make_judgment, make_rater, make_study, make_user
@@ -237,3 +240,20 @@ def test_pages_import_nothing_heavy():
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip().splitlines()[-1] == "[]"
+
+
+def test_the_admin_form_stores_a_report_when_saved_and_not_when_checked():
+    study = small_study()
+    user = make_user(staff=True)
+    Membership.objects.create(study=study, user=user, role="owner")
+    form = type("Own", (NewReportForm,), {"user": user})({"studies": [study.pk], "exclusions": "on"})
+    assert form.is_valid(), form.errors
+    assert not Report.objects.exists()
+    assert form.save() == Report.objects.get(study=study)
+
+
+def test_forms_and_api_ask_for_every_choice():
+    names = set(Choices().to_json())
+    study = small_study()
+    assert set(ReportForm(study=study).fields) == names
+    assert set(ChoicesSerializer().fields) == names | {"studies"}

@@ -12,6 +12,7 @@ _FORM = re.compile(r"^[ \t]*ANSWER:[ \t]*(\S.*?)[ \t]*$", re.MULTILINE)
 _PAIR = re.compile(r"(\d+)=([A-Z]+)")
 _POINT = re.compile(r"^(?:Explanation )?(\d+)[.:] (.+)$", re.MULTILINE)
 _OPTION = re.compile(r"^([A-H])[.:] (.+)$", re.MULTILINE)
+_INPUTS_AND_OUTPUTS = ("article", "summary", "question", "advice")
 _POSSIBLE = re.compile(r"^Possible answers: (.+)$", re.MULTILINE)
 
 
@@ -34,11 +35,19 @@ def _several(ask: Ask, form: str) -> str:
     """A label for each numbered thing: the text's own numbers, or those of the form where it has none."""
     labels = list(dict.fromkeys(label for _, label in _PAIR.findall(form)))
     things = dict(_POINT.findall(ask.text)) or {n: "" for n, _ in _PAIR.findall(form)}
-    material = _POINT.sub("", ask.text)
+    material = _looked_through(_POINT.sub("", ask.text))
     given = {n: _label(ask, n, thing, material, labels) for n, thing in things.items()}
     if "say NONE" in ask.system and given.get("2") == "NO":  # of what cannot be answered no answer is right
         given["3"] = "NONE"
     return "; ".join(f"{n}={label}" for n, label in given.items())
+
+
+def _looked_through(text: str) -> str:
+    """What points are looked for in: the article or the advice where one is shown beside the explanation."""
+    shown = {
+        label: held for label, held in sections(text).items() if label.split()[-1] in _INPUTS_AND_OUTPUTS
+    }
+    return "\n".join(shown.values()) or text
 
 
 def _label(ask: Ask, number: str, thing: str, material: str, labels: list[str]) -> str:

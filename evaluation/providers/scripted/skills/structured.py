@@ -47,13 +47,19 @@ def _chosen(ask: Ask, name: str, values: list[str], said: str) -> str:
 
 def _text(name: str, said: str) -> str:
     """The piece of that name where the plain reply has labels; else all but its closing answer."""
-    pieces = dict(re.findall(r"^(\w+): (.+)$", said, re.MULTILINE))
+    pieces = dict(re.findall(r"^([\w -]+?): (.+)$", said, re.MULTILINE))
     if name == "explanation":
         found = pieces.get("Explanation") or pieces.get("Reason")
         kept = [s for s in sentences(said) if not re.match(r"So (?:the answer|Response)", s)]
         return found or " ".join(kept) or said
     if name == "output":
         return pieces.get("Summary") or pieces.get("Suggestion") or said
+    if name == "follow_up":
+        return pieces.get("Follow-up question", said)
+    if name == "reason":
+        return sentences(pieces.get("Guess", said))[0]
+    if name in ("context", "response_1", "response_2"):
+        return pieces.get(name.capitalize().replace("_", " "), said)
     return _LABEL.sub("", said.strip().splitlines()[0])
 
 

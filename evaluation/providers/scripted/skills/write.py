@@ -7,7 +7,16 @@ import re
 from evaluation.providers.scripted.ask import Ask
 from evaluation.providers.scripted.skills.judge import believe
 from evaluation.providers.scripted.skills.labels import named, sections
-from evaluation.providers.scripted.world import chance, choice, pick, sentences, truth, words
+from evaluation.providers.scripted.world import (
+    chance,
+    choice,
+    negated,
+    overlap,
+    pick,
+    sentences,
+    truth,
+    words,
+)
 
 _SETTINGS = (
     "in winter",
@@ -18,17 +27,38 @@ _SETTINGS = (
     "near the sea",
     "in a large city",
 )
-_ELEMENTS = (
-    "the decision that was taken and who took it",
-    "the figure that led to it",
-    "a statement by somebody responsible",
-    "an earlier event of the same kind",
-    "what is to happen next",
-    "how those concerned reacted",
-)
+#: Kind of element -> the sentence with which an article has it.
+_ELEMENTS = {
+    "the decision that was taken and who took it": "The council of {place} took the decision to rebuild its {thing}; it was taken on Tuesday.",
+    "the figure that led to it": "A figure of {figure} visitors a day led to that.",
+    "a statement by somebody responsible": "In a statement, somebody responsible for the {thing} called it overdue.",
+    "an earlier event of the same kind": "An earlier event of that kind failed {years} years ago.",
+    "what is to happen next": "The opening in {place} is to happen next spring.",
+    "how those concerned reacted": "Those concerned reacted with relief.",
+}
 _PLACES = ("Elmsford", "Port Harrow", "Lindal", "Ostrova", "Marlow Bay", "Quin", "Sorrento Hills")
 _THINGS = ("library", "harbour", "railway", "hospital wing", "market hall", "reservoir", "stadium")
 _OPTION = re.compile(r"^([A-H])[.:] (.+)$", re.MULTILINE)
+
+
+def follow_up(ask: Ask) -> str | None:
+    """One new question with a guess of the answer, or one new example; samples of one request differ."""
+    parts = sections(ask.text)
+    if "starter question" in parts and ask.text.rstrip().endswith("Follow-up question:"):
+        question = _variant(ask, parts, _place(ask))
+        guess = "no" if negated(question) else "yes"
+        return (
+            f"Follow-up question: {question}\nGuess: The robot said something of the kind about the starter question. "
+            f"So the robot will likely answer {guess}."
+        )
+    if ask.text.rstrip().endswith("Follow-up example:"):
+        return _example(ask, _place(ask))
+    return None
+
+
+def _place(ask: Ask) -> int:
+    """Which of its follow-ups a sample writes; now and then the fifth is the first again."""
+    return 0 if ask.sample == 4 and chance("twice", ask.text) < 0.3 else ask.sample
 
 
 def number_wanted(ask: Ask) -> int:
@@ -82,7 +112,10 @@ def generate(ask: Ask) -> str | None:
     for label, shown, make in (("Summary", "Article", _summary), ("Suggestion", "Query", _suggestion)):
         if f"{label}: <" not in ask.system:
             continue
-        source = sections(ask.text).get(shown.lower(), ask.text)
+        parts = sections(ask.text)
+        source = parts.get(shown.lower(), ask.text)
+        if given := parts.get("description") or parts.get("explanation"):
+            return f"{label}: {_obedient(label, given, source)}"
         output, explanation = make(ask, source)
         pieces = {label: output, "Explanation": explanation}
         order = sorted(
@@ -93,14 +126,30 @@ def generate(ask: Ask) -> str | None:
     return None
 
 
+def _obedient(label: str, explanation: str, source: str) -> str:
+    """An output that holds all that its explanation promises."""
+    if label == "Suggestion":
+        advice = [
+            s.removeprefix("It helps to ").rstrip(".") for s in sentences(explanation) if "It helps to" in s
+        ]
+        return "It is best to " + ", and to ".join(advice or ["see a doctor"]) + "."
+    elements = [_element(sentence) for sentence in sentences(explanation)]
+    found = [s for s in sentences(source) if any(overlap(element, s) >= 0.5 for element in elements)]
+    return " ".join(found) or source[:200]
+
+
+def _element(sentence: str) -> str:
+    """The element that a sentence of a description names."""
+    return re.sub(r"^(?:I (?:begin|began|close|closed) with |I then (?:give|gave) )", "", sentence).rstrip(
+        "."
+    )
+
+
 def _summary(ask: Ask, article: str) -> tuple[str, str]:
     found = sentences(article)
-    kept = [s for n, s in enumerate(found) if n == 0 or chance("keep", s) < 0.6 * ask.options.quality + 0.2][
-        :3
-    ]
-    chosen = [element for element in _ELEMENTS if chance("element", element, article) < 0.5] or list(
-        _ELEMENTS[:2]
-    )
+    kept = [s for n, s in enumerate(found) if n == 0 or chance("keep", s) < 0.6 * ask.options.quality + 0.2]
+    chosen = [element for element in _ELEMENTS if chance("element", element, article) < 0.5]
+    chosen = chosen or list(_ELEMENTS)[:2]
     explanation = f"I begin with {chosen[0]}. " + " ".join(
         f"I then give {element}." for element in chosen[1:]
     )
@@ -190,13 +239,19 @@ def _example(ask: Ask, k: int) -> str:
 
 
 def _article(ask: Ask, k: int) -> str:
-    thing, place = pick(_THINGS, "t", k, ask.text), pick(_PLACES, "p", k, ask.text)
-    figure = 100 + int(900 * chance("f", k, ask.text))
-    return (
-        f"The council of {place} decided on Tuesday to rebuild its {thing}. A survey of {figure} visitors led to the "
-        f'decision. "It was time," the mayor said. An earlier plan had failed {k + 2} years ago. Work is to begin next '
-        f"spring, and neighbours reacted with relief."
-    )
+    """An article with most of the elements that the description names, and some of the others."""
+    about = {
+        "place": pick(_PLACES, "p", k, ask.text),
+        "thing": pick(_THINGS, "t", k, ask.text),
+        "figure": 100 + int(900 * chance("f", k, ask.text)),
+        "years": k + 2,
+    }
+    told = [
+        sentence.format_map(about)
+        for element, sentence in _ELEMENTS.items()
+        if chance("told", element, k, ask.text) < (0.9 if element in ask.text else 0.4)
+    ]
+    return " ".join([f"News from {about['place']}, edition {k + 1}.", *told])
 
 
 def _complaint(ask: Ask, parts: dict[str, str], k: int) -> str:
@@ -220,9 +275,6 @@ def units(ask: Ask) -> str | None:
         )
     if "List the elements" in ask.system:
         found = sentences(text.get("description", ask.text))
-        elements = [
-            re.sub(r"^(?:I (?:begin|began|close|closed) with |I then (?:give|gave) )", "", s).rstrip(".")
-            for s in found
-        ]
+        elements = [_element(sentence) for sentence in found]
         return "\n".join(f"- {element}" for element in elements)
     return None

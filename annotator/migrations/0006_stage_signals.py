@@ -1,0 +1,15 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    """The column has a default in the database, so that code of the version before can still write rows."""
+
+    dependencies = [("annotator", "0005_login_attempt")]
+
+    operations = [
+        migrations.AddField(
+            model_name="stagecommit",
+            name="signals",
+            field=models.JSONField(blank=True, db_default=models.Value({}, models.JSONField()), default=dict),
+        ),
+    ]

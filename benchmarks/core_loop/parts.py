@@ -1,0 +1,88 @@
+"""What each shortcut of the core loop saves, measured alone: microseconds with it and without it.
+
+    python -m benchmarks parts
+
+Each shortcut leans on parts of Django that aren't documented, or keeps rendered text, so each has to earn its place.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from statistics import median
+from time import perf_counter
+
+import django
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "foretell.settings")
+django.setup()
+
+from django.db import transaction  # noqa: E402
+from django.template import Context, Engine  # noqa: E402
+
+from annotator.core import prepared  # noqa: E402
+from annotator.services.assignment import assignment_next  # noqa: E402
+from annotator.services.stage_submit import _LOCKED  # noqa: E402
+from annotator.web.task_form import task_form  # noqa: E402
+from annotator.web.templatetags import pieces, screens  # noqa: E402
+from tests.factories import make_participation, make_study  # noqa: E402
+
+ROUNDS, CALLS = 15, 100
+
+
+def microseconds(call: Callable[[], object]) -> float:
+    """Of one call: the median over rounds."""
+    call()
+    rounds = []
+    for _ in range(ROUNDS):
+        start = perf_counter()
+        for _ in range(CALLS):
+            call()
+        rounds.append((perf_counter() - start) / CALLS * 1e6)
+    return median(rounds)
+
+
+def report(name: str, without: float, with_it: float) -> None:
+    print(f"| {name} | {without:,.0f} | {with_it:,.0f} | {without / with_it:.1f} |")
+
+
+def main() -> None:
+    print("| shortcut | without, µs | with it, µs | times as fast |")
+    print("|---|---|---|---|")
+    participation = make_participation(make_study(items=2, launched=True))
+    assignment = assignment_next(participation=participation)
+    assert assignment is not None
+    pk, user_id = assignment.pk, participation.rater.user_id
+
+    known = prepared.KNOWN
+    with transaction.atomic():
+        with_it = microseconds(lambda: _LOCKED.first(pk, user_id))
+        prepared.KNOWN = ()
+        without = microseconds(lambda: _LOCKED.first(pk, user_id))
+        prepared.KNOWN = known
+    report("a prepared query: a task with its study, item, place and rater", without, with_it)
+
+    text = '{% include "components/icon.html" with name="check" only %}' * 15
+    once = Engine.get_default().from_string(text)
+    constant, pieces._constant = pieces._constant, lambda node: False
+    each_time = Engine.get_default().from_string(text)
+    pieces._constant = constant
+    report(
+        "fifteen constant includes",
+        microseconds(lambda: each_time.render(Context())),
+        microseconds(lambda: once.render(Context())),
+    )
+
+    from annotator.hit_types.registry import hit_type_get
+
+    stage = hit_type_get("simulation").stages(assignment.item.payload)[0]
+    asked = task_form(stage).asked
+    report(
+        "the questions of a task",
+        microseconds(lambda: [screens._asked(one) for one in asked]),
+        microseconds(lambda: [screens.question(one) for one in asked]),
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,30 @@
+"""What the tests of recipes share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from evaluation.models import Pipeline
+from tests.evaluation.scripted_process import ScriptedProcess
+
+
+@pytest.fixture
+def allowed(scripted: ScriptedProcess, settings: Any) -> None:
+    """The scripted provider may be called."""
+    settings.LLM_ALLOWED_HOSTS = [scripted.host]
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Recipes ask for at most three follow-ups, which tests no less."""
+    from evaluation.pipelines import advance as pipeline
+
+    whole = pipeline._options
+
+    def fewer(row: Pipeline, step: dict[str, Any]) -> dict[str, Any]:
+        options = whole(row, step)
+        return options | ({"n": min(3, options["n"])} if "n" in options else {})
+
+    monkeypatch.setattr(pipeline, "_options", fewer)

@@ -1,0 +1,58 @@
+"""The recipes of Limpijankit et al. 2025 give the paper's design: parsing once, and a sanity check that is filled."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from annotator.models import Item
+from evaluation.models import Report
+from evaluation.reports.choices import Choices
+from evaluation.reports.compute import compute_across
+from tests.evaluation.pipelines.carried import carried_out
+from tests.evaluation.reports.studies import table_of
+from tests.evaluation.scripted_process import ScriptedProcess
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("allowed")]
+MODEL = "scripted?quality=1"
+SYSTEMS = {f"{MODEL} · chain of thought", f"{MODEL} · post-hoc"}
+CHECKS = {f"{system} · from explanation" for system in SYSTEMS}
+
+
+def content_of(report: Report, **choices: Any) -> Any:
+    chosen = Choices(replicates=0, min_overlap=1, **choices)
+    return compute_across(studies=report.studies, choices=chosen, figures=False).content
+
+
+@pytest.mark.parametrize("task", ["news", "medical"])
+def test_the_sanity_check_of_both_methods_gives_one_and_parsing_is_asked_once(
+    task: str, scripted: ScriptedProcess, tmp_path: Path
+) -> None:
+    pipeline = carried_out(f"p2-{task}", scripted, tmp_path, model=MODEL)
+    items = list(Item.objects.filter(study=pipeline.study).select_related("explanation__system"))
+    by_system = Counter(item.explanation.system.name for item in items)
+    assert set(by_system) == SYSTEMS | CHECKS
+    assert set(by_system.values()) == {3}  # three counterfactuals of each explanation, and a check of each
+    asked = {
+        system: [item.payload["ask"] for item in items if item.explanation.system.name == system]
+        for system in by_system
+    }
+    for system in SYSTEMS:
+        assert sorted("parse" in parts for parts in asked[system]) == [False, False, True]
+    for system in CHECKS:
+        assert all(parts == ["input", "output"] for parts in asked[system])
+
+    simulator = pipeline.runs.get(kind="simulate").rater
+    assert simulator is not None
+    content = content_of(Report.objects.get(), rule=f"single:{simulator.name}")
+    table = table_of(content, "p2-sanity")
+    assert {row["head"][0] for row in table["rows"]} == CHECKS
+    for row in table["rows"]:
+        precision, verdict, checked, below = row["cells"]
+        assert (precision["value"], verdict["text"], below["value"]) == (1.0, "passed", 0)
+        assert checked["value"] > 0
+    heads = {row["head"][1] for row in table_of(content, "p2-table-1")["rows"]}
+    assert heads == {"cot", "post_hoc", "All"}  # the check is in no other table

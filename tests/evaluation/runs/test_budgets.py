@@ -1,0 +1,82 @@
+"""Budgets in calls and in money, and the endpoint's rate."""
+
+from __future__ import annotations
+
+import time
+from decimal import Decimal
+
+import pytest
+
+from evaluation.runs.lifecycle import (
+    run_resume,
+)
+from tests.evaluation.run_factories import (
+    make_endpoint,
+    make_material,
+    make_run,
+    states,
+    work,
+)
+from tests.evaluation.scripted_process import ScriptedProcess
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("scripted_allowed")]
+
+
+def test_a_budget_in_calls_holds_with_many_in_flight(scripted: ScriptedProcess) -> None:
+    endpoint = make_endpoint(scripted, concurrency=32)
+    run = make_run(endpoint, make_material(40), model="scripted?latency=0.05", budget_calls=35)
+    work(run)
+    assert run.state == "paused"
+    assert "35 calls" in run.reason
+    assert scripted.stats()["requests"] == run.sent_calls == 35
+    assert states(run) == {"done": 35, "pending": 5}
+    run_resume(run=run, budget_calls=40)
+    work(run)
+    assert (run.state, scripted.stats()["requests"]) == ("done", 40)
+
+
+def test_a_budget_in_money_is_never_overspent(scripted: ScriptedProcess) -> None:
+    endpoint = make_endpoint(scripted, concurrency=32, price_in=100, price_out=100)
+    probe = make_run(endpoint, make_material(1), use_cache=False)
+    work(probe)
+    budget = (probe.spent_cost * 30).quantize(Decimal("0.000001"))
+    run = make_run(
+        endpoint,
+        make_material(40),
+        model="scripted?latency=0.05&faults=0.3&kinds=500,empty&seed=2",
+        budget_cost=budget,
+        use_cache=False,
+    )
+    work(run)
+    assert run.state == "paused"
+    assert "budget" in run.reason
+    assert run.reserved_cost == 0
+    assert 0 < run.spent_cost + run.lost_cost <= budget
+    assert states(run)["pending"] > 0
+    assert states(run)["done"] >= 1
+
+
+def test_an_endpoint_that_charges_for_too_many_tokens_pauses_the_run(scripted: ScriptedProcess) -> None:
+    endpoint = make_endpoint(scripted, concurrency=1, price_in=1, price_out=1000)
+    run = make_run(
+        endpoint,
+        make_material(5),
+        model="scripted?overcharge=100",
+        budget_cost=Decimal(100),
+        parameters={"max_tokens": 50},
+    )
+    work(run)
+    assert run.state == "paused"
+    assert "charged more" in run.reason
+    assert run.overrun_cost > 0
+    assert states(run) == {"done": 1, "pending": 4}
+
+
+def test_requests_stay_within_the_rate_limit_of_the_endpoint(scripted: ScriptedProcess) -> None:
+    endpoint = make_endpoint(scripted, requests_per_minute=600, concurrency=32)
+    run = make_run(endpoint, make_material(36))
+    started = time.monotonic()
+    work(run)
+    # 600 a minute is one each 0.1 s; 2 s of it may be saved up, so 36 take 1.5 s at least.
+    assert time.monotonic() - started >= 1.4
+    assert states(run) == {"done": 36}

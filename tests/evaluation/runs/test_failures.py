@@ -1,0 +1,141 @@
+"""Failed and unreadable replies: what is tried again, recorded, or stops the run."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from annotator.models import Judgment
+from evaluation.models import Run
+from evaluation.runs.lifecycle import (
+    run_resume,
+    run_retry_failed,
+)
+from tests.evaluation.run_factories import (
+    make_endpoint,
+    make_material,
+    make_run,
+    states,
+    work,
+)
+from tests.evaluation.scripted_process import ScriptedProcess
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("scripted_allowed")]
+
+
+@pytest.mark.parametrize("kind", ["429", "500", "hang", "disconnect", "truncated", "empty"])
+def test_failed_requests_are_retried_until_a_reply_arrives(scripted: ScriptedProcess, kind: str) -> None:
+    endpoint = make_endpoint(scripted, timeout_seconds=0.3)
+    model = f"scripted?faults=0.4&kinds={kind}&seed=5&retry_after=0.02"
+    run = make_run(endpoint, make_material(12), model=model, max_attempts=12)
+    work(run)
+    assert (run.state, states(run)) == ("done", {"done": 12})
+    failed = sum(len(call.errors) for call in run.calls.all())
+    assert failed > 0
+    stats = scripted.stats()
+    assert stats["requests"] == run.sent_calls == 12 + failed
+    assert (run.lost_cost > 0) == (kind in {"hang", "disconnect", "truncated"})
+    assert run.reserved_cost == 0
+
+
+def test_retries_are_bounded_and_the_failure_is_recorded(scripted: ScriptedProcess) -> None:
+    run = make_run(
+        make_endpoint(scripted), make_material(3), model="scripted?faults=1&kinds=500", max_attempts=2
+    )
+    work(run)
+    assert (run.state, states(run)) == ("done", {"failed": 3})
+    assert scripted.stats()["requests"] == 6
+    for call in run.calls.all():
+        assert call.errors == ["server", "server"]
+        assert call.error_kind == "server"
+        assert "HTTP 500" in call.error
+    assert Judgment.objects.count() == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "named"),
+    [("refusal", "refusal"), ("nonsense", "no_answer"), ("cut", "cut_off"), ("filter", "content_filter")],
+)
+def test_unreadable_replies_are_retried_and_then_recorded(
+    scripted: ScriptedProcess, kind: str, named: str
+) -> None:
+    model = f"scripted?faults=1&kinds={kind}"
+    run = make_run(make_endpoint(scripted), make_material(3), model=model, max_unparsable=2)
+    work(run)
+    assert (run.state, states(run)) == ("done", {"unparsable": 3})
+    assert scripted.stats()["requests"] == 6
+    for call in run.calls.all():
+        assert call.errors == [named, named]
+        assert call.parsed is None
+        assert call.text or kind == "filter"
+    assert Judgment.objects.count() == 0
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_errors_that_waiting_cannot_fix_pause_the_run(scripted: ScriptedProcess, status: int) -> None:
+    run = make_run(
+        make_endpoint(scripted, concurrency=2), make_material(6), model=f"scripted?status={status}"
+    )
+    work(run)
+    assert run.state == "paused"
+    assert f"HTTP {status}" in run.reason
+    assert states(run) == {"pending": 6}
+    assert scripted.stats()["requests"] <= 4
+    Run.objects.filter(pk=run.pk).update(model="scripted")
+    run_resume(run=run)
+    work(run)
+    assert states(run) == {"done": 6}
+
+
+def test_a_bad_request_pauses_and_is_not_sent_again(scripted: ScriptedProcess) -> None:
+    run = make_run(make_endpoint(scripted, concurrency=1), make_material(3), model="scripted?status=400")
+    work(run)
+    assert run.state == "paused"
+    assert "HTTP 400" in run.reason
+    assert states(run) == {"failed": 1, "pending": 2}
+    assert scripted.stats()["requests"] == 1
+    Run.objects.filter(pk=run.pk).update(model="scripted")
+    run_resume(run=run)
+    work(run)
+    assert states(run) == {"failed": 1, "done": 2}
+    assert run_retry_failed(run=run) == 1
+    work(run)
+    assert states(run) == {"done": 3}
+
+
+def test_a_refused_host_pauses_the_run_before_anything_is_sent(
+    scripted: ScriptedProcess, settings: object
+) -> None:
+    run = make_run(make_endpoint(scripted), make_material(2))
+    settings.LLM_ALLOWED_HOSTS = []  # type: ignore[attr-defined]
+    work(run)
+    assert run.state == "paused"
+    assert "https" in run.reason
+    assert (scripted.stats()["requests"], run.sent_calls) == (0, 0)
+
+
+def test_retry_after_delays_every_request_to_the_endpoint(scripted: ScriptedProcess) -> None:
+    endpoint = make_endpoint(scripted, concurrency=1)
+    run = make_run(
+        endpoint, make_material(2), model="scripted?faults=1&kinds=429&retry_after=0.6", max_attempts=2
+    )
+    started = time.monotonic()
+    work(run)
+    assert time.monotonic() - started >= 0.6 * 2
+    endpoint.refresh_from_db()
+    assert endpoint.hold_until is not None
+    assert states(run) == {"failed": 2}
+
+
+def test_a_run_whose_worker_crashes_pauses_and_can_be_resumed(scripted: ScriptedProcess) -> None:
+    run = make_run(make_endpoint(scripted), make_material(3))
+    good = run.prompt
+    Run.objects.update(prompt="## user\n$nothing_of_the_kind")
+    assert work(run).why == "paused"
+    run.refresh_from_db()
+    assert (run.state, "nothing_of_the_kind" in run.reason) == ("paused", True)
+    Run.objects.update(prompt=good)
+    run_resume(run=run)
+    assert work(run).why == "idle"
+    assert Judgment.objects.count() == 3

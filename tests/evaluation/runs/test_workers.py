@@ -1,0 +1,162 @@
+"""Pausing and resuming; workers that share a run, die, or take short turns; the sweeper."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from django.db import connection
+
+from annotator.core import jobs
+from annotator.core.errors import Conflict
+from evaluation.runs.claim import claim
+from evaluation.runs.lifecycle import (
+    run_cancel,
+    run_finish,
+    run_pause,
+    run_resume,
+)
+from evaluation.runs.outcome import unsent
+from evaluation.runs.registry import step_get
+from evaluation.runs.settle import settle
+from evaluation.runs.sweep import runs_sweep
+from tests.evaluation.run_factories import (
+    make_endpoint,
+    make_material,
+    make_run,
+    states,
+    wait_for,
+    work,
+    work_and_close,
+)
+from tests.evaluation.scripted_process import ScriptedProcess
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("scripted_allowed")]
+
+
+def test_a_run_can_be_paused_resumed_and_cancelled(scripted: ScriptedProcess) -> None:
+    run = make_run(make_endpoint(scripted, concurrency=2), make_material(60), model="scripted?latency=0.05")
+    worker = threading.Thread(target=work_and_close, args=(run.pk,))
+    worker.start()
+    wait_for(lambda: run.calls.filter(state="done").count() >= 4)
+    run_pause(run=run)
+    worker.join(10)
+    done = states(run)
+    assert done["in_flight"] == 0
+    assert 4 <= done["done"] < 60
+    assert scripted.stats()["requests"] == done["done"]
+    assert work(run).calls == 0
+    run_resume(run=run)
+    worker = threading.Thread(target=work_and_close, args=(run.pk,))
+    worker.start()
+    wait_for(lambda: run.calls.filter(state="done").count() > done["done"])
+    run_cancel(run=run)
+    run_cancel(run=run)
+    worker.join(10)
+    run.refresh_from_db()
+    assert run.state == "cancelled"
+    assert scripted.stats()["paid_again"] == 0
+    with pytest.raises(Conflict):
+        run_resume(run=run)
+
+
+def test_two_workers_share_a_run_within_the_endpoints_concurrency(scripted: ScriptedProcess) -> None:
+    endpoint = make_endpoint(scripted, concurrency=8)
+    run = make_run(endpoint, make_material(80), model="scripted?latency=0.03", workers=2)
+    workers = [threading.Thread(target=work_and_close, args=(run.pk, number)) for number in (0, 1)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(30)
+    assert run_finish(run=run)
+    stats = scripted.stats()
+    assert (stats["requests"], stats["paid_again"]) == (80, 0)
+    assert 4 <= stats["most_in_flight"] <= 8
+    assert states(run) == {"done": 80}
+
+
+def test_a_slice_has_one_worker_at_a_time(scripted: ScriptedProcess) -> None:
+    run = make_run(make_endpoint(scripted), make_material(3))
+    assert jobs.lock_take("run-slice", run.pk, 0)
+    try:
+        result: list[str] = []
+        thread = threading.Thread(target=lambda: result.append(work_and_close(run.pk)))
+        thread.start()
+        thread.join(10)
+        assert result == ["busy"]
+        assert scripted.stats()["requests"] == 0
+    finally:
+        jobs.lock_release("run-slice", run.pk, 0)
+
+
+def test_calls_of_a_dead_worker_are_retried_once_and_counted(scripted: ScriptedProcess) -> None:
+    endpoint = make_endpoint(scripted)
+    run = make_run(endpoint, make_material(10))
+    held = claim(run=run, endpoint=endpoint, step=step_get("simulate"), token="0:dead", want=4)
+    assert states(run) == {"in_flight": 4, "pending": 6}
+    run.refresh_from_db()
+    reserved = run.reserved_cost
+    assert reserved > 0
+    work(run)
+    assert (run.state, run.lost_calls, run.lost_cost) == ("done", 4, reserved)
+    assert run.sent_calls == 14
+    assert sorted(run.calls.filter(lost=1).values_list("pk", flat=True)) == [
+        r.calls[0].id for r in held.ready
+    ]
+    # The dead worker turns out to be alive and late: what it says no longer counts.
+    before = list(run.calls.order_by("pk").values())
+    assert settle(run=run, token="0:dead", outcomes=[o for r in held.ready for o in unsent(r)]) == 0
+    assert list(run.calls.order_by("pk").values()) == before
+
+
+def test_the_sweeper_wakes_a_run_that_no_worker_has(scripted: ScriptedProcess, settings: object) -> None:
+    settings.RUN_WAKE_SECONDS = 0.0  # type: ignore[attr-defined]
+    endpoint = make_endpoint(scripted)
+    run = make_run(endpoint, make_material(4))
+    claim(run=run, endpoint=endpoint, step=step_get("simulate"), token="0:dead", want=2)
+    assert runs_sweep() == 1
+    assert states(run) == {"pending": 4}
+    run.refresh_from_db()
+    assert run.lost_calls == 2
+    work(run)
+    assert runs_sweep() == 0
+
+
+def test_the_sweeper_leaves_a_run_with_a_worker_alone(scripted: ScriptedProcess, settings: object) -> None:
+    settings.RUN_WAKE_SECONDS = 0.0  # type: ignore[attr-defined]
+    endpoint = make_endpoint(scripted)
+    run = make_run(endpoint, make_material(4))
+    claim(run=run, endpoint=endpoint, step=step_get("simulate"), token="0:alive", want=2)
+    woken: list[int] = []
+    assert jobs.lock_take("run-slice", run.pk, 0)
+    try:
+        thread = threading.Thread(target=lambda: (woken.append(runs_sweep()), connection.close()))
+        thread.start()
+        thread.join(10)
+    finally:
+        jobs.lock_release("run-slice", run.pk, 0)
+    assert woken == [0]
+    assert states(run) == {"in_flight": 2, "pending": 2}
+
+
+def test_a_call_that_kills_every_worker_fails(scripted: ScriptedProcess) -> None:
+    endpoint = make_endpoint(scripted)
+    run = make_run(endpoint, make_material(1))
+    run.calls.update(lost=19)
+    claim(run=run, endpoint=endpoint, step=step_get("simulate"), token="0:dead", want=1)
+    work(run)
+    assert (run.state, states(run)) == ("done", {"failed": 1})
+    assert run.calls.get().error_kind == "lost"
+
+
+def test_a_short_turn_leaves_no_call_in_flight(scripted: ScriptedProcess) -> None:
+    run = make_run(make_endpoint(scripted), make_material(60), model="scripted?latency=0.1")
+    turns = 0
+    while run.state == "running":
+        turns += 1
+        assert work(run, seconds=0.3).why in ("time", "idle")
+        assert states(run)["in_flight"] == 0
+        run.refresh_from_db()
+        assert run.reserved_cost == 0
+    assert turns > 1
+    assert scripted.stats()["requests"] == run.sent_calls == 60
