@@ -170,11 +170,11 @@ def test_leaving_the_page_stands_out_only_where_others_stay(study: Study) -> Non
     everybody = Judgment.objects.filter(study=study)
     everybody.update(seconds=20)
     everybody.filter(rater=leaver.rater).update(signals={"left": 2})
-    assert [(one.name, one.reasons) for one in study_live(study).flagged] == [
+    assert [(one.name, one.reasons) for one in figures(study).flagged] == [
         (leaver.rater.name, ("left the page during 10 of 10",))
     ]
     everybody.filter(rater=stayer.rater).update(signals={"leaves": 1})
-    assert study_live(study).flagged == (), "where everybody looks things up, nobody stands out"
+    assert figures(study).flagged == (), "where everybody looks things up, nobody stands out"
 
 
 def test_the_same_answer_again_and_again_stands_out_where_others_differ(study: Study) -> None:
