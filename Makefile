@@ -1,5 +1,5 @@
 # One command each; every one of them sets up what it needs on a fresh machine.
-.PHONY: run test check bench load clean help
+.PHONY: run test check bench load messages clean help
 PY := .venv/bin/python
 # What `check --deploy` judges is a production installation; none of these values is ever used.
 PRODUCTION := env FORETELL_PRODUCTION=1 DEBUG=0 ALLOWED_HOSTS=foretell.example REDIS_URL=redis://:unused@localhost:1/0 \
@@ -11,6 +11,7 @@ help:
 	@echo "make run     Foretell on this machine, with demo studies (PORT=8000, DATA_DIR=.data)"
 	@echo "make test    the whole suite       make check   style, types, import contracts, settings"
 	@echo "make bench   how fast things are   make load    many annotators at once"
+	@echo "make messages   the catalogue of what annotators read, for translators (LOCALE=en)"
 	@echo "make clean   removes what was built; never the data"
 
 run:
@@ -42,6 +43,12 @@ bench:
 load:
 	@foretell/setup.sh requirements-dev.lock
 	$(PY) -m benchmarks load $(ARGS)
+
+messages:
+	@foretell/setup.sh requirements-dev.lock
+	@command -v xgettext >/dev/null || { echo "make messages needs GNU gettext: apt-get install gettext"; exit 1; }
+	@mkdir -p locale
+	$(PY) manage.py makemessages --locale $(or $(LOCALE),en) --no-location --no-wrap --ignore tests --ignore benchmarks
 
 clean:
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis test-results .setup.lock

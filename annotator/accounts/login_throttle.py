@@ -9,17 +9,18 @@ from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.signals import user_logged_in
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 
 from annotator.accounts.attempts import attempt_count, attempts_forget, client_address
 from annotator.models import LoginAttempt, User
 
-TOO_MANY = "Too many attempts. Try again in 15 minutes."
+TOO_MANY = _("Too many attempts. Try again in 15 minutes.")
 
 
 class LoginThrottle:
     """The first authentication backend: refuses where a limit is reached, otherwise leaves the decision to the next one.
 
-    It has no ``get_user``, since it logs nobody in: sessions name the backend that checked the password.
+    It has no ``get_user``, since it logs no one in: sessions name the backend that checked the password.
     """
 
     def authenticate(

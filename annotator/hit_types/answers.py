@@ -1,4 +1,4 @@
-"""What a question can be answered with: yes or no, or lettered options of its own."""
+"""The possible answers to a question: yes and no, or its own lettered options."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from annotator.hit_types.shapes import Option
 
 @dataclass(frozen=True)
 class Answers:
-    """The answers that a question allows: its ``options``, lettered A, B, C ..., or yes and no where there are none.
+    """The answers that a question allows: its ``options``, lettered A, B, C ..., or yes and no if it has none.
 
     >>> Answers(("house", "shop")).values, Answers().values
     (('A', 'B'), ('yes', 'no'))
@@ -33,7 +33,7 @@ class Answers:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The lettered options as they are shown; none for yes and no.
+        """The lettered options as they are shown; empty for yes and no.
 
         >>> Answers(("house", "shop")).lines
         ('A. house', 'B. shop')
@@ -63,7 +63,7 @@ class Answers:
 
     @property
     def labels(self) -> Labels:
-        """Each value's spellings in a model's reply: its letter, "option A", and the option's own words."""
+        """Each value's spellings in a model's reply: its letter, "option A", and the text of the option."""
         if not self.options:
             return YES_NO_LABELS
         plain = [_plain(text) for text in self.options]
@@ -83,7 +83,7 @@ class Answers:
         return dict(zip(self.values, self.lines, strict=True)).get(value, value)
 
     def read(self, row: Row, name: str, *, required: bool = True) -> str:
-        """A column that holds an answer: yes or no; or an option's letter, or its words."""
+        """A column with an answer: yes or no, or the letter or text of an option."""
         if not self.options:
             return row.label(name, YES_NO, required=required)
         spelled = {_plain(text): letter for letter, text in zip(self.values, self.options, strict=True)}
@@ -93,7 +93,7 @@ class Answers:
             return spelled[_plain(value)]
         if is_blank(value) and not required:
             return ""
-        expected = f"a letter from {self.values[0]} to {self.values[-1]}, or an option's words"
+        expected = f"a letter from {self.values[0]} to {self.values[-1]}, or the text of an option"
         row.errors[name] = (
             f"is missing; expected {expected}" if is_blank(value) else f"{value!r} is not {expected}"
         )
@@ -101,12 +101,12 @@ class Answers:
 
     @classmethod
     def read_options(cls, row: Row, name: str) -> Answers:
-        """A column that holds a list of options; missing means yes and no."""
+        """A column with a list of options; if it is missing, yes and no."""
         options = row.texts(name, least=0, most=10)
         if len(options) == 1:
             row.errors[name] = "expected at least 2 options, got 1"
         elif len({_plain(option) for option in options}) < len(options):
-            row.errors[name] = "an option is given twice"
+            row.errors[name] = "the same option is given twice"
         return cls(tuple(options) if name not in row.errors else ())
 
 

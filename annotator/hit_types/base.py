@@ -1,15 +1,15 @@
-"""The contract that every HIT type keeps.
+"""The contract of every HIT type.
 
 A HIT type says what is shown, what is asked, how a response is checked, graded and turned into
 ratings, and how the same question is put to a language model. It is pure: it imports neither Django
 nor Celery, and it never touches the database. Everything that differs between types is behind this
 contract; everything else in the product treats all types alike.
 
-One item is a *payload*: a JSON object holding everything that some stage may show. A HIT has one or
-more *stages*, answered in order; what a stage shows leaves the server only when the stage before it is
-committed. A response is a JSON object ``{field name: value}`` over the fields of all its stages.
+One item is a *payload*: a JSON object with everything that any of its stages shows. A HIT has one or more
+*stages*, answered in order; what a stage shows leaves the server only when the stage before it is committed.
+A response is a JSON object ``{field name: value}`` with the fields of all stages.
 
-A type lives in one folder beside this file: ``hit_type.py``, ``schema.py`` and ``scoring.py`` (pure),
+A type is one folder beside this file: ``hit_type.py``, ``schema.py`` and ``scoring.py`` (pure),
 ``instructions.md`` (see ``instruction_parts``), ``prompt.md`` (see ``render_prompt`` and ``prompt_part``),
 ``exam.json``, ``practice.json`` and ``examples/``. The form is drawn from the stages' fields, alike for all types.
 Types import this module and nothing else of the product; ``docs/add-a-hit-type.md`` shows how to add one.
@@ -18,7 +18,7 @@ Types import this module and nothing else of the product; ``docs/add-a-hit-type.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from copy import copy
 from functools import cached_property
 from pathlib import Path
@@ -132,18 +132,20 @@ __all__ = [
     "write_answers",
 ]
 
-#: Where an explanation comes from: columns of every type that shows one.
+#: Where an explanation comes from: columns of every type that shows explanations.
 SYSTEM_COLUMNS: tuple[Column, ...] = (
     Column("system", "The system: a model with an explanation method", False, "text", "robot-a"),
     Column("model", "The system's model", False, "text", "robot-a"),
     Column("method", "How the explanation was made", False, "text", "chain of thought"),
 )
 
-#: What every import row may say about the item itself.
+#: Columns about the item itself, available in every import file.
 ITEM_COLUMNS: tuple[Column, ...] = (
-    Column("key", "Your own name of the item; else made from its content", False, "text", "q17-a-3"),
-    Column("instance", "Your own name of the instance; else made from its content", False, "text", "q17"),
-    Column("gold", "The right response, as JSON: for gold items and rehearsals", False, "json"),
+    Column("key", "Your own name for the item; if left out, made from its content", False, "text", "q17-a-3"),
+    Column(
+        "instance", "Your own name for the instance; if left out, made from its content", False, "text", "q17"
+    ),
+    Column("gold", "The correct response, as JSON: for gold items and rehearsals", False, "json"),
     Column("role", "ordinary, gold or attention", False, "label", "ordinary"),
     Column("condition", "The experimental condition", False, "text", "normal"),
 )
@@ -153,29 +155,31 @@ _ROLES = {"ordinary": "ordinary", "gold": "gold", "attention": "attention"}
 class HitType:
     """Base of all HIT types; the registry finds one subclass in each folder's ``hit_type.py``.
 
-    A subclass gives the class attributes and ``parse_item``, ``stages``, ``to_ratings``, ``parse_reply`` and
-    ``write_reply``; the rest works from those. ``presentation`` is what ``present`` drew for one rater (an
-    order, an arm) and is ``None`` or ``{}`` where nothing was drawn.
+    A subclass defines the class attributes and ``parse_item``, ``stages``, ``to_ratings``, ``parse_reply`` and
+    ``write_reply``; everything else is built on those. ``presentation`` is what ``present`` drew for one rater
+    (an order, an arm); it is ``None`` or ``{}`` if nothing was drawn.
     """
 
     name: ClassVar[str]
     version: ClassVar[int] = 1
     title: ClassVar[str]
-    #: What annotators call one piece of work; never "HIT".
+    #: The name that annotators see for one piece of work; never "HIT".
     task_title: ClassVar[str]
     source: ClassVar[str]
     variables: ClassVar[tuple[Variable, ...]]
     columns: ClassVar[tuple[Column, ...]]
     defaults: ClassVar[Defaults] = Defaults()
-    #: The variable that the study's headline agreement is computed on.
+    #: The variable on which the study's headline agreement is computed.
     headline: ClassVar[str]
     #: What a study of this type measures: report sections and recipes ask for these names, never for a type's.
     measures: ClassVar[frozenset[str]] = frozenset()
-    #: Kinds of items with instructions, practice and exam of their own (four groups of properties, say).
+    #: Kinds of items with their own instructions, practice and exam (such as four groups of properties).
     variants: ClassVar[tuple[str, ...]] = ()
-    #: The payload's key that says which of the variants an item is.
+    #: The payload key that says which of the variants an item is.
     variant_field: ClassVar[str] = ""
-    #: Judged elsewhere and imported: nobody is asked here, so no instructions, practice, exam or prompt.
+    #: The payload key that says which parts of the type an item asks, if the instructions depend on it.
+    part_field: ClassVar[str] = ""
+    #: Judged elsewhere and imported: nobody is asked here, so there are no instructions, practice, exam or prompt.
     external: ClassVar[bool] = False
     #: Whether ``to_ratings`` reads the item. Where it doesn't, equal responses are read once, however many there are.
     ratings_need_item: ClassVar[bool] = True
@@ -183,30 +187,30 @@ class HitType:
     made_from: ClassVar[MadeFrom] = ""
     folder: ClassVar[Path]
 
-    # -- what each type must say ------------------------------------------------------------------
+    # -- what each type must define ------------------------------------------------------------------
 
     def parse_item(self, row: Mapping[str, Any]) -> ItemDraft:
         """Check one import row and return the item; raises ``FieldErrors`` keyed by column."""
         raise NotImplementedError
 
     def stages(self, payload: JSON, presentation: JSON | None = None) -> tuple[Stage, ...]:
-        """All stages of an item in order. The caller sends only those that may be seen."""
+        """All stages of an item in order. The caller sends only those that may be seen yet."""
         raise NotImplementedError
 
     def to_ratings(self, payload: JSON, response: JSON) -> list[Rating]:
-        """The rows of the ratings table that a whole, parsed response stands for."""
+        """The rows of the ratings table for a complete, parsed response."""
         raise NotImplementedError
 
     def parse_reply(self, text: str, payload: JSON, stage: int = 0, presentation: JSON | None = None) -> JSON:
-        """A model's reply to ``prompt`` as a raw response of that stage; raises ``Unparsable``, never guesses."""
+        """A model's reply to ``prompt`` as a raw response of that stage. Raises ``Unparsable`` rather than guess."""
         raise NotImplementedError
 
     def write_reply(
         self, payload: JSON, response: JSON, stage: int = 0, presentation: JSON | None = None
     ) -> str:
-        """How a model that follows the prompt ends its reply when it means ``response``: the inverse of ``parse_reply``.
+        """How a model that follows the prompt would end its reply to give ``response``: the inverse of ``parse_reply``.
 
-        Scripted providers and tests speak with it.
+        The scripted provider and the tests use it.
         """
         raise NotImplementedError
 
@@ -214,13 +218,13 @@ class HitType:
         """The import row of an item that a pipeline makes from ``made_from``; None where the material lacks something."""
         raise NotImplementedError
 
-    # -- what follows from it ---------------------------------------------------------------------
+    # -- what is built on it ---------------------------------------------------------------------
 
     def bound(self, payload: JSON) -> HitType:
-        """The type as it is in a study that has this item.
+        """The type as it is in a study with this item.
 
-        Of a type with variants: with the instructions, practice and exam of the item's variant. A type whose
-        items declare variables of their own gives them here too.
+        If the type has variants, with the instructions, practice and exam of the item's variant. Types whose
+        items declare their own variables set them here too.
         """
         variant = self.variant(payload)
         if not variant:
@@ -240,38 +244,66 @@ class HitType:
             setattr(own, name, value)
         return own
 
-    def present(self, payload: JSON, rng: Random) -> JSON:
-        """What is drawn for one rater and stored with the assignment (an order, an arm); ``{}`` for most.
+    def sections(self, payload: JSON, gold: JSON | None = None) -> tuple[str, ...]:
+        """The names that ``only`` blocks of the instructions use for an item, or for a question with this gold.
 
-        Where an item has several ``arms``, the drawn one is under ``arm``; for people the study's allocation puts the
-        arm there that keeps the arms balanced.
+        An item's ``payload`` has the values of ``variant_field`` and ``part_field`` and need not have any others.
+        """
+        return (self.variant(payload),) if self.variant_field else ()
+
+    def instructed(self, payloads: Iterable[JSON], *, exam: bool = True, practice: bool = True) -> HitType:
+        """The type as it is in a study with items like these.
+
+        With the exam and practice questions of the items' variants, and with instructions on what the items and
+        those questions ask (``exam`` and ``practice``: whether the study uses the type's own). Without items, all.
+        """
+        items = list(payloads)
+        if not items:
+            return self
+        own = self
+        if self.variant_field:
+            pools = {"", *(self.variant(payload) for payload in items)}
+            own = self.replaced(
+                exam=tuple(question for question in self.exam if question.pool in pools),
+                practice=tuple(question for question in self.practice if question.pool in pools),
+            )
+        questions = [*(own.exam if exam else ()), *(own.practice if practice else ())]
+        names = {name for payload in items for name in self.sections(payload)}
+        names |= {name for asked in questions for name in self.sections(asked.payload, asked.gold)}
+        return own.replaced(instructions=for_variant(self.instructions, *sorted(names)))
+
+    def present(self, payload: JSON, rng: Random) -> JSON:
+        """What is drawn for one rater and stored with the assignment (an order, an arm); ``{}`` for most types.
+
+        If an item has several ``arms``, the drawn one is under ``arm``. For people, the study's allocation chooses
+        the arm so that the arms stay balanced.
         """
         return {}
 
     def arms(self, payload: JSON) -> int:
-        """Among how many arms the raters of an item are divided; 1 where all get the same."""
+        """The number of arms among which the raters of an item are divided; 1 if all get the same."""
         return 1
 
     def variant(self, payload: JSON) -> str:
-        """Which of ``variants`` an item is; empty where the type has none."""
+        """Which of ``variants`` an item is; empty if the type has none."""
         return str(payload[self.variant_field]) if self.variant_field else ""
 
     def every_stage(self, payload: JSON) -> tuple[Stage, ...]:
-        """All stages that any rater of an item may get, where raters get different ones (arms)."""
+        """All stages that any rater of an item may get, for types whose raters get different ones (arms)."""
         return self.stages(payload)
 
     def units(self, payload: JSON) -> tuple[str, ...]:
-        """Unit suffixes of an item, in order; ``("",)`` where the item itself is the unit."""
+        """Unit suffixes of an item, in order; ``("",)`` if the item itself is the unit."""
         return ("",)
 
     def parse_response(
         self, payload: JSON, raw: Mapping[str, Any], stage: int = 0, presentation: JSON | None = None
     ) -> JSON:
-        """Check what was sent for one stage; keeps the stage's fields only; raises ``FieldErrors``."""
+        """Check the values sent for one stage and keep only that stage's fields; raises ``FieldErrors``."""
         return parse_fields(self.stages(payload, presentation)[stage].fields, raw)
 
     def parse_whole(self, payload: JSON, raw: Mapping[str, Any], presentation: JSON | None = None) -> JSON:
-        """Check a whole response, all stages at once (imports, exams); raises ``FieldErrors``."""
+        """Check a complete response, all stages at once (imports, exams); raises ``FieldErrors``."""
         response: JSON = {}
         errors: dict[str, str] = {}
         for number in range(len(self.stages(payload, presentation))):
@@ -284,13 +316,13 @@ class HitType:
         return response
 
     def parse_gold(self, payload: JSON, raw: Any) -> JSON:
-        """Check a right response; it may leave out fields that are not to be graded.
+        """Check a correct response; fields that it leaves out are not graded.
 
-        Raises ``FieldErrors`` keyed by field: an unknown field, one that does not count beside the others
-        (an answer where "not helpful" is chosen), a value that is not offered.
+        Raises ``FieldErrors`` keyed by field: an unknown field, a field that is not asked given the others (an
+        answer after "not helpful"), or a value that is not offered.
         """
         if not isinstance(raw, Mapping) or not raw:
-            raise FieldErrors({"gold": "expected a JSON object {field: right value}"})
+            raise FieldErrors({"gold": "expected a JSON object {field: correct value}"})
         gold: JSON = {}
         errors: dict[str, str] = {}
         for stage in self.every_stage(payload):
@@ -307,13 +339,13 @@ class HitType:
         return gold
 
     def grade(self, response: JSON, gold: JSON) -> Grade:
-        """Hold a response against gold, field by field; fields that gold does not name are not graded."""
+        """Compare a response with gold, field by field; fields that gold does not name are not graded."""
         return grade_fields(response, gold)
 
     def question_stage(self, payload: JSON, gold: JSON) -> Stage:
         """A practice or exam question, or a worked example, on one page: the stages that gold grades, merged.
 
-        Stages are taken whole, so that what is asked never tells the answer.
+        Stages are shown complete, so that the choice of fields does not give the answer away.
         """
         stages = [stage for _, stage in self._graded(payload, gold)]
         fields = tuple(asked for stage in stages for asked in stage.fields)
@@ -321,7 +353,7 @@ class HitType:
         return Stage(stages[-1].name, stages[-1].title, tuple(blocks.values()), fields, stages[-1].lead)
 
     def parse_question(self, payload: JSON, gold: JSON, raw: Mapping[str, Any]) -> JSON:
-        """Check an answer to a practice or exam question; raises ``FieldErrors``."""
+        """Check the answer to a practice or exam question; raises ``FieldErrors``."""
         response: JSON = {}
         for number, _ in self._graded(payload, gold):
             response |= self.parse_response(payload, raw, number)
@@ -335,9 +367,9 @@ class HitType:
     def describe(
         self, payload: JSON, response: JSON, presentation: JSON | None = None
     ) -> list[tuple[str, str]]:
-        """The response in words, for people: (question, answer) in the order asked.
+        """The response as people read it: (question, answer) pairs in the order asked.
 
-        A field about one of several blocks names its block: "Explanation 2: ...".
+        A field about one of several blocks starts with the block's label: "Explanation 2: ...".
         """
         stages = self.stages(payload, presentation) if presentation else self.every_stage(payload)
         return answers_in_words(stages, response)
@@ -350,7 +382,7 @@ class HitType:
         presentation: JSON | None = None,
         text: str | None = None,
     ) -> list[Message]:
-        """The same question for a model, from ``prompt.md`` or ``text``; ``before`` are the stages already answered."""
+        """The same question for a model, from ``prompt.md`` or ``text``; ``before`` holds the answers to earlier stages."""
         name = self.stages(payload, presentation)[stage].name
         values = self.prompt_values(payload, stage, before or {}, presentation)
         return render_prompt(prompt_part(text or self.prompt_text, name), values)
@@ -358,14 +390,14 @@ class HitType:
     def prompt_values(
         self, payload: JSON, stage: int, before: JSON, presentation: JSON | None = None
     ) -> dict[str, str]:
-        """The ``$names`` of ``prompt.md``; by default the payload's own text values."""
+        """The values of the ``$names`` in ``prompt.md``; by default the payload's own text values."""
         return {name: value for name, value in payload.items() if isinstance(value, str)}
 
     def draft(self, row: Row, payload: JSON, material: Material) -> ItemDraft:
-        """Finish ``parse_item``: key, gold, role and condition; raises every fault of the row at once.
+        """Finish ``parse_item``: key, gold, role and condition; raises all errors of the row at once.
 
-        Without a ``key`` the item's is made from its content, its system and its condition, so that importing
-        a file twice meets the same items.
+        Without a ``key``, one is made from the item's content, system and condition, so importing a file twice
+        finds the same items.
         """
         role = row.label("role", _ROLES, required=False) or "ordinary"
         condition = row.text("condition", required=False, limit=100)
@@ -378,7 +410,7 @@ class HitType:
             except FieldErrors as error:
                 row.errors["gold"] = str(error).removeprefix("gold: ")
         if role != "ordinary" and gold is None:
-            row.errors.setdefault("gold", f"is missing; an item of role {role} needs its right response")
+            row.errors.setdefault("gold", f"is missing; an item with role {role} needs its correct response")
         row.check()
         content = json.dumps(payload, sort_keys=True, ensure_ascii=False)
         origin = (material.system, material.generator, material.kind, condition)
@@ -391,7 +423,7 @@ class HitType:
             role=role,
         )
 
-    # -- what lies in the folder ------------------------------------------------------------------
+    # -- the files of the folder ------------------------------------------------------------------
 
     @cached_property
     def instructions(self) -> str:
@@ -399,9 +431,9 @@ class HitType:
         return (self.folder / "instructions.md").read_text(encoding="utf-8")
 
     def read_instructions(self, markdown: str = "", variant: str = "") -> list[Text | Example]:
-        """Instructions (the type's own where none are given) as text and checked worked examples.
+        """Instructions (by default the type's own) as text and checked worked examples.
 
-        Raises ``ValueError`` where an example cannot be shown: for the form in which a lab writes its own.
+        Raises ``ValueError`` if an example cannot be shown; the form for a study's own instructions shows it.
         """
         parts = instruction_parts(for_variant(markdown or self.instructions, variant))
         for number, part in enumerate((p for p in parts if isinstance(p, Example)), 1):
@@ -409,7 +441,7 @@ class HitType:
                 self.parse_gold(part.payload, part.response)
                 blocks = [block for stage in self.every_stage(part.payload) for block in stage.blocks]
                 if not all(isinstance(text, str) for block in blocks for text in (block.text, *block.items)):
-                    raise ValueError("its payload holds something that is no text")
+                    raise ValueError("its payload contains a value that is not text")
             except (AttributeError, KeyError, TypeError, ValueError, IndexError) as error:
                 raise ValueError(f"worked example {number}: {error!s}") from error
         return parts
@@ -432,7 +464,7 @@ class HitType:
 
 
 def grade_fields(response: JSON, gold: JSON) -> Grade:
-    """Field by field: the share of gold's fields that the response answers alike, and each one's verdict.
+    """Compare field by field: the share of gold's fields that the response answers the same, and each field's result.
 
     >>> grade_fields({"helpful": "yes", "answer": "no"}, {"helpful": "yes", "answer": "yes"}).score
     0.5
@@ -442,7 +474,7 @@ def grade_fields(response: JSON, gold: JSON) -> Grade:
 
 
 def system_name(row: Row) -> tuple[str, str, str]:
-    """(system, model, method) of an import row; without a name the system is its model and method.
+    """(system, model, method) of an import row; a system without a name is named after its model and method.
 
     >>> system_name(Row({"model": "robot-a", "method": "post-hoc"}))
     ('robot-a · post-hoc', 'robot-a', 'post-hoc')

@@ -1,19 +1,23 @@
 """Instructions: Markdown with worked examples that the page shows as real task blocks.
 
-A worked example is a fenced block named ``example`` that holds JSON::
+A worked example is a fenced block named ``example`` that contains JSON::
 
     ```example
     {"title": "All birds fly", "payload": {...}, "response": {...}, "reasoning": "..."}
     ```
 
-``payload`` and ``response`` are those of the HIT type; ``response`` may leave fields out where the example is
-only about a first step. ``reasoning`` is Markdown, a text or a list of paragraphs. ``title`` may be missing.
+``payload`` and ``response`` are those of the HIT type. ``response`` may leave out fields if the example is about
+the first step only. ``reasoning`` is Markdown: one text, or a list of paragraphs. ``title`` is optional; the page
+numbers the examples in their order.
 
-A HIT type with variants (the four groups of properties, say) marks what only one of them should read::
+A HIT type marks what belongs to some studies only: to a variant (one of the four groups of properties), or to a part
+that a study may leave out (looking for points in the article)::
 
-    <!-- only: support -->
+    <!-- only: support, style -->
     ...
     <!-- end -->
+
+A part of one variant is written ``news/input``. ``HitType.sections`` names what an item needs.
 """
 
 from __future__ import annotations
@@ -27,21 +31,21 @@ JSON = dict[str, Any]
 
 _FENCE = re.compile(r"^(`{3,}|~{3,})[ \t]*([^\n`]*)$")
 _ONLY = re.compile(
-    r"^<!--[ \t]*only:[ \t]*([\w, -]+?)[ \t]*-->[ \t]*\n(.*?)^<!--[ \t]*end[ \t]*-->[ \t]*(?:\n|\Z)",
+    r"^<!--[ \t]*only:[ \t]*([\w, /-]+?)[ \t]*-->[ \t]*\n(.*?)^<!--[ \t]*end[ \t]*-->[ \t]*(?:\n|\Z)",
     re.M | re.S,
 )
 
 
 @dataclass(frozen=True)
 class Text:
-    """A stretch of Markdown."""
+    """A passage of Markdown."""
 
     markdown: str
 
 
 @dataclass(frozen=True)
 class Example:
-    """A worked example: an item, its right response and the reasoning that leads there (Markdown)."""
+    """A worked example: an item, its correct response and the reasoning (Markdown); ``title`` includes its number."""
 
     payload: JSON
     response: JSON
@@ -50,10 +54,10 @@ class Example:
 
 
 def instruction_parts(markdown: str) -> list[Text | Example]:
-    """Cut instructions into Markdown and worked examples, in their order.
+    """Split instructions into Markdown and worked examples, in order; the examples are numbered from 1.
 
-    Fenced blocks of any other name stay in the text. Raises ``ValueError`` that names the line where an
-    example is not closed, is no JSON, or lacks ``payload``, ``response`` or ``reasoning``.
+    Fenced blocks with any other name stay in the text. Raises ``ValueError`` with the line number if an example
+    is not closed, is not valid JSON, or lacks ``payload``, ``response`` or ``reasoning``.
 
     >>> parts = instruction_parts("Hello\\n```example\\n{\\"payload\\": {}, \\"response\\": {}, "
     ...     "\\"reasoning\\": \\"So.\\"}\\n```\\n")
@@ -61,6 +65,7 @@ def instruction_parts(markdown: str) -> list[Text | Example]:
     ['Text', 'Example']
     """
     parts: list[Text | Example] = []
+    examples = 0
     held: list[str] = []
     lines = markdown.replace("\r\n", "\n").split("\n")
     number = 0
@@ -78,24 +83,36 @@ def instruction_parts(markdown: str) -> list[Text | Example]:
         if end is None:
             raise ValueError(f"line {number + 1}: the example is not closed with {fence.group(1)}")
         _keep_text(parts, held)
-        parts.append(_example("\n".join(lines[number + 1 : end]), line=number + 1))
+        examples += 1
+        parts.append(_example("\n".join(lines[number + 1 : end]), line=number + 1, place=examples))
         number = end + 1
     _keep_text(parts, held)
     return parts
 
 
-def for_variant(markdown: str, variant: str) -> str:
-    """The instructions as one variant reads them; every variant's parts where ``variant`` is empty.
+def for_variant(markdown: str, *names: str) -> str:
+    """The instructions as a study of these variants or parts shows them; everything if none is named.
+
+    A variant includes all its parts, and a part includes what its whole variant reads.
 
     >>> for_variant("All.\\n<!-- only: news -->\\nNews.\\n<!-- end -->\\nEnd.", "medical")
     'All.\\nEnd.'
+    >>> for_variant("<!-- only: news/input -->\\nArticle.\\n<!-- end -->\\nEnd.", "news/output")
+    'End.'
     """
+    asked = {name for name in names if name}
 
     def kept(found: re.Match[str]) -> str:
-        named = {name.strip() for name in found.group(1).split(",")}
-        return found.group(2) if not variant or variant in named else ""
+        marked = {name.strip() for name in found.group(1).split(",")}
+        if not asked or any(_covers(a, b) or _covers(b, a) for a in asked for b in marked):
+            return found.group(2)
+        return ""
 
     return _ONLY.sub(kept, markdown.replace("\r\n", "\n"))
+
+
+def _covers(name: str, other: str) -> bool:
+    return other == name or other.startswith(f"{name}/")
 
 
 def _fence_end(lines: list[str], start: int, fence: str) -> int | None:
@@ -110,7 +127,7 @@ def _keep_text(parts: list[Text | Example], held: list[str]) -> None:
         parts.append(Text(text))
 
 
-def _example(source: str, *, line: int) -> Example:
+def _example(source: str, *, line: int, place: int) -> Example:
     try:
         raw = json.loads(source)
     except (ValueError, RecursionError) as error:
@@ -118,7 +135,7 @@ def _example(source: str, *, line: int) -> Example:
         reason = getattr(error, "msg", "nested too deeply")
         raise ValueError(f"line {at}: the example is not valid JSON: {reason}") from None
     if not isinstance(raw, dict):
-        raise ValueError(f"line {line}: an example is a JSON object")
+        raise ValueError(f"line {line}: an example has to be a JSON object")
     for name, kind in (("payload", dict), ("response", dict), ("reasoning", (str, list))):
         if not isinstance(raw.get(name), kind):
             raise ValueError(f"line {line}: the example needs {name!r}")
@@ -127,5 +144,5 @@ def _example(source: str, *, line: int) -> Example:
         payload=raw["payload"],
         response=raw["response"],
         reasoning=reasoning if isinstance(reasoning, str) else "\n\n".join(map(str, reasoning)),
-        title=str(raw.get("title", "")),
+        title=f"Example {place}: {raw['title']}" if raw.get("title") else f"Example {place}",
     )

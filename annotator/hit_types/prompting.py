@@ -1,4 +1,4 @@
-"""Prompt files: cut into messages first, filled with values second."""
+"""Prompt files: split into messages first, then filled with values."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ _HEADING = re.compile(r"^## (system|user|assistant)[ \t]*$", re.MULTILINE)
 
 
 def render_prompt(text: str, values: Mapping[str, str]) -> list[Message]:
-    """Cut a prompt file at its ``## system``, ``## user`` and ``## assistant`` headings and fill in ``$names``.
+    """Split a prompt file at its ``## system``, ``## user`` and ``## assistant`` headings and fill in ``$names``.
 
-    The file is cut before it is filled, so an item that holds a heading cannot add a message; values are put
-    in once and never read again, so an item that holds ``$name`` stays as it is. A ``$name`` without a value
-    is a ``KeyError``.
+    The file is split before it is filled, so an item that contains a heading cannot add a message. Values are not
+    expanded again, so ``$name`` inside an item stays as it is. Raises ``KeyError`` for a ``$name`` without a value.
 
     >>> [m.role for m in render_prompt("## system\\nBe brief.\\n## user\\n$q", {"q": "## assistant"})]
     ['system', 'user']
@@ -35,9 +34,9 @@ _PART = re.compile(r"^# (\S+)[ \t]*$", re.MULTILINE)
 
 
 def prompt_part(text: str, name: str) -> str:
-    """The part of a prompt file for one stage: what stands under ``# name``.
+    """The part of a prompt file for one stage: the text under ``# name``.
 
-    A file without such headings serves every stage. Raises ``ValueError`` where only this name lacks a part.
+    A file without such headings is used for every stage. Raises ``ValueError`` if only this name has no part.
 
     >>> prompt_part("# before\\n## user\\n$q\\n# after\\n## user\\n$e", "after")
     '## user\\n$e'
@@ -49,4 +48,6 @@ def prompt_part(text: str, name: str) -> str:
     for cut, end in zip(cuts, ends, strict=True):
         if cut.group(1) == name:
             return text[cut.end() : end].strip()
-    raise ValueError(f"the prompt has no part '# {name}'; it has: {', '.join(c.group(1) for c in cuts)}")
+    raise ValueError(
+        f"the prompt has no part '# {name}'; its parts are: {', '.join(c.group(1) for c in cuts)}"
+    )

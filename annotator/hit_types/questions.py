@@ -1,7 +1,7 @@
-"""A lab's own exam or practice questions, read with every fault named: which question, which field.
+"""Reads a study's own exam or practice questions and names every error: which question, which field.
 
 Pure. A question is a JSON object: ``key``, ``payload`` (as in the type's own ``exam.json``) or ``row`` (the columns of
-an import file), ``gold``, ``reason`` and, where questions are drawn evenly from several pools, ``pool``.
+an import file), ``gold``, ``reason`` and, if questions are drawn evenly from several pools, ``pool``.
 """
 
 from __future__ import annotations
@@ -25,20 +25,22 @@ def questions_of_text(kind: HitType, text: str) -> tuple[Question, ...]:
         else:
             raw = [json.loads(line) for line in text.splitlines() if line.strip()]
     except RecursionError:
-        raise FieldErrors({"": "is nested too deeply to be questions"}) from None
+        raise FieldErrors({"": "is nested too deeply; expected a JSON array of questions"}) from None
     except ValueError as error:
         at = f"line {getattr(error, 'lineno', 1)}, column {getattr(error, 'colno', 1)}"
         reason = getattr(error, "msg", "not readable")
         raise FieldErrors(
-            {"": f"is no JSON array of questions and no JSON lines ({at}: {reason.lower()})"}
+            {
+                "": f"is not valid JSON ({at}: {reason.lower()}); expected an array of questions, or one question per line"
+            }
         ) from None
     return read_questions(kind, raw)
 
 
 def read_questions(kind: HitType, raw: Any) -> tuple[Question, ...]:
-    """Check a list of questions for a HIT type; each is parsed, shown and graded as an annotator's would be.
+    """Check a list of questions for a HIT type; each is parsed, shown and graded as it would be for an annotator.
 
-    Raises ``FieldErrors`` with all faults, keyed ``question 3 (its key), gold.answer``.
+    Raises ``FieldErrors`` with all errors, keyed ``question 3 (its key), gold.answer``.
 
     >>> from annotator.hit_types.registry import hit_type_get
     >>> try:
@@ -48,7 +50,7 @@ def read_questions(kind: HitType, raw: Any) -> tuple[Question, ...]:
     question 1 (a), payload
     """
     if not isinstance(raw, Sequence) or isinstance(raw, str) or not raw:
-        raise FieldErrors({"": "expected a list of questions, one at least"})
+        raise FieldErrors({"": "expected a list of at least one question"})
     if len(raw) > MOST:
         raise FieldErrors({"": f"at most {MOST} questions, got {len(raw)}"})
     errors: dict[str, str] = {}
@@ -60,7 +62,7 @@ def read_questions(kind: HitType, raw: Any) -> tuple[Question, ...]:
         key = str(one.get("key", "")) if isinstance(one, Mapping) else ""
         first = numbers.setdefault(key, number)
         if key and first != number:
-            faults.setdefault("key", f"question {first} has it already")
+            faults.setdefault("key", f"question {first} has the same key")
         name = f"question {number} ({key[:60]})" if key else f"question {number}"
         errors |= {f"{name}, {field}" if field else name: fault for field, fault in faults.items()}
         if question is not None:
@@ -76,7 +78,7 @@ def _question(kind: HitType, raw: Any, number: int, faults: dict[str, str]) -> Q
         return None
     for name in raw:
         if name not in NAMES:
-            faults[str(name)] = f"is not known; expected {', '.join(NAMES)}"
+            faults[str(name)] = f"is not a known name; expected {', '.join(NAMES)}"
     texts = {
         name: _text(raw, name, faults, required=name != "pool", most=most)
         for name, most in (("key", 100), ("reason", 5_000), ("pool", 60))
@@ -86,7 +88,7 @@ def _question(kind: HitType, raw: Any, number: int, faults: dict[str, str]) -> Q
         return None
     gold: dict[str, Any] = {}
     if raw.get("gold") in (None, "", {}):
-        faults["gold"] = "is missing: the right answers by the names of what is asked"
+        faults["gold"] = "is missing; expected an object {field: correct value}"
     else:
         try:
             gold = kind.parse_gold(payload, raw["gold"])
@@ -116,7 +118,7 @@ def _text(raw: Mapping[str, Any], name: str, faults: dict[str, str], *, required
 
 
 def _payload(kind: HitType, raw: Mapping[str, Any], faults: dict[str, str]) -> dict[str, Any] | None:
-    """The item that is asked about: given as stored, or as a row of an import file."""
+    """The item that the question is about: given as stored, or as a row of an import file."""
     if isinstance(raw.get("row"), Mapping) and not raw.get("payload"):
         try:
             return kind.parse_item(raw["row"]).payload
@@ -126,7 +128,7 @@ def _payload(kind: HitType, raw: Mapping[str, Any], faults: dict[str, str]) -> d
     given = raw.get("payload")
     if not isinstance(given, Mapping) or not given:
         what = "is missing" if given in (None, "", {}) else f"expected an object, got {type(given).__name__}"
-        faults["payload"] = f"{what}; give the item as stored here, or as import columns in row"
+        faults["payload"] = f"{what}; give the item here as it is stored, or its import columns in row"
         return None
     payload = dict(given)
     fault = payload_fault(kind, payload)
@@ -137,7 +139,7 @@ def _payload(kind: HitType, raw: Mapping[str, Any], faults: dict[str, str]) -> d
 
 
 def payload_fault(kind: HitType, payload: dict[str, Any]) -> str:
-    """Why an item cannot be shown, empty where it can."""
+    """Why an item cannot be shown; empty if it can."""
     try:
         stages = kind.every_stage(payload)
         texts = [
@@ -147,13 +149,13 @@ def payload_fault(kind: HitType, payload: dict[str, Any]) -> str:
             for text in (block.label, block.text, *block.items)
         ]
     except KeyError as error:
-        return f"misses {error.args[0]!r}, or holds a value there that is not known"
+        return f"{error.args[0]!r} is missing or has an unknown value"
     except (AttributeError, IndexError, TypeError, ValueError) as error:
         return f"cannot be shown: {error}"
     if not all(isinstance(text, str) for text in texts):
-        return "holds something that is no text where text is shown"
+        return "contains a value that is not text where text is shown"
     if any(not option.value for stage in stages for field in stage.fields for option in field.options):
-        return "offers an empty answer"
+        return "contains an empty option"
     try:
         for text in texts:
             clean_text(text)
@@ -161,5 +163,5 @@ def payload_fault(kind: HitType, payload: dict[str, Any]) -> str:
     except FieldErrors as error:
         return error.errors["text"]
     if any(len(text) > MAX_TEXT for text in texts):
-        return f"holds a text of more than {MAX_TEXT} characters"
+        return f"contains a text of more than {MAX_TEXT} characters"
     return ""

@@ -1,4 +1,4 @@
-"""Reading what comes from outside: import rows and sent responses, every fault gathered and named."""
+"""Reads input from outside, import rows and submitted responses, and collects every error by its field."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BROKEN = re.compile("[\\x00\\ud800-\\udfff]")
 
 
 def parse_fields(fields: Sequence[Field], raw: Mapping[str, Any]) -> JSON:
-    """Check raw values against declared fields; returns only what was asked and counts.
+    """Check raw values against declared fields; returns only the fields that are asked given the other answers.
 
     Unknown keys are ignored (a client cannot add ``score`` or ``rater``). Raises ``FieldErrors``.
 
@@ -71,20 +71,20 @@ def parse_fields(fields: Sequence[Field], raw: Mapping[str, Any]) -> JSON:
 
 
 def clean_text(value: str) -> str:
-    """Text as it may be stored: no NUL, no lone surrogate, line ends as ``\\n``, no outer white space."""
+    """Text that can be stored: no NUL, no lone surrogate, line ends as ``\\n``, no white space at either end."""
     value = value.replace("\r\n", "\n").replace("\r", "\n").strip()
     if _BROKEN.search(value):
-        raise FieldErrors({"text": "contains a NUL byte or a broken character"})
+        raise FieldErrors({"text": "contains a NUL byte or an invalid character"})
     return value
 
 
 def is_blank(value: Any) -> bool:
-    """Whether an import cell holds nothing: absent, white space, or the NaN that tables use for it."""
+    """Whether an import cell is empty: absent, white space, or the NaN that data frames use for missing values."""
     return value is None or value != value or (isinstance(value, str) and not value.strip())
 
 
 def stable_key(*parts: str) -> str:
-    """A short name that depends on content alone: the first 12 hex digits of a SHA-256.
+    """A short name that depends only on the content: the first 12 hex digits of its SHA-256.
 
     >>> stable_key("a", "b") == stable_key("a", "b") != stable_key("ab", "")
     True
@@ -93,7 +93,7 @@ def stable_key(*parts: str) -> str:
 
 
 class Row:
-    """Reads one import row field by field and gathers every fault before it raises.
+    """Reads one import row field by field and collects all errors before it raises.
 
     >>> row = Row({"question": " Can owls swim? ", "answer": "maybe"})
     >>> row.text("question"), row.label("answer", {"yes": "yes", "no": "no"})
@@ -127,7 +127,7 @@ class Row:
         return cleaned
 
     def label(self, name: str, labels: Mapping[str, str], *, required: bool = True) -> str:
-        """A label, matched without case; booleans read as yes and no. ``labels`` maps spelling to label."""
+        """A label, ignoring case; booleans are read as yes and no. ``labels`` maps each spelling to its label."""
         value = self.raw.get(name)
         if is_blank(value):
             if required:
@@ -142,7 +142,7 @@ class Row:
         return labels[spelled]
 
     def texts(self, name: str, *, least: int = 1, most: int = 100) -> list[str]:
-        """A list of texts; a CSV cell may hold it as a JSON array. Empty where missing and ``least`` is 0."""
+        """A list of texts; a CSV cell may contain it as a JSON array. Empty if missing and ``least`` is 0."""
         value = self.json(name)
         if is_blank(value):
             if least:
@@ -160,7 +160,7 @@ class Row:
             return []
 
     def json(self, name: str) -> Any:
-        """A JSON value; a CSV cell may hold its text. Texts that are no array or object stay as they are."""
+        """A JSON value; a CSV cell may contain it as text. Text that is not an array or object is returned unchanged."""
         value = self.raw.get(name)
         if isinstance(value, str) and value.strip()[:1] in ("[", "{"):
             try:

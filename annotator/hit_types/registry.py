@@ -1,4 +1,4 @@
-"""Finds the HIT types: every folder of this package that holds a ``hit_type.py``."""
+"""Finds the HIT types: every folder of this package that contains a ``hit_type.py``."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from annotator.hit_types.base import HitType
 
 @cache
 def hit_types() -> dict[str, HitType]:
-    """All HIT types by name, in the order of their names.
+    """All HIT types by name, sorted by name.
 
     >>> "simulation" in hit_types()
     True
     """
     found: dict[str, HitType] = {}
-    # The package's path, not this file's folder: so types may also lie outside of the product's own tree.
+    # The package's path, not this file's folder: a type may also be outside the product's own tree.
     folders = [folder for root in annotator.hit_types.__path__ for folder in Path(root).iterdir()]
     for folder in sorted(folders, key=lambda folder: folder.name):
         if not (folder / "hit_type.py").is_file():
@@ -44,7 +44,7 @@ def hit_types() -> dict[str, HitType]:
 
 
 def hit_type_get(name: str) -> HitType:
-    """The HIT type of that name; raises ``KeyError`` with the names there are."""
+    """The HIT type with that name; raises ``KeyError`` that lists the known names."""
     try:
         return hit_types()[name]
     except KeyError:

@@ -1,7 +1,7 @@
-"""Reading a language model's reply: the label it names, or the reason why it names none.
+"""Reads a language model's reply: the label that it gives, or the reason why it gives none.
 
-Nothing here guesses. A reply counts only where its answer stands in a place that says "this is my answer":
-the fixed last line (``ANSWER: ...``), a JSON object, or a last line or sentence that is nothing but the answer.
+Nothing here guesses. An answer counts only in a place that is clearly meant for it: the fixed last line
+(``ANSWER: ...``), a JSON object, or a last line or sentence that contains nothing but the answer.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _DECORATION = " \t\r\n\"'`*_#<>[](){}|.,;:!?…$"
 
 
 def tidy(text: str) -> str:
-    """A reply in plain letters: curly quotes straightened, invisible marks and thinking aloud removed.
+    """A reply as plain text: straight quotes, without invisible characters and without the model's thinking.
 
     >>> tidy("<think>hm, yes or no?</think>\\u201cYes\\u201d")
     '"Yes"'
@@ -49,15 +49,15 @@ def tidy(text: str) -> str:
     text = _THOUGHT.sub("", _INVISIBLE.sub("", text))
     opened = _OPEN_THOUGHT.search(text)
     if opened:
-        raise Unparsable("the reply ends before its thinking does", kind="cut_off")
+        raise Unparsable("the reply ends inside the model's thinking", kind="cut_off")
     return text.strip()
 
 
 def label_of(value: str, labels: Labels, *, in_sentence: bool = False) -> str | None:
-    """The label that a value names, None where it names none; raises ``Unparsable`` where it names two.
+    """The label that a value names, None if it names none; raises ``Unparsable`` if it names two.
 
-    A value may go on after its label ("YES, since ..."), but not before it, and may name no other label.
-    ``in_sentence``: it may go on without a mark between ("yes to the follow-up question").
+    Text may follow the label ("YES, since ...") but not precede it, and may not name another label.
+    ``in_sentence``: text may follow without punctuation ("yes to the follow-up question").
 
     >>> label_of("**Yes.**", YES_NO_LABELS), label_of("No idea", YES_NO_LABELS)
     ('yes', None)
@@ -73,7 +73,7 @@ def label_of(value: str, labels: Labels, *, in_sentence: bool = False) -> str | 
         if hits:
             found.add(spelled[spelling])
     if len(found) > 1:
-        raise Unparsable(f"more than one answer is named in {value.strip()[:80]!r}", kind="ambiguous")
+        raise Unparsable(f"more than one answer in {value.strip()[:80]!r}", kind="ambiguous")
     goes_on = r"(?!\w)" if in_sentence else r"[\"'*_`]*\s*(?:[.,;:!(\n]|[-–—]\s)"
     for spelling, label in spelled.items():
         words = r"[\s_\-–—/]+".join(re.escape(word) for word in spelling.split())
@@ -91,8 +91,8 @@ def read_answer(
 ) -> str:
     """The one label that a reply gives.
 
-    ``labels`` maps each label to its spellings. ``keys`` are the names under which a JSON reply may hold it.
-    ``phrases`` are patterns that may open a last sentence that is an answer ("the robot will likely answer").
+    ``labels`` maps each label to its spellings. ``keys`` are the names that a JSON reply may use for it.
+    ``phrases`` are patterns that may start a last sentence with the answer ("the robot will likely answer").
     Raises ``Unparsable`` with kind 'refusal', 'cut_off', 'ambiguous' or 'no_answer'.
 
     >>> read_answer("Penguins are birds, and it said that all birds fly.\\nANSWER: YES", YES_NO_LABELS)
@@ -106,7 +106,7 @@ def read_answer(
         named = list(_last_words(text, labels, phrases))
     found = {label for label in named if label}
     if len(found) > 1:
-        raise Unparsable(f"different answers are given: {', '.join(sorted(found))}", kind="ambiguous")
+        raise Unparsable(f"the reply gives different answers: {', '.join(sorted(found))}", kind="ambiguous")
     if not found:
         raise _why_none(text, [spelling for spellings in labels.values() for spelling in spellings])
     return found.pop()
@@ -115,7 +115,7 @@ def read_answer(
 def read_answers(text: str, names: Sequence[str], labels: Labels) -> dict[str, str]:
     """One label for each name, from ``ANSWER: 1=YES; 2=NO``, from JSON or from a numbered list.
 
-    Raises ``Unparsable`` where a name has no label, or two.
+    Raises ``Unparsable`` if a name has no label, or two.
 
     >>> read_answers("ANSWER: 1=YES; 2=NO", ["1", "2"], YES_NO_LABELS)
     {'1': 'yes', '2': 'no'}
@@ -135,7 +135,7 @@ def read_answers(text: str, names: Sequence[str], labels: Labels) -> dict[str, s
 
 
 def read_line(text: str, marker: str) -> str:
-    """What stands after ``marker:`` on the last line that begins with it; empty where there is none.
+    """The text after ``marker:`` on the last line that begins with it; empty if there is none.
 
     >>> read_line("MISSING: the year\\nANSWER: NO", "MISSING")
     'the year'
@@ -145,7 +145,7 @@ def read_line(text: str, marker: str) -> str:
 
 
 def read_object(text: str) -> JSON | None:
-    """The one JSON object of a reply, fenced or bare; None where there is none, or more than one.
+    """The only JSON object in a reply, fenced or bare; None if there is none, or more than one.
 
     >>> read_object('Here it is: ```json {"helpful": "no"} ```')
     {'helpful': 'no'}
@@ -168,16 +168,16 @@ def write_answers(answers: Mapping[str, str]) -> str:
     return f"{MARKER}: " + "; ".join(f"{name}={label.upper()}" for name, label in answers.items())
 
 
-# -- the places where an answer may stand -------------------------------------------------------------
+# -- the places where an answer counts -------------------------------------------------------------
 
 
 def _marked(text: str) -> Iterator[str]:
     for mark in _MARKED.finditer(text):
         value = mark.group(1).strip(" *_`")
-        if not value:  # the answer on the line below its marker
+        if not value:  # the answer is on the line after its marker
             below = text[mark.end() :].strip().split("\n", 1)[0]
             if not below:
-                raise Unparsable("the reply ends where the answer should stand", kind="cut_off")
+                raise Unparsable("the reply ends before its answer", kind="cut_off")
             value = below
         yield value
 
@@ -222,7 +222,7 @@ def _json_pairs(text: str, names: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _pairs(text: str, names: Sequence[str]) -> list[tuple[str, str]]:
-    """``1=YES; 2=NO`` on one line, or ``1. Yes`` and ``Explanation 2: No`` on lines of their own."""
+    """``1=YES; 2=NO`` on one line, or ``1. Yes`` and ``Explanation 2: No`` on separate lines."""
     name = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
     one = rf"^[\s>#*_`|\-•(]*(?:[a-z]+\s+)?({name})[\s*_`)]*[=:.)\-–—]+[\s*_`]*(.+)$"
     pairs = []
@@ -242,14 +242,14 @@ def _numbered(pairs: list[tuple[str, str]], labels: Labels) -> dict[str, str]:
         if label is None:
             continue
         if answers.setdefault(name, label) != label:
-            raise Unparsable(f"different answers are given for {name}", kind="ambiguous")
+            raise Unparsable(f"the reply gives different answers for {name}", kind="ambiguous")
     return answers
 
 
 def _last_words(text: str, labels: Labels, phrases: Sequence[str]) -> Iterator[str]:
-    """Labels from lines that are nothing but a label, and from sentences that only state the answer.
+    """Labels from lines that contain only a label, and from sentences that only state the answer.
 
-    The last line must be one of these; the others count against it where they differ.
+    The last line must be one of these; if earlier ones differ from it, the reply is ambiguous.
     """
     lines = [line for line in text.splitlines() if line.strip()]
     if not lines:
@@ -276,15 +276,15 @@ def _why_none(text: str, spellings: Sequence[str]) -> Unparsable:
     if not text:
         return Unparsable("the reply is empty")
     if _REFUSAL.search(text[:300]):
-        return Unparsable("the model declines to answer", kind="refusal")
+        return Unparsable("the model declined to answer", kind="refusal")
     last = text.splitlines()[-1]
     mark = _MARKED.match(last)
     tail = _flat(mark.group(1).strip(_DECORATION).lower()) if mark else ""
     if tail and any(_flat(spelling) != tail and _flat(spelling).startswith(tail) for spelling in spellings):
-        return Unparsable("the reply ends within its answer", kind="cut_off")
+        return Unparsable("the reply ends in the middle of its answer", kind="cut_off")
     if not mark and len(text) > 40 and not _WHOLE.search(text):
-        return Unparsable("the reply ends in mid-sentence, before its answer", kind="cut_off")
-    return Unparsable("the reply does not end with an answer in the form that was asked for")
+        return Unparsable("the reply ends in the middle of a sentence, before its answer", kind="cut_off")
+    return Unparsable("the reply does not end with an answer in the requested form")
 
 
 def _unboxed(value: str) -> str:

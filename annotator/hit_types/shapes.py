@@ -1,4 +1,4 @@
-"""The small frozen things that HIT types are made of: what is shown, asked, imported, rated and graded."""
+"""The frozen value objects of HIT types: what is shown, asked, imported, rated and graded."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ JSON = dict[str, Any]
 
 
 class FieldErrors(ValueError):
-    """Input that breaks a type's schema: one message for each field, keyed by the field's name.
+    """Invalid input: one message for each field, keyed by the field's name.
 
     >>> raise FieldErrors({"answer": "choose one of: yes, no"})
     Traceback (most recent call last):
@@ -25,7 +25,7 @@ class FieldErrors(ValueError):
 
 
 class Unparsable(ValueError):
-    """A model's reply that gives no response; ``kind`` is 'refusal', 'cut_off', 'ambiguous' or 'no_answer'."""
+    """A model's reply without a usable answer; ``kind`` is 'refusal', 'cut_off', 'ambiguous' or 'no_answer'."""
 
     def __init__(self, message: str, *, kind: str = "no_answer"):
         self.kind = kind
@@ -36,9 +36,9 @@ class Unparsable(ValueError):
 class Variable:
     """A measured variable of the ratings table.
 
-    ``labels`` are in their order when the level is ordinal; empty when each item brings its own labels.
-    ``abstain`` are labels that make no statement about the outcome ("cannot guess"). ``scores`` maps a
-    label to a number where a metric needs one (plausibility: yes 1, moderate 0.5, no 0).
+    ``labels`` are in order if the level is ordinal, and empty if each item has its own labels. ``abstain`` are
+    labels that say nothing about the outcome ("cannot guess"). ``scores`` maps a label to a number for metrics
+    that need one (plausibility: yes 1, moderate 0.5, no 0).
     """
 
     name: str
@@ -51,7 +51,7 @@ class Variable:
 
 @dataclass(frozen=True)
 class Option:
-    """One choice of a field. ``label`` is short; ``detail`` is the long wording that opens above it."""
+    """One choice of a field. ``label`` is short; ``detail`` is the full wording."""
 
     value: str
     label: str
@@ -60,10 +60,10 @@ class Option:
 
 @dataclass(frozen=True)
 class Field:
-    """One thing that is asked.
+    """One question of a form.
 
-    ``when`` lists ``(other field, values)``: the field counts only if every other field holds one of the
-    values; otherwise whatever was sent for it is dropped. ``target`` names the block that it is about.
+    ``when`` lists ``(other field, values)``: the field is asked only if every other field has one of its values;
+    otherwise any value sent for it is dropped. ``target`` names the block that the field is about.
     """
 
     name: str
@@ -79,7 +79,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Block:
-    """One labelled piece of material. ``label`` says who speaks; ``text`` is shown as text, never as HTML."""
+    """One labelled piece of material. ``text`` is shown as text, never as HTML."""
 
     name: str
     label: str
@@ -91,7 +91,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Stage:
-    """What is shown and asked at one time. ``blocks`` holds everything visible now, earlier stages' too."""
+    """What is shown and asked at one time. ``blocks`` is everything visible now, including from earlier stages."""
 
     name: str
     title: str
@@ -120,7 +120,7 @@ def answers_in_words(stages: Iterable[Stage], response: Mapping[str, Any]) -> li
 
 @dataclass(frozen=True)
 class Column:
-    """A column of an import file: JSON lines key or CSV header."""
+    """A column of an import file: a JSON Lines key or a CSV header."""
 
     name: str
     help: str
@@ -131,9 +131,9 @@ class Column:
 
 @dataclass(frozen=True)
 class Material:
-    """The research material behind an item, as the database keeps it. Empty means: not known.
+    """The research material behind an item, as the database stores it. Empty means unknown.
 
-    ``real_output`` is what the system really said on the follow-up; it is never sent to an annotator.
+    ``real_output`` is the system's real answer to the follow-up; it is never sent to an annotator.
     """
 
     instance_key: str
@@ -149,9 +149,9 @@ class Material:
     generator: str = ""
     kind: str = ""
     real_output: str = ""
-    #: The right answer to the follow-up question, where there is one (P3); ``gold_label`` is the instance's.
+    #: The correct answer to the follow-up question, if there is one (P3); ``gold_label`` belongs to the instance.
     follow_up_gold: str = ""
-    #: Further explanations of the instance (plausibility shows several): (unit suffix, system, explanation).
+    #: More explanations of the instance (plausibility shows several): (unit suffix, system, explanation).
     parts: tuple[tuple[str, str, str], ...] = ()
     #: The explanation's atomic units in order: (role: both, input or output; text) (P2).
     units: tuple[tuple[str, str], ...] = ()
@@ -159,7 +159,7 @@ class Material:
 
 @dataclass(frozen=True)
 class ItemDraft:
-    """A parsed row of an import file, before it is a row of the database."""
+    """A parsed row of an import file, before it is stored."""
 
     key: str
     payload: JSON
@@ -172,7 +172,7 @@ class ItemDraft:
 
 @dataclass(frozen=True)
 class Rating:
-    """One value of one variable. ``unit`` is a suffix within the item, empty where the item is the unit."""
+    """One value of one variable. ``unit`` is a suffix within the item; empty if the item is the unit."""
 
     variable: str
     value: str
@@ -181,7 +181,7 @@ class Rating:
 
 @dataclass(frozen=True)
 class Grade:
-    """A response held against gold: ``score`` in [0, 1] over the graded fields, and each field's verdict."""
+    """A response compared with gold: ``score`` is the share of graded fields that are right, ``right`` each field's result."""
 
     score: float
     right: Mapping[str, bool]
@@ -193,9 +193,9 @@ class Grade:
 
 @dataclass(frozen=True)
 class Question:
-    """A practice or exam question: an item with its right response and the reason for it.
+    """A practice or exam question: an item with its correct response and the reason for it.
 
-    ``pool`` is the variant that it belongs to, empty where the type has none.
+    ``pool`` is the variant that it belongs to; empty if the type has none.
     """
 
     key: str
@@ -207,7 +207,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Defaults:
-    """What a new study of this type starts with; the numbers are the paper's where it gives them."""
+    """The settings that a new study of this type starts with; from the paper if it gives them."""
 
     redundancy: int = 3
     exam_questions: int = 0

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from django.db.models import Count, Q, Sum
+from django.utils.translation import gettext
 
 from annotator.core.prepared import prepared_cursor
 from annotator.models import ExamAttempt, Judgment, LedgerEntry, Participation
@@ -53,11 +54,13 @@ def participation_step(participation: Participation) -> Step:
 
 
 def exam_pay_words(rules: Mapping[str, Any]) -> str:
-    """What a study pays for its exam, said to those who sit it."""
+    """What a study pays for its exam, in words for annotators."""
     pay = Decimal(rules.get("exam_pay", "0"))
     if not pay:
-        return "The exam itself is not paid."
-    return f"{pay:.2f} {rules['currency']} for the exam, once, whatever the result."
+        return gettext("The exam is not paid.")
+    return gettext("The exam pays {amount} {currency} once, whatever your result.").format(
+        amount=f"{pay:.2f}", currency=rules["currency"]
+    )
 
 
 @dataclass(frozen=True)

@@ -59,16 +59,20 @@ def study_role(*, user: Any, study: Study) -> Membership.Role | None:
 def study_hit_type(study: Study) -> HitType:
     """The study's HIT type, adapted to its items and questions.
 
-    It has the variables that the items declare, where the type leaves them open. If all items are of one variant
-    of the type (one group of properties, for example), it has that variant's instructions, practice, exam and
-    variables. The study's own exam and practice replace those of the type.
+    It has the variables that items declare, where the type leaves them open, and the instructions, practice and exam
+    of the variants and parts that the items ask. If all items are of one variant (a group of properties, for
+    example), it has that variant's variables. The study's own exam and practice replace those of the type.
     """
     kind = hit_type_get(study.hit_type)
     items = study.items.order_by("id")
     one = kind.external
-    if kind.variant_field:
-        variants = study.items.order_by().values_list(f"payload__{kind.variant_field}", flat=True).distinct()
-        one = len(variants[:2]) == 1
+    fields = [name for name in (kind.variant_field, kind.part_field) if name]
+    if fields:
+        rows = study.items.order_by().values_list(*(f"payload__{name}" for name in fields)).distinct()
+        asked = [dict(zip(fields, row, strict=True)) for row in rows]
+        exam = study.exam_required and not study.exam_own
+        kind = kind.instructed(asked, exam=exam, practice=not study.practice_own)
+        one = len({kind.variant(values) for values in asked}) == 1 and bool(kind.variant_field)
     payload = items.values_list("payload", flat=True).first() if one else None
     return _with_own(kind.bound(payload) if payload else kind, study)
 

@@ -9,6 +9,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Count, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from annotator.core.allocation import arm_choose, presentation_rng
 from annotator.core.canonical import text_digest
@@ -96,21 +97,25 @@ def assignment_lease(participation: Participation) -> Assignment | None:
     """Give out a new task, inside a transaction that has locked the participation; see ``assignment_next``."""
     study = participation.study
     if participation.state != Participation.State.ACTIVE:
-        raise Refused("removed", "You are no longer part of this study.")
+        raise Refused("removed", gettext("The researchers have ended your participation in this study."))
     if study.state != Study.State.LIVE and not participation.rater.rehearsal:
         if study.state == Study.State.PAUSED:
-            raise Refused("paused", "The researchers have paused this study. Come back later.")
-        raise Refused("closed", "This study is over.")
+            raise Refused("paused", gettext("The researchers have paused this study."))
+        raise Refused("closed", gettext("This study is closed."))
     if study.max_items_per_rater is not None:
         done = participation.assignments.filter(state__in=["submitted", "leased"]).count()
         if done >= study.max_items_per_rater:
-            raise Refused("full", "You have done all the tasks that one person may do here.")
+            raise Refused(
+                "full", gettext("You have done the maximum number of tasks per person in this study.")
+            )
     pk = _claim(participation, study)
     if pk is None:
         if not may_work(participation):
-            raise Refused("not_qualified", "Your qualification for this study was taken back.")
+            raise Refused(
+                "not_qualified", gettext("The researchers have revoked your qualification for this study.")
+            )
         if not consented(participation):
-            raise Refused("not_now", "The consent text has changed. Please read it again.")
+            raise Refused("not_now", gettext("The consent text has changed. Please read it again."))
         return None
     return _presented(_given(pk), participation, study)
 
@@ -250,7 +255,7 @@ def assignment_return(*, user_id: int, assignment_pk: int, reason: str) -> Assig
     """Skip: give the task back with a reason. Its place is free at once; it is not offered to them again."""
     assignment = own_lease(user_id=user_id, pk=assignment_pk)
     if not reason.strip():
-        raise Refused("not_now", "Say in a few words why you skip this task.")
+        raise Refused("not_now", gettext("Choose a reason for skipping this task."))
     assignment.state = Assignment.State.RETURNED
     assignment.reason = reason.strip()[:2000]
     assignment.closed_at = timezone.now()
@@ -268,11 +273,11 @@ def own_lease(*, user_id: int, pk: int) -> Assignment:
         .first()
     )
     if assignment is None:
-        raise Refused("not_found", "There is no such task among yours.")
+        raise Refused("not_found", gettext("This task does not exist, or it isn't yours."))
     if assignment.state == Assignment.State.SUBMITTED:
-        raise Refused("already_done", "This task is already done.")
+        raise Refused("already_done", gettext("You have already submitted this task."))
     if assignment.state != Assignment.State.LEASED:
-        raise Refused("lease_expired", "This task was given back when its time was over.")
+        raise Refused("lease_expired", gettext("Time ran out, and the task was given back."))
     return assignment
 
 

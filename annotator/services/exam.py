@@ -11,6 +11,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from annotator.core.allocation import exam_draw
 from annotator.core.errors import Refused
@@ -46,9 +47,11 @@ def exam_start(*, participation: Participation) -> ExamAttempt:
         return attempts[-1]
     again = exam_retry_at(attempts=attempts, rules=rules)
     if again is None:
-        raise Refused("not_qualified", "You have used all your attempts at the exam of this study.")
+        raise Refused("not_qualified", gettext("You have used all your attempts at this study's exam."))
     if again > timezone.now():
-        raise Refused("not_now", f"You can try the exam again after {again:%H:%M} UTC.")
+        raise Refused(
+            "not_now", gettext("You can take the exam again after {time} UTC.").format(time=f"{again:%H:%M}")
+        )
     questions = ExamQuestion.objects.filter(exam_id=rules["exam"]).values_list("key", "pool")
     number = (every.aggregate(last=Max("number"))["last"] or 0) + 1
     rng = Random(f"exam {participation.study.seed} {participation.rater_id} {number}")

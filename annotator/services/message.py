@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.core.exceptions import ValidationError
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from annotator.hit_types.base import FieldErrors, clean_text
 from annotator.models import Item, Message, Participation, User
@@ -16,11 +17,11 @@ def message_send(*, participation: Participation, kind: str, text: str, item: It
     except FieldErrors as error:
         raise ValidationError(error.errors["text"]) from None
     if not text:
-        raise ValidationError("Write a few words first.")
+        raise ValidationError(gettext("Write a message first."))
     if len(text) > 5000:
-        raise ValidationError("At most 5,000 characters.")
+        raise ValidationError(gettext("Your message is too long. Write at most 5,000 characters."))
     if kind not in (Message.Kind.FLAG, Message.Kind.QUESTION, Message.Kind.DELETION):
-        raise ValidationError("Not a kind of message that you can send.")
+        raise ValidationError(gettext("You can't send this kind of message."))
     return Message.objects.create(
         study=participation.study, rater=participation.rater, item=item, kind=kind, text=text
     )
@@ -29,7 +30,7 @@ def message_send(*, participation: Participation, kind: str, text: str, item: It
 def message_reply(*, message: Message, by: User, text: str) -> Message:
     """A researcher's answer; settles what it answers."""
     if not text.strip():
-        raise ValidationError("Write a few words first.")
+        raise ValidationError(gettext("Write a message first."))
     message.settled_at = timezone.now()
     message.save(update_fields=["settled_at"])
     return Message.objects.create(

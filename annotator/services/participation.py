@@ -6,6 +6,7 @@ import secrets
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from annotator.core.canonical import text_digest
 from annotator.core.errors import Refused
@@ -37,9 +38,9 @@ def participation_join(*, study: Study, user: User) -> Participation:
     if existing is not None:
         return existing
     if study.state == Study.State.PAUSED and not rater.rehearsal:
-        raise Refused("paused", "The researchers have paused this study. Come back later.")
+        raise Refused("paused", gettext("The researchers have paused this study."))
     if not rater.rehearsal and (study.state != Study.State.LIVE or not study.join_open):
-        raise Refused("closed", "This study is not open to new participants.")
+        raise Refused("closed", gettext("This study is not accepting participants."))
     rules = snapshot_content(study.snapshot_id)
     if missing := requirements_missing(rules=rules, rater_id=rater.pk):
         raise Refused("needs", needs_words(missing))
@@ -51,9 +52,11 @@ def participation_join(*, study: Study, user: User) -> Participation:
 
 
 def needs_words(missing: list[str]) -> str:
-    """What somebody has to have first, in words for annotators."""
+    """The missing qualifications, in words for annotators."""
     tasks = ", ".join(f"“{requirement_task(one)}”" for one in missing)
-    return f"This study is for people who have passed the exam for tasks like {tasks}."
+    return gettext("This study is for people who have passed the exam for these tasks: {tasks}.").format(
+        tasks=tasks
+    )
 
 
 def consent_give(*, participation: Participation, digest: str) -> Consent:
@@ -64,7 +67,7 @@ def consent_give(*, participation: Participation, digest: str) -> Consent:
     """
     text = snapshot_content(participation.study.snapshot_id)["consent_text"]
     if text_digest(text) != digest:
-        raise Refused("not_now", "The consent text has changed. Please read it again.")
+        raise Refused("not_now", gettext("The consent text has changed. Please read it again."))
     consent, _ = Consent.objects.get_or_create(
         participation=participation, digest=digest, defaults={"text": text}
     )

@@ -11,6 +11,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.db.models import Max
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from annotator.core.behaviour import LONGEST, signals_clean, signals_total
 from annotator.core.canonical import digest_of
@@ -57,14 +58,14 @@ def stage_take(
     kind = hit_type_get(assignment.participation.study.hit_type)
     stages = kind.stages(item.payload, assignment.presentation)
     if not 0 <= stage < len(stages):
-        raise Refused("not_now", "This task has no such step.")
+        raise Refused("not_now", gettext("This task has no such step. Open the task again."))
     if stage > assignment.stage:
-        raise Refused("not_now", "Answer the step before this one first.")
+        raise Refused("not_now", gettext("Answer the previous step first."))
     response = kind.parse_response(item.payload, raw, stage, assignment.presentation)
     if stage < assignment.stage or assignment.state == Assignment.State.SUBMITTED:
         return _repeated(assignment, stage, response)
     if assignment.participation.state == Participation.State.REMOVED:
-        raise Refused("removed", "You can no longer work on this study.")
+        raise Refused("removed", gettext("The researchers have ended your participation in this study."))
 
     now = timezone.now()
     seconds = min((now - assignment.stage_opened_at).total_seconds(), LONGEST)
@@ -128,7 +129,7 @@ def assignment_lock(*, user_id: int, pk: int) -> Assignment:
     """A person's own assignment, locked with their participation. Another's is not found."""
     assignment = _LOCKED.first(pk, user_id)
     if assignment is None:
-        raise Refused("not_found", "There is no such task among yours.")
+        raise Refused("not_found", gettext("This task does not exist, or it isn't yours."))
     return assignment
 
 
@@ -189,7 +190,7 @@ def _repeated(assignment: Assignment, stage: int, response: JSON) -> Submitted:
         earlier = {name for c in assignment.commits.all() for name in c.response}
         same = same and judgment is not None and set(judgment.response) - earlier == asked - earlier
     if not same:
-        raise Conflict("This step was already answered differently; the first answer stays.")
+        raise Conflict(gettext("You already gave a different answer to this step. Your first answer stands."))
     return Submitted(
         assignment, judgment.pk if judgment else None, judgment.standing if judgment else "", True
     )
@@ -205,14 +206,14 @@ def judgment_undo(*, user_id: int, assignment_pk: int) -> Assignment:
     study = assignment.participation.study
     judgment = Judgment.objects.filter(assignment=assignment).first()
     if judgment is None:
-        raise Refused("not_now", "There is nothing to take back.")
+        raise Refused("not_now", gettext("There is no answer to undo."))
     if (timezone.now() - judgment.created_at).total_seconds() > study.undo_seconds + 2:
-        raise Refused("not_now", "The time for taking this answer back is over; it stays as it is.")
+        raise Refused("not_now", gettext("It is too late to undo this answer. It stays as it is."))
     last = Judgment.objects.filter(study=study, rater_id=assignment.rater_id).aggregate(last=Max("id"))[
         "last"
     ]
     if judgment.pk != last:
-        raise Refused("not_now", "Only the last answer can be taken back.")
+        raise Refused("not_now", gettext("You can only undo your last answer."))
     draft = dict(judgment.response)
     for commit in assignment.commits.all():
         for name in commit.response:
@@ -275,10 +276,10 @@ def draft_save(*, user_id: int, assignment_pk: int, stage: int, version: int, dr
     with transaction.atomic():
         assignment = assignment_lock(user_id=user_id, pk=assignment_pk)
         if assignment.state == Assignment.State.SUBMITTED or assignment.stage != stage:
-            raise DraftConflict("This step is already answered.", closed=True)
+            raise DraftConflict(gettext("This step already has an answer."), closed=True)
         if assignment.draft_version != version:
             raise DraftConflict(
-                "This task was changed in another tab.",
+                gettext("This task was changed in another tab."),
                 version=assignment.draft_version,
                 draft=assignment.draft,
             )

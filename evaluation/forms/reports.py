@@ -72,7 +72,7 @@ class ReportForm(AsksForChoices, forms.Form):
     """A new report on a study, as its own pages ask for it."""
 
     def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
-        super().__init__(*args, auto_id="choice-%s", **kwargs)
+        super().__init__(*args, **{"auto_id": "choice-%s", **kwargs})
         self.add_choices(simulators_of([study]))
 
     def clean(self) -> dict[str, Any]:

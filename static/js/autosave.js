@@ -1,5 +1,5 @@
-/* Answers are kept as one goes. Each draft carries the version it was made from; if another tab was quicker, nothing is
-   overwritten: both answers are there, and the person says which one stays. */
+/* Saves a draft of the answers on every change. Each draft carries the version it is based on. If another tab saved first,
+   nothing is overwritten: the person chooses which answer to keep. */
 (() => {
   "use strict";
   const { foretell } = window;
@@ -18,7 +18,7 @@
     return new URLSearchParams(data);
   }
 
-  /* What was answered, without tokens and versions: for this device, should the network be away. */
+  /* The answers without tokens and versions, to keep on this device while offline. */
   function answers(form) {
     const kept = {};
     for (const input of form.querySelectorAll("[data-asked] :is(input, textarea)")) {
@@ -101,7 +101,7 @@
     form.addEventListener("change", later);
     form.addEventListener("foretell:sending", () => clearTimeout(waiting));
 
-    /* Kept on this device while the network was away, from the version that the server still has. */
+    /* Saved on this device while offline, and based on the version that the server still has. */
     const kept = foretell.keep.get(key(form));
     if (kept && kept.version === form.elements.draft_version.value) {
       fill(form, kept.answers);
@@ -111,7 +111,7 @@
     }
   });
 
-  /* An exam is handed in whole: until then its answers are kept on this device, and forgotten with its result. */
+  /* An exam is submitted as a whole. Until then its answers are kept on this device; the result page deletes them. */
   foretell.on("form[data-keep]", (form) => {
     const name = `foretell.keep.${form.dataset.keep}`;
     const kept = foretell.keep.get(name);
@@ -138,7 +138,7 @@
     form.querySelector(":checked, input, textarea")?.focus();
   });
 
-  /* The last words before the page goes. */
+  /* Save unsaved changes when the page is closed. */
   addEventListener("pagehide", () => {
     const form = foretell.form();
     if (form?.foretellDirty && form.dataset.draftUrl && !form.foretellConflict && !form.hasAttribute("data-sending")) {

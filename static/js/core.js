@@ -1,5 +1,5 @@
-/* What the behaviours share: a way to attach, to say something aloud, to post. Every behaviour is attached by data-*
-   attributes and works again after htmx has swapped the task. No behaviour is needed to read, answer and submit. */
+/* Shared by all behaviours: attaching to elements, announcing to screen readers, posting. Behaviours attach through data-*
+   attributes, again after each htmx swap. Reading, answering and submitting work without any of them. */
 (() => {
   "use strict";
 
@@ -22,12 +22,12 @@
   }
 
   const foretell = (window.foretell = {
-    /* Call `attach(element)` once for every element that matches, now and after each swap. */
+    /* Call `attach(element)` once for each matching element, now and after each swap. */
     on(selector, attach) {
       attached.push([selector, attach]);
     },
 
-    /* Say a line to people who listen to the page. */
+    /* Announce a line to screen readers. */
     say(text) {
       const live = document.getElementById("live");
       if (!live) return;
@@ -39,7 +39,7 @@
 
     csrf: () => document.querySelector('meta[name="csrf-token"]')?.content || "",
 
-    /* POST form data to our own server. Rejects only when no answer came at all. */
+    /* POST form data to this server. Rejects only when there is no response. */
     post(url, data, options = {}) {
       return fetch(url, {
         method: "POST",
@@ -50,7 +50,7 @@
       });
     },
 
-    /* Storage that may be full, or forbidden: then nothing is kept, and nothing breaks. */
+    /* Local storage. When it is full or disabled, nothing is stored and nothing fails. */
     keep: {
       get(name) {
         try {

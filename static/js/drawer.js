@@ -1,4 +1,4 @@
-/* The instructions' drawer: opens beside the task, remembers where one was, gives the focus back. */
+/* The instructions drawer: opens beside the task, restores its scroll position and returns the focus. */
 (() => {
   "use strict";
   const { foretell } = window;
@@ -11,7 +11,7 @@
     try {
       element.querySelector("[data-drawer-body]").scrollTop = Number(sessionStorage.getItem(memory())) || 0;
     } catch {
-      /* no storage: it opens at its top */
+      /* no storage: it opens at the top */
     }
   }
 
@@ -68,7 +68,7 @@
           try {
             sessionStorage.setItem(memory(), String(body.scrollTop));
           } catch {
-            /* no storage: nothing to remember */
+            /* no storage: the position is not kept */
           }
         }, 150);
       },

@@ -1,4 +1,4 @@
-/* After a swap: to the top, focus on the new task's heading, the window's title, and what was kept said aloud. */
+/* After a swap: scroll to the top, focus the new task's heading, set the window title and announce what was saved. */
 (() => {
   "use strict";
   const { foretell } = window;
@@ -16,7 +16,7 @@
     if (spoken) foretell.say(spoken);
   });
 
-  /* An answer that was refused: to the first thing to put right. */
+  /* After a refused answer, focus the first field with an error. */
   foretell.on("[data-asked][data-refused]", (asked) => {
     if (document.querySelector("[data-asked][data-refused]") === asked) {
       setTimeout(() => asked.querySelector("input, textarea")?.focus(), 0);

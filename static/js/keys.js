@@ -1,4 +1,5 @@
-/* Single keys: 1-9 choose, Enter submits, I instructions, . menu, ? the list of keys. They can be switched off there. */
+/* Keyboard shortcuts: 1-9 choose an answer, Enter submits, I opens the instructions, . the menu, ? the list of shortcuts,
+   where they can be turned off. */
 (() => {
   "use strict";
   const { foretell } = window;
@@ -15,7 +16,7 @@
     });
   });
 
-  /* Choose the options that must hold before this field is reached; what already fits stays. */
+  /* Choose the options that this field depends on, keeping those already met. */
   function meet(form, asked, depth = 0) {
     if (!asked.dataset.when || depth > 8) return;
     for (const [name, values] of JSON.parse(asked.dataset.when)) {
@@ -39,8 +40,8 @@
     (next || asked).closest(".paired__row, .quiz, .asked").scrollIntoView({ block: "nearest" });
   }
 
-  /* On a page of many, keys belong to the question that is open: to all its steps where they are numbered through, else to
-     the step that is open. In a list where several can be marked they stay with the list one is in. */
+  /* On a page with several questions, keys act on the first unanswered one: on all its steps if they are numbered through,
+     otherwise on its open step. In a list of checkboxes they act on the list that has the focus. */
   function optionFor(form, key) {
     const here = document.activeElement?.closest?.("[data-asked]");
     const many = here && form.contains(here) && here.querySelector('[type="checkbox"]');

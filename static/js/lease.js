@@ -1,4 +1,4 @@
-/* Time left, only in its last minutes, with a way to have more. */
+/* Shows the time left in the last minutes of a lease, with a button that asks for more. */
 (() => {
   "use strict";
   const { foretell } = window;
@@ -23,7 +23,7 @@
         said = Infinity;
         return;
       }
-      words.textContent = left ? line.dataset.left.replace("%s", clock(left)) : line.dataset.over;
+      words.textContent = left ? line.dataset.left.replace("{time}", clock(left)) : line.dataset.over;
       line.classList.toggle("line--bad", left === 0);
       for (const mark of [0, 30, warn]) {
         if (left <= mark && said > mark) {
@@ -44,7 +44,7 @@
         const reply = await foretell.post(event.target.action, new URLSearchParams(new FormData(event.target)));
         const { lease_until: until, message } = await reply.json();
         if (reply.ok && until) {
-          /* By the server's clock, not by this device's. */
+          /* Measured by the server's clock, because the device's may be wrong. */
           const server = Date.parse(reply.headers.get("Date")) || Date.now();
           end = performance.now() + (Date.parse(until) - server);
           tick();

@@ -1,4 +1,4 @@
-/* The menu closes by Escape and by a press elsewhere; what is sent from it answers in its own line. */
+/* Escape, or a press outside the menu, closes it. */
 (() => {
   "use strict";
   const { foretell } = window;

@@ -1,6 +1,5 @@
-/* The network goes away in the middle of work. An answer that could not be sent is kept on this device and sent once the
-   server answers again: one answer, one submit, and the server knows a repeat by its task and stage. A line says what is
-   going on. */
+/* Handles a lost connection. An answer that couldn't be sent is saved on this device and sent when the server responds
+   again. The server recognises a repeated submit by its task and stage. A status line says what is happening. */
 (() => {
   "use strict";
   const { foretell } = window;
@@ -48,8 +47,8 @@
     );
   }
 
-  /* Sent, but the server led elsewhere (to the next task, or to a log-in that had run out). If the same stage is open again,
-     its answer is filled in; if not, it has arrived. */
+  /* Sent, but the server redirected (to the next task, or to the log-in page because the session had expired). If the same
+     stage is open again, fill in the answer; if not, the server has it. */
   function settle() {
     const here = foretell.form();
     for (const entry of box().filter((one) => one.sent)) {
@@ -63,7 +62,7 @@
     }
   }
 
-  /* Send what waits, oldest first. Anything but silence and "try again later" is the server's last word. */
+  /* Send the waiting answers, oldest first. Retry when there is no response, a 5xx or a 429; any other response is final. */
   async function flush() {
     if (busy || !box().some((entry) => !entry.sent)) return;
     busy = true;
@@ -82,7 +81,7 @@
       }
       tries = 0;
       tell("sent");
-      /* The step that was just sent is not to be asked again. */
+      /* Don't show the submitted step again. */
       if (!here || answered || here.hasAttribute("data-waiting")) location.reload();
       else setTimeout(() => tell(""), 4000);
     } catch {
@@ -101,7 +100,7 @@
     if (stored) later();
   }
 
-  /* htmx says: no connection, no answer in time, or a server that is not well. */
+  /* htmx reports no connection, a timeout or a server error. */
   for (const name of ["htmx:sendError", "htmx:timeout"]) {
     document.addEventListener(name, (event) => {
       const form = event.detail.elt;

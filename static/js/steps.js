@@ -1,9 +1,9 @@
-/* Steps: a field whose conditions do not hold is folded away and not sent; the block that is asked about is marked. */
+/* Steps: a field whose conditions are not met is hidden and not sent; the first unanswered field is marked. */
 (() => {
   "use strict";
   const { foretell } = window;
 
-  /* Whether the field is answered; folded and optional ones always are. */
+  /* Whether the field is answered. Hidden and optional fields count as answered. */
   function answered(asked) {
     if (asked.hidden || !asked.hasAttribute("data-required")) return true;
     const text = asked.querySelector("textarea");
@@ -16,7 +16,7 @@
   }
 
   function unfold(form) {
-    /* In order, so that a step that is folded away takes its own later steps with it. */
+    /* In order, so that hiding a step also hides the steps that depend on it. */
     for (const asked of form.querySelectorAll("[data-when]")) {
       const open = JSON.parse(asked.dataset.when).every((condition) => holds(form, condition));
       asked.hidden = !open;
@@ -45,7 +45,7 @@
     refresh(form);
   });
 
-  /* The dock's height, so that the instructions end above it and nothing focused hides behind it. */
+  /* The height of the bar at the bottom, so that it covers neither the instructions nor a focused element. */
   foretell.on(".panel", (panel) => {
     const measure = () => {
       const docked = getComputedStyle(panel).position === "sticky" && getComputedStyle(panel).bottom !== "auto";

@@ -1,4 +1,4 @@
-/* The one wide button: it says what is missing, sends once, and says so while it sends. */
+/* The submit button: says what is missing, sends once, and shows that it is sending. */
 (() => {
   "use strict";
   const { foretell } = window;
@@ -14,7 +14,7 @@
     let text = words.dataset.ready;
     if (first) {
       text = first.querySelector("textarea") ? button.dataset.write : button.dataset.choose;
-      if (left > 2) text = button.dataset.left.replace("%s", missing.length);
+      if (left > 2) text = button.dataset.left.replace("{number}", missing.length);
     }
     words.textContent = text;
     button.setAttribute("aria-disabled", first ? "true" : "false");
@@ -36,7 +36,7 @@
   foretell.sending = sending;
   document.addEventListener("foretell:state", (event) => label(event.target));
 
-  /* Before htmx and before the browser: nothing incomplete leaves, and nothing leaves twice. */
+  /* Runs before htmx and the browser, so that no form is sent incomplete or twice. */
   document.addEventListener(
     "submit",
     (event) => {
@@ -62,7 +62,7 @@
     true,
   );
 
-  /* Back by the back button: the page comes out of the cache as it was left. */
+  /* The back button may restore a stale page from the cache: reload it. */
   addEventListener("pageshow", (event) => {
     const form = foretell.form();
     if (event.persisted && form) location.reload();

@@ -1,4 +1,4 @@
-/* Light, dark, or as the device says: kept in a cookie, so that the server draws the next page right at once. */
+/* Light, dark or the device setting, kept in a cookie so that the server renders the next page in the right theme. */
 (() => {
   "use strict";
   const { foretell } = window;

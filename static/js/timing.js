@@ -1,6 +1,5 @@
-/* How an answer came about: time on the page, time away from it, what was pasted. Sent with the answer as `signals`; the
-   names, units and meanings are declared in annotator/core/behaviour.py. What was typed or pasted isn't recorded, only how
-   much, and nothing is judged here. */
+/* Records how an answer was made: time on the page, time away, pastes. Sent with the answer as `signals`; the names, units and
+   meanings are declared in annotator/core/behaviour.py. Typed or pasted text is never recorded, only its length. */
 (() => {
   "use strict";
   const { foretell } = window;

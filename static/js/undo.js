@@ -1,4 +1,4 @@
-/* "Saved", with an undo for as long as the study allows; then the line goes. */
+/* Removes the "Saved" line, and its undo button, when the time that the study allows for undo is over. */
 (() => {
   "use strict";
   const { foretell } = window;

@@ -1,4 +1,4 @@
-/* The service worker comes with the first answer, not with the first view: until then nobody has work to lose. */
+/* Registers the service worker with the first answer, not the first view: before that there is no work to lose. */
 (() => {
   "use strict";
 

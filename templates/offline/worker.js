@@ -1,5 +1,5 @@
-{% load static %}/* Looks after one thing only: a page that cannot be fetched. Then it shows what it kept for that. It keeps no page of
-   anybody, and answers nothing that the network can answer. */
+{% load static %}/* Shows a stored page when a page can't be fetched. It stores no page of any user, and never answers a request that the
+   network can answer. */
 "use strict";
 
 const NAME = "foretell-offline-{% static "css/app.css" %}";

@@ -277,6 +277,16 @@ def test_each_variant_has_an_exam_practice_and_variables_of_its_own(kind: HitTyp
 
 
 @every_asked_type
+def test_a_second_exam_attempt_can_consist_of_other_questions(kind: HitType) -> None:
+    """The key is shown after an attempt, so that the next one needs as many questions again."""
+    for variant in kind.variants or ("",):
+        own = [q for q in kind.exam if q.pool == variant]
+        assert len(own) >= 2 * kind.defaults.exam_questions, variant
+        contents = [json.dumps(q.payload, sort_keys=True) for q in own]
+        assert len(set(contents)) == len(contents), "no question is in a pool twice"
+
+
+@every_asked_type
 def test_a_question_page_shows_all_that_it_asks_about(kind: HitType) -> None:
     asked = [(q.payload, q.gold) for q in questions(kind)] + [(e.payload, e.response) for e in worked(kind)]
     for payload, gold in asked:

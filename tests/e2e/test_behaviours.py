@@ -160,7 +160,7 @@ def test_two_presses_send_one_answer(
     page.keyboard.press("1")
     for _ in range(3):
         page.keyboard.press("Enter")
-    expect(page.locator("[data-words]")).to_have_text("Sending…")
+    expect(page.locator("[data-words]")).to_have_text("Submitting…")
     page.locator("[data-send]").click()
     html(BEFORE)(waiting[0])
     expect(page.get_by_text("Stonehenge")).to_be_visible()
@@ -171,7 +171,7 @@ def test_keys_go_from_question_to_question_where_there_are_many(
     style: str, page: Page, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     open_task(style, page, monkeypatch, PLAUSIBILITY)
-    expect(page.locator("[data-words]")).to_have_text("4 still to answer")
+    expect(page.locator("[data-words]")).to_have_text("Questions left: 4")
     for key in "2131":
         page.keyboard.press(key)
     assert chosen(page) == ["v0=moderate", "v1=yes", "v2=no", "v3=yes"]
@@ -183,7 +183,7 @@ def test_keys_can_be_switched_off_and_stay_off(
 ) -> None:
     open_task(style, page, monkeypatch)
     page.keyboard.press("?")
-    page.get_by_label("Use single keys").uncheck()
+    page.get_by_label("Use keyboard shortcuts").uncheck()
     page.get_by_role("button", name="Close").click()
     page.reload()
     page.keyboard.press("2")
@@ -253,14 +253,14 @@ def test_answers_are_kept_as_one_goes(
     server.replies = {"draft": lambda route: reply({"version": next(versions)})(route)}
     open_task(style, page, monkeypatch)
     page.keyboard.press("2")
-    expect(page.locator("[data-save-state]")).to_have_text("Kept as you go")
+    expect(page.locator("[data-save-state]")).to_have_text("Draft saved")
     page.keyboard.press("3")
     expect(page.locator("[name=draft_version]")).to_have_value("2")
     assert [data["draft_version"] for data in server.of("draft")] == [["0"], ["1"]]
     assert server.of("draft")[1]["answer"] == ["yes"]
 
 
-@pytest.mark.parametrize(("choice", "left"), [("Keep the answer here", "no"), ("Take the other one", "yes")])
+@pytest.mark.parametrize(("choice", "left"), [("Keep this answer", "no"), ("Use the other answer", "yes")])
 def test_two_tabs_do_not_overwrite_each_other(
     style: str, page: Page, server: Server, monkeypatch: pytest.MonkeyPatch, choice: str, left: str
 ) -> None:
@@ -290,7 +290,7 @@ def test_an_answer_given_offline_is_kept_and_sent_once_later(
     page.keyboard.press("4")
     page.keyboard.press("Enter")
     line = page.locator("[data-network]")
-    expect(line).to_contain_text("Your answer is kept on this device")
+    expect(line).to_contain_text("Your answer is saved on this device")
     assert len(server.of("submit")) == 1
     server.replies = {"submit": html(BEFORE), "draft": reply({"version": 1})}
     open_task(style, page, monkeypatch, BEFORE)
@@ -308,7 +308,7 @@ def test_an_answer_that_met_a_log_in_is_filled_in_again(
     open_task(style, page, monkeypatch)
     page.keyboard.press("4")
     page.keyboard.press("Enter")
-    expect(page.locator("[data-network]")).to_contain_text("kept on this device")
+    expect(page.locator("[data-network]")).to_contain_text("saved on this device")
     server.replies = {"draft": reply({"version": 1}), "submit": reply({}, 403)}
     page.get_by_role("button", name="Try now").click()
     until_sent(page)
@@ -322,7 +322,7 @@ def test_a_server_that_is_not_well_loses_nothing(
     open_task(style, page, monkeypatch)
     page.keyboard.press("1")
     page.keyboard.press("Enter")
-    expect(page.locator("[data-network]")).to_contain_text("kept on this device")
+    expect(page.locator("[data-network]")).to_contain_text("saved on this device")
     assert chosen(page) == ["helpful=no"]
 
 
@@ -332,7 +332,7 @@ def test_a_draft_made_offline_comes_back_on_reload(
     server.replies = {"draft": gone}
     open_task(style, page, monkeypatch)
     page.keyboard.press("4")
-    expect(page.locator("[data-save-state]")).to_have_text("Kept on this device")
+    expect(page.locator("[data-save-state]")).to_have_text("Draft saved on this device")
     page.reload()
     assert chosen(page) == ["helpful=yes", "answer=no"]
 
@@ -346,7 +346,7 @@ def test_time_left_shows_in_the_last_minutes_and_more_can_be_had(
         "**/nowhere/", reply({"lease_until": "2030-01-01T00:30:00Z"}, Date="Tue, 01 Jan 2030 00:00:00 GMT")
     )
     page.goto(style + "task-time/")
-    expect(page.locator("[data-lease]")).to_contain_text("left for this task")
+    expect(page.locator("[data-lease]")).to_contain_text("Time left for this task")
     page.get_by_role("button", name="I need more time").click()
     expect(page.locator("[data-lease]")).not_to_be_visible()
     expect(page.locator("#live")).to_have_text("You have more time.")
@@ -414,7 +414,7 @@ def test_a_reload_without_a_connection_says_so(
     page.reload()
     page.context.set_offline(True)
     page.reload()
-    expect(page.get_by_role("heading", name="You are offline")).to_be_visible()
+    expect(page.get_by_role("heading", name="You're offline")).to_be_visible()
     assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgb(246, 244, 238)"
     page.context.set_offline(False)
     page.reload()

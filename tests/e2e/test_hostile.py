@@ -29,7 +29,7 @@ def test_hostile_items_neither_run_nor_load(live_server, page: Page) -> None:  #
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.goto(f"{live_server.url}/join/{token}/")
-    for button in ("Start", "I want to take part", "I have read them, go on"):
+    for button in ("Start", "I want to take part", "Continue"):
         page.get_by_role("button", name=button).click()
     for number in range(2):
         keyboard.wait_ready(page)

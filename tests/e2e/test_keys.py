@@ -26,7 +26,7 @@ def press_through(page: Page, study: Study) -> None:
     page.keyboard.press("Tab")
     for _ in range(6):
         text = page.evaluate("() => document.activeElement.innerText || ''")
-        if text.strip() in ("Start", "I want to take part", "I have read them, go on"):
+        if text.strip() in ("Start", "I want to take part", "Continue"):
             break
         page.keyboard.press("Tab")
     with page.expect_navigation():
@@ -39,7 +39,7 @@ def practise(page: Page, study: Study) -> None:
         keyboard.wait_ready(page)
         keyboard.answer(page, right(study, question))
         keyboard.submit(page)
-        expect(page.locator("h1")).to_have_text("That is right")
+        expect(page.locator("h1")).to_have_text("Correct")
         with page.expect_navigation():
             page.keyboard.press("Enter")
 
@@ -106,6 +106,6 @@ def test_the_whole_way_with_keys_only(page: Page, live_server, name: str):
     page.keyboard.press("Tab")
     page.goto(f"{live_server.url}/study/{study.slug}/")
     work(page, study)
-    expect(page.locator("h1")).to_have_text("Thank you. That was all.")
+    expect(page.locator("h1")).to_have_text("You're done. Thank you.")
     expect(page.locator(".code")).to_have_text("C0DE-77")
     assert Judgment.objects.filter(study=study, standing="counted").count() == ITEMS

@@ -24,7 +24,7 @@ def test_its_form_is_answered_with_keys(live_server, page: Page, clarity: HitTyp
     study_launch(study=study)
     page.goto(f"{live_server.url}/join/{study.join_token}/")
     page.get_by_role("button", name="Start").click()
-    page.get_by_role("button", name="I have read them, go on").click()
+    page.get_by_role("button", name="Continue").click()
     for done in range(3):
         keyboard.wait_ready(page)
         expect(page.locator("main")).to_contain_text("is short.")

@@ -35,7 +35,7 @@ def begin(page: Page, base: str, study: Study) -> None:
     """From the link to the first task."""
     page.goto(f"{base}/join/{study.join_token}/")
     page.get_by_role("button", name="Start").click()
-    page.get_by_role("button", name="I have read them, go on").click()
+    page.get_by_role("button", name="Continue").click()
     expect(page.locator("form[data-task]")).to_be_visible()
     keyboard.wait_ready(page)
 
@@ -70,7 +70,7 @@ def test_ten_minutes_offline_and_the_tab_closed(
     page.context.set_offline(True)
     page.keyboard.press("4")
     page.keyboard.press("Enter")
-    expect(page.locator("[data-network]")).to_contain_text("kept on this device")
+    expect(page.locator("[data-network]")).to_contain_text("saved on this device")
     # The browser has it, not only the tab.
     soon(lambda: again.evaluate("localStorage.getItem('foretell.outbox')"), again)
     page.close()
@@ -143,7 +143,7 @@ def test_two_tabs_on_one_task_do_not_overwrite_each_other(live_server: Any, page
     expect(other.locator("[data-conflict]")).to_be_visible()
     assert Assignment.objects.get(pk=pk).draft == {"helpful": "yes", "answer": "yes"}
     with other.expect_response(lambda response: "/draft/" in response.url and response.ok):
-        other.get_by_role("button", name="Keep the answer here").click()
+        other.get_by_role("button", name="Keep this answer").click()
     assert Assignment.objects.get(pk=pk).draft == {"helpful": "no"}
     other.keyboard.press("Enter")
     soon(lambda: Judgment.objects.filter(assignment_id=pk).exists(), other)
@@ -189,7 +189,7 @@ def test_more_time_in_the_last_minutes(live_server: Any, page: Page, study: Stud
     pk, soon_over = task_of(page), timezone.now() + timedelta(seconds=100)
     Assignment.objects.filter(pk=pk).update(lease_until=soon_over)
     page.reload()
-    expect(page.locator("[data-lease]")).to_contain_text("left for this task")
+    expect(page.locator("[data-lease]")).to_contain_text("Time left for this task")
     page.get_by_role("button", name="I need more time").click()
     expect(page.locator("[data-lease]")).to_be_hidden()
     assert Assignment.objects.get(pk=pk).lease_until > soon_over + timedelta(minutes=5)
@@ -229,20 +229,20 @@ def test_the_whole_way_without_a_script(live_server: Any, no_script_page: Page, 
     page.goto(f"{live_server.url}/join/{study.join_token}/")
     page.get_by_role("button", name="Start").click()
     page.get_by_role("button", name="I want to take part", exact=True).click()
-    page.get_by_role("button", name="I have read them, go on").click()
+    page.get_by_role("button", name="Continue").click()
     for question in kind.practice:
         stage = kind.question_stage(question.payload, question.gold)
         check(page, rehearsal_answer(stage, gold=question.gold, item_key=question.key, accuracy=1, rng=rng))
         page.get_by_role("button", name="Check my answer").click()
-        expect(page.get_by_role("heading", name="That is right")).to_be_visible()
+        expect(page.get_by_role("heading", name="Correct", exact=True)).to_be_visible()
         page.locator(".panel__send button").click()
     participation = study.participations.select_related("study").get()
     attempt = participation.exam_attempts.latest("number")
     answers = right_answers(participation, attempt.drawn)
     for number, key in enumerate(attempt.drawn, 1):
         check(page, answers[key], f"q{number}-")
-    page.get_by_role("button", name="Hand in the exam").click()
-    page.get_by_role("link", name="Start with the tasks").click()
+    page.get_by_role("button", name="Submit exam").click()
+    page.get_by_role("link", name="Start the tasks").click()
 
     page.locator("summary", has_text="More").click()
     page.get_by_text("Ask the researcher").click()
@@ -255,6 +255,6 @@ def test_the_whole_way_without_a_script(live_server: Any, no_script_page: Page, 
         check(page, rehearsal_answer(stage, gold=assignment.item.gold, item_key="k", accuracy=1, rng=rng))
         page.locator("[data-send]").click()
         page.wait_for_load_state()
-    expect(page.get_by_role("heading", name="Thank you. That was all.")).to_be_visible()
+    expect(page.get_by_role("heading", name="You're done. Thank you.")).to_be_visible()
     assert Judgment.objects.filter(study=study, standing="counted").count() == 2
     assert Message.objects.get().text == "Do bats count?"

@@ -119,13 +119,13 @@ def annotate(page: Page, link: str, answers: list[tuple[str, str]]) -> None:
     page.goto(link)
     page.click("button:has-text('Start')")
     page.click("button[value=agree]")
-    page.click("button:has-text('I have read them')")
+    page.click("button:has-text('Continue')")
     kind_answers = right_by_follow_up()
     while "/practice/" in page.url:
         keyboard.wait_ready(page)
         answer_as(page, kind_answers, "")
         page.keyboard.press("Enter")
-        expect(page.locator("h1")).to_have_text("That is right")
+        expect(page.locator("h1")).to_have_text("Correct")
         with page.expect_navigation():
             page.keyboard.press("Enter")
     keyboard.wait_ready(page)
@@ -137,7 +137,7 @@ def annotate(page: Page, link: str, answers: list[tuple[str, str]]) -> None:
     keyboard.answer(page, wanted)
     with page.expect_navigation():
         keyboard.submit(page)
-    page.click("a:has-text('Start with the tasks')")
+    page.click("a:has-text('Start the tasks')")
     done = 0
     while "/task/" in page.url:
         keyboard.wait_ready(page)
@@ -150,7 +150,7 @@ def annotate(page: Page, link: str, answers: list[tuple[str, str]]) -> None:
         )
         page.wait_for_load_state()
         done += 1
-    expect(page.locator("h1")).to_have_text("Thank you. That was all.")
+    expect(page.locator("h1")).to_have_text("You're done. Thank you.")
     assert done == 2 * len(STARTERS)
 
 
@@ -189,7 +189,7 @@ def test_a_study_from_import_to_the_exported_report(
 
     page.goto(f"{base}/admin/annotator/study/")
     page.click("a:has-text('Owls and others')")
-    expect(page.get_by_text("every place is filled")).to_be_visible()
+    expect(page.get_by_text("all judgments are in")).to_be_visible()
     simulate(page, base, json.loads((installation.data / "servers.json").read_text())["provider_url"])
     page.goto(f"{base}/admin/annotator/study/")
     page.click("a:has-text('Owls and others')")

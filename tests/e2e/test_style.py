@@ -247,7 +247,7 @@ def test_instructions_print_unfolded_and_without_controls(style: str, page: Page
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print")
     assert page.get_by_text("You are not asked for the right answer.").is_visible()
-    assert not page.get_by_role("button", name="I have read them").is_visible()
+    assert not page.get_by_role("button", name="Continue").is_visible()
 
 
 def test_the_style_page_is_not_there_in_production() -> None:

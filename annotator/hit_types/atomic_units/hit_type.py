@@ -1,4 +1,4 @@
-"""Atomic units of an explanation: parsed rightly, in the input, in the output, what is missing. (P2, Appendix A)"""
+"""Atomic units of an explanation: parsed correctly, in the input, in the output, what is missing. (P2, Appendix A)"""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class AtomicUnits(HitType):
     task_title = "Check a list of points"
     source = "Limpijankit et al. 2025, Appendix A"
     variables: ClassVar[tuple[Variable, ...]] = (
-        Variable("parsed", "The unit is parsed rightly", labels=("yes", "no")),
+        Variable("parsed", "The unit is parsed correctly", labels=("yes", "no")),
         Variable("in_input", "The unit is in the input", labels=("yes", "no")),
         Variable("in_output", "The unit is in the output", labels=("yes", "no")),
         Variable("complete", "No unit is missing", labels=("yes", "no")),
@@ -51,6 +51,7 @@ class AtomicUnits(HitType):
     ratings_need_item = False
     variants: ClassVar[tuple[str, ...]] = schema.DOMAINS
     variant_field = "domain"
+    part_field = "ask"
     made_from = "follow_ups"
 
     def make_row(self, source: ItemSource) -> JSON | None:
@@ -90,16 +91,20 @@ class AtomicUnits(HitType):
         return self.draft(*schema.parse_row(row))
 
     def stages(self, payload: JSON, presentation: JSON | None = None) -> tuple[Stage, ...]:
-        """Three stages for news, four for medical; fewer where the item asks for some parts only."""
+        """Three stages for news, four for medical; fewer if the item asks for some parts only."""
         return schema.stages_of(payload)
 
     def units(self, payload: JSON) -> tuple[str, ...]:
-        """The units' numbers; for medical items also the two lists, for their completeness."""
+        """The units' numbers; for medical items also the two lists, which are judged for completeness."""
         numbers = tuple(str(number) for number in range(1, len(payload["units"]) + 1))
         return numbers if payload["domain"] == "news" else (*numbers, "details", "suggestions")
 
+    def sections(self, payload: JSON, gold: JSON | None = None) -> tuple[str, ...]:
+        """``news/parse`` and so on: the domain with each part that the item asks."""
+        return tuple(f"{payload['domain']}/{part}" for part in payload["ask"])
+
     def grade(self, response: JSON, gold: JSON) -> Grade:
-        """Every judgment that gold names; words are not graded."""
+        """Every judgment that gold names; free text is not graded."""
         return scoring.grade(response, gold)
 
     def to_ratings(self, payload: JSON, response: JSON) -> list[Rating]:
@@ -116,7 +121,7 @@ class AtomicUnits(HitType):
         return {"material": "\n".join(texts), "points": "\n".join(points) or "(the list is empty)"}
 
     def parse_reply(self, text: str, payload: JSON, stage: int = 0, presentation: JSON | None = None) -> JSON:
-        """``ANSWER: 1=YES; 2=NO``, after ``MISSING: ...`` where a list is checked, as a response of that stage."""
+        """``ANSWER: 1=YES; 2=NO``, after ``MISSING: ...`` if a list is checked, as a response of that stage."""
         _, part, role, _, what = schema.plan_of(payload)[stage]
         numbers = [str(number) for number, _ in schema.numbered(payload, role)]
         answers = read_answers(text, numbers, REPLIES)
@@ -124,7 +129,7 @@ class AtomicUnits(HitType):
         if part == "parse":
             said = read_line(text, "MISSING")
             if not said:
-                raise Unparsable("there is no line that begins with MISSING:")
+                raise Unparsable("the reply has no line that begins with MISSING:")
             complete, missing = schema.whole_names(what)
             nothing = said.strip(" .\"'").lower() in NOTHING
             response |= {complete: "yes"} if nothing else {complete: "no", missing: said}

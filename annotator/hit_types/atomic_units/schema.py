@@ -1,4 +1,4 @@
-"""What an item of `atomic_units` holds and what is asked about it, part by part."""
+"""What an item of `atomic_units` contains and what is asked about it, part by part."""
 
 from __future__ import annotations
 
@@ -31,37 +31,42 @@ NAMES: Mapping[str, tuple[str, str]] = {
 #: Domain -> its stages in order: (name, part, role of the units, title, what the units are).
 PLAN: Mapping[str, tuple[tuple[str, str, str, str, str], ...]] = {
     "news": (
-        ("news_parse", "parse", "both", "The list of points", "points"),
-        ("news_input", "input", "both", "The article", "points"),
-        ("news_output", "output", "both", "The summary", "points"),
+        ("news_parse", "parse", "both", "Check the list of points", "points"),
+        ("news_input", "input", "both", "Look for the points in the article", "points"),
+        ("news_output", "output", "both", "Look for the points in the summary", "points"),
     ),
     "medical": (
-        ("medical_details", "parse", "input", "The patient's details", "details"),
-        ("medical_input", "input", "input", "The question", "details"),
-        ("medical_suggestions", "parse", "output", "The suggestions", "suggestions"),
-        ("medical_output", "output", "output", "The advice", "suggestions"),
+        ("medical_details", "parse", "input", "Check the patient's details", "details"),
+        ("medical_input", "input", "input", "Look for the details in the question", "details"),
+        ("medical_suggestions", "parse", "output", "Check the suggestions", "suggestions"),
+        ("medical_output", "output", "output", "Look for the suggestions in the advice", "suggestions"),
     ),
 }
 LEADS: Mapping[str, str] = {
-    "news_parse": "The list was made from the explanation. Choose No for a point that the explanation does not say or says otherwise.",
-    "news_input": "A point is found if the article holds something of that kind. The wording does not matter; a part is not enough.",
-    "news_output": "A point is found if the summary holds something of that kind. The wording does not matter; a part is not enough.",
-    "medical_details": "The list should hold what the explanation says of the patient: complaints, history, age and so on. Choose No for"
-    " a point that it does not say or says otherwise, or that is no such detail.",
-    "medical_input": "A detail is found if the question says the same in any words, or implies it; a part is not enough.",
-    "medical_suggestions": "The list should hold what the explanation suggests to do. Choose No for a point that it does not say or says"
-    " otherwise, or that is no suggestion.",
-    "medical_output": "A suggestion is found if the advice says the same in any words; a part is not enough.",
+    "news_parse": "The list was made from the explanation. Choose No if the explanation does not say the point, or says something"
+    " different.",
+    "news_input": "A point is found if the article contains something of that kind. The wording does not matter, but a partial match is"
+    " not enough.",
+    "news_output": "A point is found if the summary contains something of that kind. The wording does not matter, but a partial match"
+    " is not enough.",
+    "medical_details": "The list should contain what the explanation says about the patient: symptoms, history, age and so on. Choose"
+    " No if the explanation does not say the point, says it differently, or if it is not a detail of the patient.",
+    "medical_input": "A detail is found if the question says it in any words, or implies it. A partial match is not enough.",
+    "medical_suggestions": "The list should contain what the explanation suggests doing. Choose No if the explanation does not say the"
+    " point, says it differently, or if it is not a suggestion.",
+    "medical_output": "A suggestion is found if the advice says it in any words. A partial match is not enough.",
 }
 LABELS: Mapping[str, str] = {
-    "parse": "Is it taken rightly from the explanation?",
+    "news_parse": "Does the explanation say this?",
+    "medical_details": "Does the explanation say this about the patient?",
+    "medical_suggestions": "Does the explanation suggest this?",
     "news_input": "Is it found in the article?",
     "news_output": "Is it found in the summary?",
     "medical_input": "Is it found in the question?",
     "medical_output": "Is it found in the advice?",
 }
 FIELD_OF = {"parse": "parsed", "input": "input", "output": "output"}
-#: Without details: they would stand beside every point; the lead says once what they mean.
+#: Without details, which would be repeated beside every point; the lead explains them once.
 YES_NO_OPTIONS = (Option("yes", "Yes"), Option("no", "No"))
 
 COLUMNS = (
@@ -80,22 +85,20 @@ COLUMNS = (
         False,
         "list",
     ),
-    Column("details", "Medical: the units on the patient, as a list", False, "list"),
-    Column("suggestions", "Medical: the units on what to do, as a list", False, "list"),
+    Column("details", "Medical: the units about the patient, as a list", False, "list"),
+    Column("suggestions", "Medical: the units about what to do, as a list", False, "list"),
+    Column("input", "The counterfactual input; required if the part input is asked", example="On Monday ..."),
     Column(
-        "input", "The counterfactual input; needed where the part input is asked", example="On Monday ..."
-    ),
-    Column(
-        "output", "The system's output for it; needed where the part output is asked", example="On Monday ..."
+        "output", "The system's output for it; required if the part output is asked", example="On Monday ..."
     ),
     Column(
         "ask",
-        f"The parts to ask, as a list of {', '.join(PARTS)}; missing: all",
+        f"The parts to ask, as a list of {', '.join(PARTS)}; if left out, all",
         False,
         "json",
         example=list(PARTS),
     ),
-    Column("original", "The input that the explanation was made for; never shown", False),
+    Column("original", "The input that the explanation was written for; never shown", False),
     *SYSTEM_COLUMNS,
     Column("generator", "Who or what wrote the counterfactual input", False, example="writer-x"),
     *ITEM_COLUMNS,
@@ -103,7 +106,7 @@ COLUMNS = (
 
 
 def parse_row(raw: Mapping[str, Any]) -> tuple[Row, JSON, Material]:
-    """Read an import row; its faults are in the returned ``Row``."""
+    """Read an import row; its errors are in the returned ``Row``."""
     row = Row(raw)
     system, model, method = system_name(row)
     domain = row.label("domain", {name: name for name in DOMAINS})
@@ -169,12 +172,12 @@ def _units(row: Row, domain: str) -> list[JSON]:
 
 
 def numbered(payload: JSON, role: str) -> list[tuple[int, str]]:
-    """(number, text) of the units of one role; the numbers run over all units of the item."""
+    """(number, text) of the units with one role; units are numbered across the whole item."""
     return [(n, unit["text"]) for n, unit in enumerate(payload["units"], 1) if unit["role"] == role]
 
 
 def plan_of(payload: JSON) -> list[tuple[str, str, str, str, str]]:
-    """The stages that the item asks for; a list without units is still checked for what is missing."""
+    """The stages that the item asks for. A list without units is still checked for what is missing."""
     return [
         step
         for step in PLAN[payload["domain"]]
@@ -208,7 +211,7 @@ def _stage(payload: JSON, name: str, part: str, role: str, title: str, what: str
         fields.append(
             Field(
                 f"{FIELD_OF[part]}_{number}",
-                LABELS["parse" if part == "parse" else name],
+                LABELS[name],
                 options=YES_NO_OPTIONS,
                 target=block.name,
             )
@@ -221,8 +224,8 @@ def _stage(payload: JSON, name: str, part: str, role: str, title: str, what: str
 def _whole(what: str) -> list[Field]:
     complete, missing = whole_names(what)
     options = (
-        Option("yes", "Yes", "Nothing that belongs in the list is missing."),
-        Option("no", "No", "The explanation says something that belongs in the list and is not there."),
+        Option("yes", "Yes", "Nothing is missing from the list."),
+        Option("no", "No", "Something in the explanation belongs in the list but is missing."),
     )
     return [
         Field(complete, f"Is the list of {what} complete?", options=options),

@@ -11,7 +11,7 @@ _UNIT = re.compile(r"(parsed|input|output)_(\d+)")
 
 
 def grade(response: JSON, gold: JSON) -> Grade:
-    """Every judgment that gold names held against it; what was written in words is not graded."""
+    """Compare every judgment that gold names; free text is not graded."""
     return grade_fields(
         response, {name: value for name, value in gold.items() if not name.endswith("missing")}
     )

@@ -1,4 +1,4 @@
-"""Labels that people or models gave elsewhere, imported to be looked at beside everything else."""
+"""Labels that people or models gave elsewhere, imported for comparison."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from annotator.hit_types.external_labels import schema, scoring
 
 
 class ExternalLabels(HitType):
-    """Each item says what it was judged for; ``bound`` gives the type with those variables."""
+    """Each item declares the variables that it was judged on; ``bound`` returns the type with those variables."""
 
     name = "external_labels"
     title = "Labels collected elsewhere"
     task_title = "Label"
-    source = "Any file with one row a judgment"
+    source = "Any file with one row per judgment"
     external = True
     variables: ClassVar[tuple[Variable, ...]] = (Variable("label", "Label"),)
     columns: ClassVar[tuple[Column, ...]] = schema.COLUMNS
@@ -36,7 +36,7 @@ class ExternalLabels(HitType):
     ratings_need_item = False
 
     def bound(self, payload: JSON) -> HitType:
-        """The type with the variables of a study's items; the first one is the headline."""
+        """The type with the variables of a study's items; the first is the headline."""
         variables = schema.variables_of(payload)
         return self.replaced(variables=variables, headline=variables[0].name)
 
@@ -63,20 +63,20 @@ class ExternalLabels(HitType):
         return scoring.to_ratings(response)
 
     def parse_reply(self, text: str, payload: JSON, stage: int = 0, presentation: JSON | None = None) -> JSON:
-        """No model is asked: the labels come from elsewhere."""
-        raise Unparsable("labels collected elsewhere are not asked of a model")
+        """Always raises ``Unparsable``: the labels are imported, and no model is asked."""
+        raise Unparsable("external labels are imported; no model is asked for them")
 
     @cached_property
     def instructions(self) -> str:
-        """None: nobody is asked here."""
+        """Empty: nobody is asked here."""
         return ""
 
     @cached_property
     def exam(self) -> tuple[Question, ...]:
-        """None."""
+        """Empty: nobody is asked here."""
         return ()
 
     @cached_property
     def practice(self) -> tuple[Question, ...]:
-        """None."""
+        """Empty: nobody is asked here."""
         return ()

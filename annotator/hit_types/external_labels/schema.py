@@ -1,4 +1,4 @@
-"""What an item of `external_labels` holds: a text, and the variables that its labels are of."""
+"""What an item of `external_labels` contains: a text, and the variables that its labels belong to."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ COLUMNS = (
     Column("text", "What was judged, as text", example="question: Can owls swim?"),
     Column(
         "variables",
-        'What it was judged for: [{"name", "title", "level", "labels", "units"}, ...]; all but the name may be left'
-        " out. Without labels any text is taken; units are parts of the item that are judged one by one.",
+        'What it was judged for: [{"name", "title", "level", "labels", "units"}, ...]; only the name is'
+        " required. Without labels, any text is accepted; units are parts of the item that are judged one by one.",
         kind="json",
         example='[{"name": "acceptable", "labels": ["no", "yes"], "units": ["1", "2"]}]',
     ),
@@ -39,7 +39,7 @@ _SEPARATOR = "."
 
 
 def field_name(variable: str, unit: str) -> str:
-    """The response's name of a label: the variable, and the unit after a dot where there is one."""
+    """The response field of a label: the variable, followed by a dot and the unit if there is one."""
     return f"{variable}{_SEPARATOR}{unit}" if unit else variable
 
 
@@ -54,7 +54,7 @@ def split_name(name: str) -> tuple[str, str]:
 
 
 def parse_row(raw: Mapping[str, Any]) -> tuple[Row, JSON, Material]:
-    """Read an import row; its faults are in the returned ``Row``."""
+    """Read an import row; its errors are in the returned ``Row``."""
     row = Row(raw)
     text = row.text("text")
     declared = row.json("variables")
@@ -71,7 +71,7 @@ def parse_row(raw: Mapping[str, Any]) -> tuple[Row, JSON, Material]:
 
 
 def parse_variables(declared: Any) -> list[JSON]:
-    """Check the declared variables and fill in what was left out; raises ``ValueError``."""
+    """Check the declared variables and fill in the defaults; raises ``ValueError``."""
     if not isinstance(declared, list) or not declared:
         raise ValueError(
             'is missing; expected a list such as [{"name": "acceptable", "labels": ["no", "yes"]}]'
@@ -79,17 +79,19 @@ def parse_variables(declared: Any) -> list[JSON]:
     variables: list[JSON] = []
     for entry in declared:
         if not isinstance(entry, Mapping) or not set(entry) <= {"name", "title", "level", "labels", "units"}:
-            raise ValueError(f"{entry!r} is not {{name, title, level, labels, units}}")
+            raise ValueError(f"{entry!r}: expected an object with name, title, level, labels, units")
         name, level = entry.get("name"), entry.get("level") or "nominal"
         labels, units = _texts(entry, "labels"), _texts(entry, "units")
         if not isinstance(name, str) or not NAME.fullmatch(name):
-            raise ValueError(f"{name!r} is not a variable's name (letters, digits, _, -, spaces; at most 60)")
+            raise ValueError(
+                f"{name!r} is not a valid name; expected letters, digits, _, - or spaces, at most 60"
+            )
         if name in [v["name"] for v in variables]:
             raise ValueError(f"{name!r} is declared twice")
         if level not in LEVELS:
             raise ValueError(f"{name}: {level!r} is not one of: {', '.join(LEVELS)}")
         if level == "ordinal" and len(labels) < 2:
-            raise ValueError(f"{name}: an ordinal variable needs its labels in their order")
+            raise ValueError(f"{name}: an ordinal variable needs at least two labels, in their order")
         title = str(entry.get("title") or name.replace("_", " ").capitalize())
         variables.append({"name": name, "title": title, "level": level, "labels": labels, "units": units})
     return variables
@@ -100,7 +102,7 @@ def _texts(entry: Mapping[str, Any], name: str) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(v, str) and v.strip() for v in value):
         raise ValueError(f"{name}: expected a list of texts")
     if len(set(value)) != len(value):
-        raise ValueError(f"{name}: one stands twice")
+        raise ValueError(f"{name}: an entry is listed twice")
     return value
 
 
@@ -113,7 +115,7 @@ def variables_of(payload: JSON) -> tuple[Variable, ...]:
 
 
 def stages_of(payload: JSON) -> tuple[Stage, ...]:
-    """One stage: the text, and a field for each unit of each variable; none of them is required."""
+    """One stage: the text, and an optional field for each unit of each variable."""
     fields = [
         Field(
             field_name(v["name"], unit),
@@ -130,7 +132,7 @@ def stages_of(payload: JSON) -> tuple[Stage, ...]:
 
 
 def check_answered(response: JSON) -> JSON:
-    """A response without the labels that were left empty; raises ``FieldErrors`` where all were."""
+    """A response without its empty labels; raises ``FieldErrors`` if all are empty."""
     kept = {name: value for name, value in response.items() if value != ""}
     if not kept:
         raise FieldErrors({"label": "expected at least one label"})

@@ -25,7 +25,7 @@ from annotator.hit_types.generalization_utility import schema, scoring
 
 
 class GeneralizationUtility(HitType):
-    """A question and a follow-up question, without and with the first one's rationale, in the order of an arm."""
+    """A question and a follow-up question, without and with the rationale of the first, in the order of an arm."""
 
     name = "generalization_utility"
     title = "Utility of rationales for generalization questions"
@@ -44,6 +44,7 @@ class GeneralizationUtility(HitType):
         redundancy=5, exam_questions=8, pass_mark=6, minutes_per_item=0.6, min_seconds=5.0, follow_ups=15
     )
     headline = "follow_up_after"
+    part_field = "arms"
     measures = frozenset({"generalization"})
     ratings_need_item = False
     made_from = "explained_questions"
@@ -72,11 +73,11 @@ class GeneralizationUtility(HitType):
         return self.draft(*schema.parse_row(row))
 
     def present(self, payload: JSON, rng: Random) -> JSON:
-        """``{"arm": number}`` where the item has several arms."""
+        """``{"arm": number}`` if the item has several arms."""
         return schema.draw_arm(payload, rng)
 
     def arms(self, payload: JSON) -> int:
-        """As many as the item names."""
+        """The number of arms that the item names."""
         return len(payload["arms"])
 
     def stages(self, payload: JSON, presentation: JSON | None = None) -> tuple[Stage, ...]:
@@ -87,8 +88,13 @@ class GeneralizationUtility(HitType):
         """The stages of all arms."""
         return schema.every_stage_of(payload)
 
+    def sections(self, payload: JSON, gold: JSON | None = None) -> tuple[str, ...]:
+        """The steps of all the item's arms; of a question those that its gold grades."""
+        steps = dict.fromkeys(step for arm in payload["arms"] for step in arm)
+        return tuple(step for step in steps if gold is None or schema.VARIABLE_OF[step] in gold)
+
     def grade(self, response: JSON, gold: JSON) -> Grade:
-        """The answers that were asked for and that gold names."""
+        """The answers that were asked for and that gold names, compared with gold."""
         return scoring.grade(response, gold)
 
     def to_ratings(self, payload: JSON, response: JSON) -> list[Rating]:
@@ -98,7 +104,7 @@ class GeneralizationUtility(HitType):
     def prompt_values(
         self, payload: JSON, stage: int, before: JSON, presentation: JSON | None = None
     ) -> dict[str, str]:
-        """What the step shows: the explanation only where the step has it."""
+        """What the step shows: the explanation only if the step has it."""
         step = schema.arm_of(payload, presentation)[stage]
         first, second = Answers.of(payload["options"]), Answers.of(payload["follow_up_options"])
         about = first if step.startswith("question") else second

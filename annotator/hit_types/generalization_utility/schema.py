@@ -1,8 +1,8 @@
-"""What an item of `generalization_utility` holds, and the steps in which it is asked.
+"""What an item of `generalization_utility` contains, and the steps in which it is asked.
 
-Four steps are known: ``question`` and ``follow_up`` are answered without the rationale, ``question_again`` and
-``follow_up_again`` with it. An *arm* is the list of the steps that one rater takes, in order. An item names its
-arms; where it names several, one is drawn for each rater.
+There are four steps: ``question`` and ``follow_up`` are answered without the rationale, ``question_again`` and
+``follow_up_again`` with it. An *arm* is the list of steps that one rater takes, in order. An item names its
+arms; if it names several, one is drawn for each rater.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from annotator.hit_types.base import (
 )
 
 STEPS = ("question", "follow_up", "question_again", "follow_up_again")
-#: Step -> the variable, and the field, that it fills.
+#: Step -> the variable and the field that it fills.
 VARIABLE_OF = {
     "question": "before",
     "question_again": "after",
@@ -36,38 +36,40 @@ VARIABLE_OF = {
     "follow_up_again": "follow_up_after",
 }
 ARMS: Mapping[str, tuple[str, ...]] = {
-    #: Everything without the rationale first, so that "without" is untouched by it.
+    #: Both questions without the rationale first, so that those answers cannot be influenced by it.
     "all": STEPS,
-    #: P3, Figure 11: the question, the question again, and the follow-up with the rationale at hand.
+    #: P3, Figure 11: the question, the question again, and the follow-up with the rationale in view.
     "figure_11": ("question", "question_again", "follow_up_again"),
     #: P3, section 3: only the follow-up question, without and with the rationale.
     "follow_up_only": ("follow_up", "follow_up_again"),
-    #: The first question with its rationale, then the follow-up out of the rationale's sight, then with it.
+    #: The question without and with its rationale, then the follow-up without and with it.
     "in_turn": ("question", "question_again", "follow_up", "follow_up_again"),
-    #: No rationale at all: a control group.
+    #: A control group that never sees the rationale.
     "without": ("question", "follow_up"),
 }
 
 COLUMNS = (
     Column("question", "The original question", example="Can sea air harm a car?"),
-    Column("options", "Its possible answers, as a list; missing: yes and no", False, "list"),
+    Column("options", "Its possible answers, as a list; if left out, yes and no", False, "list"),
     Column("rationale", "The system's rationale for the original question", example="Sea air is salty."),
     Column("follow_up", "The generalization question", example="Can salt on winter roads harm a car?"),
-    Column("follow_up_options", "Its possible answers, as a list; missing: yes and no", False, "list"),
+    Column("follow_up_options", "Its possible answers, as a list; if left out, yes and no", False, "list"),
     Column("kind", "Its kind: rephrase, counterfactual or similar_reasoning; never shown", False, "label"),
-    Column("gold_label", "The right answer to the original question; never shown", False, "label", "yes"),
-    Column("follow_up_gold", "The right answer to the follow-up; never shown", False, "label", "yes"),
+    Column("gold_label", "The correct answer to the original question; never shown", False, "label", "yes"),
+    Column(
+        "follow_up_gold", "The correct answer to the follow-up question; never shown", False, "label", "yes"
+    ),
     Column("answer", "The system's own answer to the original question; never shown", False, "label"),
     Column(
         "arms",
-        f"The arms, as a list of names ({', '.join(ARMS)}) or of lists of steps ({', '.join(STEPS)}); missing: all",
+        f"The arms, as a list of names ({', '.join(ARMS)}) or of lists of steps ({', '.join(STEPS)}); if left out, all",
         False,
         "json",
         example=["all"],
     ),
     *SYSTEM_COLUMNS,
     Column("generator", "Who or what wrote the follow-up question", False, example="writer-x"),
-    Column("gold_rationale", "A right rationale; never shown", False),
+    Column("gold_rationale", "A correct rationale; never shown", False),
     *ITEM_COLUMNS,
 )
 KINDS = {
@@ -80,7 +82,7 @@ KINDS = {
 
 
 def parse_row(raw: Mapping[str, Any]) -> tuple[Row, JSON, Material]:
-    """Read an import row; its faults are in the returned ``Row``."""
+    """Read an import row; its errors are in the returned ``Row``."""
     row = Row(raw)
     system, model, method = system_name(row)
     first = Answers.read_options(row, "options")
@@ -134,7 +136,7 @@ def read_arms(row: Row) -> list[list[str]]:
 
 
 def arm_fault(steps: Any) -> str:
-    """What is wrong with an arm, empty where nothing is.
+    """What is wrong with an arm; empty if nothing is.
 
     >>> arm_fault(["question_again", "question"])
     "'question' after 'question_again': an answer without the explanation comes first"
@@ -142,7 +144,7 @@ def arm_fault(steps: Any) -> str:
     if not isinstance(steps, Sequence) or not steps or not all(step in STEPS for step in steps):
         return f"expected one of {', '.join(ARMS)}, or a list of steps from {', '.join(STEPS)}"
     if len(set(steps)) < len(steps):
-        return "a step is there twice"
+        return "a step is listed twice"
     for step in ("question", "follow_up"):
         if step in steps and f"{step}_again" in steps and steps.index(step) > steps.index(f"{step}_again"):
             return f"{step!r} after '{step}_again': an answer without the explanation comes first"
@@ -150,13 +152,13 @@ def arm_fault(steps: Any) -> str:
 
 
 def draw_arm(payload: JSON, rng: Random) -> JSON:
-    """One arm for one rater; nothing is drawn where the item has one only."""
+    """One arm for one rater; nothing is drawn if the item has only one."""
     arms = payload["arms"]
     return {"arm": rng.randrange(len(arms))} if len(arms) > 1 else {}
 
 
 def arm_of(payload: JSON, presentation: JSON | None) -> list[str]:
-    """The steps of the arm drawn; of the first one where none is."""
+    """The steps of the arm drawn, or of the first arm if none was drawn."""
     steps: list[str] = payload["arms"][(presentation or {}).get("arm", 0)]
     return steps
 
@@ -171,13 +173,13 @@ def stages_of(payload: JSON, presentation: JSON | None) -> tuple[Stage, ...]:
 
 
 def every_stage_of(payload: JSON) -> tuple[Stage, ...]:
-    """The stages of all steps that any arm has."""
+    """The stages of every step of every arm."""
     used = {step for arm in payload["arms"] for step in arm}
     return tuple(stage_of(payload, step, seen=[]) for step in STEPS if step in used)
 
 
 def stage_of(payload: JSON, step: str, *, seen: Sequence[str]) -> Stage:
-    """The stage of one step. ``seen`` are the steps taken before, whose questions stay in view."""
+    """The stage of one step. ``seen`` are the steps already taken; their questions stay in view."""
     first, second = Answers.of(payload["options"]), Answers.of(payload["follow_up_options"])
     about = step.removesuffix("_again")
     explained = step.endswith("_again")
@@ -189,32 +191,32 @@ def stage_of(payload: JSON, step: str, *, seen: Sequence[str]) -> Stage:
     if about == "follow_up" or any(s.startswith("follow_up") for s in seen):
         blocks += _question("follow_up", "Follow-up question", payload["follow_up"], second)
     titles = {
-        "question": ("Question", "Answer as well as you can. Do not look it up."),
+        "question": ("Question", "Answer as well as you can. Please do not look it up."),
         "follow_up": (
-            "Follow-up",
-            "Answer as well as you can, from what you know yourself. Do not look it up.",
+            "Follow-up question",
+            "Answer as well as you can, from what you know yourself. Please do not look it up.",
         ),
         "question_again": (
             "Question again",
             "Now read the explanation and answer the question again from it alone.",
         ),
         "follow_up_again": (
-            "Follow-up again",
-            "Answer the follow-up question; you may use the explanation of the first question.",
+            "Follow-up question again",
+            "Answer the follow-up question. You may use the explanation of the first question.",
         ),
     }
     labels = {
         "question": "What is the answer to the question?",
         "question_again": "What is the answer to the question, going by the explanation alone?",
         "follow_up": "What is the answer to the follow-up question?",
-        "follow_up_again": "What is the answer to the follow-up question, now that you have the explanation?",
+        "follow_up_again": "What is the answer to the follow-up question, with the help of the explanation?",
     }
     title, lead = titles[step]
     field = Field(
         VARIABLE_OF[step],
         labels[step],
         options=(first if about == "question" else second).choices,
-        help="Suppose that the explanation is right, even if you disagree." if explained else "",
+        help="Assume that the explanation is right, even if you disagree." if explained else "",
     )
     return Stage(step, title, tuple(blocks), (field,), lead)
 

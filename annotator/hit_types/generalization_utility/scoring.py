@@ -8,7 +8,7 @@ VARIABLES = ("before", "after", "follow_up_before", "follow_up_after")
 
 
 def grade(response: JSON, gold: JSON) -> Grade:
-    """The answers that gold names held against it; what the rater's arm did not ask is not graded.
+    """Compare the answers that gold names; what the rater's arm did not ask is not graded.
 
     >>> grade({"follow_up_after": "yes"}, {"after": "no", "follow_up_after": "yes"}).score
     1.0

@@ -85,7 +85,7 @@ class Plausibility(HitType):
         return tuple(one["key"] for one in payload["explanations"])
 
     def grade(self, response: JSON, gold: JSON) -> Grade:
-        """Each explanation held against gold."""
+        """Each explanation's rating compared with gold."""
         return scoring.grade(response, gold)
 
     def to_ratings(self, payload: JSON, response: JSON) -> list[Rating]:

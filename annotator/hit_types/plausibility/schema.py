@@ -1,4 +1,4 @@
-"""What an item of `plausibility` holds and what is asked about it."""
+"""What an item of `plausibility` contains and what is asked about it."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from annotator.hit_types.base import (
 )
 
 MOST = 12
-#: Without details: they would stand beside every explanation; the lead says once what they mean.
+#: Without details, which would be repeated beside every explanation; the lead explains them once.
 OPTIONS = (Option("yes", "Yes"), Option("moderate", "Moderate"), Option("no", "No"))
 LEAD = (
-    "Yes: what it says is true, and it makes a good case for the correct answer. Moderate: something in it is false, or its"
-    " reasoning slips or leaves a hole, yet part of it is true and helps the case. No: it makes no case, or what it rests on"
-    " is false. Look up facts that you do not know."
+    "Yes: it is factually correct and justifies the correct answer well. Moderate: it contains a factual error, or its"
+    " reasoning has an error or a gap, but part of it is correct and helps to justify the answer. No: it does not justify"
+    " the correct answer, or what it rests on is false. Look up facts that you do not know."
 )
 RATINGS = {option.value: option.value for option in OPTIONS}
 
@@ -44,16 +44,16 @@ COLUMNS = (
             {"system": "robot-a · post-hoc", "explanation": "Stone is denser than water.", "gold": "yes"}
         ],
     ),
-    Column("gold_rationale", "A right explanation of the answer; not shown", False),
+    Column("gold_rationale", "A correct explanation of the answer; never shown", False),
     *ITEM_COLUMNS,
 )
 
 
 def parse_row(raw: Mapping[str, Any]) -> tuple[Row, JSON, Material]:
-    """Read an import row; its faults are in the returned ``Row``.
+    """Read an import row; its errors are in the returned ``Row``.
 
-    Each explanation gets a key made from its system and its text: it says nothing of the system, and neither
-    the order in the file nor the order on the page changes it.
+    Each explanation gets a key made from its system and its text. The key does not reveal the system, and it does not
+    depend on the order in the file or on the page.
     """
     row = Row(raw)
     question = row.text("question")
@@ -74,7 +74,7 @@ def parse_row(raw: Mapping[str, Any]) -> tuple[Row, JSON, Material]:
 
 
 def _explanations(row: Row, question: str) -> tuple[list[JSON], tuple[tuple[str, str, str], ...], JSON]:
-    """The explanations without their systems, the parts for the material, and the gold of those that have it."""
+    """The explanations without their systems, the parts for the material, and the gold ratings, if given."""
     given = row.json("explanations")
     shown: list[JSON] = []
     parts: list[tuple[str, str, str]] = []
@@ -96,7 +96,9 @@ def _explanations(row: Row, question: str) -> tuple[list[JSON], tuple[tuple[str,
             row.errors.setdefault("explanations", f"entry {number}: {name} {message}")
         key = stable_key(question, system, text)[:8]
         if key in [known["key"] for known in shown]:
-            row.errors.setdefault("explanations", f"entry {number}: is there twice")
+            row.errors.setdefault(
+                "explanations", f"entry {number}: the same system and explanation are given twice"
+            )
         shown.append({"key": key, "text": text})
         parts.append((key, system, text))
         if rating:
@@ -117,11 +119,11 @@ def draw_order(payload: JSON, rng: Random) -> JSON:
 
 
 def in_order(payload: JSON, presentation: JSON | None) -> list[JSON]:
-    """The explanations in the order drawn; in the item's own where none is."""
+    """The explanations in the order drawn, or in the item's own order if none was drawn."""
     explanations = {one["key"]: one for one in payload["explanations"]}
     order = (presentation or {}).get("order") or list(explanations)
     if sorted(order) != sorted(explanations):
-        raise FieldErrors({"order": "is not an order of this item's explanations"})
+        raise FieldErrors({"order": "does not list this item's explanations once each"})
     return [explanations[key] for key in order]
 
 

@@ -9,7 +9,7 @@ SCORES = {"no": 0.0, "moderate": 0.5, "yes": 1.0}
 
 
 def grade(response: JSON, gold: JSON) -> Grade:
-    """Each explanation's rating held against gold; only equal ratings are right."""
+    """Each explanation's rating compared with gold; only equal ratings are right."""
     return grade_fields(response, gold)
 
 

@@ -28,11 +28,11 @@ REPLIES: Labels = {**YES_NO_LABELS, "none": ("none", "n/a", "na", "not applicabl
 
 
 class QuestionValidation(HitType):
-    """Each kind of question (rephrase, counterfactual, similar reasoning) has instructions of its own."""
+    """Each kind of question (rephrase, counterfactual, similar reasoning) has its own instructions."""
 
     name = "question_validation"
     title = "Validation of generalization questions"
-    task_title = "Check a second question"
+    task_title = "Check an accompanying question"
     source = "Joshi et al. 2023, Figure 10"
     variables: ClassVar[tuple[Variable, ...]] = (
         Variable("relation", "The relation holds", labels=("yes", "no")),
@@ -73,7 +73,7 @@ class QuestionValidation(HitType):
         return schema.stages_of(payload)
 
     def grade(self, response: JSON, gold: JSON) -> Grade:
-        """Each question held against gold."""
+        """Each answer compared with gold."""
         return scoring.grade(response, gold)
 
     def to_ratings(self, payload: JSON, response: JSON) -> list[Rating]:
@@ -83,11 +83,11 @@ class QuestionValidation(HitType):
     def prompt_values(
         self, payload: JSON, stage: int, before: JSON, presentation: JSON | None = None
     ) -> dict[str, str]:
-        """The payload's texts, the answer as it is shown to people."""
+        """The payload's texts, with the answer as people see it."""
         return payload | {"answer": payload["answer"].capitalize()}
 
     def parse_reply(self, text: str, payload: JSON, stage: int = 0, presentation: JSON | None = None) -> JSON:
-        """``ANSWER: 1=YES; 2=YES; 3=NO`` as a response; the third is NONE where the second is NO."""
+        """``ANSWER: 1=YES; 2=YES; 3=NO`` as a response; the third is NONE if the second is NO."""
         answers = read_answers(text, ["1", "2", "3"], REPLIES)
         if "none" in (answers["1"], answers["2"]):
             raise Unparsable("1 and 2 need YES or NO")

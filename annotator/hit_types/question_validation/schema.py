@@ -1,4 +1,4 @@
-"""What an item of `question_validation` holds and what is asked about it."""
+"""What an item of `question_validation` contains and what is asked about it."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ YES_NO_OPTIONS = (Option("yes", "Yes"), Option("no", "No"))
 RELATIONS: Mapping[str, tuple[str, str, str]] = {
     "rephrase": (
         "Does the accompanying question ask the same as the original question, in other words?",
-        "It asks the same, is put differently, and has the same answer.",
-        "It asks something else, is the very same question, or cannot be answered with yes or no.",
+        "It means the same, is worded differently, and has the same answer.",
+        "It asks something else, is the same question again, or cannot be answered with yes or no.",
     ),
     "counterfactual": (
-        "Does the accompanying question turn the original question round, so that its answer is the opposite?",
-        "The same reasoning answers it, and its answer is the opposite.",
-        "Its answer is the same, it needs other reasoning, or it cannot be answered with yes or no.",
+        "Does the accompanying question reverse the original question, so that its answer is the opposite?",
+        "The same facts and reasoning answer it, and its answer is the opposite.",
+        "Its answer is the same, it needs other facts, or it cannot be answered with yes or no.",
     ),
     "similar_reasoning": (
-        "Does the accompanying question follow the same reasoning as the original question?",
-        "It uses the same reasoning, or one step of it, on the same or on another thing.",
-        "It needs other reasoning, is the very same question, or cannot be answered with yes or no.",
+        "Does the accompanying question need similar reasoning to the original question?",
+        "It uses the same reasoning for something else, or one step of the reasoning.",
+        "It needs other reasoning, is the same question again, or cannot be answered with yes or no.",
     ),
 }
 KINDS = {kind: kind for kind in RELATIONS} | {
@@ -47,35 +47,35 @@ _FLIP = {"yes": "no", "no": "yes"}
 COLUMNS = (
     Column(
         "context",
-        "The facts or the gold rationale of the original question",
+        "The facts behind the original question, or its gold rationale",
         example="Water that freezes takes more room.",
     ),
     Column("question", "The original question", example="Can frost burst a closed water pipe?"),
     Column("follow_up", "The accompanying question", example="Does water take more room when it freezes?"),
     Column(
         "answer",
-        "Its answer: yes or no; may be missing for rephrase (the same) and counterfactual (the opposite of gold_label)",
+        "Its answer: yes or no; optional for rephrase (then gold_label) and counterfactual (then the opposite of gold_label)",
         False,
         "label",
         "yes",
     ),
     Column(
         "kind",
-        "What it is meant to be: rephrase, counterfactual or similar_reasoning",
+        "Its intended relation: rephrase, counterfactual or similar_reasoning",
         kind="label",
         example="rephrase",
     ),
-    Column("gold_label", "The right answer to the original question; never shown", False, "label", "yes"),
+    Column("gold_label", "The correct answer to the original question; never shown", False, "label", "yes"),
     Column("generator", "Who or what wrote the accompanying question", False, example="writer-x"),
     *ITEM_COLUMNS,
 )
 
 
 def parse_row(raw: Mapping[str, Any]) -> tuple[Row, JSON, Material]:
-    """Read an import row; its faults are in the returned ``Row``.
+    """Read an import row; its errors are in the returned ``Row``.
 
-    A rephrase has the original's answer and a counterfactual the opposite one, so that these two may leave
-    ``answer`` out where ``gold_label`` is given.
+    A rephrase has the original's answer and a counterfactual the opposite one, so these two may leave out
+    ``answer`` if ``gold_label`` is given.
     """
     row = Row(raw)
     kind = row.label("kind", KINDS)
@@ -127,7 +127,7 @@ def stages_of(payload: JSON) -> tuple[Stage, ...]:
             "answerable",
             "Can the accompanying question be answered from the context?",
             options=YES_NO_OPTIONS,
-            help="Everyday knowledge may be added, facts to be looked up may not.",
+            help="You may use common knowledge, but do not look anything up.",
             when=(("relation", ("yes", "no")),),
         ),
         Field(
@@ -137,4 +137,4 @@ def stages_of(payload: JSON) -> tuple[Stage, ...]:
             when=(("answerable", ("yes",)),),
         ),
     )
-    return (Stage(payload["kind"], "Do the two questions belong together?", blocks, fields),)
+    return (Stage(payload["kind"], "Check the accompanying question", blocks, fields),)

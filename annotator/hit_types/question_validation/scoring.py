@@ -8,10 +8,10 @@ VARIABLES = ("relation", "answerable", "answer_right")
 
 
 def grade(response: JSON, gold: JSON) -> Grade:
-    """Each question held against gold."""
+    """Each answer compared with gold."""
     return grade_fields(response, gold)
 
 
 def to_ratings(response: JSON) -> list[Rating]:
-    """One rating for each question that was asked; none on the answer where the context does not give one."""
+    """One rating for each question that was asked; the third is asked only if the context answers the question."""
     return [Rating(name, str(response[name])) for name in VARIABLES if name in response]

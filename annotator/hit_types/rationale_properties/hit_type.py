@@ -1,4 +1,4 @@
-"""Properties of a rationale, two at a time: is each present or not? (P3, Figures 3 and 9)"""
+"""Properties of a rationale, two at a time: is each one present? (P3, Figures 3 and 9)"""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ TITLES = {
 
 
 class RationaleProperties(HitType):
-    """One group of two properties an item; each group is a study of its own, with instructions of its own."""
+    """One group of two properties for each item; each group has its own instructions, and usually its own study."""
 
     name = "rationale_properties"
     title = "Properties of rationales"
-    task_title = "Look closely at an explanation"
+    task_title = "Judge an explanation"
     source = "Joshi et al. 2023, Figures 3 and 9"
     variables: ClassVar[tuple[Variable, ...]] = tuple(
         Variable(name, TITLES[name], labels=("yes", "no")) for name in schema.PROPERTIES
@@ -74,17 +74,17 @@ class RationaleProperties(HitType):
         return self.draft(*schema.parse_row(row))
 
     def bound(self, payload: JSON) -> HitType:
-        """The type of a study on this item's group: its two properties, the first one its headline."""
+        """The type in a study of this item's group: its two properties, with the first as the headline."""
         asked = [asked.name for asked in schema.GROUPS[payload["group"]]]
         variables = tuple(variable for variable in self.variables if variable.name in asked)
         return super().bound(payload).replaced(variables=variables, headline=asked[0])
 
     def stages(self, payload: JSON, presentation: JSON | None = None) -> tuple[Stage, ...]:
-        """One stage; its second property follows the first."""
+        """One stage; the second property is asked after the first."""
         return schema.stages_of(payload)
 
     def grade(self, response: JSON, gold: JSON) -> Grade:
-        """Both properties held against gold."""
+        """Both properties compared with gold."""
         return scoring.grade(response, gold)
 
     def to_ratings(self, payload: JSON, response: JSON) -> list[Rating]:
@@ -94,7 +94,7 @@ class RationaleProperties(HitType):
     def prompt_values(
         self, payload: JSON, stage: int, before: JSON, presentation: JSON | None = None
     ) -> dict[str, str]:
-        """Question with its options, answer and explanation."""
+        """The question with its options, the answer and the explanation."""
         blocks = {block.name: block for block in schema.stages_of(payload)[0].blocks}
         options = blocks["options"].items if "options" in blocks else ()
         return {

@@ -1,4 +1,4 @@
-"""What an item of `rationale_properties` holds and what is asked about it: two properties of one group."""
+"""What an item of `rationale_properties` contains and what is asked about it: two properties of one group."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ GROUPS: Mapping[str, tuple[Field, Field]] = {
         _asked(
             "grammaticality",
             "Grammar: is the explanation written in correct, understandable sentences?",
-            "Its sentences are grammatical. Missing capitals do not count.",
-            "Sentences are broken, cut off, or do not make sense as sentences.",
+            "Its sentences are correct. Missing capital letters do not count.",
+            "Sentences are broken, cut off or jumbled.",
         ),
         _asked(
             "validity",
-            "Facts: is everything that the explanation says factually right?",
+            "Facts: is everything in the explanation factually correct?",
             "Every statement in it is true.",
             "At least one statement in it is false.",
         ),
@@ -47,49 +47,49 @@ GROUPS: Mapping[str, tuple[Field, Field]] = {
         _asked(
             "association",
             "Support: does the explanation support the answer?",
-            "It speaks for the answer that is given.",
-            "It does not speak for the answer, or it speaks against it.",
+            "It supports the answer given.",
+            "It supports another answer, or none.",
         ),
         _asked(
             "contrast",
             "Non-ambiguity: does the explanation lead to this answer only?",
-            "From it one can only come to the answer that is given.",
-            "From it one could come to another answer as well, or instead.",
+            "It leads to the answer given and to no other.",
+            "It could lead to another answer as well, or leads to another one instead.",
         ),
     ),
     "informativeness": (
         _asked(
             "novelty",
-            "New information: does the explanation add anything to the question and the answer?",
-            "It says something that is in neither.",
-            "It only says again what the question and the answer say.",
+            "New information: does the explanation say anything that is not in the question or the answer?",
+            "It says something new.",
+            "It only repeats the question and the answer, in the same words or in others.",
         ),
         _asked(
             "leakage",
-            "Giveaway: does the explanation say the answer outright?",
-            "The answer stands in it, in its own or other words; no thinking is needed.",
+            "Giveaway: does the explanation state the answer?",
+            "It states the answer, in the same words or in others. The reader does not have to think.",
             "The reader has to draw the conclusion.",
         ),
     ),
     "style": (
         _asked(
             "coherence",
-            "To the point: has everything in the explanation something to do with the question?",
-            "Every sentence bears on the question.",
+            "To the point: is everything in the explanation relevant to the question?",
+            "Every sentence is relevant to the question.",
             "At least one sentence has nothing to do with the question.",
         ),
         _asked(
             "conciseness",
             "No repetition: does the explanation say each thing only once?",
-            "Nothing in it is said twice or is needless beside the rest.",
-            "Something is repeated, or could be left out without a loss although it is on the subject.",
+            "Nothing is repeated, and nothing relevant is redundant.",
+            "Something relevant is repeated, or could be left out without losing anything.",
         ),
     ),
 }
 TITLES = {
-    "surface_form": "How is the explanation written, and is it true?",
+    "surface_form": "Is the explanation well written and true?",
     "support": "Does the explanation support the answer?",
-    "informativeness": "What does the explanation tell?",
+    "informativeness": "How informative is the explanation?",
     "style": "Is the explanation to the point?",
 }
 PROPERTIES = tuple(asked.name for pair in GROUPS.values() for asked in pair)
@@ -97,20 +97,23 @@ PROPERTIES = tuple(asked.name for pair in GROUPS.values() for asked in pair)
 COLUMNS = (
     Column("question", "The question", example="Does argon burn?"),
     Column(
-        "options", "Its possible answers, as a list; missing: yes and no, or an open question", False, "list"
+        "options",
+        "Its possible answers, as a list; if left out, yes and no, or an open question",
+        False,
+        "list",
     ),
-    Column("answer", "The answer that the rationale goes with, right or wrong", example="no"),
+    Column("answer", "The answer that the rationale explains, right or wrong", example="no"),
     Column("rationale", "The system's rationale", example="Argon does not react with oxygen."),
     Column("group", f"The group of properties: {', '.join(GROUPS)}", kind="label", example="support"),
-    Column("gold_label", "The right answer to the question; never shown", False),
+    Column("gold_label", "The correct answer to the question; never shown", False),
     *SYSTEM_COLUMNS,
-    Column("gold_rationale", "A right rationale; never shown", False),
+    Column("gold_rationale", "A correct rationale; never shown", False),
     *ITEM_COLUMNS,
 )
 
 
 def parse_row(raw: Mapping[str, Any]) -> tuple[Row, JSON, Material]:
-    """Read an import row; its faults are in the returned ``Row``."""
+    """Read an import row; its errors are in the returned ``Row``."""
     row = Row(raw)
     system, model, method = system_name(row)
     answers = Answers.read_options(row, "options")
@@ -138,7 +141,7 @@ def parse_row(raw: Mapping[str, Any]) -> tuple[Row, JSON, Material]:
 
 
 def _answer(row: Row, name: str, answers: Answers, *, required: bool) -> str:
-    """A letter where the question has options; else yes, no or the answer in words."""
+    """A letter if the question has options; else yes, no or the answer in words."""
     if answers.options:
         return answers.read(row, name, required=required)
     if isinstance(row.raw.get(name), bool):
@@ -159,9 +162,9 @@ def stages_of(payload: JSON) -> tuple[Stage, ...]:
         Block("explanation", "Explanation", payload["rationale"]),
     )
     after = Field(second.name, second.label, options=second.options, when=((first.name, ("yes", "no")),))
-    lead = "Suppose for this task that the answer is right, even if you disagree."
+    lead = "Pretend that the answer is right, even if you disagree."
     if payload["group"] == "surface_form":
-        lead = "Judge the explanation itself. You may look facts up."
+        lead = "Judge the sentences and the facts of the explanation. You may look facts up."
     return (Stage(payload["group"], TITLES[payload["group"]], blocks, (first, after), lead),)
 
 

@@ -8,10 +8,10 @@ from annotator.hit_types.base import JSON, Grade, Rating, grade_fields
 
 
 def grade(response: JSON, gold: JSON) -> Grade:
-    """Both properties held against gold."""
+    """Both properties compared with gold."""
     return grade_fields(response, gold)
 
 
 def to_ratings(response: JSON, properties: Sequence[str]) -> list[Rating]:
-    """One rating for each property that was asked about: yes where it is present."""
+    """One rating for each property that was asked about: yes if it is present."""
     return [Rating(name, str(response[name])) for name in properties if name in response]

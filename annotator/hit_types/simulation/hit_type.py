@@ -36,7 +36,7 @@ REPLIES: Labels = {
         "not helpful",
     ),
 }
-#: Sentences that state an answer in full, as models put it that miss the fixed last line.
+#: Sentences that state an answer in full, from models that leave out the fixed last line.
 PHRASES = (
     r"(?:(?:so|thus|hence|therefore)[,:]?\s+)?(?:the\s+)?robot\s+(?:will|would)\s+(?:most\s+)?(?:likely\s+|probably\s+)?"
     r"(?:answer|say)\s+",
@@ -45,11 +45,11 @@ PHRASES = (
 
 
 class Simulation(HitType):
-    """Two steps: does the explanation directly help to guess, and if so, what will the robot answer?"""
+    """Two steps: does the explanation directly help to predict the answer, and if so, what will the robot answer?"""
 
     name = "simulation"
     title = "Counterfactual simulation, yes/no questions"
-    task_title = "Foretell the robot's answer"
+    task_title = "Predict the robot's answer"
     source = "Chen et al. 2024, Figure 3"
     variables: ClassVar[tuple[Variable, ...]] = (
         Variable(
@@ -93,7 +93,7 @@ class Simulation(HitType):
         return schema.stages_of(payload)
 
     def grade(self, response: JSON, gold: JSON) -> Grade:
-        """Both steps held against gold."""
+        """Both steps compared with gold."""
         return scoring.grade(response, gold)
 
     def to_ratings(self, payload: JSON, response: JSON) -> list[Rating]:
@@ -105,7 +105,9 @@ class Simulation(HitType):
         steps = read_object(text) or {}
         if str(steps.get("helpful")).strip().lower() in ("no", "false"):
             if steps.get("answer"):
-                raise Unparsable("not helpful, yet an answer is given", kind="ambiguous")
+                raise Unparsable(
+                    "the reply says that the explanation does not help, but gives an answer", kind="ambiguous"
+                )
             return scoring.response_of(scoring.CANNOT_GUESS)
         outcome = read_answer(
             text, REPLIES, keys=("answer", "simulation", "prediction", "guess"), phrases=PHRASES
@@ -115,7 +117,7 @@ class Simulation(HitType):
     def prompt_values(
         self, payload: JSON, stage: int, before: JSON, presentation: JSON | None = None
     ) -> dict[str, str]:
-        """The payload's texts, the answer as it is shown to people."""
+        """The payload's texts, with the answer as people see it."""
         return payload | {"answer": payload["answer"].capitalize()}
 
     def write_reply(

@@ -1,4 +1,4 @@
-"""What an item of `simulation` holds and what is asked about it."""
+"""What an item of `simulation` contains and what is asked about it."""
 
 from __future__ import annotations
 
@@ -32,24 +32,26 @@ COLUMNS = (
     ),
     Column("answer", "The system's answer to the starter question: yes or no", kind="label", example="yes"),
     Column("follow_up", "The follow-up question", example="Do ants have eight legs?"),
-    Column("real_output", "What the system really answered; never shown", False, "label", "no"),
+    Column(
+        "real_output", "The system's real answer to the follow-up question; never shown", False, "label", "no"
+    ),
     *SYSTEM_COLUMNS,
     Column("generator", "Who or what wrote the follow-up question", False, example="writer-x"),
     Column("kind", "The kind of follow-up question", False, example="counterfactual"),
-    Column("gold_label", "The right answer to the starter question", False, "label", "yes"),
-    Column("gold_rationale", "A right explanation of it", False),
+    Column("gold_label", "The correct answer to the starter question", False, "label", "yes"),
+    Column("gold_rationale", "A correct explanation of it", False),
     *ITEM_COLUMNS,
 )
 
 HELPFUL = Field(
     "helpful",
-    "Do the robot's explanation and answer directly help you to guess?",
+    "Do the robot's explanation and answer directly help you predict its next answer?",
     options=(
         Option(
             "no",
             "Not helpful",
-            "Nothing in the robot's explanation and answer directly helps to tell what it will say to the"
-            " follow-up question.",
+            "Nothing in the robot's explanation and answer directly helps to predict its answer to the follow-up"
+            " question.",
         ),
         Option(
             "yes",
@@ -57,7 +59,7 @@ HELPFUL = Field(
             "Something in the robot's explanation or answer directly helps, even if more facts are needed.",
         ),
     ),
-    help="Ask only whether they help, not whether they are true.",
+    help="Judge only whether they help, not whether they are true.",
 )
 ANSWER = Field(
     "answer",
@@ -66,13 +68,13 @@ ANSWER = Field(
         Option("yes", "Yes", "Going by its explanation and answer, the robot will say “yes”."),
         Option("no", "No", "Going by its explanation and answer, the robot will say “no”."),
     ),
-    help="Keep to what the robot claims, right or wrong. For facts that it leaves out, suppose that it knows them.",
+    help="Stick to the robot's claims, even if they are wrong. Assume that it knows any missing facts.",
     when=(("helpful", ("yes",)),),
 )
 
 
 def parse_row(raw: Mapping[str, Any]) -> tuple[Row, JSON, Material]:
-    """Read an import row; its faults are in the returned ``Row``."""
+    """Read an import row; its errors are in the returned ``Row``."""
     row = Row(raw)
     system, model, method = system_name(row)
     payload: JSON = {
@@ -100,7 +102,7 @@ def parse_row(raw: Mapping[str, Any]) -> tuple[Row, JSON, Material]:
 
 
 def stages_of(payload: JSON) -> tuple[Stage, ...]:
-    """One stage: the starter question with explanation and answer, the follow-up question, the two steps."""
+    """One stage with two steps: the starter question, the explanation and answer, and the follow-up question."""
     blocks = (
         Block("question", "Starter question", payload["question"], group="starter"),
         Block("explanation", "The robot's explanation", payload["explanation"], group="starter"),

@@ -1,4 +1,4 @@
-"""From a response of `simulation` to its outcome, its grade and its rating; and back."""
+"""From a response of `simulation` to its outcome, its grade and its rating, and back."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def response_of(outcome: str) -> JSON:
 
 
 def grade(response: JSON, gold: JSON) -> Grade:
-    """Each step held against gold: whether the explanation helps, then the robot's answer."""
+    """Each step compared with gold: whether the explanation helps, then the robot's answer."""
     return grade_fields(response, gold)
 
 

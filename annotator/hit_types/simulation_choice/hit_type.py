@@ -42,13 +42,13 @@ PHRASES = (
 
 
 class SimulationChoice(HitType):
-    """Two steps: does the explanation directly help to guess, and if so, which option will the robot choose?"""
+    """Two steps: does the explanation directly help to predict the choice, and if so, which option will the robot choose?"""
 
     name = "simulation_choice"
     title = "Counterfactual simulation, multiple choice"
-    task_title = "Foretell the robot's answer"
+    task_title = "Predict the robot's answer"
     source = "Chen et al. 2024, Figure 3, for questions with options"
-    #: Labels are letters of each item's own options, so none are declared.
+    #: Labels are the letters of each item's own options, so none are declared.
     variables: ClassVar[tuple[Variable, ...]] = (
         Variable("simulation", "Simulated option", abstain=(scoring.CANNOT_GUESS,)),
     )
@@ -89,7 +89,7 @@ class SimulationChoice(HitType):
         return schema.stages_of(payload)
 
     def grade(self, response: JSON, gold: JSON) -> Grade:
-        """Both steps held against gold."""
+        """Both steps compared with gold."""
         return scoring.grade(response, gold)
 
     def to_ratings(self, payload: JSON, response: JSON) -> list[Rating]:
@@ -115,7 +115,9 @@ class SimulationChoice(HitType):
         steps = read_object(text) or {}
         if str(steps.get("helpful")).strip().lower() in ("no", "false"):
             if steps.get("answer"):
-                raise Unparsable("not helpful, yet an answer is given", kind="ambiguous")
+                raise Unparsable(
+                    "the reply says that the explanation does not help, but gives an answer", kind="ambiguous"
+                )
             return scoring.response_of(scoring.CANNOT_GUESS)
         labels: Labels = {
             **Answers.of(payload["follow_up_options"]).labels,

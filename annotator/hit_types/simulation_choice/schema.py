@@ -1,4 +1,4 @@
-"""What an item of `simulation_choice` holds and what is asked about it."""
+"""What an item of `simulation_choice` contains and what is asked about it."""
 
 from __future__ import annotations
 
@@ -25,28 +25,30 @@ COLUMNS = (
     Column("question", "The starter question", example="Where does a polar bear live?"),
     Column("options", "Its possible answers, as a list", kind="list", example=["Arctic", "Sahara"]),
     Column("explanation", "The system's explanation of its answer", example="White animals live in snow."),
-    Column("answer", "The system's answer: an option's letter or its words", kind="label", example="A"),
+    Column("answer", "The system's answer: the letter or the text of an option", kind="label", example="A"),
     Column("follow_up", "The follow-up question", example="Where does a white rabbit live?"),
     Column(
-        "follow_up_options", "Its possible answers; missing: those of the starter question", False, "list"
+        "follow_up_options", "Its possible answers; if left out, those of the starter question", False, "list"
     ),
-    Column("real_output", "What the system really answered; never shown", False, "label", "A"),
+    Column(
+        "real_output", "The system's real answer to the follow-up question; never shown", False, "label", "A"
+    ),
     *SYSTEM_COLUMNS,
     Column("generator", "Who or what wrote the follow-up question", False, example="writer-x"),
     Column("kind", "The kind of follow-up question", False, example="counterfactual"),
-    Column("gold_label", "The right answer to the starter question", False, "label", "A"),
-    Column("gold_rationale", "A right explanation of it", False),
+    Column("gold_label", "The correct answer to the starter question", False, "label", "A"),
+    Column("gold_rationale", "A correct explanation of it", False),
     *ITEM_COLUMNS,
 )
 
 HELPFUL = Field(
     "helpful",
-    "Do the robot's explanation and answer directly help you to guess?",
+    "Do the robot's explanation and answer directly help you predict its next choice?",
     options=(
         Option(
             "no",
             "Not helpful",
-            "Nothing in the robot's explanation and answer directly helps to tell which option it will choose next.",
+            "Nothing in the robot's explanation and answer directly helps to predict which option it will choose.",
         ),
         Option(
             "yes",
@@ -54,12 +56,12 @@ HELPFUL = Field(
             "Something in the robot's explanation or answer directly helps, even if more facts are needed.",
         ),
     ),
-    help="Ask only whether they help, not whether they are true.",
+    help="Judge only whether they help, not whether they are true.",
 )
 
 
 def parse_row(raw: Mapping[str, Any]) -> tuple[Row, JSON, Material]:
-    """Read an import row; its faults are in the returned ``Row``."""
+    """Read an import row; its errors are in the returned ``Row``."""
     row = Row(raw)
     system, model, method = system_name(row)
     starter = Answers(tuple(row.texts("options", least=2, most=10)))
@@ -99,7 +101,7 @@ def _as_text(question: str, answers: Answers) -> str:
 
 
 def stages_of(payload: JSON) -> tuple[Stage, ...]:
-    """One stage: the starter question with explanation and answer, the follow-up question, the two steps."""
+    """One stage with two steps: the starter question, the explanation and answer, and the follow-up question."""
     starter, follow_up = Answers.of(payload["options"]), Answers.of(payload["follow_up_options"])
     blocks = (
         Block("question", "Starter question", payload["question"], group="starter"),
@@ -113,8 +115,7 @@ def stages_of(payload: JSON) -> tuple[Stage, ...]:
         "answer",
         "Which option will the robot choose for the follow-up question?",
         options=follow_up.choices,
-        help="Keep to what the robot claims, right or wrong. For facts that it leaves out, suppose that it knows"
-        " them.",
+        help="Stick to the robot's claims, even if they are wrong. Assume that it knows any missing facts.",
         when=(("helpful", ("yes",)),),
     )
     return (Stage("simulation", "Which option will the robot choose?", blocks, (HELPFUL, answer)),)

@@ -1,4 +1,4 @@
-"""From a response of `simulation_choice` to its outcome, its grade and its rating; and back."""
+"""From a response of `simulation_choice` to its outcome, its grade and its rating, and back."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def response_of(outcome: str) -> JSON:
 
 
 def grade(response: JSON, gold: JSON) -> Grade:
-    """Each step held against gold."""
+    """Each step compared with gold."""
     return grade_fields(response, gold)
 
 

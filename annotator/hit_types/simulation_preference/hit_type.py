@@ -47,7 +47,7 @@ class SimulationPreference(HitType):
 
     name = "simulation_preference"
     title = "Counterfactual simulation, preferences"
-    task_title = "Foretell the robot's choice"
+    task_title = "Predict the robot's choice"
     source = "Chen et al. 2024, Figure 4"
     variables: ClassVar[tuple[Variable, ...]] = (
         Variable(
@@ -96,7 +96,7 @@ class SimulationPreference(HitType):
         return schema.stages_of(payload)
 
     def grade(self, response: JSON, gold: JSON) -> Grade:
-        """The choice held against gold."""
+        """The choice compared with gold."""
         return scoring.grade(response, gold)
 
     def to_ratings(self, payload: JSON, response: JSON) -> list[Rating]:
@@ -106,7 +106,7 @@ class SimulationPreference(HitType):
     def prompt_values(
         self, payload: JSON, stage: int, before: JSON, presentation: JSON | None = None
     ) -> dict[str, str]:
-        """The payload's texts, the choice as it is shown to people."""
+        """The payload's texts, with the choice as people see it."""
         return payload | {"choice": payload["choice"].replace("_", " ").capitalize()}
 
     def parse_reply(self, text: str, payload: JSON, stage: int = 0, presentation: JSON | None = None) -> JSON:

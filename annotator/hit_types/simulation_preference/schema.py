@@ -1,4 +1,4 @@
-"""What an item of `simulation_preference` holds and what is asked about it."""
+"""What an item of `simulation_preference` contains and what is asked about it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,13 @@ COLUMNS = (
     Column(
         "follow_up_response_2", "The second response of the follow-up example", example="Boil vinegar in it."
     ),
-    Column("real_output", "What the system really chose there: 1 or 2; never shown", False, "label", "2"),
+    Column(
+        "real_output",
+        "The system's real choice in the follow-up example: 1 or 2; never shown",
+        False,
+        "label",
+        "2",
+    ),
     *SYSTEM_COLUMNS,
     Column("generator", "Who or what wrote the follow-up example", False, example="writer-x"),
     Column("kind", "The kind of follow-up example", False, example="counterfactual"),
@@ -64,15 +70,15 @@ CHOICE = Field(
         Option(
             EQUALLY_LIKELY,
             "Equally likely",
-            "Going by its explanation and choice, the robot could as well choose the one as the other.",
+            "Going by its explanation and choice, the robot could choose either.",
         ),
     ),
-    help="Not which one you find more helpful: which one the robot will choose if it stays true to itself.",
+    help="Choose the response that the robot will choose if it is consistent, not the one that you find more helpful.",
 )
 
 
 def parse_row(raw: Mapping[str, Any]) -> tuple[Row, JSON, Material]:
-    """Read an import row; its faults are in the returned ``Row``."""
+    """Read an import row; its errors are in the returned ``Row``."""
     row = Row(raw)
     system, model, method = system_name(row)
     payload: JSON = {

@@ -6,7 +6,7 @@ from annotator.hit_types.base import JSON, Grade, Rating, grade_fields
 
 
 def grade(response: JSON, gold: JSON) -> Grade:
-    """The choice held against gold."""
+    """The choice compared with gold."""
     return grade_fields(response, gold)
 
 

@@ -1,4 +1,4 @@
-"""Human utility of a rationale: an answer before and an answer after it. (P3, Figure 8)"""
+"""Human utility of a rationale: an answer before it and an answer after it. (P3, Figure 8)"""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from annotator.hit_types.utility import schema, scoring
 
 
 class Utility(HitType):
-    """The same question twice; the rationale is sent only once the first answer is committed."""
+    """The same question twice; the rationale is sent only after the first answer is committed."""
 
     name = "utility"
     title = "Human utility of rationales"
@@ -62,7 +62,7 @@ class Utility(HitType):
         )
 
     def parse_item(self, row: Mapping[str, Any]) -> ItemDraft:
-        """Check one import row: ``question``, ``options`` where it has any, ``rationale``; see ``columns``."""
+        """Check one import row: ``question``, ``options`` if it has any, ``rationale``; see ``columns``."""
         return self.draft(*schema.parse_row(row))
 
     def stages(self, payload: JSON, presentation: JSON | None = None) -> tuple[Stage, ...]:
@@ -70,7 +70,7 @@ class Utility(HitType):
         return schema.stages_of(payload)
 
     def grade(self, response: JSON, gold: JSON) -> Grade:
-        """Mostly the second answer, held against what the rationale says."""
+        """The answers that gold names, usually only the second one, compared with gold."""
         return scoring.grade(response, gold)
 
     def to_ratings(self, payload: JSON, response: JSON) -> list[Rating]:

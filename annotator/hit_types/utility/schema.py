@@ -1,4 +1,4 @@
-"""What an item of `utility` holds and what is asked about it, before and after the explanation."""
+"""What an item of `utility` contains and what is asked about it, before and after the explanation."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from annotator.hit_types.base import (
 
 COLUMNS = (
     Column("question", "The question", example="Does argon burn?"),
-    Column("options", "Its possible answers, as a list; missing: yes and no", False, "list"),
+    Column("options", "Its possible answers, as a list; if left out, yes and no", False, "list"),
     Column(
         "rationale",
         "The system's rationale, shown after the first answer",
         example="Argon does not react with oxygen.",
     ),
-    Column("gold_label", "The right answer; never shown", False, "label", "no"),
+    Column("gold_label", "The correct answer; never shown", False, "label", "no"),
     Column("answer", "The system's own answer; never shown", False, "label", "no"),
     *SYSTEM_COLUMNS,
-    Column("gold_rationale", "A right rationale; never shown", False),
+    Column("gold_rationale", "A correct rationale; never shown", False),
     *ITEM_COLUMNS,
 )
 
 
 def parse_row(raw: Mapping[str, Any]) -> tuple[Row, JSON, Material]:
-    """Read an import row; its faults are in the returned ``Row``."""
+    """Read an import row; its errors are in the returned ``Row``."""
     row = Row(raw)
     system, model, method = system_name(row)
     answers = Answers.read_options(row, "options")
@@ -63,7 +63,7 @@ def parse_row(raw: Mapping[str, Any]) -> tuple[Row, JSON, Material]:
 
 
 def stages_of(payload: JSON) -> tuple[Stage, ...]:
-    """Two stages: the question alone; then the explanation, and the question once more."""
+    """Two stages: the question alone; then the explanation, and the question again."""
     answers = Answers.of(payload["options"])
     question: tuple[Block, ...] = (Block("question", "Question", payload["question"], group="question"),)
     if answers.options:
@@ -73,7 +73,7 @@ def stages_of(payload: JSON) -> tuple[Stage, ...]:
         "after",
         "What is the answer to the question, going by the explanation alone?",
         options=answers.choices,
-        help="Suppose that the explanation is right, even if you disagree. Use nothing else that you know.",
+        help="Assume that the explanation is right, even if you disagree. Use nothing else that you know.",
     )
     explanation = Block("explanation", "Explanation", payload["rationale"], group="explanation")
     return (
@@ -82,7 +82,7 @@ def stages_of(payload: JSON) -> tuple[Stage, ...]:
             "Before the explanation",
             question,
             (before,),
-            "Answer as well as you can. If you do not know, choose what seems most likely; do not look it up.",
+            "Answer as well as you can. If you do not know, choose what seems most likely. Please do not look it up.",
         ),
         Stage(
             "after",

@@ -6,7 +6,7 @@ from annotator.hit_types.base import JSON, Grade, Rating, grade_fields
 
 
 def grade(response: JSON, gold: JSON) -> Grade:
-    """The answers that gold names held against it. Gold seldom names ``before``: nobody can know everything."""
+    """Compare the answers that gold names. Gold rarely names ``before``, since nobody can be expected to know it."""
     return grade_fields(response, gold)
 
 

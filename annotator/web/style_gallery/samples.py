@@ -1,4 +1,4 @@
-"""Made-up contexts for the style page: real dataclasses, invented words, nothing from a database."""
+"""Made-up contexts for the style page: real dataclasses with invented content, nothing from a database."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from django import forms
 from django.contrib.auth.forms import AuthenticationForm
 from django.utils import timezone
 from django.utils.safestring import mark_safe
+from django.utils.translation import gettext_lazy
 
 from annotator.hit_types.base import Block, Field, Option, Stage
+from annotator.web.views.common import TROUBLES
 
 
 @dataclass(frozen=True)
@@ -28,14 +30,16 @@ class Screen:
 
 HELPFUL = Field(
     "helpful",
-    "Do the robot's explanation and answer directly help you to guess?",
+    "Do the robot's explanation and answer directly help you predict its next answer?",
     options=(
         Option(
-            "no", "Not helpful", "Nothing in them tells what the robot will say to the follow-up question."
+            "no",
+            "Not helpful",
+            "Nothing in them directly helps to predict the robot's answer to the follow-up question.",
         ),
         Option("yes", "Helpful", "Something in them directly helps, even if more facts are needed."),
     ),
-    help="Ask only whether they help, not whether they are true.",
+    help="Judge only whether they help, not whether they are true.",
 )
 GUESS = Field(
     "answer",
@@ -139,14 +143,14 @@ PLAUSIBILITY = Stage(
 
 POINTS = Stage(
     "points",
-    "Are the points taken rightly from the explanation?",
+    "Check the list of points",
     (
         Block("explanation", "The robot's explanation", "I name the finding and who made it, and say what is not known yet."),
         Block("u1", "Point 1", "the finding"),
         Block("u2", "Point 2", "who made it"),
     ),
     (
-        *(Field(f"right{n}", "Is it taken rightly from the explanation?", options=(Option("yes", "Yes"), Option("no", "No")), target=f"u{n}") for n in (1, 2)),
+        *(Field(f"right{n}", "Does the explanation say this?", options=(Option("yes", "Yes"), Option("no", "No")), target=f"u{n}") for n in (1, 2)),
         Field("whole", "Is the list of points complete?", options=(Option("yes", "Yes"), Option("no", "No"))),
         Field("missing", "What is missing?", kind="text", when=(("whole", ("no",)),)),
     ),
@@ -199,16 +203,16 @@ LONG = Stage(
             "Mark all that apply",
             kind="multi",
             options=(
-                Option("false", "A claim is false", "At least one sentence says something that is not so."),
-                Option("gap", "A step is missing", "One cannot get from one sentence to the next without a thought that is not there."),
+                Option("false", "A claim is false", "At least one sentence is not true."),
+                Option("gap", "A step is missing", "One sentence does not follow from the one before it without a missing step."),
                 Option("circle", "It goes in a circle", "The conclusion is used as a reason for itself."),
-                Option("beside", "It is beside the point", "What it says is true and does not bear on the question."),
-                Option("unclear", "It cannot be understood", "The wording leaves open what is meant."),
+                Option("beside", "It is beside the point", "What it says is true but not relevant to the question."),
+                Option("unclear", "It cannot be understood", "The wording is ambiguous."),
                 Option("contradiction", "It contradicts itself", "Two sentences cannot both be true."),
                 Option("none", "Nothing is wrong", "None of the above."),
             ),
         ),
-        Field("note", "Anything that the list does not have", kind="text", required=False, max_length=500),
+        Field("note", "Anything else?", kind="text", required=False, max_length=500),
     ),
 )  # fmt: skip
 
@@ -284,7 +288,7 @@ def _instructions() -> dict[str, Any]:
                     " <strong>answer</strong>. Below them is a <strong>follow-up question</strong>. Tell us what the robot"
                     " will answer to it, going by what it has just said.</p><p>You are not asked for the right"
                     " answer.</p><h2>Two rules</h2><ul><li>Keep to what the robot claims, even where it is wrong.</li>"
-                    "<li>Where a fact is missing, suppose that the robot knows it rightly. You may look it up.</li></ul>"
+                    "<li>Where a fact is missing, assume that the robot knows it correctly. You may look it up.</li></ul>"
                     "<h2>Worked examples</h2>"
                 )
             },
@@ -302,19 +306,12 @@ class SignUp(forms.Form):
     password1 = forms.CharField(label="Password", widget=forms.PasswordInput, help_text="<ul><li>At least 10 characters.</li><li>Not one that everybody uses.</li></ul>")  # fmt: skip
 
 
+#: One of each look; the others differ in their words only.
+_TROUBLES_SHOWN = ("nothing_left", "paused", "lease_expired", "already_done", "not_qualified", "link")
 _TROUBLE = {
     "next_url": "/me/",
-    "next_label": "Your own page",
+    "next_label": gettext_lazy("Your page"),
 }
-_KEPT = "Everything you submitted is saved and counts for your pay."
-TROUBLES = {
-    "nothing-left": ("Nothing left for you right now", "All tasks that you could do are done or in other people's hands.", _KEPT, "If somebody gives a task back it becomes free: look again later."),
-    "paused": ("The study is paused", "The researchers have stopped giving out tasks for now.", _KEPT, "Come back later with the same link."),
-    "lease-expired": ("The time for this task was over", "It was given to somebody else.", "Your earlier answers are saved and count for your pay. This one was not submitted.", "Go on with the next task."),
-    "already-done": ("Already done", "You have submitted this task before.", _KEPT, "Go on with the next task."),
-    "not-qualified": ("Not qualified for this study", "The exam was not passed, and there are no attempts left.", "What the invitation says about the exam's pay holds. Not passing is not held against you.", "There is nothing more to do here."),
-    "link": ("This link is not valid", "The link is incomplete, or the study it led to is gone.", "Nothing is lost; you have not started.", "Copy the whole link from the invitation, or ask whoever sent it."),
-}  # fmt: skip
 
 
 def _account(**changes: Any) -> Row:
@@ -327,19 +324,21 @@ def _account(**changes: Any) -> Row:
 
 def screens() -> list[Screen]:
     """All of them, in the order of an annotator's way."""
-    said = [("Do the robot's explanation and answer directly help you to guess?", "Not helpful")]
+    said = [
+        ("Do the robot's explanation and answer directly help you predict its next answer?", "Not helpful")
+    ]
     right = [(HELPFUL.label, "Helpful"), (GUESS.label, "No")]
     marks = [Row(title=BEFORE.title, state="done"), Row(title=AFTER.title, state="now")]
     exam = [
         {"number": n, "prefix": f"q{n}-", "stage": stage, "response": {}, "errors": errors}
-        for n, (stage, errors) in enumerate(((SIMULATION, {}), (SIMULATION, {"": "answer this question"}), (POINTS, {})), 1)
+        for n, (stage, errors) in enumerate(((SIMULATION, {}), (SIMULATION, {"": "choose an answer"}), (POINTS, {})), 1)
     ]  # fmt: skip
     bound = SignUp({"username": "kim lee", "email": "kim@", "password1": ""})
     last_minutes = timezone.now() + timedelta(seconds=110)
     return [
         Screen("invitation", "Invitation", "annotator/invitation.html", {"study": STUDY, "task_title": "guess a robot's answers", "join_url": "", "login_url": "#", "signup_url": "#", "pay_per_hour": 18.0, "open": True}),
         Screen("invitation-closed", "Invitation, closed", "annotator/invitation.html", {"study": STUDY, "task_title": "guess a robot's answers", "join_url": "", "login_url": "#", "signup_url": "#", "pay_per_hour": 18.0, "open": False}),
-        Screen("consent", "Consent", "annotator/consent.html", {"study": STUDY, "digest": "", "consent_html": mark_safe("<h2>What this is about</h2><p>We study whether explanations that computers give help people to foretell what they do. You read short texts and answer questions about them.</p><h2>What we keep</h2><p>Your answers, how long they took, and whether you left the page meanwhile. Published data name nobody.</p><h2>Your rights</h2><p>You can stop at any time, without a reason and without losing what you earned. You can take your data with you or have it deleted.</p>")}),
+        Screen("consent", "Consent", "annotator/consent.html", {"study": STUDY, "digest": "", "consent_html": mark_safe("<h2>What this is about</h2><p>We study whether explanations that computers give help people predict what they do. You read short texts and answer questions about them.</p><h2>What we keep</h2><p>Your answers, how long they took, and whether you left the page. Published data name no one.</p><h2>Your rights</h2><p>You can stop at any time, without a reason and without losing what you earned. You can download your data or ask for it to be deleted.</p>")}),
         Screen("instructions", "Instructions", "annotator/instructions.html", _instructions()),
         Screen("drawer", "Instructions, for the drawer", "annotator/_instructions.html", _instructions()),
         Screen("practice", "Practice", "annotator/practice.html", task(mode="practice", assignment=None, number=2, index=1, count=4)),
@@ -365,10 +364,11 @@ def screens() -> list[Screen]:
         Screen("me", "Own page", "annotator/me.html", {"accounts": [_account(), _account(participation=Row(study=Row(slug="old", title="Which explanation is better?", state="closed", currency="USD"), state="left"), done=140, surplus=0, bonus=0, due=0, paid=63)], "messages_list": [Row(author_id=1, study=STUDY, created_at=timezone.now() - timedelta(hours=3), text="Yes, please go by what the robot says, not by what is true. Thank you for asking."), Row(author_id=None, study=STUDY, created_at=timezone.now() - timedelta(hours=5), text="In one task the robot is plainly wrong about whales. Do I go along with it?")], "has_password": True, "sent": "question"}),
         Screen("me-empty", "Own page, empty", "annotator/me.html", {"accounts": [], "messages_list": []}),
         Screen("login", "Log in", "annotator/login.html", {"form": AuthenticationForm()}),
-        Screen("signup", "Make an account, refused", "annotator/signup.html", {"form": bound}),
+        Screen("signup", "Create an account, refused", "annotator/signup.html", {"form": bound}),
         *(
-            Screen(name, title, "annotator/trouble.html", {"trouble": Row(title=title, happened=happened, pay=pay, now=now), "study": STUDY} | _TROUBLE)
-            for name, (title, happened, pay, now) in TROUBLES.items()
+            Screen(kind.replace("_", "-"), str(one.title), "annotator/trouble.html", {"trouble": one, "study": STUDY} | _TROUBLE)
+            for kind, one in TROUBLES.items()
+            if kind in _TROUBLES_SHOWN
         ),
         *(Screen(f"error-{name}", f"Error {name}", f"errors/{name}.html") for name in ("400", "403", "403_csrf", "404")),
         *(Screen(f"error-{name}", f"Error {name}", f"errors/{name}.html", with_request=False) for name in ("500", "away", "offline")),

@@ -1,6 +1,6 @@
-"""``include`` as Django has it, except that a component with only constant arguments is rendered once.
+"""``include`` as Django has it, except that a component with only constant arguments is rendered once a language.
 
-``{% include "components/icon.html" with name="check" only %}`` gives the same text wherever it stands, and a task's page
+``{% include "components/icon.html" with name="check" only %}`` always renders the same, and a task page
 has fifteen of them: `make bench ARGS=parts` measures what that saves. It reads attributes of Django's ``IncludeNode``
 that aren't documented. So it only acts on the Django versions in ``KNOWN``; on any other one, ``include`` is Django's own
 and pages are the same, only slower. A test fails when Django moves on.
@@ -13,6 +13,7 @@ from django import template
 from django.template.base import FilterExpression, Node, Parser, Token
 from django.template.context import Context
 from django.template.loader_tags import IncludeNode, do_include
+from django.utils.translation import get_language
 
 register = template.Library()
 
@@ -25,13 +26,14 @@ class RenderedOnce(Node):
 
     def __init__(self, node: Node) -> None:
         self.node = node
-        self.text = ""
+        self.texts: dict[str | None, str] = {}
 
     def render(self, context: Context) -> str:
-        if not self.text:
+        language = get_language()
+        if language not in self.texts:
             self.node.origin = self.origin
-            self.text = self.node.render(context)
-        return self.text
+            self.texts[language] = self.node.render(context)
+        return self.texts[language]
 
 
 def include(parser: Parser, token: Token) -> Node:

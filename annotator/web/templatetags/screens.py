@@ -1,4 +1,4 @@
-"""What the templates need beyond Django's own: a bound stage, seconds left, the geometry of small plots."""
+"""Template tags and filters: a bound stage, the task menu, error messages, geometry of small plots."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from functools import lru_cache
 from typing import Any
 
 from django import template
+from django.template.defaultfilters import capfirst
 from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import get_language, gettext, gettext_noop
 
 from annotator.hit_types.base import Stage
 from annotator.web.task_form import Asked, TaskForm
@@ -37,34 +39,63 @@ def task_form(
 def question(one: Asked) -> SafeString:
     """``{% question one %}``: one field as it is asked.
 
-    The same field in the same state is rendered once. What somebody typed, and what was wrong with it, is never cached.
+    The same field in the same state is rendered once a language. What somebody typed, and what was wrong with it, is
+    never cached.
     """
-    return _asked(one) if one.text or one.error else _asked_cached(one)
+    return _asked(one) if one.text or one.error else _asked_cached(one, get_language())
 
 
 def _asked(one: Asked) -> SafeString:
     return render_to_string("components/asked.html", {"one": one})
 
 
-_asked_cached = lru_cache(maxsize=500)(_asked)
+@lru_cache(maxsize=500)
+def _asked_cached(one: Asked, language: str | None) -> SafeString:
+    return _asked(one)
 
 
-#: What differs from one task's menu to the next; nothing of the menu depends on more than whether it is there.
+#: What HIT types say about an answer, which annotators may read. HIT types import no Django, so it is translated here.
+ANSWER_ERRORS = (
+    gettext_noop("choose an answer"),
+    gettext_noop("choose at least one"),
+    gettext_noop("choose one of"),
+    gettext_noop("choose only from"),
+    gettext_noop("write an answer"),
+    gettext_noop("contains a NUL byte or a broken character"),
+)
+
+
+@register.filter
+def translated_errors(text: str) -> str:
+    """The errors of an answer ("; " between several) in the reader's language.
+
+    >>> translated_errors("choose an answer; at most 20 characters, got 31")
+    'Choose an answer; at most 20 characters, got 31'
+    """
+    parts = (part.partition(": ") for part in text.split("; "))
+    return capfirst(
+        "; ".join(
+            (gettext(what) if what in ANSWER_ERRORS else what) + colon + rest for what, colon, rest in parts
+        )
+    )
+
+
+#: What differs between the menus of two tasks. The rest depends only on which of these are given.
 _MENU = ("flag_url", "ask_url", "skip_url", "more_time_url", "csrf_token")
 _SLOT = re.compile(r"slot-([a-z_]+)-tols")
 
 
 @register.simple_tag(takes_context=True)
 def menu(context: template.Context) -> SafeString:
-    """The task's menu: rendered once for each combination of addresses it has, then filled in."""
+    """The task's menu. Each combination of entries is rendered once per language; then only the slots are filled in."""
     given = {name: context.get(name) or "" for name in _MENU}
-    parts = _menu_parts(context.get("mode", ""), *(name for name in _MENU if given[name]))
+    parts = _menu_parts(get_language(), context.get("mode", ""), *(name for name in _MENU if given[name]))
     return mark_safe("".join(conditional_escape(given[part]) if odd else part for odd, part in parts))  # noqa: S308
 
 
 @lru_cache(maxsize=100)
-def _menu_parts(mode: str, *names: str) -> tuple[tuple[int, str], ...]:
-    """(whether it is a name to fill in, text or name)"""
+def _menu_parts(language: str | None, mode: str, *names: str) -> tuple[tuple[int, str], ...]:
+    """Pairs of (1 for the name of a slot, 0 for text; the name or text)."""
     slots = {name: f"slot-{name}-tols" for name in names}
     parts = _SLOT.split(render_to_string("annotator/_menu.html", {"mode": mode, **slots}))
     return tuple((number % 2, part) for number, part in enumerate(parts))
@@ -72,13 +103,13 @@ def _menu_parts(mode: str, *names: str) -> tuple[tuple[int, str], ...]:
 
 @register.simple_tag
 def place(letter: str, number: int) -> str:
-    """What goes before the ids of one of several on a page: ``{% place "m" 3 as here %}`` gives "m3-"."""
+    """A prefix for the ids of one of several on a page: ``{% place "m" 3 as here %}`` gives "m3-"."""
     return f"{letter}{number}-"
 
 
 @dataclass(frozen=True)
 class Compared:
-    """A question with what was answered and what is right; empty where the question was not reached."""
+    """A question with the given and the correct answer; empty where the question was not reached."""
 
     label: str
     given: str
@@ -91,7 +122,7 @@ class Compared:
 
 @register.simple_tag
 def compare(given: Iterable[tuple[str, str]], correct: Iterable[tuple[str, str]]) -> list[Compared]:
-    """Answers beside the right ones, question by question, in the order asked.
+    """The given and the correct answers by question, in the order asked.
 
     >>> [(one.label, one.right) for one in compare([("A", "yes"), ("B", "no")], [("A", "yes"), ("C", "x")])]
     [('A', True), ('B', False), ('C', False)]
@@ -102,7 +133,7 @@ def compare(given: Iterable[tuple[str, str]], correct: Iterable[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the instructions under one heading. ``parts`` hold ``html``, or a worked example and its ``place``."""
+    """A section of the instructions. Each part has ``html``, or a worked example and its ``place``."""
 
     title: str
     parts: tuple[Mapping[str, Any], ...]
@@ -113,7 +144,7 @@ _HEADING = re.compile(r"<h2>(.*?)</h2>", re.DOTALL)
 
 @register.simple_tag
 def instruction_sections(parts: Iterable[Mapping[str, Any]]) -> list[Section]:
-    """Instructions cut at their second-level headings, so that each section folds; examples stay in theirs.
+    """Split instructions at their second-level headings into collapsible sections.
 
     >>> found = instruction_sections([{"html": "<p>a</p><h2>B &amp; C</h2><p>d</p>"}, {"stage": 1}])
     >>> [(section.title, len(section.parts)) for section in found]
@@ -144,7 +175,7 @@ def seconds_until(moment: datetime | None) -> int | str:
 
 @register.filter
 def percent(value: float) -> str:
-    """A place on a scale from 0 to 1 as an SVG percentage, written with a point in every language.
+    """A position on a scale from 0 to 1 as an SVG percentage, with a decimal point in every language.
 
     >>> percent(0.256)
     '25.6%'

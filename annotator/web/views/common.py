@@ -1,69 +1,77 @@
-"""What annotators' views share: who is asking, and the page that answers a refusal."""
+"""Shared by the annotators' views: the participation of the person who asks, and the pages for refusals."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 
 from annotator.core.errors import Conflict, Refused
 from annotator.models import Participation
 from annotator.selectors.participation import Step, participation_get_for, participation_step
+
+if TYPE_CHECKING:
+    from django.utils.functional import _StrOrPromise as StrOrPromise
 
 View = Callable[..., HttpResponse]
 
 
 @dataclass(frozen=True)
 class Trouble:
-    """One page for each end and each trouble: what happened, what it means for the pay, what to do now."""
+    """A page that says what happened, what it means for the pay and what to do now."""
 
-    title: str
-    happened: str
-    pay: str
-    now: str
+    title: StrOrPromise
+    happened: StrOrPromise
+    pay: StrOrPromise
+    now: StrOrPromise
     status: int = 200
 
 
-_KEPT = "Everything you submitted is saved and counts for your pay."
+_KEPT = _("Everything you submitted is saved and counts for your pay.")
+_NOT_STARTED = _("You haven't started, so nothing is lost.")
+_YOUR_PAGE = _("Your page shows your work and your pay.")
+_NEXT_TASK = _("Continue with the next task.")
 TROUBLES: dict[str, Trouble] = {
-    "not_found": Trouble("Not found", "This page is not among yours, or no longer there.", _KEPT, "Go to your own page to see your studies.", 404),
-    "link": Trouble("This link is not valid", "The link is incomplete, or the study it led to is gone.", "Nothing is lost; you have not started.", "Copy the whole link from the invitation, or ask whoever sent it.", 404),
-    "reset_link": Trouble("This link does not work any more", "A link to a new password works once, and for one day.", "Nothing is lost.", "Ask for a new link on the log-in page.", 404),
-    "paused": Trouble("The study is paused", "The researchers have stopped giving out tasks for now.", _KEPT, "Come back later with the same link."),
-    "closed": Trouble("This study is over", "It is not open any more.", _KEPT, "There is nothing more to do here. Your own page shows what you did."),
-    "nothing_left": Trouble("Nothing left for you right now", "All tasks that you could do are done or in other people's hands.", _KEPT, "If somebody gives a task back it becomes free: look again later."),
-    "lease_expired": Trouble("The time for this task was over", "It was given to somebody else.", "Your earlier answers are saved and count for your pay. This one was not submitted.", "Go on with the next task."),
-    "already_done": Trouble("Already done", "You have submitted this task before.", _KEPT, "Go on with the next task."),
-    "not_qualified": Trouble("Not qualified for this study", "The exam was not passed, and there are no attempts left.", "What the invitation says about the exam's pay holds. Not passing is not held against you.", "There is nothing more to do here."),
-    "needs": Trouble("This study needs something first", "It is for people who have passed a certain exam.", "Nothing is lost.", "Pass that exam in the study that it belongs to, or ask whoever invited you."),
-    "removed": Trouble("You cannot work on this study any more", "The researchers have ended your part in it.", _KEPT, "Ask the researchers if you think that this is a mistake."),
-    "left": Trouble("You have left this study", "You stopped, and what you had in hand was given back.", _KEPT, "Your own page shows your work and your pay."),
-    "full": Trouble("You have done all your tasks", "One person may do only so many in this study.", _KEPT, "Thank you. Your own page shows your work and your pay."),
-    "not_now": Trouble("Not yet", "Something comes before this.", "Nothing is lost.", "Go back to the study and take the next step.", 409),
-    "conflict": Trouble("Already answered", "This step was answered before, differently. The first answer stays.", "The first answer counts.", "Go on with the next task.", 409),
+    "not_found": Trouble(_("Page not found"), _("There is no page at this address, or it isn't one of yours."), _KEPT, _("Go to your page to see your studies."), 404),
+    "link": Trouble(_("This link is not valid"), _("The link is incomplete, or its study no longer exists."), _NOT_STARTED, _("Copy the whole link from the invitation, or ask whoever sent it."), 404),
+    "reset_link": Trouble(_("This link has expired"), _("A link to choose a new password works once and expires after one day."), _("This does not affect your work or your pay."), _("Ask for a new link on the log-in page."), 404),
+    "paused": Trouble(_("The study is paused"), _("The researchers are not giving out tasks at the moment."), _KEPT, _("Come back later with the same link.")),
+    "closed": Trouble(_("This study is closed"), _("It is no longer open."), _KEPT, _("There is nothing more to do. Your page shows what you did.")),
+    "nothing_left": Trouble(_("No tasks left for you right now"), _("All the tasks you could do are done or being done by others."), _KEPT, _("Check back later: a task may become free again.")),
+    "lease_expired": Trouble(_("Time is up for this task"), _("The task was given to someone else."), _("Your earlier answers are saved and count for your pay. Your answer to this task was not submitted."), _NEXT_TASK),
+    "already_done": Trouble(_("Already done"), _("You have already submitted this task."), _KEPT, _NEXT_TASK),
+    "not_qualified": Trouble(_("You didn't qualify for this study"), _("You didn't pass the exam, and you have no attempts left."), _("The exam is paid as the invitation says. Not passing doesn't count against you in other studies."), _("There is nothing more to do.")),
+    "needs": Trouble(_("This study requires another exam first"), _("It is for people who have passed a certain exam."), _NOT_STARTED, _("Pass that exam in the study it belongs to, or ask whoever invited you.")),
+    "removed": Trouble(_("You can no longer work on this study"), _("The researchers have ended your participation."), _KEPT, _("If you think this is a mistake, write to the researchers.")),
+    "left": Trouble(_("You have left this study"), _("You stopped, and your open task was given back."), _KEPT, _YOUR_PAGE),
+    "full": Trouble(_("You have done all your tasks"), _("You have reached the maximum number of tasks per person."), _KEPT, format_lazy("{} {}", _("Thank you."), _YOUR_PAGE)),
+    "not_now": Trouble(_("Not yet"), _("Another step comes first."), _KEPT, _("Go back to the study and continue from there."), 409),
+    "conflict": Trouble(_("Already answered"), _("You already gave a different answer to this step. Your first answer stands."), _("Your first answer counts."), _NEXT_TASK, 409),
 }  # fmt: skip
 
 
 def trouble(request: HttpRequest, kind: str, *, message: str = "", slug: str = "") -> HttpResponse:
-    """The page of one trouble; ``message`` replaces what happened where the service said it better."""
+    """The page for a kind of trouble; ``message``, where given, replaces its account of what happened."""
     what = TROUBLES[kind]
     context = {
         "trouble": what,
         "kind": kind,
         "happened": message or what.happened,
         "next_url": reverse("annotator:study", args=[slug]) if slug else reverse("annotator:me"),
-        "next_label": "Back to the study" if slug else "Your own page",
+        "next_label": _("Back to the study") if slug else _("Your page"),
     }
     return render(request, "annotator/trouble.html", context, status=what.status)
 
 
 def says_refusals(view: View) -> View:
-    """Turn a service's refusal into its page."""
+    """Render a service's refusal as its trouble page."""
 
     @wraps(view)
     def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -78,15 +86,15 @@ def says_refusals(view: View) -> View:
 
 
 def participant(request: HttpRequest, slug: str) -> Participation:
-    """The asker's own participation in a study; not theirs is not found."""
+    """The user's participation in a study; 404 if they have none."""
     participation = participation_get_for(user_id=request.user.pk, slug=slug) if request.user.pk else None
     if participation is None:
-        raise Http404("no such study among yours")
+        raise Http404("you take part in no such study")
     return participation
 
 
 def at_step(step: Step) -> Callable[[View], View]:
-    """Only for people at this step; everybody else is led to their own. Nobody skips a step."""
+    """Only for participants at this step; redirect everyone else to theirs, so that no step is skipped."""
 
     def decorate(view: View) -> View:
         @wraps(view)

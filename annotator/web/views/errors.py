@@ -1,4 +1,4 @@
-"""The pages of errors: what happened, what it means for the pay, what to do now. The 500 page leans on nothing."""
+"""Error pages: what happened, what it means for the pay, what to do now. The 500 page depends on nothing else."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 
 def broken(request: HttpRequest) -> HttpResponse:
-    """No request in the context: whatever broke may break again."""
+    """Rendered without the request, because whatever failed may fail again."""
     return HttpResponse(render_to_string("errors/500.html"), status=500)
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """The token of the page was too old, or cookies are off."""
+    """The page's CSRF token is too old, or the browser blocks cookies."""
     return render(request, "errors/403_csrf.html", status=403)

@@ -1,4 +1,4 @@
-"""Into a study: the invitation behind a link, log-in and sign-up."""
+"""Joining a study: the invitation behind a link, log-in and sign-up."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
@@ -31,14 +32,14 @@ BACKEND = "annotator.accounts.sessions.LoginBackend"
 @require_http_methods(["GET", "POST"])
 @says_refusals
 def invitation(request: HttpRequest, token: str) -> HttpResponse:
-    """What the study asks, how long it takes, what it pays; a POST enters it, with a log-in or without."""
+    """What the study asks, how long it takes and what it pays. A POST joins it, with or without an account."""
     study = Study.objects.filter(join_token=token).exclude(state=Study.State.DRAFT).first()
     if study is None:
         return trouble(request, "link")
     if request.method == "POST":
         user = request.user
         if not user.is_authenticated:
-            with transaction.atomic():  # nobody is made who then may not join
+            with transaction.atomic():  # no account is left behind for someone who may not join
                 user = annotator_create()
                 participation_join(study=study, user=user)
             login(request, user, backend=BACKEND)
@@ -78,9 +79,13 @@ class LogIn(LoginView):
 
 
 class SignUpForm(BaseUserCreationForm):
-    """A name and a password; an address only for those who want messages and a way back in."""
+    """Username and password; an email address only for people who want messages and password resets."""
 
-    email = forms.EmailField(required=False, help_text="Optional. Only to reach you about your work.")
+    email = forms.EmailField(
+        label=_("Email address"),
+        required=False,
+        help_text=_("We only use it to reset your password and to contact you about your work."),
+    )
 
     class Meta(BaseUserCreationForm.Meta):
         model = User
@@ -99,7 +104,7 @@ def signup(request: HttpRequest) -> HttpResponse:
 
 
 def safe_next(request: HttpRequest, default: str) -> str:
-    """Where to go next, if that is on this site."""
+    """The requested page to go to next, if it is on this site; otherwise ``default``."""
     url = request.POST.get("next") or request.GET.get("next") or ""
     allowed = url_has_allowed_host_and_scheme(url, {request.get_host()}, require_https=request.is_secure())
     return url if allowed else default

@@ -1,4 +1,4 @@
-"""A person's own page: what they did, what they earned, what was said, their data, the way out."""
+""" "Your page": work, pay, messages, personal data, leaving a study."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
@@ -24,7 +25,7 @@ from annotator.web.views.common import participant, says_refusals
 @require_GET
 @never_cache
 def home(request: HttpRequest) -> HttpResponse:
-    """The front door: people who are logged in go to their own page, everybody else is told which way to take."""
+    """The home page; people who are logged in are redirected to their page."""
     if request.user.is_authenticated:
         return redirect("admin:index" if request.user.is_staff else "annotator:me")
     return render(request, "annotator/home.html")
@@ -34,7 +35,7 @@ def home(request: HttpRequest) -> HttpResponse:
 @never_cache
 @login_required
 def me(request: HttpRequest) -> HttpResponse:
-    """Studies with work and pay, and the messages to and from the researchers."""
+    """Studies with work and pay, and messages to and from the researchers."""
     if request.user.is_staff:
         return redirect("admin:index")
     rater = rater_for(user=user_of(request))
@@ -54,12 +55,12 @@ def me(request: HttpRequest) -> HttpResponse:
 @login_required
 @says_refusals
 def message(request: HttpRequest, slug: str) -> HttpResponse:
-    """Ask the researchers of a study, or ask for one's data to be deleted."""
+    """Send the researchers a question, or a request to delete one's data."""
     participation = participant(request, slug)
     kind = "deletion" if request.POST.get("kind") == "deletion" else "question"
     text = request.POST.get("text", "")
     if kind == "deletion" and not text.strip():
-        text = "Please delete my data from this study."
+        text = gettext("Please delete my data from this study.")
     try:
         message_send(participation=participation, kind=kind, text=text)
     except ValidationError:
@@ -70,7 +71,7 @@ def message(request: HttpRequest, slug: str) -> HttpResponse:
 @require_GET
 @login_required
 def data(request: HttpRequest) -> StreamingHttpResponse:
-    """Everything that is kept about the asker, as JSON lines, streamed."""
+    """Everything stored about the user, streamed as JSON Lines."""
     rater = rater_for(user=user_of(request))
     response = StreamingHttpResponse(own_data(rater), content_type="application/x-ndjson")
     response["Content-Disposition"] = 'attachment; filename="my-foretell-data.jsonl"'
@@ -78,7 +79,7 @@ def data(request: HttpRequest) -> StreamingHttpResponse:
 
 
 def own_data(rater: Rater) -> Iterator[str]:
-    """One JSON object a line; what was asked is given in words, gold and others' answers are not in it."""
+    """One JSON object per line, with questions in words; without gold responses and other people's answers."""
 
     def line(kind: str, **values: object) -> str:
         return json.dumps({"kind": kind} | values, default=str, ensure_ascii=False) + "\n"

@@ -1,4 +1,4 @@
-"""A forgotten password: a link by mail that works once, for a day. The page never says whose addresses we have."""
+"""Password reset by an emailed link. The pages never reveal whether an address has an account."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse_lazy
 from django.utils.decorators import method_decorator
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 
 from annotator.accounts.attempts import attempt_count, client_address
-from annotator.accounts.login_throttle import TOO_MANY
 from annotator.models import LoginAttempt
 from annotator.web.views.common import trouble
+
+#: Resets are limited by the hour, log-ins by the quarter of an hour (``annotator.accounts.attempts.LIMITS``).
+TOO_MANY_RESETS = _("Too many attempts. Try again in an hour.")
 
 
 @method_decorator(never_cache, name="dispatch")
@@ -28,10 +31,10 @@ class Reset(auth.PasswordResetView):
 
     def form_valid(self, form: PasswordResetForm) -> HttpResponse:
         if attempt_count(kind=LoginAttempt.Kind.RESET, address=client_address(self.request)) is None:
-            form.add_error(None, TOO_MANY)
+            form.add_error(None, TOO_MANY_RESETS)
             return self.render_to_response(self.get_context_data(form=form), status=429)
         if attempt_count(kind=LoginAttempt.Kind.MAIL, account=form.cleaned_data["email"]) is None:
-            # Whether we have the address is told to nobody, so it looks as always; but nobody's mailbox is filled.
+            # Look the same as always, so as not to reveal whether the address has an account; but send nothing.
             return redirect(self.success_url)
         return super().form_valid(form)
 

@@ -1,4 +1,4 @@
-"""The researcher sees a study as an annotator does; nothing is stored."""
+"""Shows researchers a study as annotators see it. Nothing is stored."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from annotator.web.views.task import raw_response, template
 @require_http_methods(["GET", "POST"])
 @staff_member_required(login_url="admin:login")
 def preview(request: HttpRequest, pk: int) -> HttpResponse:
-    """One item after another, as the task screen shows it, stage by stage.
+    """One item after another on the task screen, stage by stage.
 
-    Earlier stages' answers travel in the form (``before-<stage>-<field>``), since nothing is stored.
+    Answers to earlier stages are carried in the form (``before-<stage>-<field>``), since nothing is stored.
     """
     study = study_get_for(user=request.user, pk=pk)
     kind = hit_type_get(study.hit_type)
@@ -106,7 +106,7 @@ def _whole(text: str | None, default: int) -> int:
 @never_cache
 @staff_member_required(login_url="admin:login")
 def preview_instructions(request: HttpRequest, pk: int) -> HttpResponse:
-    """The instructions as annotators will read them, with worked examples."""
+    """The instructions as annotators will see them, with worked examples."""
     study = study_get_for(user=request.user, pk=pk)
     kind = study_hit_type(study)
     context = {

@@ -27,7 +27,7 @@ from annotator.web.views.task import raw_response
 @require_http_methods(["GET", "POST"])
 @staff_member_required(login_url="admin:login")
 def preview_questions(request: HttpRequest, pk: int, which: str) -> HttpResponse:
-    """Nothing is stored: ``questions`` (JSON) travels in the form, without it the study's own are shown."""
+    """Preview practice or exam. ``questions`` (JSON) is carried in the form; without it the study's are shown."""
     study = study_get_for(user=request.user, pk=pk)
     kind = study_hit_type(study)
     text = request.POST.get("questions", "")

@@ -44,7 +44,7 @@ _PAGES = {
 @never_cache
 @says_refusals
 def study(request: HttpRequest, slug: str) -> HttpResponse:
-    """Lead a person to the step that is open for them."""
+    """Redirect a participant to their current step."""
     participation = participant(request, slug)
     step = participation_step(participation)
     if step in _PAGES:
@@ -71,7 +71,7 @@ def consent(request: HttpRequest, participation: Participation) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @says_refusals
 def instructions(request: HttpRequest, slug: str) -> HttpResponse:
-    """The instructions: a step on the way, and a page to come back to."""
+    """The instructions, as a step and as a page to return to."""
     participation = participant(request, slug)
     step = participation_step(participation)
     if step == "consent":
@@ -86,7 +86,7 @@ def instructions(request: HttpRequest, slug: str) -> HttpResponse:
 @never_cache
 @says_refusals
 def instructions_drawer(request: HttpRequest, slug: str) -> HttpResponse:
-    """The instructions for the drawer beside a task; opened as a page, the page of them."""
+    """The instructions for the drawer beside a task; without htmx, the whole page."""
     participation = participant(request, slug)
     if participation_step(participation) == "consent":
         return redirect("annotator:consent", slug=slug)
@@ -110,7 +110,7 @@ def _instructions(participation: Participation) -> dict[str, Any]:
 @require_http_methods(["GET", "POST"])
 @at_step("practice")
 def practice(request: HttpRequest, participation: Participation) -> HttpResponse:
-    """One practice question at a time: the answer, right or wrong, and why, before going on."""
+    """One practice question at a time, with the verdict and the reason after each answer."""
     rules = snapshot_content(participation.study.snapshot_id)
     kind = hit_type_get(rules["hit_type"])
     number = participation.practice_done
@@ -140,7 +140,7 @@ def practice(request: HttpRequest, participation: Participation) -> HttpResponse
 def practice_feedback(
     kind: HitType, question: Question, raw: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """What the page says to an answer of a practice question, and no errors; or nothing, and errors by field."""
+    """The feedback on an answer to a practice question and no errors, or nothing and the errors by field."""
     try:
         response = kind.parse_question(question.payload, question.gold, raw)
     except FieldErrors as error:
@@ -164,7 +164,7 @@ def question_page(
     errors: dict[str, str],
     url: str,
 ) -> TaskPage:
-    """A practice or exam question as a task's page: all its stages' fields on one page, in order."""
+    """A practice or exam question as a task page, with the fields of all stages in order."""
     stage = kind.question_stage(question.payload, question.gold)
     return TaskPage(
         mode=mode,
@@ -181,7 +181,7 @@ def question_page(
 
 
 def missed_question(kind: HitType, question: Question, response: JSON, number: int) -> dict[str, Any]:
-    """A question that was answered wrongly, as the result page explains it."""
+    """A question that was answered wrongly, for the result page."""
     return {
         "number": number,
         "stage": kind.question_stage(question.payload, question.gold),
@@ -195,7 +195,7 @@ def missed_question(kind: HitType, question: Question, response: JSON, number: i
 @require_http_methods(["GET", "POST"])
 @at_step("exam")
 def exam(request: HttpRequest, participation: Participation) -> HttpResponse:
-    """The exam: all questions on one page, so that people can go back and forth before they hand in."""
+    """The exam: all questions on one page, so that answers can be changed before submitting."""
     rules = snapshot_content(participation.study.snapshot_id)
     attempts = attempts_at(participation)
     last = attempts[-1] if attempts else None
@@ -248,7 +248,7 @@ def exam(request: HttpRequest, participation: Participation) -> HttpResponse:
 
 
 def exam_answers(request: HttpRequest, attempt: ExamAttempt) -> dict[str, dict[str, Any]]:
-    """The form's fields are named ``q<number>-<field>``; keys never leave the server before grading."""
+    """Answers by question key. Fields are named ``q<number>-<field>``: keys stay on the server until grading."""
     raw = raw_response(request.POST)
     answers: dict[str, dict[str, Any]] = {}
     for number, key in enumerate(attempt.drawn, 1):
@@ -261,7 +261,7 @@ def exam_answers(request: HttpRequest, attempt: ExamAttempt) -> dict[str, dict[s
 @require_GET
 @says_refusals
 def exam_result(request: HttpRequest, slug: str) -> HttpResponse:
-    """Score, what was missed and why (where the study says so), what happens next."""
+    """Score, missed questions with reasons (if the study shows them), what happens next."""
     participation = participant(request, slug)
     attempts = attempts_at(participation)
     done = [attempt for attempt in attempts if attempt.submitted_at is not None]
@@ -301,7 +301,7 @@ def exam_result(request: HttpRequest, slug: str) -> HttpResponse:
 @require_GET
 @says_refusals
 def done(request: HttpRequest, slug: str) -> HttpResponse:
-    """The end: the completion code, only once the person's work is complete."""
+    """The final page with the completion code, only once the participant's work is complete."""
     participation = participant(request, slug)
     if participation.finished_at is None or participation.state == Participation.State.REMOVED:
         return redirect("annotator:study", slug=slug)
@@ -316,9 +316,9 @@ def done(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def return_url(participation: Participation) -> str:
-    """Where a recruiter's participants go back to, with the code that says that they are done; empty for all others.
+    """The recruitment panel's URL with the completion code; empty for participants who did not come from a panel.
 
-    Only from the page that is shown once the last answer is stored.
+    Used only by the page that is shown once the last answer is stored.
     """
     code = participation.study.completion_code
     if participation.recruiter != "prolific" or not code:
@@ -329,7 +329,7 @@ def return_url(participation: Participation) -> str:
 @require_POST
 @says_refusals
 def leave(request: HttpRequest, slug: str) -> HttpResponse:
-    """Stop for good: what was submitted stays and is paid, what is in hand goes to others."""
+    """Leave the study: submitted work is kept and paid, the open task goes to someone else."""
     participation = participant(request, slug)
     participation_leave(participation=participation)
     return trouble(request, "left")

@@ -1,4 +1,4 @@
-"""The task screen: one request takes an answer and brings the next task."""
+"""The task screen: one request submits an answer and returns the next task."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
@@ -34,7 +35,10 @@ def raw_response(data: QueryDict) -> dict[str, Any]:
 
 def signed_in(request: HttpRequest) -> int:
     if request.user.pk is None:
-        raise Refused("not_found", "Open the study again from your invitation; your work is saved.")
+        raise Refused(
+            "not_found",
+            gettext("You are not logged in. Open the study again from your invitation. Your work is saved."),
+        )
     return int(request.user.pk)
 
 
@@ -42,12 +46,12 @@ def signed_in(request: HttpRequest) -> int:
 @never_cache
 @at_step("tasks")
 def tasks(request: HttpRequest, participation: Participation) -> HttpResponse:
-    """The task in hand, or the next one."""
+    """The open task, or the next one."""
     return show_next(request, participation)
 
 
 def show_next(request: HttpRequest, participation: Participation) -> HttpResponse:
-    """The page with the next task, or the one that says why there is none."""
+    """The page with the next task, or the page that says why there is none."""
     try:
         assignment = assignment_next(participation=participation)
     except Refused as refusal:
@@ -59,7 +63,7 @@ def show_next(request: HttpRequest, participation: Participation) -> HttpRespons
 
 
 def no_task(request: HttpRequest, participation: Participation, refusal: Refused | None) -> HttpResponse:
-    """Complete, when the person has done some; else the page of what stands in the way."""
+    """The final page if the participant has done any tasks; otherwise the page that says why there is none."""
     slug = participation.study.slug
     complete = refusal is None or refusal.kind == "full"
     if complete and participation.assignments.filter(state=Assignment.State.SUBMITTED).exists():
@@ -77,7 +81,7 @@ def template(request: HttpRequest) -> str:
 
 
 def to_page(request: HttpRequest, url: str) -> HttpResponse:
-    """Lead to another page, for a browser with or without htmx."""
+    """Redirect, with or without htmx."""
     if request.headers.get("HX-Request"):
         return HttpResponse(status=204, headers={"HX-Redirect": url})
     return redirect(url)
@@ -86,13 +90,13 @@ def to_page(request: HttpRequest, url: str) -> HttpResponse:
 @require_POST
 @says_refusals
 def submit(request: HttpRequest, pk: int) -> HttpResponse:
-    """Take the answer to the open stage; the reply holds the next stage or the next task."""
+    """Submit the answer to the open stage; the response has the next stage or the next task."""
     raw = raw_response(request.POST)
     user_id = signed_in(request)
     try:
         stage = int(request.POST.get("stage", "0"))
     except ValueError:
-        raise Refused("not_now", "The form is incomplete: open the task again.") from None
+        raise Refused("not_now", gettext("The form was incomplete. Open the task again.")) from None
     try:
         turn = turn_take(user_id=user_id, assignment_pk=pk, stage=stage, raw=raw, signals=_signals(request))
     except FieldErrors as error:
@@ -120,7 +124,7 @@ def _signals(request: HttpRequest) -> dict[str, Any]:
 
 
 def _invalid(request: HttpRequest, pk: int, raw: dict[str, Any], error: FieldErrors) -> HttpResponse:
-    """The same task again with what was sent and what is wrong with it."""
+    """The same task again, with the submitted answer and its errors."""
     assignment = (
         Assignment.objects.select_related("participation__study", "item")
         .filter(pk=pk, rater__user=user_of(request))
@@ -142,7 +146,7 @@ def undo(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def draft(request: HttpRequest, pk: int) -> JsonResponse:
-    """Keep an unfinished answer. 409 where another tab or a submit was first."""
+    """Save a draft. Replies 409 if another tab saved or submitted first."""
     raw = raw_response(request.POST)
     try:
         version = draft_save(
@@ -153,7 +157,7 @@ def draft(request: HttpRequest, pk: int) -> JsonResponse:
             draft=raw,
         )
     except (TypeError, ValueError):
-        return JsonResponse({"error": "The draft is not readable."}, status=400)
+        return JsonResponse({"error": "The draft could not be read."}, status=400)
     except DraftConflict as error:
         theirs = {"closed": True} if error.closed else {"version": error.version, "response": error.draft}
         return JsonResponse({"error": str(error)} | theirs, status=409)
@@ -184,21 +188,21 @@ def more_time(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 @says_refusals
 def flag(request: HttpRequest, pk: int) -> HttpResponse:
-    """Report a problem with this item; the task stays in hand."""
+    """Report a problem with this item; the task stays open."""
     return _send(request, pk, "flag")
 
 
 @require_POST
 @says_refusals
 def ask(request: HttpRequest, pk: int) -> HttpResponse:
-    """Ask the researcher about this item; the task stays in hand."""
+    """Ask the researchers about this item; the task stays open."""
     return _send(request, pk, "question")
 
 
-@transaction.atomic  # the lease is locked while its message is written
+@transaction.atomic  # the lease stays locked while the message is written
 def _send(request: HttpRequest, pk: int, kind: str) -> HttpResponse:
     assignment = own_lease(user_id=signed_in(request), pk=pk)
-    notice = "Sent. The researchers will see it with the task; you can go on."
+    notice = gettext("Sent. The researchers will see it with the task. You can carry on.")
     try:
         message_send(
             participation=assignment.participation,

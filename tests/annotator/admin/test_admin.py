@@ -74,7 +74,7 @@ def test_a_study_goes_from_template_to_close(researcher_client, owner):
     assert study.items.count() == 1
 
     asked = researcher_client.get(page(study, "do", "launch")).content.decode()
-    assert "1 items × 3 raters = 3 judgments" in asked
+    assert "1 item × 3 raters = 3 judgments" in asked
     study.refresh_from_db()
     assert study.state == "draft", "a look at what a launch means launches nothing"
     for action, state in (("launch", "live"), ("pause", "paused"), ("resume", "live"), ("close", "closed")):
@@ -293,7 +293,7 @@ def test_pay_under_the_floor_on_the_median_is_an_alarm(researcher_client, owner)
     study = make_study(
         items=3, by=owner, launched=True, pay_per_item="0.20", minutes_per_item=1, pay_floor_per_hour="9.00"
     )
-    alarm = "under the floor of 9.00"
+    alarm = "below your minimum of 9.00"
     person = make_participation(study)
     for seconds in (60, 200, 100):
         task = assignment_next(participation=person)

@@ -47,7 +47,7 @@ def text_of(reply: Any) -> str:
 def test_the_types_own_exam_is_there_to_start_from(researcher_client: Client, study: Study) -> None:
     reply = researcher_client.get(at(study))
     assert reply.status_code == 200
-    assert "3 of 11 questions (the HIT type's own), passed at 2" in text_of(reply)
+    assert "3 of 22 questions (from the HIT type), 2 correct to pass" in text_of(reply)
     assert hit_type_get("simulation").exam[0].key in reply.content.decode()
 
 
@@ -105,7 +105,7 @@ def test_text_that_is_not_saved_is_previewed_and_sat(researcher_client: Client, 
     assert researcher_client.post(where, sent | {"handed-in": "1"}).status_code == 422
     answers = {f"q{n}-{name}": value for n in (1, 2, 3) for name, value in (YES if n > 1 else NO).items()}
     result = text_of(researcher_client.post(where, sent | {"handed-in": "1"} | answers))
-    assert "2 of 3 right" in result
+    assert "2 of 3 correct" in result
     assert "Because " in result
     faulty = researcher_client.post(where, {"questions": '[{"key": "a"}]'})
     assert faulty.status_code == 400
@@ -341,7 +341,7 @@ def test_accepted_work_is_said_to_the_person(
     own_page.force_login(person.rater.user)
     text = text_of(own_page.get("/me/"))
     assert "accepted 1" in text
-    assert "to be looked at 1" in text
+    assert "awaiting review 1" in text
     mate = make_user(staff=True)
     Membership.objects.create(study=live, user=mate, role="viewer")
     client = Client()

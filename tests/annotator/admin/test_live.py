@@ -121,7 +121,7 @@ def test_a_study_that_stands_still_or_is_stopped_says_so(researcher_client: Clie
     study_close(study=study)
     shown = text(researcher_client, study)
     assert "The study is closed" in shown
-    assert "nothing changes here" in shown
+    assert "this page doesn't update" in shown
 
 
 def test_each_condition_has_its_strip_and_the_last_is_named(researcher_client: Client, study: Study) -> None:

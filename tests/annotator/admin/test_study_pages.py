@@ -77,7 +77,7 @@ def test_material_is_looked_at_before_it_is_imported(researcher_client: Client, 
         f"{ROOT}{study.pk}/import/", {"file": upload(text, "hits.csv")}
     ).content.decode()
     assert "hits.csv: 1 item from 1 row" in html
-    assert "Columns that are not used: <code>nll</code>" in html
+    assert "Unused columns: <code>nll</code>" in html
     assert not Item.objects.exists(), "a look writes nothing"
     data = sent_form(html)
     assert data["column-question"] == "Input.question"
@@ -93,12 +93,12 @@ def test_every_fault_is_listed_with_its_line(researcher_client: Client, study: S
     rows = [ROW, ROW | {"answer": NASTY, "key": "b"}, ROW | {"question": "", "key": "c"}]
     text = "\n".join(map(json.dumps, rows))
     html = researcher_client.post(f"{ROOT}{study.pk}/import/", {"file": upload(text)}).content.decode()
-    assert "2 faults in m.jsonl: nothing would be imported" in html
+    assert "m.jsonl has 2 problems. Fix them to import the file" in html
     assert re.search(r">2</td><td><code>answer</code>", html)
     assert re.search(r">3</td><td><code>question</code></td>.*?is missing", html, re.S)
     assert "<script>alert" not in html
     data = sent_form(html) | {"import": "1"}
-    assert "2 faults" in researcher_client.post(f"{ROOT}{study.pk}/import/", data).content.decode()
+    assert "2 problems" in researcher_client.post(f"{ROOT}{study.pk}/import/", data).content.decode()
     assert not Item.objects.exists()
 
 
@@ -201,7 +201,9 @@ def test_judgments_are_listed_in_words_and_filtered(researcher_client: Client, f
     html = page(researcher_client, f"{full.pk}/judgments/")
     assert html.count('<li title="What will the robot answer to the follow-up question?">Yes</li>') == 4
     assert page(researcher_client, f"{full.pk}/judgments/", rater="ann").count("<li title=") == 4
-    assert "None fits." in page(researcher_client, f"{full.pk}/judgments/", rater_kind="simulator")
+    assert "No judgments match these filters." in page(
+        researcher_client, f"{full.pk}/judgments/", rater_kind="simulator"
+    )
 
 
 @pytest.mark.parametrize(
@@ -245,7 +247,7 @@ def test_exclusions_are_made_with_a_reason_and_lifted(researcher_client: Client,
     assert judgment is not None
     for what, pk in (("rater", judgment.rater_id), ("item", judgment.item_id), ("judgment", judgment.pk)):
         address = f"{ROOT}{full.pk}/exclude/{what}/{pk}/"
-        assert "will not count" in researcher_client.get(address).content.decode()
+        assert "will be left out" in researcher_client.get(address).content.decode()
         assert researcher_client.post(address, {"reason": " "}).status_code == 400
         assert researcher_client.post(address, {"reason": "Too fast."}).status_code == 302
         assert "already excluded" in researcher_client.post(address, {"reason": "Again"}).content.decode()
@@ -268,7 +270,7 @@ def test_several_judgments_are_excluded_for_one_reason(researcher_client: Client
     )
     address = listed["Location"]
     assert address.startswith(f"{ROOT}{full.pk}/exclude/judgments/?pk=")
-    assert "3 judgments will not count" in researcher_client.get(address).content.decode()
+    assert "3 judgments will be left out" in researcher_client.get(address).content.decode()
     assert researcher_client.post(address, {"reason": ""}).status_code == 400
     assert not Exclusion.objects.exists()
     researcher_client.post(address, {"reason": "One bot."})
@@ -317,7 +319,7 @@ def test_large_exports_are_built_by_a_job(
 
 
 def test_a_token_is_shown_once(researcher_client: Client, researcher: User) -> None:
-    assert "You have none" in page(researcher_client, "api-token/")
+    assert "You don't have a token yet" in page(researcher_client, "api-token/")
     html = researcher_client.post(ROOT + "api-token/", {"make": "1"}).content.decode()
     first = Token.objects.get(user=researcher).key
     assert first in html

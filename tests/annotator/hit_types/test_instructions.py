@@ -21,9 +21,9 @@ def test_text_and_examples_keep_their_order() -> None:
     parts = instruction_parts(markdown.replace("\n", "\r\n"))
     assert parts == [
         Text("## Your task\n\nRead."),
-        Example({"a": 1}, {"b": "yes"}, "One.\n\nTwo.", "T"),
+        Example({"a": 1}, {"b": "yes"}, "One.\n\nTwo.", "Example 1: T"),
         Text("Then:"),
-        Example({"a": 1}, {"b": "yes"}, "One.\n\nTwo.", "T"),
+        Example({"a": 1}, {"b": "yes"}, "One.\n\nTwo.", "Example 2: T"),
     ]
 
 
@@ -40,7 +40,7 @@ def test_other_fences_stay_text_even_around_an_example() -> None:
     [
         ("Hi\n```example\n{}", "line 2: the example is not closed"),
         ("Hi\n```example\n{\n'a'}\n```", "line 4: the example is not valid JSON"),
-        ("```example\n[]\n```", "line 1: an example is a JSON object"),
+        ("```example\n[]\n```", "line 1: an example has to be a JSON object"),
         ('```example\n{"payload": {}, "response": {}}\n```', "line 1: the example needs 'reasoning'"),
         ('```example\n{"payload": 1, "response": {}, "reasoning": ""}\n```', "needs 'payload'"),
         ("```example\n" + "[" * 100_000 + "\n```", "not valid JSON"),
@@ -74,3 +74,62 @@ def test_parts_for_one_variant() -> None:
     spaced = "A\n\n<!-- only: x -->\nB\n<!-- end -->\n\nC"
     assert for_variant(spaced, "x") == "A\n\nB\n\nC", "paragraphs stay apart"
     assert for_variant(markdown, "") == "A\nB\nC\nD\n"
+
+
+def test_an_example_without_a_title_has_its_number() -> None:
+    bare = {name: value for name, value in EXAMPLE.items() if name != "title"}
+    (part,) = instruction_parts(block(json.dumps(bare)))
+    assert isinstance(part, Example)
+    assert part.title == "Example 1"
+
+
+def test_parts_of_a_variant() -> None:
+    markdown = "".join(
+        f"<!-- only: {name} -->\n{name}\n<!-- end -->\n"
+        for name in ("news", "news/input", "news/output", "medical")
+    )
+    assert for_variant(markdown, "news") == "news\nnews/input\nnews/output\n", "a variant has all its parts"
+    assert for_variant(markdown, "news/input") == "news\nnews/input\n", "a part has what its variant reads"
+    assert for_variant(markdown, "news/output", "medical") == "news\nnews/output\nmedical\n"
+
+
+def test_instructions_are_about_the_steps_that_the_items_ask() -> None:
+    kind = hit_type_get("generalization_utility")
+    figure_11 = kind.instructed([{"arms": [["question", "question_again", "follow_up_again"]]}]).instructions
+    assert "the answer to the question, from what you know yourself" in figure_11
+    assert "the answer to the follow-up question, from what you know yourself" not in figure_11
+    assert "with the help of the explanation" in figure_11
+    arms = [{"arms": [["follow_up", "follow_up_again"]]}]
+    follow_up_only = kind.instructed(arms, exam=False, practice=False).instructions
+    assert "the answer to the question," not in follow_up_only
+    with_exam = kind.instructed(arms).instructions
+    assert "the answer to the question, from the **explanation alone**" in with_exam, "the exam asks it"
+    assert "the answer to the question, from what you know yourself" not in with_exam, "nothing asks it"
+    both = kind.instructed(
+        [{"arms": [["question", "follow_up"]]}, {"arms": [["question_again"]]}]
+    ).instructions
+    assert "the answer to the follow-up question, from what you know yourself" in both
+    assert "from the **explanation alone**" in both
+    assert kind.instructed([]) is kind
+
+
+def test_instructions_are_about_the_parts_that_the_items_ask() -> None:
+    kind = hit_type_get("atomic_units")
+    asked = [{"domain": "news", "ask": ["input", "output"]}]
+    text = kind.instructed(asked, exam=False, practice=False).instructions
+    assert "Looking in the article" in text
+    assert "Looking in the summary" in text
+    assert "Checking the list" not in text
+    assert "patient" not in text
+    with_exam = kind.instructed(asked).instructions
+    assert "Checking the list" in with_exam, "the exam asks it"
+    assert "patient" not in with_exam
+
+
+def test_several_of_the_variants_have_nothing_of_the_others() -> None:
+    kind = hit_type_get("rationale_properties").instructed([{"group": "support"}, {"group": "style"}])
+    assert "Non-ambiguity" in kind.instructions
+    assert "No repetition" in kind.instructions
+    assert "Giveaway" not in kind.instructions
+    assert kind.instructions.count("lower case") == 1, "a line that holds for several groups is there once"
+    assert {question.pool for question in (*kind.exam, *kind.practice)} == {"support", "style"}

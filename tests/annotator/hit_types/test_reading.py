@@ -115,6 +115,6 @@ def test_a_prompt_is_cut_before_it_is_filled() -> None:
         render_prompt("## user\n$missing", {})
     with pytest.raises(ValueError, match="at least one '## user'"):
         render_prompt("Hello", {})
-    with pytest.raises(ValueError, match="no part '# after'; it has: before"):
+    with pytest.raises(ValueError, match="no part '# after'; its parts are: before"):
         prompt_part("# before\n## user\nx", "after")
     assert prompt_part("## user\nx", "any") == "## user\nx"

@@ -148,7 +148,7 @@ def test_numbered_answers_come_back(values: list[str]) -> None:
 def test_numbered_answers_must_be_whole() -> None:
     with pytest.raises(Unparsable, match="no answer for 2, 3"):
         read_answers("ANSWER: 1=YES", ["1", "2", "3"], YES_NO_LABELS)
-    with pytest.raises(Unparsable, match="different answers are given for 1"):
+    with pytest.raises(Unparsable, match="the reply gives different answers for 1"):
         read_answers("ANSWER: 1=YES; 1=NO; 2=NO", ["1", "2"], YES_NO_LABELS)
 
 

@@ -61,7 +61,7 @@ def test_a_question_may_be_given_as_the_row_of_an_import() -> None:
     ("change", "where", "fault"),
     [
         ({"key": ""}, "question 2, key", "is missing"),
-        ({"key": "mine-0"}, "question 2 (mine-0), key", "question 1 has it already"),
+        ({"key": "mine-0"}, "question 2 (mine-0), key", "question 1 has the same key"),
         ({"key": "k" * 101}, "question 2 (" + "k" * 60 + "), key", "at most 100 characters"),
         ({"reason": " "}, "question 2 (mine-1), reason", "is missing"),
         ({"reason": 5}, "question 2 (mine-1), reason", "expected text, got int"),
@@ -73,12 +73,12 @@ def test_a_question_may_be_given_as_the_row_of_an_import() -> None:
         ({"gold": {"colour": "red"}}, "question 2 (mine-1), gold.colour", "is not asked here"),
         ({"payload": None}, "question 2 (mine-1), payload", "is missing"),
         ({"payload": "x"}, "question 2 (mine-1), payload", "expected an object"),
-        ({"payload": {"question": "Q?"}}, "question 2 (mine-1), payload", "misses 'explanation'"),
-        ({"payload": simulation_payload() | {"question": 7}}, "question 2 (mine-1), payload", "no text"),
-        ({"payload": simulation_payload() | {"question": "\ud800"}}, "question 2 (mine-1), payload", "broken"),
+        ({"payload": {"question": "Q?"}}, "question 2 (mine-1), payload", "'explanation' is missing"),
+        ({"payload": simulation_payload() | {"question": 7}}, "question 2 (mine-1), payload", "not text"),
+        ({"payload": simulation_payload() | {"question": "\ud800"}}, "question 2 (mine-1), payload", "invalid character"),
         ({"payload": simulation_payload() | {"more": "a\x00"}}, "question 2 (mine-1), payload", "NUL"),
         ({"payload": None, "row": {"question": "Q?"}}, "question 2 (mine-1), row.follow_up", "is missing"),
-        ({"score": 1}, "question 2 (mine-1), score", "is not known"),
+        ({"score": 1}, "question 2 (mine-1), score", "is not a known name"),
     ],
 )  # fmt: skip
 def test_a_bad_question_is_named_with_its_field(change: dict[str, Any], where: str, fault: str) -> None:
@@ -171,7 +171,7 @@ def test_draws_take_evenly_from_the_pools_and_differ_between_people() -> None:
 def test_the_wait_between_attempts_and_the_last_of_them(study: Study) -> None:
     person = make_participation(study)
     assert not sit(person, right=2).passed
-    with pytest.raises(Refused, match="try the exam again after"):
+    with pytest.raises(Refused, match="take the exam again after"):
         exam_start(participation=person)
     ExamAttempt.objects.update(submitted_at=timezone.now() - timedelta(minutes=11))
     assert not sit(person, right=0).passed
@@ -442,5 +442,5 @@ def test_a_user_without_a_name_may_not_be_made_for_nothing(study: Study, client:
     other = make_study(items=1, requires=["utility"], launched=True)
     before = User.objects.count()
     page = client.post(f"/join/{other.join_token}/")
-    assert "This study needs something first" in page.content.decode()
+    assert "This study requires another exam first" in page.content.decode()
     assert User.objects.count() == before

@@ -32,13 +32,24 @@ def test_items_of_one_group(researcher: User) -> None:
     content = study.snapshot.content
     assert {question["pool"] for question in content["practice"]} == {"support"}
     pools = ExamQuestion.objects.filter(exam_id=content["exam"]).values_list("pool", flat=True)
-    assert len(pools) == 8
+    assert len(pools) == 16
     assert set(pools) == {"support"}
     assert "Non-ambiguity" in content["instructions"]
     assert "Giveaway" not in content["instructions"]
     kind = study_hit_type(study)
     assert kind.headline == "association"
     assert [variable.name for variable in kind.variables] == ["association", "contrast"]
+
+
+@pytest.mark.django_db
+def test_items_of_two_groups_have_nothing_of_the_others(researcher: User) -> None:
+    study = launched(researcher, [row for row in ROWS if json.loads(row)["group"] in ("support", "style")])
+    assert study.snapshot
+    content = study.snapshot.content
+    pools = set(ExamQuestion.objects.filter(exam_id=content["exam"]).values_list("pool", flat=True))
+    assert pools == {question["pool"] for question in content["practice"]} == {"support", "style"}
+    assert "Non-ambiguity" in content["instructions"]
+    assert "Giveaway" not in content["instructions"]
 
 
 @pytest.mark.django_db

@@ -70,7 +70,7 @@ def test_a_failed_exam_can_be_tried_again_and_then_the_way_ends():
     page = bot.exam(bot.get(bot.path + "exam/?again=1"), right=False)
     assert ExamAttempt.objects.count() == 2
     page = bot.get(bot.path + "exam/?again=1")
-    assert "Not qualified" in page.content.decode()
+    assert "qualify for this study" in page.content.decode()
     assert not Qualification.objects.exists()
 
 
@@ -107,7 +107,7 @@ def test_declining_consent_ends_the_way_without_a_trace_of_work():
     assert bot.participation.state == "left"
 
 
-@pytest.mark.parametrize(("stop", "words"), [(study_pause, "paused"), (study_close, "over")])
+@pytest.mark.parametrize(("stop", "words"), [(study_pause, "paused"), (study_close, "closed")])
 def test_a_stopped_study_says_so(stop, words):
     study = make_study(items=2, launched=True)
     bot = Bot(study)

@@ -16,11 +16,11 @@ def test_a_study_that_is_done_says_so_and_leads_to_its_last_page():
     client = Client()
     client.force_login(participation.rater.user)
     open_ = client.get("/me/").content.decode()
-    assert ">Go on</a>" in open_
+    assert ">Continue</a>" in open_
     assert ">Open</span>" in open_
     participation.finished_at = timezone.now()
     participation.save()
     done = client.get("/me/").content.decode()
-    assert ">To the last page</a>" in done
+    assert ">See the final page</a>" in done
     assert ">Done</span>" in done
-    assert ">Go on</a>" not in done
+    assert ">Continue</a>" not in done

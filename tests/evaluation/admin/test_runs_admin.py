@@ -194,7 +194,7 @@ def test_the_preview_shows_the_prompt_for_a_real_item_and_creates_nothing(
     assert "formaction" in boss.get(reverse("admin:evaluation_run_add")).content.decode()
     page = boss.post(reverse("admin:evaluation_run_preview"), fields).content.decode()
     item = study.items.get(key="item-2")
-    assert "The request about item-2" in page
+    assert "Request for item item-2" in page
     assert f"MINE <b>{item.payload['follow_up']}</b>" in html.unescape(page)
     assert "MINE <b>" not in page
     assert "6 calls" in page
@@ -244,10 +244,10 @@ def test_a_pipeline_is_begun_watched_and_its_steps_done_again(
     progress = reverse("admin:evaluation_pipeline_progress", args=[pipeline.pk])
     assert "every 2s" in boss.get(progress).content.decode()
     assert pipeline_advance(pipeline_pk=pipeline.pk) == "waiting"
-    assert "0 of 1 calls" in boss.get(progress).content.decode()
+    assert "0 of 1 call" in boss.get(progress).content.decode()
     carried_on(pipeline)
     page = boss.get(begun["Location"]).content.decode()
-    assert "Done: step 10 of 10 done" in page
+    assert "Done: 10 of 10 steps" in page
     assert "every 2s" not in boss.get(progress).content.decode()
     budgets = [run.budget_cost for run in pipeline.runs.order_by("pk")]
     assert budgets[0] == 5

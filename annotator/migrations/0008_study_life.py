@@ -17,7 +17,9 @@ SELECT study_id, item_id, number, position, true, false FROM annotator_place WHE
 class Migration(migrations.Migration):
     """The life of a study: rehearsals of their own, corrected items, deletion with undo, invitations, payments."""
 
-    dependencies = [("annotator", "0006_stage_signals"), ("annotator", "0006_user_demo")]
+    dependencies = [
+        ("annotator", "0007_stage_signals"),
+    ]
 
     operations = [
         migrations.CreateModel(

@@ -4,7 +4,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     """The column has a default in the database, so that code of the version before can still write rows."""
 
-    dependencies = [("annotator", "0005_login_attempt")]
+    dependencies = [("annotator", "0006_user_demo")]
 
     operations = [
         migrations.AddField(
