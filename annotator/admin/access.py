@@ -10,7 +10,7 @@ from unfold.admin import ModelAdmin
 
 from annotator.forms.service import ServiceForm
 from annotator.models import Membership
-from annotator.selectors.study import log, studies_for
+from annotator.selectors.study import ROLES, log, studies_for
 from annotator.selectors.user import user_of
 
 VIEWER, EDITOR, OWNER = Membership.Role.VIEWER, Membership.Role.EDITOR, Membership.Role.OWNER
@@ -69,10 +69,11 @@ class StudyScoped(ModelAdmin):
 
 def role_anywhere(request: HttpRequest, role: str) -> bool:
     """Whether the researcher has this role in some study; looked up once a request, since every page asks often."""
-    known: dict[str, bool] = request.__dict__.setdefault("_roles_anywhere", {})
-    if role not in known:
-        known[role] = studies_for(user=request.user, role=role).exists()
-    return known[role]
+    known: set[str] | None = request.__dict__.get("_roles_anywhere")
+    if known is None:
+        mine = Membership.objects.filter(user=user_of(request), study__deleted_at__isnull=True)
+        known = request.__dict__["_roles_anywhere"] = set(mine.values_list("role", flat=True).distinct())
+    return any(one in known for one in ROLES[ROLES.index(Membership.Role(role)) :])
 
 
 class ReadOnly:

@@ -64,3 +64,14 @@ class RehearsalForm(PlainForm):
         label="Random seed",
         help_text="The same seed gives the same answers.",
     )
+
+
+class BonusForm(PlainForm):
+    """A bonus for one participant."""
+
+    amount = forms.DecimalField(
+        max_digits=8, decimal_places=2, label="Amount", help_text="In the study's currency, in whole cents."
+    )
+    reason = SafeTextField(
+        max_length=2_000, widget=forms.Textarea(attrs={"rows": 3}), help_text="The participant can read it."
+    )

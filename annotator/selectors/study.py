@@ -39,7 +39,8 @@ def study_get_for(
         key: dict[str, Any] = {"pk": pk} if isinstance(pk, int) or str(pk).isdecimal() else {"slug": pk}
     else:
         key = {"slug": slug}
-    study = studies_for(user=user, role=role).filter(**key).first()
+    found = studies_for(user=user, role=role).filter(**key)
+    study = found.select_related("snapshot").defer("snapshot__content").first()
     if study is None:
         log.warning("study %s: access denied to user %s as %s", slug or pk, user.pk, role)
         raise Http404("no such study")

@@ -7,10 +7,12 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import connection, transaction
+from django.db.models import Count
 from django.utils import timezone
 
 from annotator.core.allocation import seeded_order
 from annotator.core.canonical import digest_of
+from annotator.core.words import plural
 from annotator.hit_types.base import FieldErrors, Question
 from annotator.hit_types.questions import read_questions
 from annotator.hit_types.registry import hit_type_get
@@ -99,13 +101,38 @@ def launch_faults(study: Study) -> list[str]:
     if not study.items.exists():
         faults.append("There are no items yet. Import material first.")
     faults += exam_faults(study)
-    per_hour = float(study.pay_per_item) * 60 / study.minutes_per_item
+    per_hour = pay_per_hour_planned(study)
     if per_hour < float(study.pay_floor_per_hour):
         faults.append(
             f"The estimated pay is {per_hour:.2f} {study.currency} an hour, below the floor of"
             f" {study.pay_floor_per_hour}. Raise the pay or correct the minutes per item."
         )
     return faults
+
+
+def launch_warnings(study: Study) -> list[str]:
+    """What a researcher should know before the launch, though it stops nothing."""
+    warnings = []
+    if not study.one_condition_per_instance:
+        shared = (
+            study.items.filter(withdrawn_at__isnull=True, instance__isnull=False)
+            .order_by()
+            .values("instance")
+            .annotate(conditions=Count("condition", distinct=True))
+            .filter(conditions__gt=1)
+            .count()
+        )
+        if shared:
+            warnings.append(
+                f"{plural(shared, 'instance')} {'has' if shared == 1 else 'have'} items of several conditions, and one rater"
+                " may see more than one of them. To prevent that, turn on “One condition per instance”."
+            )
+    return warnings
+
+
+def pay_per_hour_planned(study: Study) -> float:
+    """The pay of an item over the estimated minutes of an item, in the study's currency an hour."""
+    return float(study.pay_per_item) * 60 / study.minutes_per_item
 
 
 def exam_faults(study: Study) -> list[str]:
@@ -126,7 +153,7 @@ def study_clean(study: Study) -> None:
     """Validate a study before it is saved, and normalise its own questions. Raises ``ValidationError``."""
     errors = study_text_faults(study)
     try:
-        study.full_clean()
+        study.full_clean(validate_constraints=False)
     except ValidationError as error:
         for name, messages in error.message_dict.items():
             errors.setdefault(name, []).extend(messages)
@@ -153,6 +180,11 @@ def study_text_faults(study: Study) -> dict[str, list[str]]:
             kind.read_instructions(study.instructions_text)
         except ValueError as error:
             errors["instructions_text"] = [str(error)]
+    most = study.exam_questions
+    if isinstance(study.pass_mark, int) and isinstance(most, int) and study.pass_mark > most:
+        errors["pass_mark"] = [
+            f"The exam asks {plural(most, 'question')}, so the pass mark can be at most {most}."
+        ]
     if not isinstance(study.requires, list):
         errors["requires"] = ["Expected a list of qualifications."]
     else:

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.urls import URLPattern, path
 
-from annotator.admin.study_pages import exams, exporting, importing, live, rehearsals, rows
+from annotator.admin.study_pages import exams, exporting, importing, live, payments, rehearsals, rows
 from annotator.core import converters  # noqa: F401 - registers them
 
 
@@ -19,6 +19,9 @@ def patterns(view: Callable[..., Any]) -> list[URLPattern]:
         path(f"{one}import-judgments/", view(importing.judgments), name="annotator_study_import_judgments"),
         path(f"{one}live/", view(live.live), name="study_live"),
         path(f"{one}rehearsal/", view(rehearsals.rehearsal), name="study_rehearsal"),
+        path(f"{one}payments/", view(payments.payments), name="study_payments"),
+        path(f"{one}payments/owed.csv", view(payments.owed), name="study_owed"),
+        path(f"{one}payments/bonus/<row:rater_pk>/", view(payments.bonus), name="study_bonus"),
         path(f"{one}exam/", view(exams.exam), name="study_exam"),
         path(f"{one}items/", view(rows.items), name="study_items"),
         path(f"{one}items/<row:item_pk>/", view(rows.item), name="study_item"),
