@@ -19,7 +19,16 @@ ROLES = (Membership.Role.VIEWER, Membership.Role.REVIEWER, Membership.Role.EDITO
 
 
 def studies_for(*, user: Any, role: str = Membership.Role.VIEWER) -> QuerySet[Study]:
-    """The studies in which a researcher has at least this role; a superuser has them all."""
+    """The studies in which a researcher has at least this role; a superuser has them all. Deleted ones are not found."""
+    return _studies_of(user, role).filter(deleted_at__isnull=True)
+
+
+def deleted_studies_for(*, user: Any) -> QuerySet[Study]:
+    """The deleted studies that a researcher owns and can still restore."""
+    return _studies_of(user, Membership.Role.OWNER).filter(deleted_at__isnull=False)
+
+
+def _studies_of(user: Any, role: str) -> QuerySet[Study]:
     if not user.is_active or not user.is_staff:
         return Study.objects.none()
     if user.is_superuser:

@@ -98,7 +98,7 @@ def launch_faults(study: Study) -> list[str]:
     faults = []
     if kind.external:
         faults.append("Its labels are collected elsewhere. Import judgments; it can't be launched.")
-    if not study.items.exists():
+    if not study.items.filter(withdrawn_at__isnull=True).exists():
         faults.append("There are no items yet. Import material first.")
     faults += exam_faults(study)
     per_hour = pay_per_hour_planned(study)
@@ -209,7 +209,7 @@ def snapshot_freeze(*, study: Study, by: User | None) -> Snapshot:
         "practice": [vars(question) for question in kind.practice],
         "exam": exam.pk if exam else None,
         "exam_digest": exam.digest if exam else "",
-        "items": study.items.count(),
+        "items": study.items.filter(withdrawn_at__isnull=True).count(),
         "items_digest": items_digest(study),
     }
     digest = digest_of(content)
@@ -221,8 +221,9 @@ def snapshot_freeze(*, study: Study, by: User | None) -> Snapshot:
 
 
 def items_digest(study: Study) -> str:
-    """The digest of all items: key, payload, gold and role of each, in the order of their keys."""
-    rows = study.items.order_by("key").values_list("key", "payload", "gold", "role").iterator(chunk_size=5000)
+    """The digest of all items that are given out: key, payload, gold and role of each, in the order of their keys."""
+    given = study.items.filter(withdrawn_at__isnull=True)
+    rows = given.order_by("key").values_list("key", "payload", "gold", "role").iterator(chunk_size=5000)
     return digest_of([digest_of(row) for row in rows])
 
 
@@ -240,7 +241,7 @@ def exam_version(hit_type: str, exam: Sequence[Question]) -> Exam:
 
 def places_make(*, study: Study, first: int = 1) -> None:
     """Give every item its places ``first`` to ``study.redundancy``, by COPY: a million take seconds."""
-    items = list(study.items.order_by("id").values_list("id", "key"))
+    items = list(study.items.filter(withdrawn_at__isnull=True).order_by("id").values_list("id", "key"))
     positions = seeded_order([key for _, key in items], seed=study.seed)
     with connection.cursor() as cursor:
         copy = cursor.copy(

@@ -58,7 +58,10 @@ def items(request: HttpRequest, study: Study) -> HttpResponse:
 def item(request: HttpRequest, study: Study, item_pk: int) -> HttpResponse:
     """An item as it is shown at its last stage, the material behind it, and its judgments."""
     one = get_object_or_404(
-        study.items.select_related("instance", "explanation__system", "follow_up"), pk=item_pk
+        study.items.select_related(
+            "instance", "explanation__system", "follow_up", "replaces", "replaced_by", "withdrawn_by"
+        ),
+        pk=item_pk,
     )
     kind = study_hit_type(study)
     stages = kind.stages(one.payload)

@@ -22,6 +22,13 @@ PAGES = {
     "payments/": "viewer",
     "payments/owed.csv": "viewer",
     "payments/bonus/PERSON/": "reviewer",
+    "manage/": "viewer",
+    "duplicate/": "viewer",
+    "remove/": "owner",
+    "versions/": "viewer",
+    "items/ITEM/edit/": "editor",
+    "items/ITEM/withdraw/": "editor",
+    "items/ITEM/delete/": "editor",
     "exam/": "viewer",
     "items/": "viewer",
     "items/ITEM/": "viewer",
@@ -44,6 +51,11 @@ SENT = {
     "exclusions/EXCLUSION/lift/": "reviewer",
     "rehearsal/": "editor",
     "payments/": "reviewer",
+    "archive/": "owner",
+    "remove/": "owner",
+    "items/ITEM/edit/": "editor",
+    "items/ITEM/withdraw/": "editor",
+    "items/ITEM/delete/": "editor",
     "exam/": "editor",
     "import/": "editor",
     "import-judgments/": "editor",
@@ -94,7 +106,7 @@ def test_every_page_is_in_these_lists() -> None:
             page = page.replace(f"exclude/{what}/<row:target_pk>", f"exclude/{what}/{what.upper()}")
         found.add(page)
     listed = {page.partition("?")[0] for page in [*PAGES, *SENT]}
-    assert found == listed | {"exports/EXPORT/", "api-token/"}
+    assert found == listed | {"exports/EXPORT/", "api-token/", "deleted/"}
 
 
 def test_anonymous_and_annotators_are_sent_to_the_log_in(mine: Study) -> None:
