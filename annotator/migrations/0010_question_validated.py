@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("annotator", "0008_study_life")]
+    dependencies = [("annotator", "0009_untouched_answers")]
 
     operations = [
         migrations.AddField(
