@@ -13,7 +13,7 @@ from typing import Any
 from kombu.transport import redis
 
 
-class Channel(redis.Channel):  # type: ignore[misc]
+class Channel(redis.Channel):
     @property
     def pool(self) -> Any:
         try:
@@ -34,7 +34,7 @@ class Channel(redis.Channel):  # type: ignore[misc]
         return ConnectionError("the connection to Redis is closed") if closed else error
 
 
-class Transport(redis.Transport):  # type: ignore[misc]
+class Transport(redis.Transport):
     """Named by ``CELERY_BROKER_TRANSPORT``."""
 
     Channel = Channel
