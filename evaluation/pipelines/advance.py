@@ -282,7 +282,7 @@ def _step(pipeline: Pipeline, step: JSON) -> JSON | None:
     if run.state in _LIVE:
         pipeline.state, pipeline.reason = Pipeline.State.RUNNING, ""
         return None
-    if run.state != Run.State.DONE:
+    if run.state not in (Run.State.DONE, Run.State.INCOMPLETE):
         pipeline.state = Pipeline.State.PAUSED
         pipeline.reason = f"{step['name']}: run {run.pk} is {run.get_state_display()}: {run.reason}"[:2000]
         return None

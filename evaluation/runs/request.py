@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import ROUND_DOWN, ROUND_UP, Decimal
+from decimal import ROUND_UP, Decimal
 from typing import Any
 
 from annotator.core.canonical import digest_of
@@ -16,16 +16,6 @@ from evaluation.runs.text import clean
 RESERVED = ("model", "messages", "stream")
 MILLION = Decimal(1_000_000)
 _CENT = Decimal("0.00000001")
-
-
-def shares(total: Decimal, count: int) -> list[Decimal]:
-    """What each of the calls in one request costs; together exactly the total.
-
-    >>> shares(Decimal("0.00000010"), 3)
-    [Decimal('4E-8'), Decimal('3E-8'), Decimal('3E-8')]
-    """
-    share = (total / count).quantize(_CENT, rounding=ROUND_DOWN)
-    return [total - share * (count - 1), *[share] * (count - 1)]
 
 
 @dataclass(frozen=True)
@@ -43,6 +33,15 @@ class Prices:
         return ((self.tokens_in * tokens_in + self.tokens_out * tokens_out) / MILLION).quantize(
             _CENT, rounding=ROUND_UP
         )
+
+
+def share_of(cost: Decimal, calls: int) -> Decimal:
+    """One call's share of a request's cost, rounded up to what is stored.
+
+    >>> share_of(Decimal(1), 3)
+    Decimal('0.33333334')
+    """
+    return (cost / calls).quantize(_CENT, rounding=ROUND_UP)
 
 
 def parameters_check(parameters: Any) -> None:

@@ -126,7 +126,7 @@ class AtomicUnits(HitType):
         if not items:
             return self
         own = self._ruled(self, items)
-        return super(AtomicUnits, own).instructed(items, exam=exam, practice=practice)
+        return HitType.instructed(own, items, exam=exam, practice=practice)
 
     def _ruled(self, kind: HitType, items: list[JSON]) -> HitType:
         """Questions whose answers hold under the items' rule, put as that rule says; all where items differ in it."""

@@ -89,10 +89,10 @@ def p2_table1(ctx: Context) -> Section | None:
 
 
 def _figures(ctx: Context, units: UnitTable, name: str) -> _Figures:
-    options = {"rng": ctx.rng(f"p2-table-1/{name}"), "replicates": max(ctx.choices.replicates, 1)}
-    found = unit_simulatability(units, **options)  # type: ignore[arg-type]
+    options = ctx.resampling
+    found = unit_simulatability(units, **options)
     cosine = Cosine(encoder_of(ctx.choices.encoder))
-    spread = generality(found.follow_ups(), cosine, **options)  # type: ignore[arg-type]
+    spread = generality(found.follow_ups(), cosine, **options)
     return _Figures(spread.generality, found)
 
 
@@ -179,8 +179,8 @@ def _cells(ctx: Context, who: Annotation, units: UnitTable, system: str) -> list
 def _figure(ctx: Context, who: Annotation, units: UnitTable, systems: list[str]) -> Figure:
     points = []
     for system in systems:
-        options = {"rng": ctx.rng(f"p2-figure/{system}"), "replicates": max(ctx.choices.replicates, 1)}
-        found = unit_simulatability(of_systems(units, {system}), **options)  # type: ignore[arg-type]
+        options = ctx.resampling
+        found = unit_simulatability(of_systems(units, {system}), **options)
         points.append({"label": system, **found.precision.to_dict()})
     return Figure(
         id="p2-table-1-precision",
