@@ -29,6 +29,8 @@ FORMS: dict[Form, JSON] = {
     "examples": {"entries": [{"context": "Tea?", "response_1": "Yes.", "response_2": "No."}]},
     "choices": {"entries": [{"question": "Which?", "options": ["one", "two"]}]},
     "answered": {"entries": [{"question": "Can owls swim?", "answer": "yes"}]},
+    "guessed": {"follow_up": "Can owls swim?", "reason": "Owls float.", "answer": "yes"},
+    "example": {"context": "Tea?", "response_1": "Yes.", "response_2": "No."},
     "units": {"units": ["a decision"]},
     "person_units": {"person": ["is 51"], "suggestions": ["rest"]},
 }
