@@ -31,8 +31,8 @@ class EndpointForm(forms.ModelForm):
     class Meta:
         model = Endpoint
         fields = (
-            "name", "base_url", "model", "key", "key_variable", "parameters", "structured", "concurrency",
-            "requests_per_minute", "tokens_per_minute", "price_in", "price_out", "timeout_seconds",
+            "name", "base_url", "model", "deployment", "key", "key_variable", "parameters", "structured", "concurrency",
+            "requests_per_minute", "tokens_per_minute", "price_in", "price_cached", "price_out", "timeout_seconds",
         )  # fmt: skip
 
     def save(self, commit: bool = True) -> Any:
@@ -93,7 +93,7 @@ class NewRunForm(forms.ModelForm):
         fields = (
             "kind", "study", "material", "endpoint", "model", "temperature", "parameters", "options", "prompt",
             "samples", "together", "mode", "workers", "use_cache", "max_attempts", "max_unparsable",
-            "budget_cost", "budget_calls", "preview_item",
+            "max_failed_share", "budget_cost", "budget_calls", "preview_item",
         )  # fmt: skip
 
     user: User

@@ -144,7 +144,9 @@ class SliceWorker:
                 if self.why or self.wait is None:
                     self.why = self.why or "idle"
                     return
-                if self.wait > LONG_WAIT and is_held(self.endpoint):  # leave the worker to other jobs meanwhile
+                if self.wait > LONG_WAIT and is_held(
+                    self.endpoint
+                ):  # leave the worker to other jobs meanwhile
                     self.why = "time"
                     return
             until = not_before if not_before > time.monotonic() else self.deadline

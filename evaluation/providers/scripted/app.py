@@ -19,7 +19,6 @@ from evaluation.providers.scripted.misbehave import misbehave
 from evaluation.providers.scripted.options import BadOptions, Options, parse_model
 from evaluation.providers.scripted.world import chance, pick
 
-FINGERPRINT = "fp_scripted_1"
 NONSENSE = ("Blue.", "42 of them, at least.", "{}", "As discussed, see above.", "…", "<answer>")
 REFUSAL = "I'm sorry, but I can't help with that request."
 
@@ -187,7 +186,7 @@ class Scripted:
             "object": "chat.completion",
             "created": int(time.time()),
             "model": f"{options.name}-1",
-            "system_fingerprint": FINGERPRINT,
+            "system_fingerprint": _fingerprint(options.versions, text, messages),
             "choices": [] if fault == "empty" else choices,
             "usage": {"prompt_tokens": prompt, "completion_tokens": out, "total_tokens": prompt + out},
         }
@@ -225,6 +224,10 @@ class Scripted:
             "counts": dict(self.counts),
             "seconds": time.time() - self.started,
         }
+
+
+def _fingerprint(versions: int, *about: Any) -> str:
+    return f"fp_scripted_{1 + int(chance('version', *map(str, about)) * versions)}"
 
 
 def _error(status: int, message: str, code: str, **headers: str) -> Response:
