@@ -105,7 +105,7 @@ class NewRunForm(forms.ModelForm):
         self.fields["kind"].choices = [(step.name, step.title) for step in steps().values()]  # type: ignore[attr-defined]
         self.fields["study"].queryset = studies_for(user=self.user, role=Membership.Role.EDITOR)  # type: ignore[attr-defined]
         self.fields["material"].queryset = datasets_visible_to(self.user)  # type: ignore[attr-defined]
-        self.fields["model"].required = False
+        self.fields["model"].required = self.fields["max_failed_share"].required = False
         self.fields["model"].help_text = "Leave empty to use the endpoint's model."
         for name in ("parameters", "options"):
             self.fields[name].widget.attrs["rows"] = 3
@@ -173,6 +173,8 @@ class NewRunForm(forms.ModelForm):
             parameters["temperature"] = cleaned["temperature"]
         names = ("model", "prompt", "mode", "workers", "use_cache", "budget_cost", "budget_calls", *more)
         chosen = {name: cleaned[name] for name in names}
+        if cleaned.get("max_failed_share") is not None:
+            chosen["max_failed_share"] = cleaned["max_failed_share"]
         return RunPlan(parameters=parameters, created_by=self.user, **chosen)
 
     def _add(self, error: ValidationError) -> None:

@@ -51,7 +51,7 @@ def short(text: str, most: int) -> str:
     """A text of at most ``most`` characters; a longer one ends in a digest, so that it stays distinct.
 
     >>> short("a" * 50, 20)
-    'aaaaaaaaaaa…160b4e43'
+    'aaaaaaaaaaa…c5b86dd2'
     """
     return text if len(text) <= most else f"{text[: most - 9]}…{text_digest(text)[:8]}"
 

@@ -188,7 +188,12 @@ class Scripted:
             "model": f"{options.name}-1",
             "system_fingerprint": _fingerprint(options.versions, text, messages),
             "choices": [] if fault == "empty" else choices,
-            "usage": {"prompt_tokens": prompt, "completion_tokens": out, "total_tokens": prompt + out},
+            "usage": {"prompt_tokens": prompt, "completion_tokens": out, "total_tokens": prompt + out}
+            | (
+                {"prompt_tokens_details": {"cached_tokens": int(prompt * options.cached)}}
+                if options.cached
+                else {}
+            ),
         }
 
     def _embeddings(self, body: dict[str, Any]) -> Response:
