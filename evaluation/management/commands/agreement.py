@@ -59,7 +59,11 @@ class Command(BaseCommand):
     requires_migrations_checks = False
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", metavar="FILE", help="UTF-8 CSV with a header; - reads standard input")
+        parser.add_argument(
+            "file",
+            metavar="FILE",
+            help="CSV, TSV, JSON lines, Parquet or .xlsx; - reads a CSV from standard input",
+        )
         parser.add_argument("--rater", required=True, metavar="COL", help="column that names the rater")
         parser.add_argument("--unit", required=True, metavar="COL", help="column that names what is rated")
         parser.add_argument(
