@@ -13,6 +13,7 @@ app_name = "annotator"
 urlpatterns = [
     path("", me.home, name="home"),
     path("join/<str:token>/", join.invitation, name="invitation"),
+    path("return/<str:token>/", join.return_link, name="return"),
     path("login/", join.LogIn.as_view(), name="login"),
     path("logout/", auth.LogoutView.as_view(next_page="/login/"), name="logout"),
     path("signup/", join.signup, name="signup"),

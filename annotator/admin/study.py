@@ -98,7 +98,7 @@ class StudyAdmin(AddedByService):
                 "classes": ("tab",),
                 "fields": (
                     "practice_required", "exam_required", "exam_questions", "pass_mark", "exam_attempts",
-                    "exam_wait_minutes", "exam_feedback", "exam_key_early", "exam_pay", "requires",
+                    "exam_wait_minutes", "exam_feedback", "exam_key_early", "revoked_work", "exam_pay", "requires",
                 ),
             },
         ),

@@ -76,6 +76,9 @@ _QUALIFIED = (
 )
 
 
+#: How often one person may hold a place for another lease: by asking for more time, or by coming back after its end.
+MOST_EXTENSIONS = 4
+
 _GIVEN = Prepared(lambda pk: Assignment.objects.select_related("item", "place").filter(pk=pk), -1)
 
 _CONSENTED = (
@@ -222,7 +225,7 @@ def assignment_in_hand(participation: Participation) -> Assignment | None:
         study = participation.study
         given_out = study.state == Study.State.LIVE or participation.rater.rehearsal
         ready = given_out and may_work(participation) and consented(participation)
-        if ready and _lease_again(assignment, study):
+        if ready and assignment.extended < MOST_EXTENSIONS and _lease_again(assignment, study):
             return assignment
     return None
 
@@ -243,16 +246,28 @@ def _lease_again(assignment: Assignment, study: Study) -> bool:
     assignment.snapshot_id = study.snapshot_id
     assignment.lease_until = timezone.now() + timedelta(minutes=study.lease_minutes)
     assignment.closed_at = None
-    assignment.save(update_fields=["state", "snapshot", "lease_until", "closed_at"])
+    assignment.extended += 1
+    assignment.save(update_fields=["state", "snapshot", "lease_until", "closed_at", "extended"])
     return True
 
 
 @transaction.atomic
 def lease_extend(*, user_id: int, assignment_pk: int) -> Assignment:
-    """Hold the place for another full lease from now. Raises ``Refused`` when it is no longer in hand."""
+    """Hold the place for another full lease from now.
+
+    Raises ``Refused`` when it is no longer in hand, or has been held longer than others should wait.
+    """
     assignment = own_lease(user_id=user_id, pk=assignment_pk)
+    if assignment.extended >= MOST_EXTENSIONS:
+        raise Refused(
+            "not_now",
+            gettext(
+                "You've had all the extra time there is for this task. Submit your answer, or skip the task."
+            ),
+        )
     assignment.lease_until = timezone.now() + timedelta(minutes=assignment.participation.study.lease_minutes)
-    assignment.save(update_fields=["lease_until"])
+    assignment.extended += 1
+    assignment.save(update_fields=["lease_until", "extended"])
     return assignment
 
 
