@@ -15,6 +15,7 @@ from annotator.core.allocation import arm_choose, presentation_rng
 from annotator.core.canonical import text_digest
 from annotator.core.errors import Refused
 from annotator.core.prepared import Prepared, prepared_cursor
+from annotator.hit_types.base import FieldErrors, clean_text
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Assignment, Item, Participation, Place, Rater, Study
 from annotator.selectors.consent import consented
@@ -275,10 +276,14 @@ def lease_extend(*, user_id: int, assignment_pk: int) -> Assignment:
 def assignment_return(*, user_id: int, assignment_pk: int, reason: str) -> Assignment:
     """Skip: give the task back with a reason. Its place is free at once; it is not offered to them again."""
     assignment = own_lease(user_id=user_id, pk=assignment_pk)
-    if not reason.strip():
+    try:
+        reason = clean_text(reason)
+    except FieldErrors:
+        reason = ""
+    if not reason:
         raise Refused("not_now", gettext("Choose a reason for skipping this task."))
     assignment.state = Assignment.State.RETURNED
-    assignment.reason = reason.strip()[:2000]
+    assignment.reason = reason[:2000]
     assignment.closed_at = timezone.now()
     assignment.save(update_fields=["state", "reason", "closed_at"])
     Place.objects.filter(assignment=assignment).update(assignment=None, freed=True)

@@ -357,12 +357,26 @@ def draft_save(*, user_id: int, assignment_pk: int, stage: int, version: int, dr
             field.name
             for field in kind.stages(assignment.item.payload, assignment.presentation)[stage].fields
         }
-        assignment.draft = {name: value for name, value in draft.items() if name in asked and _short(value)}
+        assignment.draft = {
+            name: value for name, value in draft.items() if name in asked and _keepable(value)
+        }
         assignment.draft_version += 1
         assignment.save(update_fields=["draft", "draft_version"])
         return assignment.draft_version
 
 
-def _short(value: Any) -> bool:
+def _keepable(value: Any) -> bool:
+    """Short enough for a draft, and text that the database can hold."""
     texts = value if isinstance(value, list) else [value]
-    return len(texts) <= 100 and all(isinstance(text, str) and len(text) <= 20_000 for text in texts)
+    return len(texts) <= 100 and all(
+        isinstance(text, str) and len(text) <= 20_000 and "\x00" not in text and _encodable(text)
+        for text in texts
+    )
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
