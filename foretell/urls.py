@@ -6,9 +6,9 @@ from annotator.web.style_gallery import views as style
 from annotator.web.views.offline import favicon
 
 urlpatterns = [
-    # Browsers ask for this where a page names no icon (a file, an error of a proxy).
+    # Browsers request this for responses that name no icon, such as plain files.
     path("favicon.ico", favicon),
-    # The researchers' first page is their studies.
+    # The admin's first page is the list of studies.
     path("admin/", RedirectView.as_view(pattern_name="admin:annotator_study_changelist", query_string=True)),
     path("admin/", admin.site.urls),
     path("api/v1/", include("annotator.api.urls")),

@@ -7,10 +7,12 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import connection, transaction
+from django.db.models import Count
 from django.utils import timezone
 
 from annotator.core.allocation import seeded_order
 from annotator.core.canonical import digest_of
+from annotator.core.words import plural
 from annotator.hit_types.base import FieldErrors, Question
 from annotator.hit_types.questions import read_questions
 from annotator.hit_types.registry import hit_type_get
@@ -99,20 +101,45 @@ def launch_faults(study: Study) -> list[str]:
     faults = []
     if kind.external:
         faults.append("Its labels are collected elsewhere. Import judgments; it can't be launched.")
-    if not study.items.exists():
+    if not study.items.filter(withdrawn_at__isnull=True).exists():
         faults.append("There are no items yet. Import material first.")
     return faults + exam_faults(study) + pay_faults(study)
 
 
 def pay_faults(study: Study) -> list[str]:
     """Whether the study would pay less an hour than its own floor, at the minutes per item that it states."""
-    per_hour = float(study.pay_per_item) * 60 / study.minutes_per_item
+    per_hour = pay_per_hour_planned(study)
     if per_hour >= float(study.pay_floor_per_hour):
         return []
     return [
         f"The estimated pay is {per_hour:.2f} {study.currency} an hour, below the floor of"
         f" {study.pay_floor_per_hour}. Raise the pay or correct the minutes per item."
     ]
+
+
+def launch_warnings(study: Study) -> list[str]:
+    """What a researcher should know before the launch, though it stops nothing."""
+    warnings = []
+    if not study.one_condition_per_instance:
+        shared = (
+            study.items.filter(withdrawn_at__isnull=True, instance__isnull=False)
+            .order_by()
+            .values("instance")
+            .annotate(conditions=Count("condition", distinct=True))
+            .filter(conditions__gt=1)
+            .count()
+        )
+        if shared:
+            warnings.append(
+                f"{plural(shared, 'instance')} {'has' if shared == 1 else 'have'} items of several conditions, and one rater"
+                " may see more than one of them. To prevent that, turn on “One condition per instance”."
+            )
+    return warnings
+
+
+def pay_per_hour_planned(study: Study) -> float:
+    """The pay of an item over the estimated minutes of an item, in the study's currency an hour."""
+    return float(study.pay_per_item) * 60 / study.minutes_per_item
 
 
 def exam_faults(study: Study) -> list[str]:
@@ -139,7 +166,7 @@ def study_clean(study: Study) -> None:
     """Validate a study before it is saved, and normalise its own questions. Raises ``ValidationError``."""
     errors = study_text_faults(study)
     try:
-        study.full_clean()
+        study.full_clean(validate_constraints=False)
     except ValidationError as error:
         for name, messages in error.message_dict.items():
             errors.setdefault(name, []).extend(messages)
@@ -166,6 +193,11 @@ def study_text_faults(study: Study) -> dict[str, list[str]]:
             kind.read_instructions(study.instructions_text)
         except ValueError as error:
             errors["instructions_text"] = [str(error)]
+    most = study.exam_questions
+    if isinstance(study.pass_mark, int) and isinstance(most, int) and study.pass_mark > most:
+        errors["pass_mark"] = [
+            f"The exam asks {plural(most, 'question')}, so the pass mark can be at most {most}."
+        ]
     if not isinstance(study.requires, list):
         errors["requires"] = ["Expected a list of qualifications."]
     else:
@@ -190,7 +222,7 @@ def snapshot_freeze(*, study: Study, by: User | None) -> Snapshot:
         "practice": [vars(question) for question in kind.practice],
         "exam": exam.pk if exam else None,
         "exam_digest": exam.digest if exam else "",
-        "items": study.items.count(),
+        "items": study.items.filter(withdrawn_at__isnull=True).count(),
         "items_digest": items_digest(study),
     }
     digest = digest_of(content)
@@ -202,8 +234,9 @@ def snapshot_freeze(*, study: Study, by: User | None) -> Snapshot:
 
 
 def items_digest(study: Study) -> str:
-    """The digest of all items: key, payload, gold and role of each, in the order of their keys."""
-    rows = study.items.order_by("key").values_list("key", "payload", "gold", "role").iterator(chunk_size=5000)
+    """The digest of all items that are given out: key, payload, gold and role of each, in the order of their keys."""
+    given = study.items.filter(withdrawn_at__isnull=True)
+    rows = given.order_by("key").values_list("key", "payload", "gold", "role").iterator(chunk_size=5000)
     return digest_of([digest_of(row) for row in rows])
 
 
@@ -221,7 +254,7 @@ def exam_version(hit_type: str, exam: Sequence[Question]) -> Exam:
 
 def places_make(*, study: Study, first: int = 1) -> None:
     """Give every item its places ``first`` to ``study.redundancy``, by COPY: a million take seconds."""
-    items = list(study.items.order_by("id").values_list("id", "key"))
+    items = list(study.items.filter(withdrawn_at__isnull=True).order_by("id").values_list("id", "key"))
     positions = seeded_order([key for _, key in items], seed=study.seed)
     with connection.cursor() as cursor:
         copy = cursor.copy(

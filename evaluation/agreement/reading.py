@@ -7,7 +7,7 @@ import csv
 import io
 import re
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import compress, islice
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -72,6 +72,8 @@ class _Rows:
     unit: Codes
     value: Codes
     line: Codes
+    clusters: list[str] = field(default_factory=list)
+    cluster: Codes | None = None
 
 
 def read_ratings(
@@ -80,6 +82,7 @@ def read_ratings(
     rater: str,
     unit: str,
     value: str,
+    cluster: str = "",
     level: Level = "nominal",
     order: Sequence[str] = (),
     simulators: Collection[str] = (),
@@ -87,6 +90,9 @@ def read_ratings(
     name: str = "",
 ) -> ReadRatings:
     """Read a UTF-8 CSV with a header; ``rater``, ``unit`` and ``value`` name its columns, others are not looked at.
+
+    ``cluster`` names the column of the instance (explanation, document) that a unit belongs to: intervals draw those. It
+    must be the same on all rows of a unit.
 
     Spaces around a cell are dropped and its text is brought to Unicode's composed form. A blank value is a missing rating.
     ``order`` gives the labels and their order; an ordinal level needs it, but for labels that are all numbers. At
@@ -100,10 +106,12 @@ def read_ratings(
     """
     shown = name or (str(source) if isinstance(source, str | Path) else "the file")
     data = Path(source).read_bytes() if isinstance(source, str | Path) else source.read()
-    rows = _read_rows(data, shown, (rater, unit, value), spelling)
+    wanted = (rater, unit, value, cluster) if cluster else (rater, unit, value)
+    rows = _read_rows(data, shown, wanted, spelling)
     del data
     faults = _Faults(shown)
     _refuse_doubles(rows, faults, unit)
+    clusters = _clusters(rows, faults, cluster)
     labels, code = _labels(rows, level, [clean_label(label) for label in order], value, spelling, faults)
     faults.refuse()
     simulators = frozenset(map(clean_label, simulators))
@@ -124,11 +132,12 @@ def read_ratings(
         value=code[rows.value[rated]],
         level=level,
         simulators=simulators,
+        clusters=None if clusters is None else clusters[np.argsort(unit_code)],
     )
     return ReadRatings(table, int((~rated).sum()), _notes(table, value))
 
 
-def _read_rows(data: bytes, source: str, wanted: tuple[str, str, str], spelling: Spelling) -> _Rows:
+def _read_rows(data: bytes, source: str, wanted: tuple[str, ...], spelling: Spelling) -> _Rows:
     if not data.strip(b"\xef\xbb\xbf \t\r\n"):
         raise UnreadableRatings(f"{source} is empty: expected a header and one row a rating")
     nul = data.find(b"\0")
@@ -152,24 +161,28 @@ def _read_rows(data: bytes, source: str, wanted: tuple[str, str, str], spelling:
         cells, lines = _simple_cells(data, header, places) or _cells(reader, len(header), places, faults)
     except csv.Error as error:
         raise UnreadableRatings(f"{source}, line {reader.line_num}: not valid CSV: {error}") from None
-    raters, units, values = (
-        _column(texts, codes, read)
-        for (texts, codes), read in zip(cells, (clean_label, clean_label, spelling.read), strict=True)
+    reads = (clean_label, clean_label, spelling.read, clean_label)
+    raters, units, values, *more = (
+        _column(texts, codes, read) for (texts, codes), read in zip(cells, reads, strict=False)
     )
-    for column, name, what in zip((raters, units), wanted, ("rater", "unit"), strict=False):
+    named = ((raters, wanted[0], "rater"), (units, wanted[1], "unit"))
+    for column, name, what in [*named, *((column, wanted[3], "cluster") for column in more)]:
         for line in lines[column.codes < 0].tolist():
             faults.add(line, name, f"blank; expected a {what}")
     faults.refuse()
     if not lines.size:
         raise UnreadableRatings(f"{source} has a header and no rows; expected one row a rating")
-    return _Rows(raters.names, units.names, values.names, raters.codes, units.codes, values.codes, lines)
+    rows = _Rows(raters.names, units.names, values.names, raters.codes, units.codes, values.codes, lines)
+    return replace(rows, clusters=more[0].names, cluster=more[0].codes) if more else rows
 
 
 def _places(header: Sequence[str], wanted: Sequence[str], source: str) -> list[int]:
     """Where the wanted columns are."""
     names = [cell.strip() for cell in header]
     if len(set(wanted)) < len(wanted):
-        raise UnreadableRatings(f"rater, unit and value must be three columns, got {', '.join(wanted)}")
+        raise UnreadableRatings(
+            f"rater, unit and value must be three columns (cluster a fourth), got {', '.join(wanted)}"
+        )
     for column in wanted:
         found = names.count(column.strip())
         if found == 0:
@@ -202,7 +215,7 @@ def _column(cells: Sequence[str], codes: Codes, read: Callable[[str], str]) -> _
 
 def _cells(reader: Any, width: int, places: list[int], faults: _Faults) -> tuple[list[_Cells], Codes]:
     """Code the cells of any CSV as they come, many rows at a time; only the codes are kept, not the rows."""
-    seen: list[dict[str, int]] = [{}, {}, {}]
+    seen: list[dict[str, int]] = [{} for _ in places]
     codes: list[list[Codes]] = [[np.zeros(0, dtype=np.int32)] for _ in seen]
     lines = [np.zeros(0, dtype=np.int32)]
     line = reader.line_num
@@ -267,6 +280,21 @@ def _simple_cells(data: bytes, header: Sequence[str], places: list[int]) -> tupl
     arrays = [table[name].combine_chunks() for name in wanted]
     columns: list[_Cells] = [(found.dictionary.to_pylist(), found.indices.to_numpy()) for found in arrays]
     return columns, np.arange(2, table.num_rows + 2, dtype=np.int32)
+
+
+def _clusters(rows: _Rows, faults: _Faults, column: str) -> Codes | None:
+    """Shape (units,): each unit's cluster, as codes of the units in the order of the file; a unit in two is a fault."""
+    if rows.cluster is None:
+        return None
+    _, first = np.unique(rows.unit, return_index=True)
+    own = rows.cluster[first]
+    for row in np.flatnonzero(own[rows.unit] != rows.cluster).tolist():
+        unit, before = rows.units[rows.unit[row]], int(rows.line[first[rows.unit[row]]])
+        faults.add(
+            int(rows.line[row]), column,
+            f"{rows.clusters[rows.cluster[row]]!r}; {unit!r} belongs to {rows.clusters[own[rows.unit[row]]]!r} in line {before}",
+        )  # fmt: skip
+    return own
 
 
 def _refuse_doubles(rows: _Rows, faults: _Faults, unit: str) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from evaluation.agreement.aggregate import Aggregated, PerRater, Rule, Single, parse_rule
 from evaluation.agreement.alternative import DEFAULT_EPSILON, AlternativeTest, alternative_annotator_test
-from evaluation.agreement.bootstrap import DEFAULT_REPLICATES, add_interval
+from evaluation.agreement.bootstrap import DEFAULT_REPLICATES, LEAST_REPLICATES, add_interval
 from evaluation.agreement.cohen import DEFAULT_MIN_OVERLAP, PairwiseKappa, Which, pairwise_kappa
 from evaluation.agreement.counts import count_units
 from evaluation.agreement.fleiss import fleiss_kappa
@@ -140,6 +140,8 @@ class AgreementSummary:
     alternative: tuple[AlternativeTest, ...]
     aggregate: Aggregate | None = None
     without_labels: tuple[str, ...] = ()
+    #: What intervals draw: "units" or "instances".
+    drawn: str = "units"
     left_out: Mapping[str, int] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -202,17 +204,23 @@ def summarize(
     left_out = {BLANK: blank} | {f"ratings {label!r}": _given(ratings, label) for label in without_labels}
     chosen = parse_rule(rule) if isinstance(rule, str) else rule  # a wrong rule is refused before the work
     simulators = tuple(name for name in ratings.raters if name in ratings.simulators)
-    streams = rng.spawn(2) if rng is not None and replicates else [None] * 2
+    rng = rng if replicates else None
     weights = ORDERED_WEIGHTS if dropped.level != "nominal" else ("nominal",)
     people = dropped.people() if simulators else None
     return AgreementSummary(
         units=len(dropped.units),
         level=dropped.level,
         labels=prevalences(dropped),
-        everyone=_count_agreement(dropped, streams[0], replicates),
-        people=_count_agreement(people, streams[1], replicates) if people is not None else None,
+        everyone=_count_agreement(dropped, rng, replicates),
+        people=_count_agreement(people, rng, replicates) if people is not None else None,
         kappa={
-            w: _kappa_agreement(dropped, w, min_overlap, simulators, intervals=streams[0] is not None)
+            w: _kappa_agreement(
+                dropped,
+                w,
+                min_overlap,
+                simulators,
+                intervals=rng is not None and replicates >= LEAST_REPLICATES,
+            )
             for w in weights
         },
         raters=agreement_with_rest(dropped, rest="people" if simulators else "all"),
@@ -220,6 +228,7 @@ def summarize(
         alternative=tuple(alternative_annotator_test(dropped, name, epsilon=epsilon) for name in simulators),
         aggregate=_aggregate(dropped, chosen),
         without_labels=tuple(without_labels),
+        drawn=_word(dropped),
         left_out={reason: count for reason, count in left_out.items() if count},
     )
 

@@ -21,8 +21,10 @@ from annotator.services.imports.material_import import material_import
 from annotator.services.study import study_create
 from evaluation.models import Endpoint, Pipeline, Recipe, Report, Run
 from evaluation.pipelines.material_run import material_run_create
+from evaluation.pipelines.material_write import GOLD, gold_explanations, questions_validate
 from evaluation.pipelines.recipe import filled, recipe_check
 from evaluation.pipelines.study_rows import study_rows
+from evaluation.ratings.validation import question_verdicts
 from evaluation.runs.create import NothingToAsk, RunPlan
 from evaluation.runs.lifecycle import run_cancel, run_resume, run_start
 from evaluation.runs.text import clean
@@ -184,7 +186,40 @@ def pipeline_step_again(*, pipeline: Pipeline, name: str) -> Run | Study | Repor
         return Study.objects.get(slug=row.results[name]["study"])
     if step["kind"] == "report":
         return _report(pipeline, step)
+    if step["kind"] == "validate":
+        with transaction.atomic():
+            row = Pipeline.objects.select_for_update(no_key=True).get(pk=pipeline.pk)
+            found = _validate(row, step)
+            if found is None:
+                raise ValidationError({"name": row.reason})
+            row.results[name] = found
+            row.save(update_fields=["results"])
+        return _study_of(pipeline, step)
+    if step["kind"] == "explain" and _options(pipeline, step).get("method") == GOLD:
+        raise ValidationError(
+            {"name": f"{name}: gold rationales are in the dataset; there is nothing to ask about"}
+        )
     return run_start(run=_run_create(pipeline, step, attach=False))
+
+
+def _validate(pipeline: Pipeline, step: JSON) -> JSON | None:
+    """Mark the questions that a majority of their validators accepts; None while people still have to judge some."""
+    study, by = _study_of(pipeline, step), str(_options(pipeline, step).get("by", "people"))
+    if by not in ("people", "simulators"):
+        raise ValidationError(f"by: {by!r} is not one of people, simulators")
+    verdicts = question_verdicts(study=study, by=by)  # type: ignore[arg-type]
+    wanted = study.redundancy if by == "people" and study.state != Study.State.CLOSED else 1
+    short = sum(verdict.raters < wanted for verdict in verdicts)
+    if short and study.state != Study.State.CLOSED:
+        pipeline.state = Pipeline.State.PAUSED
+        who = f"{wanted} people" if by == "people" else "a simulator"
+        pipeline.reason = (
+            f"{step['name']}: {short} of {len(verdicts)} questions still need a judgment by {who}. Launch "
+            f"“{study.title}”, and resume the pipeline when it is complete or closed. To let simulators validate, "
+            f'start the pipeline with the override {{"{step["name"]}": {{"by": "simulators"}}}}.'
+        )[:2000]
+        return None
+    return questions_validate(dataset=pipeline.dataset, verdicts=verdicts) | {"by": by}
 
 
 def _step(pipeline: Pipeline, step: JSON) -> JSON | None:
@@ -197,6 +232,10 @@ def _step(pipeline: Pipeline, step: JSON) -> JSON | None:
         study = _study_of(pipeline, step)
         report = Report.objects.filter(study=study).first()
         return {"report": (report or _report(pipeline, step)).pk}
+    if step["kind"] == "validate":
+        return _validate(pipeline, step)
+    if step["kind"] == "explain" and _options(pipeline, step).get("method") == GOLD:
+        return {"explanations": gold_explanations(dataset=pipeline.dataset)}
     run = pipeline.runs.filter(options__step=step["name"]).order_by("-pk").first()
     if run is None:
         try:
@@ -208,7 +247,7 @@ def _step(pipeline: Pipeline, step: JSON) -> JSON | None:
     if run.state in _LIVE:
         pipeline.state, pipeline.reason = Pipeline.State.RUNNING, ""
         return None
-    if run.state != Run.State.DONE:
+    if run.state not in (Run.State.DONE, Run.State.INCOMPLETE):
         pipeline.state = Pipeline.State.PAUSED
         pipeline.reason = f"{step['name']}: run {run.pk} is {run.get_state_display()}: {run.reason}"[:2000]
         return None

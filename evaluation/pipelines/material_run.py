@@ -39,9 +39,9 @@ def material_run_draft(
     if not isinstance(step, MaterialStep):
         raise ValidationError({"kind": f"{kind} makes no material"})
     try:
-        samples, sampled = step.sampling(options or {})
+        samples, sampled = step.sampling(options)
         parameters = step.defaults | sampled | plan.parameters
-        plan = replace(plan, prompt=prompt, parameters=parameters, samples=samples)
+        plan = replace(plan, prompt=prompt, parameters=parameters, samples=max(samples, plan.samples))
         return run_draft(kind=kind, endpoint=endpoint, plan=plan, dataset=dataset, options=options)
     except OptionError as error:
         raise ValidationError({"options": str(error)}) from None

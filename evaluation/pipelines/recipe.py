@@ -9,8 +9,10 @@ from typing import Any
 from annotator.hit_types.base import JSON
 
 FOLDER = Path(__file__).parent / "recipes"
-#: Kinds of step that are no run of calls.
-OTHER_KINDS = ("study", "report")
+#: Kinds of step that make no calls.
+OTHER_KINDS = ("study", "validate", "report")
+#: Kinds of step that work on a study which an earlier step made.
+OF_A_STUDY = ("simulate", "validate", "report")
 
 
 class RecipeError(ValueError):
@@ -68,11 +70,13 @@ def recipe_check(content: Any) -> JSON:
             raise RecipeError(
                 f"{name}: without_second: expected a JSON object, or null to leave the step out"
             )
-        if step["kind"] in ("simulate", "report") and step.get("options", {}).get("study") not in seen:
+        if step["kind"] in OF_A_STUDY and step.get("options", {}).get("study") not in seen:
             raise RecipeError(f"{name}: study: names no step before this one")
         together = step.get("options", {}).get("together", [])
         if not isinstance(together, list) or not set(map(str, together)) <= seen:
             raise RecipeError(f"{name}: together: expected a list of steps before this one")
+        if step.get("options", {}).get("labels_of", name) not in {*seen, name}:
+            raise RecipeError(f"{name}: labels_of: expected a simulate step before this one")
         seen.add(name)
     return content
 

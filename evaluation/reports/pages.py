@@ -52,6 +52,7 @@ class ShownTable:
     groups: Sequence[tuple[str, int]]
     rows: Sequence[ShownRow]
     notes: Sequence[str]
+    denominators: Sequence[str]
     #: What belongs to each value, (row and column, its denominator, rule and what was left out).
     details: Sequence[tuple[str, str]] = ()
     folded: bool = False
@@ -77,6 +78,7 @@ class ShownFigure:
     dark: str
     png: str
     notes: Sequence[str]
+    denominators: Sequence[str]
     kind: str = "figure"
 
 
@@ -165,6 +167,7 @@ def shown_table(table: Mapping[str, Any], item: Callable[[int, int], str] = no_l
         groups=groups if any(name for name, _ in groups) else [],
         rows=rows,
         notes=table["notes"],
+        denominators=table.get("denominators", ()),
         details=_details(table, rows) if len(columns) * len(rows) <= DETAILED else (),
     )
 
@@ -211,4 +214,5 @@ def _figure(figure: Mapping[str, Any], source: Callable[[str], str]) -> ShownFig
         dark=source(f"{name}.dark.svg"),
         png=source(f"{name}.png"),
         notes=figure["notes"],
+        denominators=figure.get("denominators", ()),
     )

@@ -15,7 +15,7 @@ from evaluation.models import Call, Endpoint, Run
 from evaluation.prompts.injection import gives_orders
 from evaluation.providers.base import PERHAPS_PAID, ChatReply, Provider, ProviderError
 from evaluation.runs.claim import Hit, Ready
-from evaluation.runs.request import Prices
+from evaluation.runs.request import Prices, share_of
 from evaluation.runs.settle import Outcome, backoff
 from evaluation.runs.step import ClaimedCall, Step, cut_off
 from evaluation.runs.together import together_split
@@ -23,6 +23,8 @@ from evaluation.runs.together import together_split
 log = logging.getLogger(__name__)
 #: A longer text isn't read: no answer needs it, and a pattern could take minutes to search it.
 MAX_TEXT = 200_000
+#: This item was refused and would be again.
+ITEM_REFUSED = frozenset({"bad_request", "context_length"})
 #: The endpoint's configuration is at fault: the run pauses and the call stays pending.
 _PAUSE_AND_KEEP = frozenset({"unauthorized", "not_found", "refused_host", "no_quota"})
 
@@ -92,7 +94,7 @@ def _cost_of_error(prices: Prices, ready: Ready, error: ProviderError) -> Decima
         return Decimal(0)
     counted = reply.tokens_in is not None and reply.tokens_out is not None
     if counted or error.kind in ("refusal", "content_filter"):
-        return _cost(prices, ready, reply) / len(ready.calls)
+        return share_of(_cost(prices, ready, reply), len(ready.calls))
     return Decimal(0)
 
 
@@ -107,7 +109,7 @@ def _read_together(
     run: Run, step: Step, ready: Ready, reply: ChatReply, prices: Prices, rng: random.Random
 ) -> list[Outcome]:
     """Match replies to calls by name; a call without one is asked again."""
-    share = _cost(prices, ready, reply) / len(ready.calls)
+    share = share_of(_cost(prices, ready, reply), len(ready.calls))
     trouble = Unparsable("the reply has no answer for this item", kind="missing")
     texts: dict[int, str] = {}
     try:
@@ -220,11 +222,13 @@ def failed(
     if error.reply is not None:
         outcome.cost, outcome.reply, outcome.model_returned = cost, error.reply.raw, error.reply.model
         outcome.tokens_in, outcome.tokens_out = error.reply.tokens_in, error.reply.tokens_out
-    tries = call.attempts + 1 - call.lost
+    tries = call.attempts + 1 - call.lost - call.excused
     if error.kind in _PAUSE_AND_KEEP:
         outcome.state, outcome.pause = Call.State.PENDING, str(error)
-    elif error.kind == "bad_request":
-        outcome.pause = str(error)
+    elif error.kind in ITEM_REFUSED:
+        pass  # this item's outcome: the next item may be accepted
+    elif error.kind == "content_filter" and error.status:
+        outcome.state = Call.State.UNPARSABLE  # the prompt itself was refused: the same prompt would be again
     elif error.kind in ("refusal", "content_filter"):
         outcome.unreadable = True
         if call.unparsable + 1 < run.max_unparsable:

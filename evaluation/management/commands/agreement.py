@@ -65,6 +65,10 @@ class Command(BaseCommand):
         parser.add_argument(
             "--value", required=True, metavar="COL", help="column of the label; blank is missing"
         )
+        parser.add_argument(
+            "--cluster", default="", metavar="COL",
+            help="column of the instance that a unit belongs to: intervals draw those (else units)",
+        )  # fmt: skip
         parser.add_argument("--level", choices=("nominal", "ordinal", "interval", "ratio"), default="nominal")
         parser.add_argument(
             "--order", type=_names, default=[], metavar="a,b,c", help="all labels, from low to high"
@@ -134,6 +138,7 @@ class Command(BaseCommand):
             rater=options["rater"],
             unit=options["unit"],
             value=options["value"],
+            cluster=options["cluster"],
             level=options["level"],
             order=options["order"],
             simulators=options["simulators"],

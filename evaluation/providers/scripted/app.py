@@ -9,6 +9,7 @@ import random
 import time
 from collections import Counter
 from typing import Any
+from urllib.parse import parse_qsl
 
 from evaluation.providers.scripted.batches import Batches
 from evaluation.providers.scripted.brain import reply_to, tokens_in
@@ -38,6 +39,8 @@ class Scripted:
         self.times_asked: Counter[int] = Counter()
         self.times_answered: Counter[int] = Counter()
         self.started = time.time()
+        self.outage_until, self.outage_status = 0.0, 503
+        self.allowance, self.allowed_at = 1.0, time.monotonic()
 
     async def __call__(self, request: Request) -> Response:
         path = request.path.rstrip("/")
@@ -45,6 +48,8 @@ class Scripted:
             if request.method == "POST":
                 self.reset()
             return json_response(self.stats())
+        if path == "/outage" and request.method == "POST":
+            return self._outage(request)
         if path == "/redirect/v1/chat/completions":
             return Response(307, b"", {"location": "/v1/chat/completions"})
         if self.key and request.headers.get("authorization") != f"Bearer {self.key}":
@@ -76,6 +81,17 @@ class Scripted:
             options = parse_model(str(body["model"]), request.headers.get("x-scripted") or request.query)
         except (ValueError, KeyError, TypeError, BadOptions) as error:
             return _error(400, f"cannot read the request: {error}", "bad_request")
+        if time.monotonic() < self.outage_until:
+            self.counts["outage"] += 1
+            return _error(self.outage_status, "Temporarily unavailable.", "unavailable")
+        if options.per_second and not self._within(options.per_second):
+            self.counts["limited"] += 1
+            return _error(429, "Rate limit reached.", "rate_limit_exceeded")
+        words = options.refuse.split("|") if options.refuse else []
+        if any(word in str(body.get("messages")) for word in words):
+            self.counts["refused"] += 1
+            status = 500 if options.code == "server_error" else 400
+            return _error(status, "This prompt is not accepted.", options.code)
         if options.status:
             self.counts[f"status {options.status}"] += 1
             return _error(options.status, f"told to answer {options.status}", "told")
@@ -108,6 +124,24 @@ class Scripted:
             content,
             {"content-type": "application/json", "x-request-id": f"req_{digest & 0xFFFFFFFF:08x}"},
         )
+
+    def _outage(self, request: Request) -> Response:
+        """``POST /outage?seconds=60&status=503``: every request fails for that long."""
+        query = dict(parse_qsl(request.query))
+        self.outage_until = time.monotonic() + float(query.get("seconds", 60))
+        self.outage_status = int(query.get("status", 503))
+        return json_response({"until": self.outage_until})
+
+    def _within(self, per_second: float) -> bool:
+        """Take one of the requests that the rate allows; half a second's worth may be saved up."""
+        now = time.monotonic()
+        most = max(1.0, per_second / 2)
+        self.allowance = min(most, self.allowance + (now - self.allowed_at) * per_second)
+        self.allowed_at = now
+        if self.allowance < 1:
+            return False
+        self.allowance -= 1
+        return True
 
     def _fault(self, options: Options, digest: str, nth: int) -> str:
         if not options.faults or chance("fault", options.seed, digest, nth) >= options.faults:

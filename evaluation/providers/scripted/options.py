@@ -48,6 +48,11 @@ class Options:
     hang: float = 600.0
     status: int = 0
     seed: int = 0
+    #: A request that holds one of these texts, separated by ``|``, gets a 400 with this code.
+    refuse: str = ""
+    code: str = "context_length_exceeded"
+    #: Requests a second that are answered; those beyond it get a 429 without Retry-After. 0: no limit.
+    per_second: float = 0.0
     #: Completion tokens are reported this many times over: an endpoint that charges more than it was asked for.
     overcharge: float = 1.0
 
@@ -75,6 +80,9 @@ def parse_model(model: str, extra: str = "") -> Options:
                     f"kinds: unknown {', '.join(sorted(strange))}; there are: {', '.join(FAULTS)}"
                 )
             values[key] = kinds
+            continue
+        if types[key] == "str":
+            values[key] = text
             continue
         try:
             values[key] = int(text) if types[key] == "int" else float(text)

@@ -48,7 +48,7 @@ def demo_study(name: str, *, slug: str = "", **fields) -> Study:
 
 
 @pytest.mark.parametrize("name", TYPES)
-def test_a_bot_goes_the_whole_way_and_its_bad_twin_is_refused(name):
+def test_a_bot_completes_a_study_and_invalid_input_is_refused(name):
     study = demo_study(name)
     bot = Bot(study)
     page = bot.whole_way(most=ITEMS)

@@ -234,3 +234,14 @@ def test_errors_about_labels_say_what_to_do():
     text = "who,what,says\na,1,NA\nb,1,2\n"
     assert "'NA'; expected a number; --missing NA reads it as no answer" in refused(text, level="interval")
     assert "--recode OLD=NEW" in refused(text, order=["1", "2"])
+
+
+def test_a_column_of_clusters():
+    text = "who,what,says,of\nb,2,x,d1\na,1,x,d2\nb,1,y,d2\na,2,x,d1\na,0,x,d1\n"
+    table = read(text, cluster="of").ratings
+    assert table.units == ("0", "1", "2")
+    clusters = table.clusters.tolist()
+    assert clusters[0] == clusters[2] != clusters[1]
+    message = refused(text + "c,1,x,d1\n", cluster="of")
+    assert message == "r.csv, line 7, column 'of': 'd1'; '1' belongs to 'd2' in line 3"
+    assert "line 7, column 'of': blank; expected a cluster" in refused(text + "c,1,x,\n", cluster="of")
