@@ -13,6 +13,13 @@ def new_token() -> str:
     return secrets.token_urlsafe(16)
 
 
+class RevokedWork(models.TextChoices):
+    """What happens to a task that somebody had open when their qualification was revoked."""
+
+    KEEP = "keep", "keep the answer, don't count it"
+    REFUSE = "refuse", "refuse the answer"
+
+
 class Study(models.Model):
     """One HIT type put to raters on a set of items, under fixed rules."""
 
@@ -88,6 +95,14 @@ class Study(models.Model):
         db_default=False,
         help_text="Show what was missed, and why, even to people who can still take the exam again. Their next attempt"
         " has other questions as far as there are any.",
+    )
+    revoked_work = models.CharField(
+        "work in hand after a revocation",
+        max_length=6,
+        choices=RevokedWork,
+        default=RevokedWork.KEEP,
+        db_default=RevokedWork.KEEP,
+        help_text="An answer to a task that somebody had open when their qualification was revoked.",
     )
     exam_pay = models.DecimalField(
         max_digits=8,

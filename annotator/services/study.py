@@ -40,6 +40,7 @@ FROZEN_FIELDS = (
     "exam_wait_minutes",
     "exam_feedback",
     "exam_key_early",
+    "revoked_work",
     "requires",
     "currency",
     "minutes_per_item",
