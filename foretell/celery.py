@@ -51,9 +51,10 @@ def share_memory(**_: Any) -> None:
 
 @worker_init.connect
 def take_over(**_: Any) -> None:
-    """The one worker of `make run` begins with what its killed predecessor held.
+    """A worker of `make run` begins with the tasks that its killed predecessor held.
 
-    Elsewhere a vanished worker's tasks wait for the visibility timeout, since another worker may hold them.
+    Its neighbour's tasks are handed out a second time as well, which every task allows for. Elsewhere a vanished
+    worker's tasks wait for the visibility timeout.
     """
     if not env.SOLE_WORKER:
         return
@@ -65,7 +66,7 @@ def take_over(**_: Any) -> None:
 
 @worker_ready.connect
 def keep_the_clock(**_: Any) -> None:
-    """The one worker of `make run` is its own beat; elsewhere beat is a process of its own."""
-    if env.SOLE_WORKER:
+    """In `make run` the housekeeping worker is its own beat; elsewhere beat is a process of its own."""
+    if env.SOLE_WORKER and env.SHORT_QUEUE in app.amqp.queues.consume_from:
         beat: Any = EmbeddedService(app, thread=True, scheduler_cls="celery.beat.Scheduler")
         beat.start()

@@ -93,8 +93,10 @@ PORT = number("PORT", 8000, least=1)
 WEB_WORKERS = number("WEB_WORKERS", 2, least=1)
 WEB_THREADS = number("WEB_THREADS", 8, least=1)
 WORKER_CONCURRENCY = number("WORKER_CONCURRENCY", 2, least=1)
+#: Queues of short periodic tasks, which annotators depend on, and of jobs that may take minutes.
+SHORT_QUEUE, LONG_QUEUE = "celery", "long"
 TASK_VISIBILITY_SECONDS = number("TASK_VISIBILITY_SECONDS", 900, least=1)
-#: Set by `make run` for its worker: no other one takes tasks from the same Redis.
+#: Set by `make run` for its workers: no others take tasks from the same Redis.
 SOLE_WORKER = flag("SOLE_WORKER", False)
 #: Its log-ins are public, so it comes by itself only where nobody else can reach it.
 DEMO = flag("DEMO", not PRODUCTION and HOST in ("127.0.0.1", "localhost", "::1"))

@@ -1,4 +1,4 @@
-"""``make run``: Postgres, Redis, scripted model, web and worker on this machine, until Ctrl-C.
+"""``make run``: Postgres, Redis, scripted model, web and workers on this machine, until Ctrl-C.
 
 Every process dies with this one, and the next start ends whatever was left of a killed one. One supervisor at a
 time uses a data directory: it holds a lock on it, which the kernel drops however it ends.
@@ -26,7 +26,7 @@ import psutil
 from foretell import env
 from foretell.embedded import EmbeddedError, EmbeddedServers
 from foretell.embedded.process import ask_for_parent_death_signal, die_with_parent
-from foretell.serve import web_command, worker_command
+from foretell.serve import housekeeping_command, web_command, worker_command
 from foretell.supervisor import MARK, Service, end_marked, stop_together
 
 FIRST_PAGE_SECONDS = 120
@@ -106,18 +106,13 @@ class Run:
         provider = [sys.executable, "-m", "evaluation.providers.scripted.server"]
         provider += ["--port", env_port(self.environment["SCRIPTED_PROVIDER_URL"])]
         term, quit_ = signal.SIGTERM, signal.SIGQUIT
-        services = [
-            self.service("web", web_command(), term, ((term, 12),)),
-            # It must not go on against servers that are gone, and its tasks resume. Its children die with it.
-            # Stopped in order it gets a moment; Celery would wait for its tasks as long as they take.
-            self.service(
-                "worker",
-                worker_command(),
-                signal.SIGKILL,
-                ((term, 3), (quit_, 3)),
-                SOLE_WORKER=str(self.own_redis),
-            ),
-        ]
+        services = [self.service("web", web_command(), term, ((term, 12),))]
+        for name, command in (("worker", worker_command()), ("housekeeping", housekeeping_command())):
+            # They must not go on against servers that are gone, and their tasks resume. Their children die with them.
+            # Stopped in order they get a moment; Celery would wait for their tasks as long as they take.
+            steps = ((term, 3), (quit_, 3))
+            sole = str(self.own_redis)
+            services.append(self.service(name, command, signal.SIGKILL, steps, SOLE_WORKER=sole))
         if (env.ROOT / "evaluation/providers/scripted/server.py").is_file():
             services.append(self.service("provider", provider, term, ((term, 3),)))
         return services

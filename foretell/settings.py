@@ -249,6 +249,14 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 # A web request must not wait for a Redis that is away: the sweeper finds what was never sent.
 CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0, "interval_max": 0.2}
 CELERY_TIMEZONE = "UTC"
+CELERY_TASK_DEFAULT_QUEUE = env.SHORT_QUEUE
+# Jobs that may take minutes, in a queue and a worker of their own: the expiry of leases never waits for them.
+CELERY_TASK_ROUTES = {
+    "evaluation.run_work": {"queue": env.LONG_QUEUE},
+    "evaluation.pipeline_advance": {"queue": env.LONG_QUEUE},
+    "evaluation.report_build": {"queue": env.LONG_QUEUE},
+    "annotator.export_build": {"queue": env.LONG_QUEUE},
+}
 #: name -> {"task", "schedule" in seconds}; entries whose task does not exist are a start-up error.
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "leases": {"task": "annotator.leases_expire", "schedule": 15.0},

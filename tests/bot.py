@@ -105,14 +105,15 @@ class Bot:
     def exam(self, page: Any, *, right: bool = True) -> Any:
         assert page.request["PATH_INFO"].endswith("/exam/")
         attempt = self.participation.exam_attempts.latest("number")
-        assert self.post(self.path + "exam/", {}).status_code == 422, "an empty exam was handed in"
+        sent = {"attempt": self.form(page, action=r"/exam/").fields["attempt"]}
+        assert self.post(self.path + "exam/", sent).status_code == 422, "an empty exam was handed in"
         answers = right_answers(self.participation, attempt.drawn)
         if not right:
             answers = {key: self.wrong(key) for key in answers}
         data = {
             f"q{n}-{name}": v for n, key in enumerate(attempt.drawn, 1) for name, v in answers[key].items()
         }
-        return self.post(self.path + "exam/", data)
+        return self.post(self.path + "exam/", data | sent)
 
     def wrong(self, key: str) -> dict[str, Any]:
         question = next(q for q in self.kind.exam if q.key == key)

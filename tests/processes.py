@@ -107,12 +107,13 @@ class WebProcess(Process):
 
 
 class WorkerProcess(Process):
-    """A Celery worker, as `make run` starts it, on this test's Redis database."""
+    """A Celery worker on this test's Redis database, for all queues or as `make run` starts one of its two."""
 
-    def __init__(self, directory: Path, **settings: str) -> None:
-        from foretell.serve import worker_command
+    def __init__(self, directory: Path, *, only: str = "", **settings: str) -> None:
+        from foretell.serve import COMMANDS, worker_command
 
-        super().__init__(worker_command(), directory / "worker.log", shared_environment(**settings))
+        command = COMMANDS[only]() if only else worker_command(f"{env.SHORT_QUEUE},{env.LONG_QUEUE}")
+        super().__init__(command, directory / f"{only or 'worker'}.log", shared_environment(**settings))
 
     def start(self) -> None:
         before = self.text().count("ready.")

@@ -1,4 +1,4 @@
-"""What a service says when it will not do what was asked."""
+"""Errors that services raise when they refuse a request."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any
 
 
 class Refused(Exception):
-    """A rule forbids it. ``kind`` names the trouble page; the message says what to do.
+    """A rule forbids the request. ``kind`` names the trouble page; the message says what happened.
 
     Kinds: not_found, paused, closed, not_qualified, lease_expired, already_done, nothing_left, removed,
-    not_now (a step was skipped), full.
+    not_now (a step was skipped), full, consent (the text has changed).
     """
 
     def __init__(self, kind: str, message: str):
@@ -17,12 +17,20 @@ class Refused(Exception):
         super().__init__(message)
 
 
+class ConsentOutdated(Refused):
+    """An answer came after the consent text had changed. ``answer`` isn't lost: it's kept as the task's draft."""
+
+    def __init__(self, message: str, *, answer: dict[str, Any]):
+        self.answer = answer
+        super().__init__("consent", message)
+
+
 class Conflict(Exception):
-    """The same thing was already done differently: another answer, another version of a draft."""
+    """It was already done differently: another answer, another version of a draft."""
 
 
 class DraftConflict(Conflict):
-    """Another tab was first. ``version`` and ``draft`` are what it left; ``closed`` when it even answered the step."""
+    """Another tab saved first: its ``version`` and ``draft``; ``closed`` if it has already submitted the step."""
 
     def __init__(
         self, message: str, *, version: int = 0, draft: dict[str, Any] | None = None, closed: bool = False

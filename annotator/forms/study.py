@@ -59,7 +59,7 @@ SECTIONS = (
         "Practice and exam",
         (
             "practice_required", "exam_required", "exam_questions", "pass_mark", "exam_attempts", "exam_wait_minutes",
-            "exam_feedback",
+            "exam_feedback", "exam_key_early",
         ),
     ),
     ("Pay", ("pay_per_item", "exam_pay", "currency", "minutes_per_item", "pay_floor_per_hour")),
@@ -82,6 +82,7 @@ LABELS = {
     "exam_attempts": "Attempts",
     "exam_wait_minutes": "Minutes between attempts",
     "exam_feedback": "Show what was wrong, and why",
+    "exam_key_early": "Show right answers before the last attempt",
     "pay_per_item": "Pay per item",
     "exam_pay": "Pay for the exam",
     "minutes_per_item": "Estimated minutes per item",

@@ -37,6 +37,9 @@ from annotator.hit_types.making import (
 from annotator.hit_types.prompting import prompt_part, render_prompt
 from annotator.hit_types.reading import (
     MAX_TEXT,
+    NEITHER,
+    NO_ANSWER,
+    REFUSAL,
     YES_NO,
     Row,
     clean_text,
@@ -82,6 +85,9 @@ __all__ = [
     "JSON",
     "MARKER",
     "MAX_TEXT",
+    "NEITHER",
+    "NO_ANSWER",
+    "REFUSAL",
     "SYSTEM_COLUMNS",
     "YES_NO",
     "YES_NO_LABELS",

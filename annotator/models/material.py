@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db import models
+from django.db.models.functions import MD5
 
 
 class Dataset(models.Model):
@@ -26,6 +27,8 @@ class Instance(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["dataset", "key"], name="instance_key_unique")]
+        #: The same input in other datasets: who has seen it in one study has seen it.
+        indexes = [models.Index(MD5("input"), name="instance_by_input")]
 
     def __str__(self) -> str:
         return self.key

@@ -16,7 +16,7 @@ from annotator.core.words import plural
 from annotator.hit_types.base import FieldErrors, Question
 from annotator.hit_types.questions import read_questions
 from annotator.hit_types.registry import hit_type_get
-from annotator.models import Exam, ExamQuestion, Item, Membership, Place, Snapshot, Study, User
+from annotator.models import Exam, ExamQuestion, Instance, Item, Membership, Place, Snapshot, Study, User
 from annotator.selectors.qualification import requirement_known
 from annotator.selectors.study import study_hit_type
 
@@ -39,6 +39,7 @@ FROZEN_FIELDS = (
     "exam_attempts",
     "exam_wait_minutes",
     "exam_feedback",
+    "exam_key_early",
     "requires",
     "currency",
     "minutes_per_item",
@@ -64,6 +65,7 @@ def study_create(*, by: User | None, hit_type: str, slug: str, title: str, **fie
         "pass_mark": defaults.pass_mark,
         "minutes_per_item": defaults.minutes_per_item,
         "min_seconds": defaults.min_seconds,
+        "one_condition_per_instance": defaults.one_condition_per_instance,
     }
     study = Study(hit_type=hit_type, slug=slug, title=title, **(values | fields))
     study_clean(study)
@@ -100,14 +102,18 @@ def launch_faults(study: Study) -> list[str]:
         faults.append("Its labels are collected elsewhere. Import judgments; it can't be launched.")
     if not study.items.filter(withdrawn_at__isnull=True).exists():
         faults.append("There are no items yet. Import material first.")
-    faults += exam_faults(study)
+    return faults + exam_faults(study) + pay_faults(study)
+
+
+def pay_faults(study: Study) -> list[str]:
+    """Whether the study would pay less an hour than its own floor, at the minutes per item that it states."""
     per_hour = pay_per_hour_planned(study)
-    if per_hour < float(study.pay_floor_per_hour):
-        faults.append(
-            f"The estimated pay is {per_hour:.2f} {study.currency} an hour, below the floor of"
-            f" {study.pay_floor_per_hour}. Raise the pay or correct the minutes per item."
-        )
-    return faults
+    if per_hour >= float(study.pay_floor_per_hour):
+        return []
+    return [
+        f"The estimated pay is {per_hour:.2f} {study.currency} an hour, below the floor of"
+        f" {study.pay_floor_per_hour}. Raise the pay or correct the minutes per item."
+    ]
 
 
 def launch_warnings(study: Study) -> list[str]:
@@ -142,6 +148,12 @@ def exam_faults(study: Study) -> list[str]:
     count = len(study_hit_type(study).exam)
     if count < study.exam_questions:
         return [f"The exam asks {study.exam_questions} questions but has only {count}."]
+    shown_early = study.exam_feedback and study.exam_key_early and study.exam_attempts > 1
+    if shown_early and count < 2 * study.exam_questions:
+        return [
+            f"The exam shows its correct answers while attempts are left, so it needs other questions for the next"
+            f" attempt: at least {2 * study.exam_questions}. It has {count}. Add questions, or show the answers later."
+        ]
     if study.exam_questions == 0:
         return [
             "An exam is required but has no questions. Set the number of questions, or don't require an exam."
@@ -252,29 +264,34 @@ def places_make(*, study: Study, first: int = 1) -> None:
                 for number in range(first, study.redundancy + 1):
                     # Annotators may have passed these positions already, so places added later are offered first.
                     rows.write_row((study.pk, item, number, position, first > 1))
-        cursor.execute(f"ANALYZE {Place._meta.db_table}, {Item._meta.db_table}")
+        tables = ", ".join(model._meta.db_table for model in (Place, Item, Instance))
+        cursor.execute(f"ANALYZE {tables}")
 
 
 @transaction.atomic
 def study_update(*, study: Study, by: User | None = None, **changes: Any) -> Study:
     """Change a study. While it is live or paused, the change makes a new version of its snapshot.
 
-    The HIT type, the seed and a smaller redundancy cannot change after launch. Raises ``ValidationError``.
+    After the launch, the HIT type, the seed and the currency stay, the redundancy and the pay floor can only grow, and
+    the pay stays above the floor. A change of pay holds for tasks that are given out from then on. Raises
+    ``ValidationError``.
     """
     study = Study.objects.select_for_update().get(pk=study.pk)
     if study.state == Study.State.CLOSED:
         raise ValidationError("The study is closed and can't be changed.")
-    before = study.redundancy
+    before, floor = study.redundancy, study.pay_floor_per_hour
     launched = study.state != Study.State.DRAFT
     for name, value in changes.items():
-        if launched and name in ("hit_type", "seed", "slug") and value != getattr(study, name):
+        if launched and name in ("hit_type", "seed", "slug", "currency") and value != getattr(study, name):
             raise ValidationError({name: "This can't be changed after the launch."})
         setattr(study, name, value)
     if launched and study.redundancy < before:
         raise ValidationError({"redundancy": f"It was {before}. After the launch it can only grow."})
     study_clean(study)
+    if launched and study.pay_floor_per_hour < floor:
+        raise ValidationError({"pay_floor_per_hour": f"It was {floor}. After the launch it can only grow."})
     if launched:
-        faults = exam_faults(study)
+        faults = exam_faults(study) + pay_faults(study)
         if faults:
             raise ValidationError(faults)
     study.save()

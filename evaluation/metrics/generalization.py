@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evaluation.core.estimate import Estimate
+from evaluation.core.interval import SHARE, SIGNED, Bounds
 from evaluation.metrics.resample import Ints, codes_of, ratio_estimate
 
 NO_LABEL = "without a label before, after, or a gold label"
@@ -76,7 +77,9 @@ def generalization_accuracy(
     for key, rows in _cells(kind, system, utility_class, combine, combined_name):
         missing = int((~ok[rows]).sum())
 
-        def mean(values: npt.NDArray[Any], rows: Ints = rows, missing: int = missing) -> Estimate:
+        def mean(
+            values: npt.NDArray[Any], bounds: Bounds = SHARE, rows: Ints = rows, missing: int = missing
+        ) -> Estimate:
             return ratio_estimate(
                 values[rows],
                 ok[rows],
@@ -85,9 +88,10 @@ def generalization_accuracy(
                 replicates=replicates,
                 reason="no question has labels before and after",
                 left_out={NO_LABEL: missing} if missing else {},
+                bounds=bounds,
             )
 
-        cells.append(GeneralizationCell(*key, mean(was), mean(now), mean(now - was)))
+        cells.append(GeneralizationCell(*key, mean(was), mean(now), mean(now - was, SIGNED)))
     return cells
 
 
@@ -174,6 +178,7 @@ def gen_u(
         replicates=replicates,
         reason="no generalization question has an outcome",
         left_out={why: number for why, number in left.items() if number},
+        bounds=SIGNED,
     )
     kept = np.flatnonzero(seen)
     return GenU(mean=mean, instances=tuple(names[i] for i in kept), values=values[kept], ties=ties)

@@ -188,10 +188,11 @@ def _method(choices: Choices) -> Section:
     """What was chosen and how intervals are made, in sentences."""
     if choices.replicates:
         how = (
-            f"Intervals are 95 % percentile intervals from {choices.replicates:,} bootstrap replicates in which whole "
-            f"instances are drawn, not single judgments; the seed is {choices.seed}. Two exceptions say so in their cell: an "
-            "average of κ over many pairs whose resamples are biased has the basic interval, with the percentiles beside it, "
-            "and prediction-powered estimates have t intervals."
+            f"Intervals are 95 % t intervals with the standard error of {choices.replicates:,} bootstrap replicates in which "
+            f"whole instances are drawn, not single judgments; the seed is {choices.seed}. They are made on a scale on which "
+            "the statistic has no bounds, so that none leaves its range. Averages of κ have jackknife intervals with their "
+            "bias taken off, and prediction-powered estimates those of a sandwich variance; each cell says which. Raters "
+            "are taken as they are: the intervals are for these raters and other instances."
         )
     else:
         how = "No intervals were asked for."

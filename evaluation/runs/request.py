@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import ROUND_UP, Decimal
+from decimal import ROUND_DOWN, ROUND_UP, Decimal
 from typing import Any
 
 from annotator.core.canonical import digest_of
@@ -16,6 +16,16 @@ from evaluation.runs.text import clean
 RESERVED = ("model", "messages", "stream")
 MILLION = Decimal(1_000_000)
 _CENT = Decimal("0.00000001")
+
+
+def shares(total: Decimal, count: int) -> list[Decimal]:
+    """What each of the calls in one request costs; together exactly the total.
+
+    >>> shares(Decimal("0.00000010"), 3)
+    [Decimal('4E-8'), Decimal('3E-8'), Decimal('3E-8')]
+    """
+    share = (total / count).quantize(_CENT, rounding=ROUND_DOWN)
+    return [total - share * (count - 1), *[share] * (count - 1)]
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,17 @@
-"""What came back is kept: in one short transaction for all that came back together."""
+"""Storing outcomes: all that came back together, in one short transaction."""
 
 from __future__ import annotations
 
 import json
+import logging
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
-from django.db import connection, transaction
+from django.db import DataError, IntegrityError, connection, transaction
 from django.utils import timezone
 
 from annotator.hit_types.base import JSON
@@ -17,6 +19,7 @@ from evaluation.models import Call, Endpoint, Run
 from evaluation.runs.step import Job
 from evaluation.runs.text import clean
 
+log = logging.getLogger(__name__)
 #: Before the second attempt; doubled for each further one, and up to half of it left out at random.
 BACKOFF_SECONDS = 0.5
 LONGEST_BACKOFF = 60.0
@@ -115,8 +118,7 @@ def settle(*, run: Run, token: str, outcomes: Sequence[Outcome]) -> int:
     rows = [_row(outcome) for outcome in outcomes]
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT 1 FROM evaluation_run WHERE id = %s FOR NO KEY UPDATE", [run.pk])
-        cursor.execute(_SETTLE, [now, now, json.dumps(rows), token])
-        own = {row[0] for row in cursor.fetchall()}
+        own, broken = _store(cursor, rows, now=now, token=token)
         kept = [outcome for outcome in outcomes if outcome.id in own]
         released = sum((o.reserved for o in kept), Decimal(0))
         spent = sum((min(o.cost, o.reserved) for o in kept), Decimal(0))
@@ -124,13 +126,48 @@ def settle(*, run: Run, token: str, outcomes: Sequence[Outcome]) -> int:
         lost = sum((o.reserved for o in kept if o.charge), Decimal(0))
         unsent = sum(not o.sent and o.of_request for o in kept)
         cursor.execute(_BOOK, [released, spent, lost, over, unsent, now, run.pk])
-        follow(run, [o.next for o in kept if o.next is not None])
+        follow(run, [o.next for o in kept if o.next is not None and o.id not in broken])
         reason = next((o.pause for o in kept if o.pause), "")
         if over and run.budget_cost is not None and not reason:
             reason = "The endpoint charged more tokens than the request allowed; look at its replies before going on."
         if reason:
             cursor.execute(_PAUSE, [reason[:2000], run.pk])
     return len(kept)
+
+
+def _store(cursor: Any, rows: Sequence[JSON], *, now: datetime, token: str) -> tuple[set[int], set[int]]:
+    """Store all rows at once, or one by one where one of them cannot be stored.
+
+    Returns the calls that were still held, and those of which only a minimum could be stored.
+    """
+
+    def store(part: Sequence[JSON]) -> set[int]:
+        with transaction.atomic():
+            cursor.execute(_SETTLE, [now, now, json.dumps(part, allow_nan=False), token])
+            return {row[0] for row in cursor.fetchall()}
+
+    try:
+        return store(rows), set()
+    except (DataError, IntegrityError, ValueError):
+        log.exception("outcomes of %s cannot be stored together; storing them one by one", token)
+    own: set[int] = set()
+    broken: set[int] = set()
+    for row in rows:
+        try:
+            own |= store([row])
+        except (DataError, IntegrityError, ValueError) as error:
+            log.exception("the outcome of call %s cannot be stored", row["id"])
+            broken.add(row["id"])
+            reason = f"The reply could not be stored: {type(error).__name__}"
+            own |= store([_minimal(row) | {"error_kind": "not_stored", "error": reason}])
+    return own, broken
+
+
+def _minimal(row: JSON) -> JSON:
+    """The same call as failed, with its cost and its text, and nothing else that came from outside."""
+    empty: JSON = {"reply": None, "parsed": None, "flags": [], "model_returned": "", "fingerprint": ""}
+    text = row["text"][:10_000]
+    return row | empty | {"state": "failed", "text": text, "again_in": None, "applied": False}
 
 
 def _row(outcome: Outcome) -> JSON:

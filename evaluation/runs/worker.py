@@ -174,7 +174,7 @@ class SliceWorker:
         outcomes = await answered(
             provider=provider, run=self.run, endpoint=self.endpoint, step=self.step, ready=ready, rng=self.rng
         )
-        self.outcomes += outcomes
+        self.outcomes += outcomes  # only now: the loop may have replaced the list while this waited
 
     def _give_back(self) -> None:
         """The run is to stop: what was claimed and not sent goes back, as if it had not been claimed."""

@@ -286,6 +286,23 @@ def test_a_second_exam_attempt_can_consist_of_other_questions(kind: HitType) -> 
         assert len(set(contents)) == len(contents), "no question is in a pool twice"
 
 
+def texts_of(value: Any) -> list[str]:
+    """All texts in a JSON value that are more than one word."""
+    if isinstance(value, str):
+        return [value] if " " in value else []
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [text for one in inner for text in texts_of(one)]
+
+
+@every_asked_type
+def test_no_exam_question_is_answered_in_the_instructions_or_the_prompt(kind: HitType) -> None:
+    shown = [texts_of(e.payload) for e in worked(kind)] + [texts_of(q.payload) for q in kind.practice]
+    for question in kind.exam:
+        texts = texts_of(question.payload)
+        assert any(text not in kind.prompt_text for text in texts), question.key
+        assert sorted(texts) not in map(sorted, shown), question.key
+
+
 @every_asked_type
 def test_a_question_page_shows_all_that_it_asks_about(kind: HitType) -> None:
     asked = [(q.payload, q.gold) for q in questions(kind)] + [(e.payload, e.response) for e in worked(kind)]

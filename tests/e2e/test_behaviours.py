@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -176,6 +177,52 @@ def test_keys_go_from_question_to_question_where_there_are_many(
         page.keyboard.press(key)
     assert chosen(page) == ["v0=moderate", "v1=yes", "v2=no", "v3=yes"]
     expect(page.locator("[data-send]")).to_contain_text("Submit")
+
+
+def marked(page: Page) -> list[str]:
+    """The names of the fields that are marked as the current question."""
+    return page.eval_on_selector_all(
+        "[data-current]", "all => all.map(one => one.querySelector('input, textarea').name)"
+    )
+
+
+def shown_keys(page: Page) -> list[str]:
+    """The key caps that can be seen, in order."""
+    return page.eval_on_selector_all(
+        "[data-asked] .key",
+        "all => all.filter(one => getComputedStyle(one).visibility === 'visible').map(one => one.textContent)",
+    )
+
+
+def test_number_keys_answer_the_marked_question_which_moves_on_and_with_tab(
+    style: str, page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    two = replace(PLAUSIBILITY, blocks=PLAUSIBILITY.blocks[:-2], fields=PLAUSIBILITY.fields[:2])
+    open_task(style, page, monkeypatch, two)
+    assert (marked(page), shown_keys(page)) == (["v0"], ["1", "2", "3"])
+    page.keyboard.press("3")
+    assert (chosen(page), marked(page)) == (["v0=no"], ["v1"])
+    page.keyboard.press("Shift+Tab")  # from the answer back to the page
+    page.locator("[name=v0]").first.focus()
+    assert marked(page) == ["v0"], "the focus moves the mark"
+    page.keyboard.press("2")
+    assert (chosen(page), marked(page)) == (["v0=moderate"], ["v1"])
+    page.keyboard.press("1")
+    assert chosen(page) == ["v0=moderate", "v1=yes"]
+    page.keyboard.press("2")
+    assert chosen(page) == ["v0=moderate", "v1=moderate"], "the last answer can be changed at once"
+    edge = page.eval_on_selector("[data-current]", "one => getComputedStyle(one, '::before').inlineSize")
+    assert float(edge.removesuffix("px")) >= 3, "the mark is drawn"
+
+
+def test_a_second_step_is_part_of_its_question(
+    style: str, page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_task(style, page, monkeypatch)
+    assert marked(page) == ["helpful", "answer"]
+    page.keyboard.press("3")
+    assert chosen(page) == ["helpful=yes", "answer=yes"]
+    assert shown_keys(page) == ["1", "2", "3", "4"]
 
 
 def test_keys_can_be_switched_off_and_stay_off(

@@ -13,10 +13,12 @@ import pytest
 from django.db import close_old_connections, connection, transaction
 from django.utils import timezone
 
+from annotator.hit_types.registry import hit_types
 from annotator.models import Assignment, Participation, Study
-from annotator.services.assignment import assignment_next, leases_expire
+from annotator.services.assignment import assignment_next, assignment_return, leases_expire
 from annotator.services.study import study_launch
 from annotator.services.submit_and_next import turn_take
+from tests.annotator.services.test_one_condition import seen_of, template_study
 from tests.factories import make_item, make_participation, make_study, make_user
 
 pytestmark = [pytest.mark.fault, pytest.mark.django_db(transaction=True)]
@@ -154,3 +156,20 @@ def test_one_person_in_two_studies_at_once_gets_one_condition_of_an_instance():
             other = pool.submit(elsewhere)
             wait([other], timeout=2)  # long enough to go wrong, if it does not wait for us
         assert other.result(timeout=60) is None
+
+
+STAGED = [name for name, kind in hit_types().items() if kind.defaults.one_condition_per_instance]
+
+
+@pytest.mark.parametrize("name", STAGED)
+def test_windows_in_two_studies_of_a_template_never_show_one_input_twice(name: str) -> None:
+    """Each study's import makes instances of its own; the same question is the same question all the same."""
+    studies = [template_study(name, f"{name}-{number}".replace("_", "-")) for number in (1, 2)]
+    user = make_user()
+    windows = [make_participation(study, user) for study in studies] * 4
+    for _ in range(3):
+        together(lambda person: assignment_next(participation=person), windows)
+        assert max(seen_of(user.pk).values()) == 1
+        for assignment in Assignment.objects.filter(rater__user=user, state="leased"):
+            assignment_return(user_id=user.pk, assignment_pk=assignment.pk, reason="the next one")
+    assert len(seen_of(user.pk)) > 1

@@ -17,7 +17,7 @@ from annotator.models import Judgment
 from evaluation.models import Call, Run
 from evaluation.runs.lifecycle import run_start
 from evaluation.runs.sweep import runs_sweep
-from foretell.celery import app
+from foretell import env
 from foretell.embedded import EmbeddedServers
 from tests.evaluation.conftest import scripted, scripted_process  # noqa: F401
 from tests.evaluation.run_factories import make_endpoint, make_material, make_run
@@ -129,7 +129,7 @@ def test_redis_is_flushed_with_a_thousand_jobs_queued(
     broker.flushdb()
     endpoint = make_endpoint(scripted, concurrency=64)
     runs = [make_run(endpoint, make_material(10), workers=50, use_cache=False) for _ in range(20)]
-    assert broker.llen(app.conf.task_default_queue) == 1000
+    assert broker.llen(env.LONG_QUEUE) == 1000
     broker.flushdb()
     worker = WorkerProcess(
         tmp_path, WORKER_CONCURRENCY="2", SOLE_WORKER="1", RUN_SWEEP_SECONDS="2", RUN_WAKE_SECONDS="15"

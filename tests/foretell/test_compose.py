@@ -17,7 +17,7 @@ from tests.foretell.test_env import names_explained, names_read
 
 REQUIRED = re.compile(r"\$\{([A-Z_]+):\?")
 ANY = re.compile(r"\$\{([A-Z_]+)(?::[-?]([^}]*))?\}")
-OURS = ("migrate", "web", "worker", "beat")
+OURS = ("migrate", "web", "worker", "housekeeping", "beat")
 #: Set in the image, or of no use in production.
 NOT_PASSED = {
     *("DATA_DIR", "HOST", "PORT", "STATIC_ROOT", "STATIC_HASHED"),
@@ -113,7 +113,7 @@ def test_whatever_keeps_running_has_a_health_check_and_comes_back(compose: dict[
 
 
 def test_ours_start_when_their_servers_are_healthy_and_the_tables_are_made(compose: dict[str, Any]) -> None:
-    for name in ("web", "worker", "beat"):
+    for name in ("web", "worker", "housekeeping", "beat"):
         waits = {key: value["condition"] for key, value in compose["services"][name]["depends_on"].items()}
         assert waits == {
             "db": "service_healthy",
@@ -131,7 +131,7 @@ def test_volumes_that_are_used_are_declared_and_hold_the_data(compose: dict[str,
     assert compose["services"]["redis"]["volumes"] == ["redis:/data"]
 
 
-@pytest.mark.parametrize("name", ["web", "worker", "beat"])
+@pytest.mark.parametrize("name", ["web", "worker", "housekeeping", "beat"])
 def test_commands_exist(compose: dict[str, Any], name: str) -> None:
     command = compose["services"][name]["command"]
     assert command[:3] == ["python", "-m", "foretell.serve"]

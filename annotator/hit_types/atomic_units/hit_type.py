@@ -44,7 +44,13 @@ class AtomicUnits(HitType):
     )
     columns: ClassVar[tuple[Column, ...]] = schema.COLUMNS
     defaults = Defaults(
-        redundancy=3, exam_questions=8, pass_mark=6, minutes_per_item=3.0, min_seconds=10.0, follow_ups=3
+        redundancy=3,
+        exam_questions=8,
+        pass_mark=6,
+        minutes_per_item=3.0,
+        min_seconds=10.0,
+        follow_ups=3,
+        one_condition_per_instance=True,
     )
     headline = "in_output"
     measures = frozenset({"unit_presence"})
@@ -101,7 +107,7 @@ class AtomicUnits(HitType):
 
     def sections(self, payload: JSON, gold: JSON | None = None) -> tuple[str, ...]:
         """``news/parse`` and so on: the domain with each part that the item asks."""
-        return tuple(f"{payload['domain']}/{part}" for part in payload["ask"])
+        return tuple(f"{payload['domain']}/{part}" for part in payload.get("ask") or schema.PARTS)
 
     def grade(self, response: JSON, gold: JSON) -> Grade:
         """Every judgment that gold names; free text is not graded."""

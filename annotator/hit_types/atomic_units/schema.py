@@ -121,10 +121,12 @@ def parse_row(raw: Mapping[str, Any]) -> tuple[Row, JSON, Material]:
         "ask": ask,
     }
     original = row.text("original", required=False)
+    instance = row.text("instance", required=False, limit=200)
+    instance = instance or stable_key(original or payload["explanation"])
     material = Material(
-        instance_key=row.text("instance", required=False, limit=200)
-        or stable_key(original or payload["explanation"]),
-        instance_input=original or "(the original input is not in the file)",
+        instance_key=instance,
+        # Never the same text for two instances: equal inputs are taken for one and the same.
+        instance_input=original or f"(the original input of {instance} is not in the file)",
         system=system,
         model=model,
         method=method,

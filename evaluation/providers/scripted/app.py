@@ -14,6 +14,7 @@ from evaluation.providers.scripted.batches import Batches
 from evaluation.providers.scripted.brain import reply_to, tokens_in
 from evaluation.providers.scripted.embeddings import embed
 from evaluation.providers.scripted.http import Request, Response, json_response
+from evaluation.providers.scripted.misbehave import misbehave
 from evaluation.providers.scripted.options import BadOptions, Options, parse_model
 from evaluation.providers.scripted.world import chance, pick
 
@@ -92,6 +93,8 @@ class Scripted:
             if refused is not None:
                 return refused
         reply = self.completion(body, options, fault)
+        if odd := misbehave(fault, reply):
+            return odd
         content = json.dumps(reply).encode()
         if fault == "truncated":
             return Response(200, content[: len(content) // 2], {"content-type": "application/json"})

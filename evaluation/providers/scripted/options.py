@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from urllib.parse import parse_qsl
 
-#: What can go wrong, by the name that ``kinds`` knows it under.
-FAULTS = (
+from evaluation.providers.scripted.misbehave import KINDS as MISBEHAVIOUR
+
+#: Names of what can go wrong, for ``kinds``; see ``misbehave`` for those at the end.
+FAULTS: tuple[str, ...] = (
     "429",
     "500",
     "hang",
@@ -17,6 +19,7 @@ FAULTS = (
     "filter",
     "nonsense",
     "cut",
+    *MISBEHAVIOUR,
 )
 DEFAULT_FAULTS = ("429", "500", "hang", "truncated", "empty", "refusal")
 

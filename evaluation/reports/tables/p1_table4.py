@@ -135,6 +135,7 @@ def _details(ctx: Context, measured: list[_Measured]) -> Table:
                 everywhere.simulatable,
             ]
             cells = [Cell.of(value, shape="percent", rule=rule) for value in shares]
+            cells += [Cell.of(everywhere.unanswered, shape="percent", rule=rule)]
             cells += [Cell.count(everywhere.precision.n), Cell.count(everywhere.simulatable.n)]
             rows.append(Row([system], cells, group=found.judge.name))
     return Table(
@@ -146,11 +147,16 @@ def _details(ctx: Context, measured: list[_Measured]) -> Table:
             Column("All instances", "Macro precision"),
             Column("Micro precision"),
             Column("Simulatable"),
+            Column("No answer"),
             Column("Explanations"),
             Column("Follow-ups"),
         ],
         rows=rows,
-        notes=["Explanations and follow-ups are the denominators of macro precision and simulatable share."],
+        notes=[
+            "Explanations and follow-ups are the denominators of macro precision and simulatable share.",
+            "No answer: follow-ups behind micro precision that the system refused or answered with neither answer. "
+            "No prediction of them is right, so they count as wrong.",
+        ],
     )
 
 

@@ -217,7 +217,7 @@ def test_intervals_surround_their_value():
     found = [cell for cell in cells.values() if cell["low"] is not None]
     assert found
     assert all(cell["low"] <= cell["value"] <= cell["high"] for cell in found)
-    assert all("percentile" in cell["interval"] for cell in found)
+    assert all(cell["interval"].startswith(("95 % t interval", "95 % Wilson")) for cell in found)
 
 
 def test_every_figure_is_drawn_twice_and_as_png():

@@ -71,7 +71,7 @@ def imported(path: Path, **columns: object) -> Study:
 def test_acceptability_through_the_admin(file, alpha):
     study = imported(
         FEW_SHOT / "acceptability_annotations" / f"{file}.csv", item="Input.id", values=["Answer.acceptable"],
-        rater="(nobody is named)", listed="1,2,3,4,5",
+        rater="(the file names no rater)", listed="1,2,3,4,5",
     )  # fmt: skip
     cells = cells_of(computed(study).content, "agreement-acceptable")
     found = cells["Krippendorff’s α, people", "All labels Value"]
@@ -83,7 +83,7 @@ def test_the_prevalence_paradox_shows_beside_kappa():
     """Grammar of CommonsenseQA rationales: 740 of 750 labels are alike. People agree on 97 %, yet alpha is below 0."""
     study = imported(
         FEW_SHOT / "fine_grained" / "commonsenseqa" / "gpt3_greedy.csv", item="Input.id",
-        rater="(nobody is named)", values=["Answer.grammar"],
+        rater="(the file names no rater)", values=["Answer.grammar"],
     )  # fmt: skip
     content = computed(study).content
     cells = cells_of(content, "agreement-grammar")
@@ -105,7 +105,7 @@ def test_ordinal_quality_through_the_admin_keeps_what_is_no_level_apart():
 
     path = FEW_SHOT / "fine_grained" / "commonsenseqa" / "ecqa.csv"
     study = imported(
-        path, item="Input.id", rater="(nobody is named)", values=["Answer.generality_factuality"], level="ordinal",
+        path, item="Input.id", rater="(the file names no rater)", values=["Answer.generality_factuality"], level="ordinal",
         labels="-1,0,1", aside="-9=needs_more_info", skip_blank="on",
     )  # fmt: skip
     content = computed(study).content
