@@ -6,13 +6,24 @@ from django.contrib.auth import views as auth
 from django.urls import path, re_path, reverse_lazy
 from django.views.generic import TemplateView
 
-from annotator.web.views import join, me, offline, passwords, preview, preview_questions, steps, task
+from annotator.web.views import (
+    colleague,
+    join,
+    me,
+    offline,
+    passwords,
+    preview,
+    preview_questions,
+    steps,
+    task,
+)
 
 app_name = "annotator"
 
 urlpatterns = [
     path("", me.home, name="home"),
     path("join/<str:token>/", join.invitation, name="invitation"),
+    path("colleague/<str:token>/", colleague.colleague, name="colleague"),
     path("login/", join.LogIn.as_view(), name="login"),
     path("logout/", auth.LogoutView.as_view(next_page="/login/"), name="logout"),
     path("signup/", join.signup, name="signup"),

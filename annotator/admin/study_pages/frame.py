@@ -72,7 +72,7 @@ TABS = (
         "Review",
         (("admin:study_exclusions", "Exclusions", VIEWER),),
     ),
-    Tab("simulators", "Simulators", (("evaluation:simulators", "Simulators", VIEWER),)),
+    Tab("simulators", "Simulators", (("admin:study_simulators", "Simulators", VIEWER),)),
     Tab("reports", "Reports", (("evaluation:reports", "Reports", VIEWER),)),
     Tab(
         "settings",
@@ -84,6 +84,7 @@ TABS = (
             ("admin:study_manage", "Duplicate, archive, delete", VIEWER),
         ),
     ),
+    Tab("members", "Members", (("admin:study_members", "Members", VIEWER),)),
 )
 
 
