@@ -70,7 +70,10 @@ TABS = (
     Tab(
         "review",
         "Review",
-        (("admin:study_exclusions", "Exclusions", VIEWER),),
+        (
+            ("admin:study_contested", "Contested items", VIEWER),
+            ("admin:study_exclusions", "Exclusions", VIEWER),
+        ),
     ),
     Tab("simulators", "Simulators", (("admin:study_simulators", "Simulators", VIEWER),)),
     Tab("reports", "Reports", (("evaluation:reports", "Reports", VIEWER),)),

@@ -23,6 +23,7 @@ PAGES = {
     "payments/owed.csv": "viewer",
     "payments/bonus/PERSON/": "reviewer",
     "manage/": "viewer",
+    "contested/": "viewer",
     "members/": "viewer",
     "simulators/": "viewer",
     "duplicate/": "viewer",
