@@ -66,7 +66,10 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
-            "libraries": {"screens": "annotator.web.templatetags.screens"},
+            "libraries": {
+                "screens": "annotator.web.templatetags.screens",
+                "study_tabs": "annotator.admin.study_pages.tags",
+            },
             "builtins": ["annotator.web.templatetags.pieces"],
         },
     }
