@@ -52,7 +52,7 @@ class EndpointAdmin(ModelAdmin):
         form_url: str = "",
         extra_context: Any = None,
     ) -> Any:
-        endpoint = Endpoint.objects.filter(pk=object_id).first() if object_id else None
+        endpoint = self.get_object(request, object_id) if object_id else None
         return super().changeform_view(
             request,
             object_id,

@@ -60,11 +60,16 @@ class EndpointForm(forms.ModelForm):
                 probe = Endpoint(pk=self.instance.pk, **{k: v for k, v in cleaned.items() if k != "key"})
                 probe.created_at = self.instance.created_at
                 from evaluation.providers.hosts import HostRefused, check_origin, origin_of
-                from evaluation.selectors.endpoint import host_policy
+                from evaluation.providers.keys import KeyRefused
+                from evaluation.selectors.endpoint import endpoint_key, host_policy
 
                 check_origin(origin_of(probe.base_url), host_policy())
+                if probe.key_variable and not cleaned.get("key"):
+                    endpoint_key(probe)
             except HostRefused as error:
                 self.add_error("base_url", str(error))
+            except KeyRefused as error:
+                self.add_error("key_variable", str(error))
         return cleaned
 
 

@@ -17,6 +17,7 @@ from evaluation.providers.scripted.embeddings import embed
 from evaluation.providers.scripted.http import Request, Response, json_response
 from evaluation.providers.scripted.misbehave import misbehave
 from evaluation.providers.scripted.options import BadOptions, Options, parse_model
+from evaluation.providers.scripted.tuning import Tuning
 from evaluation.providers.scripted.world import chance, pick
 
 NONSENSE = ("Blue.", "42 of them, at least.", "{}", "As discussed, see above.", "…", "<answer>")
@@ -30,6 +31,7 @@ class Scripted:
         self.key = key
         self.reset()
         self.batches = Batches(self)
+        self.tuning = Tuning(self.batches.files)
 
     def reset(self) -> None:
         self.counts: Counter[str] = Counter()
@@ -60,6 +62,8 @@ class Scripted:
                     "data": [{"id": "scripted", "object": "model", "created": 0, "owned_by": "foretell"}],
                 }
             )
+        if path.startswith("/v1/fine_tuning/jobs"):
+            return await self.tuning.handle(request)
         if path.startswith(("/v1/files", "/v1/batches")):
             return await self.batches.handle(request)
         if path not in ("/v1/chat/completions", "/v1/embeddings"):
@@ -164,7 +168,9 @@ class Scripted:
         messages = body.get("messages") or []
         warm = float(body.get("temperature", 0) or 0) > 0
         schema = (body.get("response_format") or {}).get("json_schema")
-        text = reply_to(messages, options, sample=int(body.get("seed") or 0) if warm else 0, schema=schema)
+        sample = int(body.get("seed") or 0) if warm else 0
+        recalled, avoided, own = self.tuning.recall(str(body.get("model")), messages, sample)
+        text = recalled or reply_to(messages, own or options, sample=sample, schema=schema, avoided=avoided)
         message: dict[str, Any] = {"role": "assistant", "content": text, "refusal": None}
         finish = "stop"
         limit = body.get("max_completion_tokens") or body.get("max_tokens")

@@ -59,6 +59,9 @@ class Options:
     per_second: float = 0.0
     #: Completion tokens are reported this many times over: an endpoint that charges more than it was asked for.
     overcharge: float = 1.0
+    #: How fine-tuning goes wrong, if it does: reject, fail, cancel or quota. ``tuning_seconds``: how long a job takes.
+    tuning: str = ""
+    tuning_seconds: float = 0.0
 
 
 def parse_model(model: str, extra: str = "") -> Options:
