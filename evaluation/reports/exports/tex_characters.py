@@ -85,7 +85,8 @@ def _written(ch: str) -> str:
         return _KNOWN[ch]
     if ch.isascii():
         return ch
-    base, *marks = unicodedata.normalize("NFD", ch)
+    parts = unicodedata.normalize("NFD", ch)
+    base, marks = parts[0], parts[1:]
     if marks and all(mark in _ACCENTS for mark in marks) and (base.isascii() or base in _KNOWN):
         written = {"i": r"\i", "j": r"\j"}.get(base, _KNOWN.get(base, base))
         for mark in marks:
