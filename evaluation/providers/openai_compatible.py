@@ -138,6 +138,8 @@ def read_completion(raw: dict[str, Any], *, seconds: float = 0.0) -> ChatReply:
     """
     found = raw.get("usage")
     usage: dict[str, Any] = found if isinstance(found, dict) else {}
+    found = usage.get("prompt_tokens_details")
+    details: dict[str, Any] = found if isinstance(found, dict) else {}
     reply = ChatReply(
         text="",
         raw=raw,
@@ -145,6 +147,7 @@ def read_completion(raw: dict[str, Any], *, seconds: float = 0.0) -> ChatReply:
         fingerprint=str(raw.get("system_fingerprint") or "")[:200],
         tokens_in=_count(usage, "prompt_tokens"),
         tokens_out=_count(usage, "completion_tokens"),
+        tokens_cached=_count(details, "cached_tokens"),
         seconds=seconds,
     )
     if raw.get("error") and not raw.get("choices"):
@@ -226,8 +229,7 @@ def provider_error(error: Exception) -> ProviderError:
                 "refused_host", "the endpoint answered with a redirect, which is not followed"
             )
         kind = _KINDS.get(status, "server" if status >= 500 else "bad_request")
-        if kind == "rate_limit" and getattr(error, "code", None) == "insufficient_quota":
-            kind = "no_quota"
+        kind = _refined(kind, getattr(error, "code", None), _said(error))
         return ProviderError(
             kind, f"HTTP {status}: {_said(error)}", retry_after=_retry_after(error.response), status=status
         )
@@ -236,6 +238,19 @@ def provider_error(error: Exception) -> ProviderError:
     if isinstance(error, openai.APIConnectionError | httpx2.HTTPError):
         return ProviderError("connection", f"The connection failed: {error.__cause__ or error}"[:500])
     return ProviderError("unexpected", f"{type(error).__name__}: {error}"[:500])
+
+
+def _refined(kind: ErrorKind, code: Any, said: str) -> ErrorKind:
+    """The kind of an error by its code; servers without codes are known by their words."""
+    if kind == "rate_limit" and code == "insufficient_quota":
+        return "no_quota"
+    if kind == "bad_request":
+        if code in ("content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation"):
+            return "content_filter"
+        words = ("context length", "context_length", "context size", "maximum context", "too many tokens")
+        if code == "context_length_exceeded" or any(word in said.lower() for word in words):
+            return "context_length"
+    return kind
 
 
 def _connect_advice(said: str) -> str:
@@ -256,6 +271,7 @@ def provider_error_of_status(status: int, body: Any) -> ProviderError:
     inner = body.get("error", body) if isinstance(body, dict) else body
     said = inner.get("message") if isinstance(inner, dict) else inner
     kind = _KINDS.get(status, "bad_request" if 400 <= status < 500 else "server")
+    kind = _refined(kind, inner.get("code") if isinstance(inner, dict) else None, str(said))
     return ProviderError(kind, f"HTTP {status}: {said}"[:500], status=status)
 
 

@@ -59,12 +59,20 @@ class Command(BaseCommand):
     requires_migrations_checks = False
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", metavar="FILE", help="UTF-8 CSV with a header; - reads standard input")
+        parser.add_argument(
+            "file",
+            metavar="FILE",
+            help="CSV, TSV, JSON lines, Parquet or .xlsx; - reads a CSV from standard input",
+        )
         parser.add_argument("--rater", required=True, metavar="COL", help="column that names the rater")
         parser.add_argument("--unit", required=True, metavar="COL", help="column that names what is rated")
         parser.add_argument(
             "--value", required=True, metavar="COL", help="column of the label; blank is missing"
         )
+        parser.add_argument(
+            "--cluster", default="", metavar="COL",
+            help="column of the instance that a unit belongs to: intervals draw those (else units)",
+        )  # fmt: skip
         parser.add_argument("--level", choices=("nominal", "ordinal", "interval", "ratio"), default="nominal")
         parser.add_argument(
             "--order", type=_names, default=[], metavar="a,b,c", help="all labels, from low to high"
@@ -90,6 +98,10 @@ class Command(BaseCommand):
             metavar="N",
             help="replicates for the intervals (1000); 0: none",
         )
+        parser.add_argument(
+            "--raters", choices=("these", "new"), default="these",
+            help="intervals for these raters and other units, or for new raters too (these)",
+        )  # fmt: skip
         parser.add_argument("--seed", type=_whole(0), default=0, metavar="N", help="of the bootstrap (0)")
         parser.add_argument("--format", choices=("text", "json", "csv"), default="text")
         parser.add_argument(
@@ -134,6 +146,7 @@ class Command(BaseCommand):
             rater=options["rater"],
             unit=options["unit"],
             value=options["value"],
+            cluster=options["cluster"],
             level=options["level"],
             order=options["order"],
             simulators=options["simulators"],
@@ -155,5 +168,6 @@ class Command(BaseCommand):
             without_labels=options["without_label"],
             rule=options["aggregate"],
             blank=read.blank,
+            new_raters=options["raters"] == "new",
         )
         return summary, notes

@@ -26,6 +26,13 @@ from evaluation.reports.unit_labels import (
     unit_table,
 )
 from evaluation.reports.words import count, estimate, left_out
+from evaluation.selectors.material import matching_rules
+
+#: What the report says about the study's rule on partial matches.
+RULES = {
+    "part": "A unit counted as found where part of it was (the paper's Figure 13).",
+    "whole": "A unit counted as found only as a whole (the paper's Figure 8).",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,12 +75,15 @@ def p2_table1(ctx: Context) -> Section | None:
         ],
         blocks=blocks,
         notes=[
-            f"{what}, left out: {left_out(found.left_out)}."
-            for what, found in (
-                ("Precision", whole.found.precision),
-                ("Simulatable", whole.found.simulatable),
-            )
-            if found.left_out
+            *(RULES[rule] for rule in matching_rules(study=ctx.study)),
+            *(
+                f"{what}, left out: {left_out(found.left_out)}."
+                for what, found in (
+                    ("Precision", whole.found.precision),
+                    ("Simulatable", whole.found.simulatable),
+                )
+                if found.left_out
+            ),
         ],
     )
 
