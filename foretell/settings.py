@@ -49,6 +49,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "foretell.policy.ContentPolicyMiddleware",
+    "foretell.errors.BadRequestMiddleware",
 ]
 
 CSRF_FAILURE_VIEW = "annotator.web.views.errors.csrf_failure"

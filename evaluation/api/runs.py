@@ -54,6 +54,7 @@ class NewRunSerializer(serializers.Serializer):
     together = serializers.IntegerField(required=False, min_value=1, max_value=50)
     workers = serializers.IntegerField(required=False, min_value=1, max_value=32)
     use_cache = serializers.BooleanField(required=False)
+    max_failed_share = serializers.FloatField(required=False, min_value=0, max_value=1)
     budget_calls = serializers.IntegerField(required=False, min_value=0, max_value=2**31 - 1)
     budget_cost = serializers.DecimalField(required=False, max_digits=12, decimal_places=6, min_value=0)
 

@@ -138,6 +138,8 @@ def read_completion(raw: dict[str, Any], *, seconds: float = 0.0) -> ChatReply:
     """
     found = raw.get("usage")
     usage: dict[str, Any] = found if isinstance(found, dict) else {}
+    found = usage.get("prompt_tokens_details")
+    details: dict[str, Any] = found if isinstance(found, dict) else {}
     reply = ChatReply(
         text="",
         raw=raw,
@@ -145,6 +147,7 @@ def read_completion(raw: dict[str, Any], *, seconds: float = 0.0) -> ChatReply:
         fingerprint=str(raw.get("system_fingerprint") or "")[:200],
         tokens_in=_count(usage, "prompt_tokens"),
         tokens_out=_count(usage, "completion_tokens"),
+        tokens_cached=_count(details, "cached_tokens"),
         seconds=seconds,
     )
     if raw.get("error") and not raw.get("choices"):

@@ -21,6 +21,7 @@ from annotator.accounts.attempts import attempt_count, client_address
 from annotator.accounts.login_throttle import ThrottledLoginForm, is_throttled
 from annotator.accounts.return_link import return_user
 from annotator.accounts.sessions import person_log_in
+from annotator.accounts.usernames import username_check
 from annotator.core.errors import Refused
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import LoginAttempt, Study, User
@@ -102,6 +103,13 @@ class SignUpForm(BaseUserCreationForm):
     class Meta(BaseUserCreationForm.Meta):
         model = User
         fields = ("username", "email")
+
+    def clean_username(self) -> str:
+        username = str(self.cleaned_data["username"])
+        username_check(username)
+        if User.objects.filter(username__iexact=username).exists():
+            raise forms.ValidationError(User._meta.get_field("username").error_messages["unique"])
+        return username
 
 
 @never_cache

@@ -80,3 +80,29 @@ def test_requests_stay_within_the_rate_limit_of_the_endpoint(scripted: ScriptedP
     # 600 a minute is one each 0.1 s; 2 s of it may be saved up, so 36 take 1.5 s at least.
     assert time.monotonic() - started >= 1.4
     assert states(run) == {"done": 36}
+
+
+def test_cached_tokens_have_their_own_price(scripted: ScriptedProcess) -> None:
+    endpoint = make_endpoint(scripted, price_in=10, price_cached=1, price_out=0)
+    run = make_run(endpoint, make_material(4), model="scripted?cached=0.5")
+    work(run)
+    for call in run.calls.all():
+        assert call.tokens_cached == call.tokens_in // 2
+        uncached = call.tokens_in - call.tokens_cached
+        assert call.cost == Decimal(10 * uncached + call.tokens_cached) / 1_000_000
+    assert run.spent_cost == sum(call.cost for call in run.calls.all())
+
+
+def test_a_rate_in_tokens_is_used_well_and_kept_to(scripted: ScriptedProcess) -> None:
+    per_second = 2500
+    endpoint = make_endpoint(scripted, tokens_per_minute=per_second * 60, concurrency=32)
+    run = make_run(endpoint, make_material(40), parameters={"max_tokens": 2000})
+    started = time.monotonic()
+    work(run)
+    seconds = time.monotonic() - started
+    used = sum(call.tokens_in + call.tokens_out for call in run.calls.all())
+    assert states(run) == {"done": 40}
+    # Two seconds of the rate may be saved up before the start, and one request may exceed it.
+    allowed = per_second * (seconds + 2)
+    assert used <= allowed * 1.1
+    assert used >= allowed * 0.6, f"{used / allowed:.0%} of the rate"
