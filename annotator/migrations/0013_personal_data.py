@@ -10,7 +10,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotator', '0011_limits_of_work'),
+        ('annotator', '0012_limits_of_work'),
     ]
 
     operations = [
