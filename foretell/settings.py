@@ -275,6 +275,7 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "pipelines": {"task": "evaluation.pipelines_sweep", "schedule": float(env.RUN_SWEEP_SECONDS)},
     "exports": {"task": "annotator.exports_sweep", "schedule": 60.0},
     "rehearsals": {"task": "annotator.rehearsals_sweep", "schedule": 60.0},
+    "personal data to anonymise": {"task": "annotator.retention_sweep", "schedule": 3600.0},
     "deleted studies": {"task": "annotator.studies_purge", "schedule": 3600.0},
     "uploads": {"task": "annotator.uploads_sweep", "schedule": 600.0},
     "login attempts": {"task": "annotator.attempts_sweep", "schedule": 600.0},

@@ -29,6 +29,10 @@ class Study(models.Model):
         PAUSED = "paused", "paused"
         CLOSED = "closed", "closed"
 
+    class ErasurePolicy(models.TextChoices):
+        ANONYMISE = "anonymise", "keep the answers, without any link to the person"
+        DELETE = "delete", "delete the answers too"
+
     slug = models.SlugField(max_length=80, unique=True)
     title = models.CharField(max_length=200, help_text="Annotators see this.")
     hit_type = models.CharField(max_length=60)
@@ -130,6 +134,23 @@ class Study(models.Model):
         default=5.0, validators=[MinValueValidator(0)], help_text="Faster answers are flagged."
     )
     undo_seconds = models.PositiveSmallIntegerField(default=10, help_text="0: answers cannot be taken back.")
+
+    # Personal data
+    erasure_policy = models.CharField(
+        "when somebody's data are removed",
+        max_length=9,
+        choices=ErasurePolicy,
+        default=ErasurePolicy.ANONYMISE,
+        db_default=ErasurePolicy.ANONYMISE,
+        help_text="Say the same in the consent text.",
+    )
+    retention_days = models.PositiveIntegerField(
+        "days to keep personal data",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="After the study is closed. Then participants are anonymised. Empty: until somebody asks.",
+    )
 
     # Recruitment
     join_open = models.BooleanField(

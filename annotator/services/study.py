@@ -41,6 +41,8 @@ FROZEN_FIELDS = (
     "exam_feedback",
     "exam_key_early",
     "revoked_work",
+    "erasure_policy",
+    "retention_days",
     "requires",
     "currency",
     "minutes_per_item",

@@ -47,6 +47,7 @@ def me(request: HttpRequest) -> HttpResponse:
         .select_related("study")
         .order_by("-created_at")[:100],
         "has_password": user_of(request).has_usable_password(),
+        "data_requests": rater.data_requests.select_related("study").order_by("-asked_at"),
         "return_url": request.build_absolute_uri(path) if (path := return_path(user_of(request))) else "",
         "sent": request.GET.get("sent", ""),
     }

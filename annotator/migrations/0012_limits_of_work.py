@@ -7,7 +7,7 @@ class Migration(migrations.Migration):
     New columns have a default in the database, so that code of the version before can still write rows.
     """
 
-    dependencies = [("annotator", "0010_question_validated")]
+    dependencies = [("annotator", "0011_usernames_without_case")]
 
     operations = [
         migrations.AddField(
