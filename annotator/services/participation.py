@@ -40,7 +40,7 @@ def participation_join(*, study: Study, user: User) -> Participation:
     if study.state == Study.State.PAUSED and not rater.rehearsal:
         raise Refused("paused", gettext("The researchers have paused this study."))
     if study.deleted_at is not None:
-        raise Refused("closed", "This study is not open to new participants.")
+        raise Refused("closed", gettext("This study is not accepting participants."))
     if not rater.rehearsal and (study.state != Study.State.LIVE or not study.join_open):
         raise Refused("closed", gettext("This study is not accepting participants."))
     rules = snapshot_content(study.snapshot_id)

@@ -21,7 +21,6 @@ from django.utils import timezone
 from annotator.core import jobs
 from annotator.hit_types.base import JSON, prompt_part, render_prompt
 from annotator.models import FollowUp, Output
-from evaluation.metrics import gen_u
 from evaluation.models import Endpoint, FineTuning, Pipeline, Reward, Run
 from evaluation.pipelines.rewards import PAPER_BINS, Example, chat_lines, reward_quantiles
 from evaluation.pipelines.steps.material import shown
@@ -51,6 +50,8 @@ def rewards_keep(*, pipeline: Pipeline, step: str, run: Run, bins: int = PAPER_B
             follow_up__in=gold, system__name=f"{run.model} · GEN-U without"[:200]
         ).values_list("follow_up", "text")
     )
+    from evaluation.metrics import gen_u  # numpy, which the web process does not need
+
     found = gen_u(
         [parsed["output"] == gold[pk] for pk, _, parsed in calls],
         [alone[pk] == gold[pk] if pk in alone else None for pk, _, _ in calls],

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from evaluation.providers.base import ProviderError
-from evaluation.providers.openai_compatible import OpenAICompatible, provider_error
+
+if TYPE_CHECKING:
+    from evaluation.providers.openai_compatible import OpenAICompatible
 
 JobState = Literal["running", "succeeded", "failed", "cancelled"]
 _OVER: dict[str, JobState] = {"succeeded": "succeeded", "failed": "failed", "cancelled": "cancelled"}
@@ -23,6 +25,13 @@ class TuningJob:
     tokens: int | None = None
 
 
+def _error(error: Exception) -> ProviderError:
+    # Imported here: the web process holds no client of language models.
+    from evaluation.providers.openai_compatible import provider_error
+
+    return provider_error(error)
+
+
 class FineTuner:
     """The fine-tuning half of an OpenAI-compatible endpoint; every method raises ``ProviderError``."""
 
@@ -34,7 +43,7 @@ class FineTuner:
         try:
             file = await self.client.files.create(file=("rationales.jsonl", lines), purpose="fine-tune")
         except Exception as error:
-            raise provider_error(error) from error
+            raise _error(error) from error
         if str(getattr(file, "status", "")) == "error":
             raise ProviderError(
                 "bad_request", f"the file was rejected: {getattr(file, 'status_details', '')}"
@@ -46,7 +55,7 @@ class FineTuner:
         try:
             page = await self.client.fine_tuning.jobs.list(limit=100)
         except Exception as error:
-            raise provider_error(error) from error
+            raise _error(error) from error
         found = [job for job in page.data if job.training_file == file_id and job.status != "cancelled"]
         return _job(found[0]) if found else None
 
@@ -60,7 +69,7 @@ class FineTuner:
                 method={"type": "supervised", "supervised": {"hyperparameters": {"n_epochs": epochs}}},
             )
         except Exception as error:
-            raise provider_error(error) from error
+            raise _error(error) from error
         return _job(job)
 
     async def job_read(self, job_id: str) -> TuningJob:
@@ -68,14 +77,14 @@ class FineTuner:
         try:
             return _job(await self.client.fine_tuning.jobs.retrieve(job_id))
         except Exception as error:
-            raise provider_error(error) from error
+            raise _error(error) from error
 
     async def job_cancel(self, job_id: str) -> TuningJob:
         """Cancel a job; one that is over stays as it is."""
         try:
             return _job(await self.client.fine_tuning.jobs.cancel(job_id))
         except Exception as error:
-            raise provider_error(error) from error
+            raise _error(error) from error
 
 
 def _job(job: object) -> TuningJob:
