@@ -37,12 +37,13 @@ def test_a_run_survives_kills_and_flushes_without_paying_twice(
     tmp_path: Path,
 ) -> None:
     said: list[str] = []
-    plan = FaultPlan(calls=400, faults=0.3, kills=5, flushes=2)
+    plan = FaultPlan(calls=400, faults=0.3, kills=5, flushes=2, outages=2)
     outcome = run_with_faults(plan, scripted, tmp_path, said.append)
     assert sum(outcome.states.values()) == 400
     assert outcome.states == {"done": 400}
     assert len(outcome.judgments) == 400
-    assert (outcome.kills, outcome.flushes) == (5, 2)
+    assert (outcome.kills, outcome.flushes, outcome.outages) == (5, 2, 2)
+    assert 0 < outcome.slowest_lease < 60
     assert outcome.lost <= outcome.in_flight_at_kills
     assert outcome.paid_again <= outcome.lost
     assert outcome.spent + outcome.perhaps_spent <= outcome.budget
