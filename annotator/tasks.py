@@ -5,9 +5,11 @@ from __future__ import annotations
 from annotator.accounts.attempts import attempts_sweep
 from annotator.core.jobs import job
 from annotator.services.assignment import leases_expire
+from annotator.services.erasure import retention_sweep
 from annotator.services.exports import export_build, exports_sweep
 from annotator.services.imports.pending_uploads import pending_uploads_sweep
 from annotator.services.rehearsal.run import rehearsal_run, rehearsals_sweep
+from annotator.services.study_removal import studies_purge
 
 
 @job("annotator.leases_expire")
@@ -38,6 +40,18 @@ def rehearsal_run_task(*, rehearsal_pk: int) -> int:
 def rehearsals_sweep_task() -> int:
     """Queue rehearsals again that no worker carries out."""
     return rehearsals_sweep()
+
+
+@job("annotator.studies_purge")
+def studies_purge_task() -> int:
+    """Remove deleted studies for good once they can no longer be restored."""
+    return studies_purge()
+
+
+@job("annotator.retention_sweep")
+def retention_sweep_task() -> int:
+    """Anonymise participants of studies whose time to keep personal data is over."""
+    return retention_sweep()
 
 
 @job("annotator.uploads_sweep")

@@ -10,7 +10,7 @@ from unfold.admin import ModelAdmin
 
 from annotator.forms.service import ServiceForm
 from annotator.models import Membership
-from annotator.selectors.study import log, studies_for
+from annotator.selectors.study import ROLES, log, studies_for
 from annotator.selectors.user import user_of
 
 VIEWER, EDITOR, OWNER = Membership.Role.VIEWER, Membership.Role.EDITOR, Membership.Role.OWNER
@@ -42,7 +42,7 @@ class StudyScoped(ModelAdmin):
         if role is None or not request.user.is_staff:
             return False
         if obj is None:
-            return request.user.is_superuser or studies_for(user=request.user, role=role).exists()
+            return request.user.is_superuser or role_anywhere(request, role)
         return self.reachable(request, role).filter(pk=obj.pk).exists()
 
     def has_module_permission(self, request: HttpRequest) -> bool:
@@ -65,6 +65,15 @@ class StudyScoped(ModelAdmin):
     ) -> HttpResponse:
         log.warning("%s %s: access denied to user %s", opts.model_name, object_id, request.user.pk)
         raise Http404(f"no such {opts.verbose_name}")
+
+
+def role_anywhere(request: HttpRequest, role: str) -> bool:
+    """Whether the researcher has this role in some study; looked up once a request, since every page asks often."""
+    known: set[str] | None = request.__dict__.get("_roles_anywhere")
+    if known is None:
+        mine = Membership.objects.filter(user=user_of(request), study__deleted_at__isnull=True)
+        known = request.__dict__["_roles_anywhere"] = set(mine.values_list("role", flat=True).distinct())
+    return any(one in known for one in ROLES[ROLES.index(Membership.Role(role)) :])
 
 
 class ReadOnly:

@@ -207,14 +207,21 @@ class Question:
 
 @dataclass(frozen=True)
 class Defaults:
-    """The settings that a new study of this type starts with; from the paper if it gives them."""
+    """The settings that a new study of this type starts with; from the paper if it gives them.
+
+    ``one_condition_per_instance`` is True where an answer only means something from somebody who has seen nothing else
+    of the instance: types with several stages or arms, and those in which one item gives away another one's answer.
+    """
 
     redundancy: int = 3
     exam_questions: int = 0
     pass_mark: int = 0
     minutes_per_item: float = 1.0
     min_seconds: float = 5.0
+    #: What the paper paid for an item, in US dollars; 0 if it does not say or did not pay.
+    pay_per_item: str = "0"
     follow_ups: int = 0
+    one_condition_per_instance: bool = False
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from annotator.core.allocation import arm_choose, presentation_rng
 from annotator.core.canonical import text_digest
 from annotator.core.errors import Refused
 from annotator.core.prepared import Prepared, prepared_cursor
+from annotator.hit_types.base import FieldErrors, clean_text
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Assignment, Item, Participation, Place, Rater, Study
 from annotator.selectors.consent import consented
@@ -42,9 +43,9 @@ WITH freed AS (
 ), pick AS (
     SELECT * FROM freed UNION ALL SELECT * FROM onward UNION ALL SELECT * FROM behind
 ), made AS (
-    INSERT INTO annotator_assignment (participation_id, item_id, rater_id, instance_id_of_item, state, stage,
+    INSERT INTO annotator_assignment (participation_id, item_id, rater_id, instance_id_of_item, snapshot_id, state, stage,
         presentation, draft, draft_version, taken_back, leased_at, lease_until, stage_opened_at, reason)
-    SELECT %(participation)s, i.id, %(rater)s, i.instance_id, 'leased', 0,
+    SELECT %(participation)s, i.id, %(rater)s, i.instance_id, %(snapshot)s, 'leased', 0,
         '{{}}', '{{}}', 0, 0, %(now)s, %(until)s, %(now)s, '' FROM pick JOIN annotator_item i ON i.id = pick.item_id
     RETURNING id
 ), held AS (
@@ -60,8 +61,12 @@ SELECT id FROM made
 _NOT_TWICE = "(SELECT a.id FROM annotator_assignment a WHERE a.item_id = p.item_id AND a.rater_id = %(rater)s LIMIT 1) IS NULL"
 # Rehearsal raters take the places of the rehearsal, everybody else those of the study.
 _LAYER = "p.rehearsal = (SELECT r.rehearsal FROM annotator_rater r WHERE r.id = %(rater)s)"
+# The same input may be an instance of several datasets (each study's import makes its own): having seen one of them
+# is having seen it.
 _ONE_CONDITION = (
-    " AND (SELECT b.id FROM annotator_item i JOIN annotator_assignment b ON b.instance_id_of_item = i.instance_id"
+    " AND (SELECT b.id FROM annotator_item i JOIN annotator_instance own ON own.id = i.instance_id"
+    " JOIN annotator_instance same ON md5(same.input) = md5(own.input) AND (own.input <> '' OR same.id = own.id)"
+    " JOIN annotator_assignment b ON b.instance_id_of_item = same.id"
     " WHERE i.id = p.item_id AND b.rater_id = %(rater)s LIMIT 1) IS NULL"
 )
 # Asked in the same statement, once: who lost a qualification a moment ago gets nothing more.
@@ -71,6 +76,9 @@ _QUALIFIED = (
     " AND (q.exam_id IS NULL OR e.digest LIKE %(digest_{n})s) LIMIT 1) IS NOT NULL"
 )
 
+
+#: How often one person may hold a place for another lease: by asking for more time, or by coming back after its end.
+MOST_EXTENSIONS = 4
 
 _GIVEN = Prepared(lambda pk: Assignment.objects.select_related("item", "place").filter(pk=pk), -1)
 
@@ -142,6 +150,7 @@ def _claim(participation: Participation, study: Study) -> int | None:
                 "cursor": participation.cursor,
                 "rater": participation.rater_id,
                 "participation": participation.pk,
+                "snapshot": study.snapshot_id,
                 "now": now,
                 "until": now + timedelta(minutes=study.lease_minutes),
                 **values,
@@ -217,7 +226,7 @@ def assignment_in_hand(participation: Participation) -> Assignment | None:
         study = participation.study
         given_out = study.state == Study.State.LIVE or participation.rater.rehearsal
         ready = given_out and may_work(participation) and consented(participation)
-        if ready and _lease_again(assignment, study):
+        if ready and assignment.extended < MOST_EXTENSIONS and _lease_again(assignment, study):
             return assignment
     return None
 
@@ -235,18 +244,31 @@ def _lease_again(assignment: Assignment, study: Study) -> bool:
     place.freed = False
     place.save(update_fields=["assignment", "freed"])
     assignment.state = Assignment.State.LEASED
+    assignment.snapshot_id = study.snapshot_id
     assignment.lease_until = timezone.now() + timedelta(minutes=study.lease_minutes)
     assignment.closed_at = None
-    assignment.save(update_fields=["state", "lease_until", "closed_at"])
+    assignment.extended += 1
+    assignment.save(update_fields=["state", "snapshot", "lease_until", "closed_at", "extended"])
     return True
 
 
 @transaction.atomic
 def lease_extend(*, user_id: int, assignment_pk: int) -> Assignment:
-    """Hold the place for another full lease from now. Raises ``Refused`` when it is no longer in hand."""
+    """Hold the place for another full lease from now.
+
+    Raises ``Refused`` when it is no longer in hand, or has been held longer than others should wait.
+    """
     assignment = own_lease(user_id=user_id, pk=assignment_pk)
+    if assignment.extended >= MOST_EXTENSIONS:
+        raise Refused(
+            "not_now",
+            gettext(
+                "You've had all the extra time there is for this task. Submit your answer, or skip the task."
+            ),
+        )
     assignment.lease_until = timezone.now() + timedelta(minutes=assignment.participation.study.lease_minutes)
-    assignment.save(update_fields=["lease_until"])
+    assignment.extended += 1
+    assignment.save(update_fields=["lease_until", "extended"])
     return assignment
 
 
@@ -254,10 +276,14 @@ def lease_extend(*, user_id: int, assignment_pk: int) -> Assignment:
 def assignment_return(*, user_id: int, assignment_pk: int, reason: str) -> Assignment:
     """Skip: give the task back with a reason. Its place is free at once; it is not offered to them again."""
     assignment = own_lease(user_id=user_id, pk=assignment_pk)
-    if not reason.strip():
+    try:
+        reason = clean_text(reason)
+    except FieldErrors:
+        reason = ""
+    if not reason:
         raise Refused("not_now", gettext("Choose a reason for skipping this task."))
     assignment.state = Assignment.State.RETURNED
-    assignment.reason = reason.strip()[:2000]
+    assignment.reason = reason[:2000]
     assignment.closed_at = timezone.now()
     assignment.save(update_fields=["state", "reason", "closed_at"])
     Place.objects.filter(assignment=assignment).update(assignment=None, freed=True)

@@ -39,6 +39,8 @@ def participation_join(*, study: Study, user: User) -> Participation:
         return existing
     if study.state == Study.State.PAUSED and not rater.rehearsal:
         raise Refused("paused", gettext("The researchers have paused this study."))
+    if study.deleted_at is not None:
+        raise Refused("closed", "This study is not open to new participants.")
     if not rater.rehearsal and (study.state != Study.State.LIVE or not study.join_open):
         raise Refused("closed", gettext("This study is not accepting participants."))
     rules = snapshot_content(study.snapshot_id)
@@ -84,9 +86,18 @@ def instructions_finish(*, participation: Participation) -> None:
         participation.save(update_fields=["instructions_at"])
 
 
+def practice_answer(*, participation: Participation, number: int) -> None:
+    """Practice question ``number`` (from 0) has a valid answer, right or wrong; only the next one counts."""
+    Participation.objects.filter(pk=participation.pk, practice_done=number).update(
+        practice_answered=number + 1
+    )
+
+
 def practice_advance(*, participation: Participation, number: int) -> None:
-    """Practice question ``number`` (from 0) has been answered and its reason seen; only the next one counts."""
-    Participation.objects.filter(pk=participation.pk, practice_done=number).update(practice_done=number + 1)
+    """Go on from practice question ``number`` (from 0) to the next one; nothing happens unless it was answered."""
+    Participation.objects.filter(
+        pk=participation.pk, practice_done=number, practice_answered__gt=number
+    ).update(practice_done=number + 1)
 
 
 @transaction.atomic

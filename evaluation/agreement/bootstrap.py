@@ -77,6 +77,21 @@ def cluster_sums(columns: Sequence[npt.ArrayLike], clusters: npt.ArrayLike | Non
     return np.stack([np.bincount(inverse, weights=column, minlength=size) for column in table.T], axis=1)
 
 
+def from_the_start(rng: np.random.Generator) -> np.random.Generator:
+    """A generator at the beginning of the stream of ``rng``, whatever was drawn from it since.
+
+    So the draws of a bootstrap depend on the seed and the number of clusters alone: one figure has one interval wherever
+    it is computed, and figures that are compared rest on the same draws.
+
+    >>> rng = np.random.default_rng(1)
+    >>> first = rng.random()
+    >>> from_the_start(rng).random() == first
+    True
+    """
+    bits = rng.bit_generator
+    return np.random.Generator(type(bits)(bits.seed_seq))  # type: ignore[arg-type]
+
+
 def draw_counts(
     clusters: int,
     replicates: int,
@@ -87,8 +102,9 @@ def draw_counts(
 ) -> Iterator[npt.NDArray[Any]]:
     """Arrays (b, C) that add up to ``replicates`` rows: how often each of C clusters is drawn in C draws.
 
-    b is ``batch``, or as many rows as a bounded memory takes.
+    b is ``batch``, or as many rows as a bounded memory takes. Equal seeds and numbers of clusters give equal draws.
     """
+    rng = from_the_start(rng)
     step = batch or max(1, _CHUNK // max(clusters, 1))
     for start in range(0, replicates, step):
         rows = min(step, replicates - start)
@@ -114,7 +130,10 @@ def resampled_totals(sums: Floats, replicates: int, rng: np.random.Generator) ->
         return np.zeros((replicates, sums.shape[1]))
     kinds, of_kind = _kinds(sums)
     if 32 * kinds.shape[0] <= clusters:
-        return rng.multinomial(clusters, of_kind / clusters, size=replicates).astype(np.float64) @ kinds
+        return (
+            from_the_start(rng).multinomial(clusters, of_kind / clusters, size=replicates).astype(np.float64)
+            @ kinds
+        )
     return np.concatenate([counts @ sums for counts in draw_counts(clusters, replicates, rng)])
 
 

@@ -208,15 +208,15 @@ def summarize(
     left_out = {BLANK: blank} | {f"ratings {label!r}": _given(ratings, label) for label in without_labels}
     chosen = parse_rule(rule) if isinstance(rule, str) else rule  # a wrong rule is refused before the work
     simulators = tuple(name for name in ratings.raters if name in ratings.simulators)
-    streams = rng.spawn(2) if rng is not None and replicates else [None] * 2
+    rng = rng if replicates else None
     weights = ORDERED_WEIGHTS if dropped.level != "nominal" else ("nominal",)
     people = dropped.people() if simulators else None
     return AgreementSummary(
         units=len(dropped.units),
         level=dropped.level,
         labels=prevalences(dropped),
-        everyone=_count_agreement(dropped, streams[0], replicates, new_raters=new_raters),
-        people=_count_agreement(people, streams[1], replicates, new_raters=new_raters)
+        everyone=_count_agreement(dropped, rng, replicates, new_raters=new_raters),
+        people=_count_agreement(people, rng, replicates, new_raters=new_raters)
         if people is not None
         else None,
         kappa={
@@ -225,7 +225,7 @@ def summarize(
                 w,
                 min_overlap,
                 simulators,
-                intervals=streams[0] is not None and replicates >= LEAST_REPLICATES,
+                intervals=rng is not None and replicates >= LEAST_REPLICATES,
                 new_raters=new_raters,
             )
             for w in weights

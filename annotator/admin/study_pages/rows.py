@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from annotator.admin.study_pages.frame import REVIEWER, VIEWER, render, study_page
+from annotator.admin.study_pages.raters import whole_number
 from annotator.core.behaviour import SIGNALS, signal_words, signals_read
 from annotator.core.words import plural
 from annotator.forms.study_pages import ReasonForm
@@ -20,7 +21,7 @@ from annotator.hit_types.base import HitType
 from annotator.models import Exclusion, Item, Judgment, Rater, Study
 from annotator.selectors.judgment import FILTERS, ExclusionReasons, UnknownFilter, judgments_filter
 from annotator.selectors.study import study_hit_type
-from annotator.selectors.study_rows import items_of, raters_of
+from annotator.selectors.study_rows import items_of
 from annotator.services.exclusion import exclusion_lift, exclusion_make
 
 PAGE = 50
@@ -32,11 +33,6 @@ CHOICES = {
     "excluded": [("yes", "excluded"), ("no", "not excluded")],
     "rehearsal": [("yes", "rehearsal"), ("no", "not rehearsal")],
 }
-
-
-def whole_number(text: str | None) -> int:
-    """A number of a query string; 0 for anything else."""
-    return int(text) if text and text.isdecimal() and len(text) < 19 else 0
 
 
 @study_page(VIEWER)
@@ -58,7 +54,10 @@ def items(request: HttpRequest, study: Study) -> HttpResponse:
 def item(request: HttpRequest, study: Study, item_pk: int) -> HttpResponse:
     """An item as it is shown at its last stage, the material behind it, and its judgments."""
     one = get_object_or_404(
-        study.items.select_related("instance", "explanation__system", "follow_up"), pk=item_pk
+        study.items.select_related(
+            "instance", "explanation__system", "follow_up", "replaces", "replaced_by", "withdrawn_by"
+        ),
+        pk=item_pk,
     )
     kind = study_hit_type(study)
     stages = kind.stages(one.payload)
@@ -141,24 +140,12 @@ def judgment(request: HttpRequest, study: Study, judgment_pk: int) -> HttpRespon
 
 
 @study_page(VIEWER)
-def raters(request: HttpRequest, study: Study) -> HttpResponse:
-    offset = whole_number(request.GET.get("from"))
-    rows = raters_of(study, limit=PAGE + 1, offset=min(offset, 10**9))
-    excluded = ExclusionReasons(study).raters
-    return render(
-        request, study, "raters", tab="raters", title=f"Raters of {study.title}",
-        rows=[{"rater": row, "excluded": excluded.get(row.pk, "")} for row in rows[:PAGE]],
-        following=offset + PAGE if len(rows) > PAGE else 0,
-    )  # fmt: skip
-
-
-@study_page(VIEWER)
 def exclusions(request: HttpRequest, study: Study) -> HttpResponse:
     found = study.exclusions.select_related(
         "rater", "item", "judgment__item", "judgment__rater", "created_by"
     )
     return render(
-        request, study, "exclusions", tab="exclusions", title=f"Exclusions of {study.title}",
+        request, study, "exclusions", tab="review", title=f"Exclusions of {study.title}",
         exclusions=found.order_by("lifted_at", "-id")[:500],
     )  # fmt: skip
 
@@ -186,7 +173,7 @@ def exclude(request: HttpRequest, study: Study, what: str, target_pk: int) -> Ht
         "judgment": study.judgments.filter(pk=target_pk),
     }[what].count()
     return render(
-        request, study, "exclude", tab="exclusions", title=f"Exclude {what} {target}", form=form, what=what,
+        request, study, "exclude", tab="review", title=f"Exclude {what} {target}", form=form, what=what,
         target=target, affected=affected, status=400 if form.errors else 200,
     )  # fmt: skip
 
@@ -212,7 +199,7 @@ def exclude_judgments(request: HttpRequest, study: Study) -> HttpResponse:
         )
         return redirect("admin:study_exclusions", study.pk)
     return render(
-        request, study, "exclude", tab="exclusions", title=f"Exclude {len(chosen)} judgments", form=form,
+        request, study, "exclude", tab="review", title=f"Exclude {len(chosen)} judgments", form=form,
         what="judgments", target=", ".join(str(one.pk) for one in chosen[:20]), affected=len(chosen),
         status=400 if form.errors else 200,
     )  # fmt: skip

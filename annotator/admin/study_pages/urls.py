@@ -7,7 +7,20 @@ from typing import Any
 
 from django.urls import URLPattern, path
 
-from annotator.admin.study_pages import exams, exporting, importing, live, rehearsals, rows
+from annotator.admin.study_pages import (
+    exams,
+    exporting,
+    home,
+    importing,
+    item_changes,
+    live,
+    manage,
+    members,
+    payments,
+    raters,
+    rehearsals,
+    rows,
+)
 from annotator.core import converters  # noqa: F401 - registers them
 
 
@@ -19,12 +32,27 @@ def patterns(view: Callable[..., Any]) -> list[URLPattern]:
         path(f"{one}import-judgments/", view(importing.judgments), name="annotator_study_import_judgments"),
         path(f"{one}live/", view(live.live), name="study_live"),
         path(f"{one}rehearsal/", view(rehearsals.rehearsal), name="study_rehearsal"),
+        path(f"{one}payments/", view(payments.payments), name="study_payments"),
+        path(f"{one}payments/owed.csv", view(payments.owed), name="study_owed"),
+        path(f"{one}payments/bonus/<row:rater_pk>/", view(payments.bonus), name="study_bonus"),
         path(f"{one}exam/", view(exams.exam), name="study_exam"),
         path(f"{one}items/", view(rows.items), name="study_items"),
         path(f"{one}items/<row:item_pk>/", view(rows.item), name="study_item"),
+        path(f"{one}items/<row:item_pk>/edit/", view(item_changes.edit), name="study_item_edit"),
+        path(f"{one}items/<row:item_pk>/withdraw/", view(item_changes.withdraw), name="study_item_withdraw"),
+        path(f"{one}items/<row:item_pk>/delete/", view(item_changes.delete), name="study_item_delete"),
+        path(f"{one}manage/", view(manage.manage), name="study_manage"),
+        path(f"{one}duplicate/", view(manage.duplicate), name="study_duplicate"),
+        path(f"{one}archive/", view(manage.archive), name="study_archive"),
+        path(f"{one}remove/", view(manage.delete), name="study_delete"),
+        path(f"{one}versions/", view(manage.versions), name="study_versions"),
+        path(f"{one}simulators/", view(home.simulators), name="study_simulators"),
+        path(f"{one}members/", view(members.members), name="study_members"),
+        path(f"{one}contested/", view(raters.contested), name="study_contested"),
+        path("deleted/", view(manage.deleted), name="studies_deleted"),
         path(f"{one}judgments/", view(rows.judgments), name="study_judgments"),
         path(f"{one}judgments/<row:judgment_pk>/", view(rows.judgment), name="study_judgment"),
-        path(f"{one}raters/", view(rows.raters), name="study_raters"),
+        path(f"{one}raters/", view(raters.raters), name="study_raters"),
         path(f"{one}exclusions/", view(rows.exclusions), name="study_exclusions"),
         path(f"{one}exclusions/<row:exclusion_pk>/lift/", view(rows.lift), name="study_lift"),
         path(f"{one}exclude/judgments/", view(rows.exclude_judgments), name="study_exclude_judgments"),

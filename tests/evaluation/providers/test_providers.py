@@ -30,6 +30,7 @@ from evaluation.providers.keys import KeyRefused, key_from_variable, key_open, k
 from evaluation.providers.openai_compatible import OpenAICompatible
 from evaluation.providers.scripted.app import Scripted
 from evaluation.providers.scripted.http import Connection
+from evaluation.providers.scripted.misbehave import KINDS as MISBEHAVIOUR
 from evaluation.providers.scripted.options import FAULTS
 from tests.evaluation.scripted_process import ScriptedProcess
 
@@ -106,8 +107,8 @@ def test_refusals_and_nonsense_arrive_as_text(scripted: ScriptedProcess, fault: 
     assert (reply.finish == "length") == (fault == "cut")
 
 
-def test_every_fault_is_known_to_these_tests() -> None:
-    assert set(FAULTS) == {
+def test_every_fault_is_tested() -> None:
+    assert set(FAULTS) - set(MISBEHAVIOUR) == {
         "429", "500", "hang", "disconnect", "truncated", "empty", "filter", "refusal", "nonsense", "cut",
     }  # fmt: skip
 
@@ -345,5 +346,35 @@ def test_over_tls_with_a_certificate_that_is_trusted(
 def test_an_untrusted_certificate_is_refused(tls: tuple[int, str]) -> None:
     with pytest.raises(ProviderError) as caught:
         tls_chat(tls[0])
-    assert caught.value.kind == "connection"
-    assert "certificate" in str(caught.value).lower()
+    assert caught.value.kind == "unreachable"
+    assert "ask the operator to add the authority" in str(caught.value)
+
+
+def test_a_base_url_without_v1_is_explained(scripted: ScriptedProcess) -> None:
+    with pytest.raises(ProviderError, match="Does the base URL need /v1 at its end") as caught:
+        ask(scripted, chat("scripted"), path="")
+    assert caught.value.kind == "not_found"
+
+
+@pytest.mark.parametrize("url", ["http://llm.example:8000/v1", "https://10.0.0.7/v1"])
+def test_a_refused_host_names_the_setting_that_allows_it(url: str) -> None:
+    with pytest.raises(HostRefused, match="setting LLM_ALLOWED_HOSTS"):
+        check_origin(origin_of(url), HostPolicy())
+
+
+def test_plain_http_on_a_tls_address_is_explained(scripted: ScriptedProcess) -> None:
+    async def main() -> None:
+        client = OpenAICompatible(
+            base_url=f"https://{scripted.host}/v1",
+            key="",
+            policy=HostPolicy.from_entries([scripted.host]),
+            timeout=5,
+        )
+        try:
+            await client.chat(ChatRequest("scripted", ({"role": "user", "content": "x"},)))
+        finally:
+            await client.aclose()
+
+    with pytest.raises(ProviderError, match="http:// instead") as caught:
+        in_thread(main())
+    assert caught.value.kind == "unreachable"
