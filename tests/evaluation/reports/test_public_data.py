@@ -87,9 +87,15 @@ def test_the_prevalence_paradox_shows_beside_kappa():
     )  # fmt: skip
     content = computed(study).content
     cells = cells_of(content, "agreement-grammar")
-    assert cells["Percent agreement, imported raters", "All labels Value"]["value"] == pytest.approx(0.9733, abs=5e-5)
-    assert cells["Krippendorff’s α, imported raters", "All labels Value"]["value"] == pytest.approx(-0.01216, abs=5e-6)
-    assert cells["Gwet’s AC1, imported raters", "All labels Value"]["value"] == pytest.approx(0.97261, abs=5e-6)
+    assert cells["Percent agreement, imported raters", "All labels Value"]["value"] == pytest.approx(
+        0.9733, abs=5e-5
+    )
+    assert cells["Krippendorff’s α, imported raters", "All labels Value"]["value"] == pytest.approx(
+        -0.01216, abs=5e-6
+    )
+    assert cells["Gwet’s AC1, imported raters", "All labels Value"]["value"] == pytest.approx(
+        0.97261, abs=5e-6
+    )
     labels = next(
         b for s in content["sections"] for b in s["blocks"] if b["id"] == "agreement-grammar-labels"
     )
