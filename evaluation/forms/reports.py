@@ -6,9 +6,10 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from django import forms
+from django.db.models import Exists, OuterRef
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
-from annotator.models import Membership, Rater, Study, User
+from annotator.models import Judgment, Membership, Rater, Study, User
 from annotator.selectors.study import studies_for
 from evaluation.forms.dress import dress
 from evaluation.models import Report
@@ -36,7 +37,8 @@ def choice_field(spec: ChoiceSpec, simulators: Iterable[str] = ()) -> forms.Fiel
 
 def simulators_of(studies: Collection[Study]) -> list[str]:
     """Names of the simulators whose labels a report on these studies may rest on."""
-    found = Rater.objects.filter(kind=Rater.Kind.SIMULATOR, judgments__study__in=studies)
+    judged = Judgment.objects.filter(rater=OuterRef("pk"), study__in=studies)
+    found = Rater.objects.filter(Exists(judged), kind=Rater.Kind.SIMULATOR)
     return sorted(set(found.values_list("name", flat=True)))
 
 
