@@ -1,4 +1,4 @@
-"""The processes of an installation: ``python -m foretell.serve web | worker | housekeeping | beat`` becomes one."""
+"""Start one process of an installation: ``python -m foretell.serve web | worker | housekeeping | beat``."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _celery_worker(name: str, queues: str) -> list[str]:
 
 
 def beat_command() -> list[str]:
-    # Beat writes this file every few minutes, which is how a health check sees that it is alive.
+    # Beat writes this file every few minutes; the health check looks at its age.
     return [
         *(sys.executable, "-m", "celery", "-A", "foretell", "beat", "--loglevel", env.LOG_LEVEL),
         *("--schedule", "/tmp/beat-schedule", "--pidfile", ""),  # noqa: S108

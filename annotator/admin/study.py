@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse
@@ -40,7 +40,7 @@ class StudyAdmin(AddedByService):
     ) -> HttpResponse:
         """The study's settings, in the frame of its other pages."""
         pk = int(object_id) if object_id.isdecimal() and len(object_id) < 19 else 0
-        return settings.settings(request, pk)
+        return cast(HttpResponse, settings.settings(request, pk))
 
     def get_urls(self) -> list[Any]:
         view = self.admin_site.admin_view

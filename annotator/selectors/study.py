@@ -76,7 +76,7 @@ def study_hit_type(study: Study) -> HitType:
     kind = hit_type_get(study.hit_type)
     items = study.items.order_by("id")
     one = kind.external
-    fields = [name for name in (kind.variant_field, kind.part_field) if name]
+    fields = [name for name in (kind.variant_field, kind.part_field, kind.rule_field) if name]
     if fields:
         rows = study.items.order_by().values_list(*(f"payload__{name}" for name in fields)).distinct()
         asked = [dict(zip(fields, row, strict=True)) for row in rows]

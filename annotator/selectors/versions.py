@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
 from typing import Any
@@ -63,7 +63,9 @@ def _exam(pk: int | None) -> list[dict[str, Any]]:
     return list(ExamQuestion.objects.filter(exam=pk).order_by("number").values(*names)) if pk else []
 
 
-def _questions(which: str, old: list[Mapping[str, Any]], new: list[Mapping[str, Any]]) -> list[Change]:
+def _questions(
+    which: str, old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]
+) -> list[Change]:
     was, now = {one["key"]: one for one in old}, {one["key"]: one for one in new}
     changes = []
     for key in [*was, *(key for key in now if key not in was)]:

@@ -51,6 +51,7 @@ def paired_bootstrap(
     rng: np.random.Generator,
     replicates: int = DEFAULT_REPLICATES,
     bounds: Bounds = UNBOUNDED,
+    word: str = "clusters",
 ) -> Comparison:
     """Difference of two means over the same units, with its interval from drawing clusters of both together.
 
@@ -64,7 +65,7 @@ def paired_bootstrap(
     """
     sums, point = _paired_sums(a, b, clusters)
     return compare_sums_by_bootstrap(
-        point, sums[:, :2], sums[:, 2:], ratio, rng=rng, replicates=replicates, bounds=bounds
+        point, sums[:, :2], sums[:, 2:], ratio, rng=rng, replicates=replicates, bounds=bounds, word=word
     )
 
 
@@ -77,6 +78,7 @@ def compare_sums_by_bootstrap(
     rng: np.random.Generator,
     replicates: int = DEFAULT_REPLICATES,
     bounds: Bounds = UNBOUNDED,
+    word: str = "clusters",
 ) -> Comparison:
     """The paired bootstrap for any statistic of totals; ``sums_a`` and ``sums_b`` of shape (C, D) hold the same clusters."""
     method = f"paired bootstrap, {replicates} replicates"
@@ -86,7 +88,7 @@ def compare_sums_by_bootstrap(
     width = sums_a.shape[1]
     totals = resampled_totals(np.hstack([sums_a, sums_b]), replicates, rng)
     drawn = statistic(totals[:, :width]) - statistic(totals[:, width:])
-    estimate = add_interval(difference, drawn, clusters=sums_a.shape[0], bounds=bounds)
+    estimate = add_interval(difference, drawn, clusters=sums_a.shape[0], word=word, bounds=bounds)
     known = drawn[~np.isnan(drawn)]
     p = NAN
     if sums_a.shape[0] > 1 and known.size:

@@ -78,7 +78,12 @@ def paired_difference(
         bounds = bounds_of(values, np.ones(values.size))
     least, most = bounds
     difference = paired_bootstrap(
-        a[both], b[both], rng=rng, replicates=replicates, bounds=(least - most, most - least)
+        a[both],
+        b[both],
+        rng=rng,
+        replicates=replicates,
+        bounds=(least - most, most - least),
+        word="instances",
     ).difference
     p = paired_permutation_test(a[both], b[both], rng=rng, permutations=permutations).p
 

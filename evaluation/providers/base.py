@@ -23,6 +23,7 @@ ErrorKind = Literal[
     "content_filter",
     "refusal",
     "bad_request",  # 400, 413, 422: this request is wrong
+    "context_length",  # 400: the prompt is longer than the model can read
     "unauthorized",  # 401, 403
     "not_found",  # 404: no such model or path
     "refused_host",  # the host is not one that may be asked
@@ -31,7 +32,9 @@ ErrorKind = Literal[
 ]
 
 #: Trying again cannot help; the run pauses and says why.
-FATAL: frozenset[str] = frozenset({"bad_request", "unauthorized", "not_found", "refused_host", "no_quota"})
+FATAL: frozenset[str] = frozenset(
+    {"bad_request", "context_length", "unauthorized", "not_found", "refused_host", "no_quota"}
+)
 #: The request may have been worked on, and may have to be paid for, although nothing came back.
 PERHAPS_PAID: frozenset[str] = frozenset(
     {"timeout", "connection", "too_large", "invalid_reply", "unexpected"}
@@ -99,6 +102,8 @@ class ChatReply:
     fingerprint: str = ""
     tokens_in: int | None = None
     tokens_out: int | None = None
+    #: Of ``tokens_in``, those that the provider had cached.
+    tokens_cached: int | None = None
     seconds: float = 0.0
 
 

@@ -15,7 +15,7 @@ from evaluation.models import Call, Endpoint, Run
 from evaluation.prompts.injection import gives_orders
 from evaluation.providers.base import PERHAPS_PAID, ChatReply, Provider, ProviderError
 from evaluation.runs.claim import Hit, Ready
-from evaluation.runs.request import Prices, shares
+from evaluation.runs.request import Prices, likely_tokens, share_of
 from evaluation.runs.settle import Outcome, backoff
 from evaluation.runs.step import ClaimedCall, Step, cut_off
 from evaluation.runs.together import together_split
@@ -23,6 +23,8 @@ from evaluation.runs.together import together_split
 log = logging.getLogger(__name__)
 #: A longer text isn't read: no answer needs it, and a pattern could take minutes to search it.
 MAX_TEXT = 200_000
+#: This item was refused and would be again.
+ITEM_REFUSED = frozenset({"bad_request", "context_length"})
 #: The endpoint's configuration is at fault: the run pauses and the call stays pending.
 _PAUSE_AND_KEEP = frozenset({"unauthorized", "not_found", "refused_host", "no_quota"})
 
@@ -58,7 +60,7 @@ async def answered(
                 for call in ready.calls
             ],
         )
-    prices = Prices(endpoint.price_in, endpoint.price_out)
+    prices = Prices.of(endpoint)
     return _each(ready, _read_together(run, step, ready, reply, prices, rng))
 
 
@@ -75,14 +77,17 @@ def read_reply(
 ) -> Outcome:
     """The outcome of one call from its own reply, or from what came instead."""
     call = call or ready.calls[0]
-    prices = Prices(endpoint.price_in, endpoint.price_out)
+    prices = Prices.of(endpoint)
     if isinstance(reply, ProviderError):
         return failed(run, ready, call, reply, _cost_of_error(prices, ready, reply), seconds, rng)
     return _read(run, step, call, ready, reply, reply.text, _cost(prices, ready, reply), rng)
 
 
 def _each(ready: Ready, outcomes: list[Outcome]) -> list[Outcome]:
-    return [replace(outcome, of_request=int(n == 0)) for n, outcome in enumerate(outcomes)]
+    return [
+        replace(outcome, of_request=int(n == 0), estimated=likely_tokens(ready.request) if n == 0 else 0)
+        for n, outcome in enumerate(outcomes)
+    ]
 
 
 def _cost_of_error(prices: Prices, ready: Ready, error: ProviderError) -> Decimal:
@@ -92,7 +97,7 @@ def _cost_of_error(prices: Prices, ready: Ready, error: ProviderError) -> Decima
         return Decimal(0)
     counted = reply.tokens_in is not None and reply.tokens_out is not None
     if counted or error.kind in ("refusal", "content_filter"):
-        return _cost(prices, ready, reply) / len(ready.calls)
+        return share_of(_cost(prices, ready, reply), len(ready.calls))
     return Decimal(0)
 
 
@@ -100,14 +105,14 @@ def _cost(prices: Prices, ready: Ready, reply: ChatReply) -> Decimal:
     """What the reply cost; where the endpoint counts no tokens, the most that it can have cost."""
     if reply.tokens_in is None or reply.tokens_out is None:
         return sum(ready.reserved.values(), Decimal(0))
-    return prices.cost(reply.tokens_in, reply.tokens_out)
+    return prices.cost(reply.tokens_in, reply.tokens_out, reply.tokens_cached or 0)
 
 
 def _read_together(
     run: Run, step: Step, ready: Ready, reply: ChatReply, prices: Prices, rng: random.Random
 ) -> list[Outcome]:
     """Match replies to calls by name; a call without one is asked again."""
-    costs = shares(_cost(prices, ready, reply), len(ready.calls))
+    share = share_of(_cost(prices, ready, reply), len(ready.calls))
     trouble = Unparsable("the reply has no answer for this item", kind="missing")
     texts: dict[int, str] = {}
     try:
@@ -119,11 +124,11 @@ def _read_together(
         log.exception("run %s: splitting a reply to %s calls failed", run.pk, len(ready.calls))
         trouble = Unparsable(f"{type(error).__name__}: {error}"[:500], kind="unexpected")
     outcomes = []
-    for call, cost in zip(ready.calls, costs, strict=True):
+    for call in ready.calls:
         if call.id in texts:
-            outcomes.append(_read(run, step, call, ready, reply, texts[call.id], cost, rng, whole=True))
+            outcomes.append(_read(run, step, call, ready, reply, texts[call.id], share, rng, whole=True))
         else:
-            outcome = _kept(call, ready, reply, "", cost)
+            outcome = _kept(call, ready, reply, "", share)
             outcomes.append(_unreadable(run, call, outcome, trouble, rng))
     return outcomes
 
@@ -169,6 +174,7 @@ def _kept(call: ClaimedCall, ready: Ready, reply: ChatReply, text: str, cost: De
         fingerprint=reply.fingerprint,
         tokens_in=reply.tokens_in,
         tokens_out=reply.tokens_out,
+        tokens_cached=reply.tokens_cached,
         seconds=reply.seconds,
     )
 
@@ -220,11 +226,14 @@ def failed(
     if error.reply is not None:
         outcome.cost, outcome.reply, outcome.model_returned = cost, error.reply.raw, error.reply.model
         outcome.tokens_in, outcome.tokens_out = error.reply.tokens_in, error.reply.tokens_out
-    tries = call.attempts + 1 - call.lost
+        outcome.tokens_cached = error.reply.tokens_cached
+    tries = call.attempts + 1 - call.lost - call.excused
     if error.kind in _PAUSE_AND_KEEP:
         outcome.state, outcome.pause = Call.State.PENDING, str(error)
-    elif error.kind == "bad_request":
-        outcome.pause = str(error)
+    elif error.kind in ITEM_REFUSED:
+        pass  # this item's outcome: the next item may be accepted
+    elif error.kind == "content_filter" and error.status:
+        outcome.state = Call.State.UNPARSABLE  # the prompt itself was refused: the same prompt would be again
     elif error.kind in ("refusal", "content_filter"):
         outcome.unreadable = True
         if call.unparsable + 1 < run.max_unparsable:

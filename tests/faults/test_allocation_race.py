@@ -1,4 +1,4 @@
-"""People who take tasks at the same moment: arms stay balanced and conditions apart."""
+"""Tasks taken at the same moment: arms stay balanced, and one person gets one condition."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def armed_study(*, items: int, places: int) -> Study:
 
 
 def together(call: Callable[[Any], Any], those: Sequence[Any]) -> list[Any]:
-    """One thread and connection each, all let go at once; what each gave, an error included."""
+    """Call it for each in a thread with its own connection, all at once; return the results."""
     gate = threading.Barrier(len(those))
 
     def one(thing: Any) -> Any:
@@ -75,7 +75,7 @@ def test_arms_of_an_item_that_many_take_at_once_stay_within_one():
     [counts] = arms_of(study)
     assert counts.total() == 10
     assert within_one(counts), counts
-    # All of one arm let their lease lapse: those who come next get that arm.
+    # All leases of one arm expire: the next people get that arm.
     gone = [one.pk for one in given if one.presentation["arm"] == 0]
     Assignment.objects.filter(pk__in=gone).update(lease_until=timezone.now() - timedelta(seconds=1))
     assert leases_expire() == len(gone)
@@ -116,7 +116,7 @@ def test_arms_are_balanced_over_the_whole_study_when_many_work_at_once():
 
 
 def one_instance(*, studies: int) -> list[Study]:
-    """Studies with three conditions of one and the same instance, each of which asks for one a person."""
+    """Studies with three conditions of the same instance; each study allows one per person."""
     made = [make_study(one_condition_per_instance=True, redundancy=3) for _ in range(studies)]
     instance = None
     for study in made:
@@ -154,7 +154,7 @@ def test_one_person_in_two_studies_at_once_gets_one_condition_of_an_instance():
         with transaction.atomic():
             assert assignment_next(participation=first)
             other = pool.submit(elsewhere)
-            wait([other], timeout=2)  # long enough to go wrong, if it does not wait for us
+            wait([other], timeout=2)  # enough time to fail if it doesn't wait for our transaction
         assert other.result(timeout=60) is None
 
 

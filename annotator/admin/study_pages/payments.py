@@ -46,10 +46,10 @@ def payments(request: HttpRequest, study: Study) -> HttpResponse:
             messages.error(request, " ".join(error.messages))
         return redirect("admin:study_payments", study.pk)
     balances = balances_of(study)
-    entries = study.ledger.select_related("rater", "created_by").order_by("-id")[:100]
+    recent = study.ledger.select_related("rater", "created_by").order_by("-id")[:100]
     return render(
         request, study, "payments", tab="participants", title=f"Payments of {study.title}", balances=balances,
-        totals=totals_of(balances), entries=entries, payment=LedgerEntry.Kind.PAYMENT,
+        totals=totals_of(balances), entries=recent, payment=LedgerEntry.Kind.PAYMENT,
     )  # fmt: skip
 
 

@@ -40,11 +40,19 @@ class QuestionValidation(HitType):
         Variable("answer_right", "The answer is right", labels=("yes", "no")),
     )
     columns: ClassVar[tuple[Column, ...]] = schema.COLUMNS
-    defaults = Defaults(redundancy=3, exam_questions=8, pass_mark=6, minutes_per_item=0.7, min_seconds=5.0)
+    defaults = Defaults(
+        redundancy=3,
+        exam_questions=8,
+        pass_mark=6,
+        minutes_per_item=0.7,
+        pay_per_item="0.18",
+        min_seconds=5.0,
+    )
     headline = "relation"
     ratings_need_item = False
     variants: ClassVar[tuple[str, ...]] = tuple(schema.RELATIONS)
     variant_field = "kind"
+    measures = frozenset({"question_validity"})
     made_from = "questions"
 
     def make_row(self, source: ItemSource) -> JSON | None:

@@ -48,8 +48,20 @@ class Options:
     hang: float = 600.0
     status: int = 0
     seed: int = 0
+    #: Share of the tokens in that are reported as cached.
+    cached: float = 0.0
+    #: How many versions of the model answer in turns, each with a fingerprint of its own.
+    versions: int = 1
+    #: A request that holds one of these texts, separated by ``|``, gets a 400 with this code.
+    refuse: str = ""
+    code: str = "context_length_exceeded"
+    #: Requests a second that are answered; those beyond it get a 429 without Retry-After. 0: no limit.
+    per_second: float = 0.0
     #: Completion tokens are reported this many times over: an endpoint that charges more than it was asked for.
     overcharge: float = 1.0
+    #: How fine-tuning goes wrong, if it does: reject, fail, cancel or quota. ``tuning_seconds``: how long a job takes.
+    tuning: str = ""
+    tuning_seconds: float = 0.0
 
 
 def parse_model(model: str, extra: str = "") -> Options:
@@ -75,6 +87,9 @@ def parse_model(model: str, extra: str = "") -> Options:
                     f"kinds: unknown {', '.join(sorted(strange))}; there are: {', '.join(FAULTS)}"
                 )
             values[key] = kinds
+            continue
+        if types[key] == "str":
+            values[key] = text
             continue
         try:
             values[key] = int(text) if types[key] == "int" else float(text)

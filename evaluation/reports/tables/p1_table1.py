@@ -19,7 +19,7 @@ from evaluation.metrics import (
 )
 from evaluation.reports.content import Cell, Column, Row, Section, Table
 from evaluation.reports.context import Context
-from evaluation.reports.encoders import encoder_of
+from evaluation.reports.encoders import cosine_caveat, encoder_of
 from evaluation.reports.registry import section
 from evaluation.reports.simulating import judges
 from evaluation.reports.words import left_out
@@ -54,8 +54,7 @@ def p1_table1(ctx: Context) -> Section | None:
         all_similarities(Cosine(encoder_of(ctx.choices.encoder))),
         mixes=[generators] if len(generators) > 1 else [],
         mix_rng=np.random.default_rng([ctx.choices.seed, 2]),
-        rng=ctx.rng("p1-table-1"),
-        replicates=max(ctx.choices.replicates, 1),
+        **ctx.resampling,
     )
     first = rows[0]
     return Section(
@@ -67,7 +66,8 @@ def p1_table1(ctx: Context) -> Section | None:
             Table(
                 id="p1-table-1",
                 number="P1 Table 1",
-                title="Generality of simulatable follow-ups and simulatable share, %",
+                title="Generality of simulatable follow-ups and simulatable share, %"
+                + cosine_caveat(ctx.choices.encoder),
                 head=["Dataset", "Generator"],
                 columns=[*(Column(title, "Generality") for title in COLUMNS.values()), Column("Simulatable")],
                 rows=[
@@ -121,9 +121,7 @@ def _simulatable(ctx: Context, table: FollowUps, row: Diversity) -> Estimate:
         return row.simulatable
     explained = table.take(np.asarray(table.kind != BASELINE_KIND, dtype=bool))
     whole = explained if row.generator.startswith("mixed: ") else table.where("generator", row.generator)
-    found = simulatability(
-        whole, rng=ctx.rng(f"p1-table-1/{row.generator}"), replicates=max(ctx.choices.replicates, 1)
-    )
+    found = simulatability(whole, **ctx.resampling)
     return found.simulatable
 
 

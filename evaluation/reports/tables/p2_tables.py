@@ -12,7 +12,7 @@ from evaluation.metrics import (
 )
 from evaluation.reports.content import Cell, Column, Row, Section, Table
 from evaluation.reports.context import Context
-from evaluation.reports.encoders import encoder_of
+from evaluation.reports.encoders import cosine_caveat, encoder_of
 from evaluation.reports.registry import section
 from evaluation.reports.unit_labels import annotators, asked_of, is_sanity, labels_of, of_systems, unit_table
 
@@ -56,8 +56,7 @@ def _parsing(ctx: Context, rule: str) -> Table:
         [None if f[0] is None else f[0] == "no" for f in faults.values()],
         [None if f[1] is None else f[1] == "no" for f in faults.values()],
         [str(f[2]) for f in faults.values()],
-        rng=ctx.rng("p2-table-4"),
-        replicates=max(ctx.choices.replicates, 1),
+        **ctx.resampling,
     )
     rows = [Row(["Accuracy"], [Cell.of(quality.accuracy, rule=rule)])]
     for title, number in (
@@ -97,13 +96,13 @@ def _growth(ctx: Context, follow_ups: FollowUps) -> Table:
     steps = growth(
         follow_ups,
         cosine,
-        rng=ctx.rng("p2-table-6"),
-        replicates=max(ctx.choices.replicates, 1),
+        **ctx.resampling,
     )
     return Table(
         id="p2-table-6",
         number="P2 Table 6",
-        title="Generality and simulatable follow-ups as their number grows",
+        title="Generality and simulatable follow-ups as their number grows"
+        + cosine_caveat(ctx.choices.encoder),
         head=["Task", "Metric"],
         columns=[Column(str(step.size), "Follow-ups for each explanation, at most") for step in steps],
         rows=[

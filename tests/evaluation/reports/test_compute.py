@@ -120,7 +120,7 @@ def undefined_everywhere(content: dict) -> set[str]:
 def test_an_empty_study_says_so():
     content = computed(make_study()).content
     data = content["sections"][0]
-    assert data["prose"] == ["No judgment counts in this study yet: every figure below is not defined."]
+    assert data["prose"] == ["No judgment counts yet, so no figure below is defined."]
     cells = cells_of(content, "agreement-simulation")
     statistics = [cell for (_, column), cell in cells.items() if column.endswith("Value")]
     assert statistics
