@@ -65,7 +65,7 @@ def _exams(study: Study, shown: list[int]) -> dict[int, tuple[int, int]]:
         participation__study=study, participation__rater__in=shown, submitted_at__isnull=False
     )
     rows = attempts.order_by("number").values_list("participation__rater", "score", "drawn")
-    return {rater: (score, len(drawn)) for rater, score, drawn in rows}
+    return {rater: (score or 0, len(drawn)) for rater, score, drawn in rows}
 
 
 @study_page(VIEWER)
