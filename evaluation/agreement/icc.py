@@ -49,7 +49,7 @@ class _Squares:
     j: Any
     w: Any
     e: Any
-    n: int
+    n: Any
     k: int
 
 
@@ -112,7 +112,7 @@ def intraclass_correlation(
         drawn[name] = point
         if rng is not None:
             drawn[name] = bootstrap(
-                point, sums, lambda totals, name=name: _forms(_mean_squares(totals, k))[name],  # type: ignore[misc]
+                point, sums.astype(float), lambda totals, name=name: _forms(_mean_squares(totals, k))[name],  # type: ignore[misc]
                 rng=rng, replicates=replicates, word=word, bounds=AT_MOST_ONE,
             )  # fmt: skip
     return IntraclassCorrelation(forms, drawn, n, k)

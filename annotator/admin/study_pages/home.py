@@ -57,5 +57,5 @@ def simulators(request: HttpRequest, study: Study) -> HttpResponse:
     return render(
         request, study, "simulators", tab="simulators", title=f"Simulators of {study.title}",
         work=work_of(user=user_of(request), studies=[study.pk], name="runs"), may_run=REVIEWER,
-        add_url=f"{reverse('admin:evaluation_run_add')}?{urlencode({'kind': 'simulate', 'study': study.pk})}",
+        add_url=f"{reverse('admin:evaluation_run_add')}?{urlencode({'kind': 'simulate', 'study': str(study.pk)})}",
     )  # fmt: skip

@@ -19,7 +19,7 @@ def refuse_duplicates(apps, schema_editor):
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotator', '0011_limits_of_work'),
+        ('annotator', '0010_question_validated'),
         ('auth', '0012_alter_user_first_name_max_length'),
     ]
 
