@@ -29,6 +29,7 @@ def patterns(view: Callable[..., Any]) -> list[URLPattern]:
     """Every page of a study; ``view`` is the admin site's own wrapper, which asks for the log-in."""
     one = "<row:pk>/"
     return [
+        path(f"{one}import/sample.jsonl", view(importing.sample), name="study_import_sample"),
         path(f"{one}import/", view(importing.material), name="annotator_study_import"),
         path(f"{one}import-judgments/", view(importing.judgments), name="annotator_study_import_judgments"),
         path(f"{one}live/", view(live.live), name="study_live"),

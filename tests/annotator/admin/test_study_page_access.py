@@ -49,6 +49,7 @@ PAGES = {
     "exclude/judgment/JUDGMENT/": "reviewer",
     "exclude/judgments/?pk=JUDGMENT": "reviewer",
     "import/": "editor",
+    "import/sample.jsonl": "editor",
     "import-judgments/": "editor",
 }
 #: What is sent there by POST, and the role that it needs.
