@@ -106,9 +106,9 @@ SCRIPTED_PROVIDER_URL: str = text("SCRIPTED_PROVIDER_URL") or embedded("provider
 
 # Language models
 #: Hosts that may be used although they are private or don't use TLS: host or host:port.
-LLM_ALLOWED_HOSTS = words(
-    "LLM_ALLOWED_HOSTS", [urlsplit(SCRIPTED_PROVIDER_URL).netloc] if SCRIPTED_PROVIDER_URL else []
-)
+LLM_ALLOWED_HOSTS = words("LLM_ALLOWED_HOSTS", [])
+if SCRIPTED_PROVIDER_URL:  # part of the installation, so it stays allowed beside what the operator lists
+    LLM_ALLOWED_HOSTS = [*LLM_ALLOWED_HOSTS, urlsplit(SCRIPTED_PROVIDER_URL).netloc]
 LLM_ONLY_ALLOWED_HOSTS = flag("LLM_ONLY_ALLOWED_HOSTS", False)
 #: Variable -> (the only host that may receive its value, the value).
 LLM_KEYS = {

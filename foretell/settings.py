@@ -67,7 +67,10 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
-            "libraries": {"screens": "annotator.web.templatetags.screens"},
+            "libraries": {
+                "screens": "annotator.web.templatetags.screens",
+                "study_tabs": "annotator.admin.study_pages.tags",
+            },
             "builtins": ["annotator.web.templatetags.pieces"],
         },
     }
@@ -275,6 +278,7 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "pipelines": {"task": "evaluation.pipelines_sweep", "schedule": float(env.RUN_SWEEP_SECONDS)},
     "exports": {"task": "annotator.exports_sweep", "schedule": 60.0},
     "rehearsals": {"task": "annotator.rehearsals_sweep", "schedule": 60.0},
+    "personal data to anonymise": {"task": "annotator.retention_sweep", "schedule": 3600.0},
     "deleted studies": {"task": "annotator.studies_purge", "schedule": 3600.0},
     "uploads": {"task": "annotator.uploads_sweep", "schedule": 600.0},
     "login attempts": {"task": "annotator.attempts_sweep", "schedule": 600.0},

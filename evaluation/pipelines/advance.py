@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
+import re
 from decimal import ROUND_DOWN, Decimal, InvalidOperation
 from typing import Any
 
@@ -23,7 +24,16 @@ from evaluation.models import Endpoint, Pipeline, Recipe, Report, Run
 from evaluation.pipelines.material_run import material_run_create
 from evaluation.pipelines.material_write import GOLD, gold_explanations, questions_validate
 from evaluation.pipelines.recipe import filled, recipe_check
+from evaluation.pipelines.rewards import PAPER_BINS
 from evaluation.pipelines.study_rows import study_rows
+from evaluation.pipelines.training import (
+    rewards_keep,
+    tuning_spent,
+    tuning_step,
+    tuning_work,
+    tunings_cancel,
+    tunings_retry,
+)
 from evaluation.ratings.validation import question_verdicts
 from evaluation.runs.create import NothingToAsk, RunPlan
 from evaluation.runs.lifecycle import run_cancel, run_resume, run_start
@@ -36,6 +46,8 @@ from evaluation.simulators.start import simulation_create
 log = logging.getLogger(__name__)
 #: Under this name overrides say what goes for the whole pipeline.
 ALL_STEPS = "*"
+#: A model that a fine_tune step made.
+TUNED = re.compile(r"\{tuned ([\w-]+)\}")
 #: Kinds of step that work on explanations: those of the pipeline's own systems, where the recipe names none.
 OF_SYSTEMS = frozenset({"counterfactuals", "units", "study"})
 _LIVE = (Run.State.QUEUED, Run.State.RUNNING)
@@ -43,7 +55,7 @@ _LIVE = (Run.State.QUEUED, Run.State.RUNNING)
 
 def recipe_save(*, content: JSON, created_by: User | None = None) -> Recipe:
     """Keep a recipe; the same content is the same version, changed content a new one. Raises ``RecipeError``."""
-    recipe_check(content)
+    content = recipe_check(content)
     name, digest = str(content["name"])[:100], digest_of(content)
     with transaction.atomic():
         there = Recipe.objects.filter(name=name, digest=digest).first()
@@ -115,29 +127,38 @@ def pipeline_advance(*, pipeline_pk: int) -> str:
     Called twice at once, the second call waits for the first and then finds nothing to do.
     """
     while True:
-        with transaction.atomic():
-            pipeline = Pipeline.objects.select_for_update(no_key=True).filter(pk=pipeline_pk).first()
-            if pipeline is None or pipeline.state in (Pipeline.State.DONE, Pipeline.State.CANCELLED):
-                return pipeline.state if pipeline else "gone"
-            steps = pipeline.recipe.content["steps"]
-            if pipeline.step >= len(steps):
-                pipeline.state, pipeline.finished_at = Pipeline.State.DONE, timezone.now()
-                pipeline.save(update_fields=["state", "finished_at"])
-                return pipeline.state
-            step = steps[pipeline.step]
-            try:
-                done = _step(pipeline, step)
-            except (ValidationError, ImportRefused, KeyError, ValueError) as error:
-                done, pipeline.state = None, Pipeline.State.PAUSED
-                said = "; ".join(error.messages) if isinstance(error, ValidationError) else str(error)
-                pipeline.reason = f"{step['name']}: {said}"[:2000]
-            if done is None:
-                pipeline.save(update_fields=["state", "reason"])
-                return pipeline.state if pipeline.state == Pipeline.State.PAUSED else "waiting"
-            pipeline.results[step["name"]] = done
-            pipeline.step += 1
-            pipeline.state, pipeline.reason = Pipeline.State.RUNNING, ""
-            pipeline.save(update_fields=["results", "step", "state", "reason", "study"])
+        state = _advance(pipeline_pk)
+        if state == "on" or (state == "waiting" and tuning_work(pipeline_pk=pipeline_pk)):
+            continue
+        return state
+
+
+def _advance(pipeline_pk: int) -> str:
+    """Take one step; "on" where the next one can be taken at once."""
+    with transaction.atomic():
+        pipeline = Pipeline.objects.select_for_update(no_key=True).filter(pk=pipeline_pk).first()
+        if pipeline is None or pipeline.state in (Pipeline.State.DONE, Pipeline.State.CANCELLED):
+            return pipeline.state if pipeline else "gone"
+        steps = pipeline.recipe.content["steps"]
+        if pipeline.step >= len(steps):
+            pipeline.state, pipeline.finished_at = Pipeline.State.DONE, timezone.now()
+            pipeline.save(update_fields=["state", "finished_at"])
+            return pipeline.state
+        step = steps[pipeline.step]
+        try:
+            done = _step(pipeline, step)
+        except (ValidationError, ImportRefused, KeyError, ValueError) as error:
+            done, pipeline.state = None, Pipeline.State.PAUSED
+            said = "; ".join(error.messages) if isinstance(error, ValidationError) else str(error)
+            pipeline.reason = f"{step['name']}: {said}"[:2000]
+        if done is None:
+            pipeline.save(update_fields=["state", "reason"])
+            return pipeline.state if pipeline.state == Pipeline.State.PAUSED else "waiting"
+        pipeline.results[step["name"]] = done
+        pipeline.step += 1
+        pipeline.state, pipeline.reason = Pipeline.State.RUNNING, ""
+        pipeline.save(update_fields=["results", "step", "state", "reason", "study"])
+        return "on"
 
 
 def pipeline_cancel(*, pipeline: Pipeline) -> Pipeline:
@@ -149,6 +170,7 @@ def pipeline_cancel(*, pipeline: Pipeline) -> Pipeline:
             pipeline.save(update_fields=["state", "finished_at"])
             for run in pipeline.runs.filter(state__in=[*_LIVE, Run.State.PAUSED]):
                 run_cancel(run=run)
+            tunings_cancel(pipeline=pipeline)
     return pipeline
 
 
@@ -161,6 +183,7 @@ def pipeline_resume(*, pipeline: Pipeline) -> Pipeline:
         for run in row.runs.filter(state=Run.State.PAUSED):
             run_resume(run=run)
         row.runs.filter(state__in=[Run.State.CANCELLED, Run.State.FAILED]).update(pipeline=None)
+        tunings_retry(pipeline=row)
         row.state, row.reason = Pipeline.State.RUNNING, ""
         row.save(update_fields=["state", "reason"])
         transaction.on_commit(lambda: pipeline_wake(pipeline_pk=row.pk))
@@ -186,6 +209,10 @@ def pipeline_step_again(*, pipeline: Pipeline, name: str) -> Run | Study | Repor
         return Study.objects.get(slug=row.results[name]["study"])
     if step["kind"] == "report":
         return _report(pipeline, step)
+    if step["kind"] == "fine_tune":
+        raise ValidationError(
+            {"name": f"{name}: a model is tuned once in a pipeline; start another pipeline"}
+        )
     if step["kind"] == "validate":
         with transaction.atomic():
             row = Pipeline.objects.select_for_update(no_key=True).get(pk=pipeline.pk)
@@ -234,6 +261,14 @@ def _step(pipeline: Pipeline, step: JSON) -> JSON | None:
         return {"report": (report or _report(pipeline, step)).pk}
     if step["kind"] == "validate":
         return _validate(pipeline, step)
+    if step["kind"] == "fine_tune":
+        options = _options(pipeline, step)
+        return tuning_step(
+            pipeline=pipeline,
+            step=step["name"],
+            options=options,
+            left=_budget(pipeline, options.get("budget")),
+        )
     if step["kind"] == "explain" and _options(pipeline, step).get("method") == GOLD:
         return {"explanations": gold_explanations(dataset=pipeline.dataset)}
     run = pipeline.runs.filter(options__step=step["name"]).order_by("-pk").first()
@@ -251,7 +286,11 @@ def _step(pipeline: Pipeline, step: JSON) -> JSON | None:
         pipeline.state = Pipeline.State.PAUSED
         pipeline.reason = f"{step['name']}: run {run.pk} is {run.get_state_display()}: {run.reason}"[:2000]
         return None
-    return _numbers(run)
+    numbers = _numbers(run)
+    if step["kind"] == "reward":
+        bins = int(_options(pipeline, step).get("bins", PAPER_BINS))
+        numbers |= rewards_keep(pipeline=pipeline, step=step["name"], run=run, bins=bins)
+    return numbers
 
 
 def _study_of(pipeline: Pipeline, step: JSON) -> Study:
@@ -300,10 +339,24 @@ def _options(pipeline: Pipeline, step: JSON) -> JSON:
         own = own | (step.get("without_second") or {})
     chosen = own | pipeline.overrides.get(step["name"], {})
     options: JSON = filled(chosen, pipeline.endpoint.model, _second(pipeline))
+    options = _with_tuned(pipeline, options)
     if step["kind"] in OF_SYSTEMS:
         named = options.get("systems") or _systems(pipeline)
         options["systems"] = list(dict.fromkeys(named))  # without a second model, two names become one
     return options
+
+
+def _with_tuned(pipeline: Pipeline, options: JSON) -> JSON:
+    """``{tuned STEP}`` as model is what that step made; before there is one, the pipeline's own, without a reward token."""
+    named = TUNED.fullmatch(str(options.get("model", "")))
+    if named is None:
+        return options
+    made = pipeline.results.get(named.group(1), {}).get("model")
+    if made:
+        return options | {"model": made}
+    return {key: value for key, value in options.items() if key != "reward"} | {
+        "model": pipeline.endpoint.model
+    }
 
 
 def _second(pipeline: Pipeline) -> str:
@@ -323,7 +376,7 @@ def _budget(pipeline: Pipeline, own: Any) -> Decimal | None:
     limits = [] if own is None else [Decimal(str(own))]
     whole = pipeline.overrides.get(ALL_STEPS, {}).get("budget")
     if whole is not None:
-        used = sum((run.spent_cost + run.lost_cost for run in pipeline.runs.all()), Decimal(0))
+        used = sum((run.spent_cost + run.lost_cost for run in pipeline.runs.all()), tuning_spent(pipeline))
         limits.append(max(Decimal(str(whole)) - used, Decimal(0)))
     return min(limits).quantize(Decimal("0.000001"), ROUND_DOWN) if limits else None
 
@@ -354,6 +407,13 @@ def _run_create(pipeline: Pipeline, step: JSON, *, attach: bool) -> Run:
     )
 
 
+def _main_study(pipeline: Pipeline) -> str:
+    """The study step that the recipe's report is on; without a report, its first study."""
+    steps = pipeline.recipe.content["steps"]
+    reported = [step["options"]["study"] for step in steps if step["kind"] == "report"]
+    return str([*reported, *(step["name"] for step in steps if step["kind"] == "study")][0])
+
+
 def _study(pipeline: Pipeline, step: JSON) -> JSON:
     """A draft study with an item for each piece of material; made again, it gets what is missing."""
     options = _options(pipeline, step)
@@ -374,6 +434,6 @@ def _study(pipeline: Pipeline, step: JSON) -> JSON:
     if not lines:
         raise ValidationError("there is no material to make items of")
     result = material_import(study=study, file=io.BytesIO(lines.encode()), name="material.jsonl")
-    if pipeline.study_id is None:
+    if step["name"] == _main_study(pipeline):
         pipeline.study = study
     return {"study": slug, "items": result.items + result.unchanged, "warnings": len(result.warnings)}

@@ -15,7 +15,7 @@ from evaluation.runs.create import RunPlan, run_draft, run_save
 from evaluation.runs.registry import step_get
 
 #: Steps that use another step's prompt files.
-_FOLDER = {"outputs": "explain", "from_explanation": "outputs"}
+_FOLDER = {"outputs": "explain", "from_explanation": "outputs", "reward": "gen_u"}
 
 
 def material_run_draft(

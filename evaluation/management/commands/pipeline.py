@@ -112,8 +112,8 @@ class Command(BaseCommand):
                     self.stdout.write(f"  {name}: " + ", ".join(f"{k} {v}" for k, v in result.items()))
             if pipeline.state != Pipeline.State.RUNNING:
                 break
-            if not inline:
-                time.sleep(1)
+            if not inline or not pipeline.runs.filter(state=Run.State.RUNNING).exists():
+                time.sleep(0.2 if inline else 1)
         if inline:
             for result in pipeline.results.values():
                 if (

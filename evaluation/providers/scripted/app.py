@@ -17,9 +17,9 @@ from evaluation.providers.scripted.embeddings import embed
 from evaluation.providers.scripted.http import Request, Response, json_response
 from evaluation.providers.scripted.misbehave import misbehave
 from evaluation.providers.scripted.options import BadOptions, Options, parse_model
+from evaluation.providers.scripted.tuning import Tuning
 from evaluation.providers.scripted.world import chance, pick
 
-FINGERPRINT = "fp_scripted_1"
 NONSENSE = ("Blue.", "42 of them, at least.", "{}", "As discussed, see above.", "…", "<answer>")
 REFUSAL = "I'm sorry, but I can't help with that request."
 
@@ -31,6 +31,7 @@ class Scripted:
         self.key = key
         self.reset()
         self.batches = Batches(self)
+        self.tuning = Tuning(self.batches.files)
 
     def reset(self) -> None:
         self.counts: Counter[str] = Counter()
@@ -67,6 +68,8 @@ class Scripted:
                     "data": [{"id": "scripted", "object": "model", "created": 0, "owned_by": "foretell"}],
                 }
             )
+        if path.startswith("/v1/fine_tuning/jobs"):
+            return await self.tuning.handle(request)
         if path.startswith(("/v1/files", "/v1/batches")):
             return await self.batches.handle(request)
         if path not in ("/v1/chat/completions", "/v1/embeddings"):
@@ -172,7 +175,9 @@ class Scripted:
         messages = body.get("messages") or []
         warm = float(body.get("temperature", 0) or 0) > 0
         schema = (body.get("response_format") or {}).get("json_schema")
-        text = reply_to(messages, options, sample=int(body.get("seed") or 0) if warm else 0, schema=schema)
+        sample = int(body.get("seed") or 0) if warm else 0
+        recalled, avoided, own = self.tuning.recall(str(body.get("model")), messages, sample)
+        text = recalled or reply_to(messages, own or options, sample=sample, schema=schema, avoided=avoided)
         message: dict[str, Any] = {"role": "assistant", "content": text, "refusal": None}
         finish = "stop"
         limit = body.get("max_completion_tokens") or body.get("max_tokens")
@@ -194,9 +199,14 @@ class Scripted:
             "object": "chat.completion",
             "created": int(time.time()),
             "model": f"{options.name}-1",
-            "system_fingerprint": FINGERPRINT,
+            "system_fingerprint": _fingerprint(options.versions, text, messages),
             "choices": [] if fault == "empty" else choices,
-            "usage": {"prompt_tokens": prompt, "completion_tokens": out, "total_tokens": prompt + out},
+            "usage": {"prompt_tokens": prompt, "completion_tokens": out, "total_tokens": prompt + out}
+            | (
+                {"prompt_tokens_details": {"cached_tokens": int(prompt * options.cached)}}
+                if options.cached
+                else {}
+            ),
         }
 
     def _embeddings(self, body: dict[str, Any]) -> Response:
@@ -232,6 +242,10 @@ class Scripted:
             "counts": dict(self.counts),
             "seconds": time.time() - self.started,
         }
+
+
+def _fingerprint(versions: int, *about: Any) -> str:
+    return f"fp_scripted_{1 + int(chance('version', *map(str, about)) * versions)}"
 
 
 def _error(status: int, message: str, code: str, **headers: str) -> Response:

@@ -48,6 +48,10 @@ class Options:
     hang: float = 600.0
     status: int = 0
     seed: int = 0
+    #: Share of the tokens in that are reported as cached.
+    cached: float = 0.0
+    #: How many versions of the model answer in turns, each with a fingerprint of its own.
+    versions: int = 1
     #: A request that holds one of these texts, separated by ``|``, gets a 400 with this code.
     refuse: str = ""
     code: str = "context_length_exceeded"
@@ -55,6 +59,9 @@ class Options:
     per_second: float = 0.0
     #: Completion tokens are reported this many times over: an endpoint that charges more than it was asked for.
     overcharge: float = 1.0
+    #: How fine-tuning goes wrong, if it does: reject, fail, cancel or quota. ``tuning_seconds``: how long a job takes.
+    tuning: str = ""
+    tuning_seconds: float = 0.0
 
 
 def parse_model(model: str, extra: str = "") -> Options:

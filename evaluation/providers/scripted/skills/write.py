@@ -90,7 +90,8 @@ def _answer(ask: Ask, parts: dict[str, str]) -> str:
     options = dict(_OPTION.findall(ask.text))
     if options:
         return list(options)[choice(ask.text, [*options.values()])]
-    return "yes" if believe(ask, {"question": named(parts, "question")}) else "no"
+    answer = "yes" if believe(ask, {"question": named(parts, "question")}) else "no"
+    return {"yes": "no", "no": "yes"}[answer] if answer in ask.avoided else answer
 
 
 def _because(ask: Ask, answer: str) -> str:
