@@ -168,7 +168,12 @@ def _keep_stage_times(study: Study, rater: Rater) -> None:
 def _exports_remove(study: Study) -> None:
     files = list(Export.objects.filter(study=study).exclude(file="").values_list("file", flat=True))
     Export.objects.filter(study=study).delete()
-    transaction.on_commit(lambda: [default_storage.delete(name) for name in files])
+    transaction.on_commit(lambda: _files_delete(files))
+
+
+def _files_delete(names: list[str]) -> None:
+    for name in names:
+        default_storage.delete(name)
 
 
 def _person_remove(rater: Rater) -> None:
@@ -240,7 +245,7 @@ def retention_sweep() -> int:
         _file(stone)  # a process may have died between the commit and the file
     over = Participation.objects.filter(
         study__retention_days__isnull=False,
-        study__closed_at__lt=timezone.now() - timedelta(days=1) * F("study__retention_days"),
+        study__closed_at__lt=timezone.now() - F("study__retention_days") * timedelta(days=1),
         rater__user__isnull=False,
         rater__rehearsal=False,
     )
