@@ -7,7 +7,17 @@ from django.urls import path, re_path
 from django.views.generic import TemplateView
 
 from annotator.core import converters  # noqa: F401  registers them
-from annotator.web.views import join, me, offline, passwords, preview, preview_questions, steps, task
+from annotator.web.views import (
+    colleague,
+    join,
+    me,
+    offline,
+    passwords,
+    preview,
+    preview_questions,
+    steps,
+    task,
+)
 
 app_name = "annotator"
 
@@ -15,6 +25,7 @@ urlpatterns = [
     path("", me.home, name="home"),
     path("join/<token:token>/", join.invitation, name="invitation"),
     path("return/<token:token>/", join.return_link, name="return"),
+    path("colleague/<token:token>/", colleague.colleague, name="colleague"),
     path("login/", join.LogIn.as_view(), name="login"),
     path("logout/", auth.LogoutView.as_view(next_page="/login/"), name="logout"),
     path("signup/", join.signup, name="signup"),

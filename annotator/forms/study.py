@@ -83,7 +83,7 @@ LABELS = {
     "exam_attempts": "Attempts",
     "exam_wait_minutes": "Minutes between attempts",
     "exam_feedback": "Show what was wrong, and why",
-    "exam_key_early": "Show it while attempts are left",
+    "exam_key_early": "Show right answers before the last attempt",
     "revoked_work": "Open task of somebody whose qualification is revoked",
     "erasure_policy": "When somebody's data are removed",
     "retention_days": "Days to keep personal data after the end",

@@ -168,12 +168,12 @@ def _keep_stage_times(study: Study, rater: Rater) -> None:
 def _exports_remove(study: Study) -> None:
     files = list(Export.objects.filter(study=study).exclude(file="").values_list("file", flat=True))
     Export.objects.filter(study=study).delete()
-    transaction.on_commit(lambda: _files_delete(files))
 
+    def remove() -> None:
+        for name in files:
+            default_storage.delete(name)
 
-def _files_delete(names: list[str]) -> None:
-    for name in names:
-        default_storage.delete(name)
+    transaction.on_commit(remove)
 
 
 def _person_remove(rater: Rater) -> None:

@@ -226,7 +226,7 @@ def bootstrap(
     >>> sums = cluster_sums([[1, 0, 1, 1], [1, 1, 1, 1]])
     >>> found = bootstrap(Estimate(0.75, n=4), sums, ratio, rng=np.random.default_rng(1), bounds=(0, 1))
     >>> round(found.low, 1), round(found.high, 1)
-    (0.1, 1.0)
+    (0.0, 1.0)
     """
     if not estimate.defined:
         return estimate

@@ -13,6 +13,7 @@ from annotator.selectors.study import studies_for
 from evaluation.forms.dress import dress
 from evaluation.models import Report
 from evaluation.reports.choices import Choices, ChoicesError, ChoiceSpec, specs
+from evaluation.reports.encoders import encoders_offered
 from evaluation.services.report import report_create
 
 
@@ -47,8 +48,15 @@ class AsksForChoices(forms.BaseForm):
     def add_choices(self, simulators: Iterable[str]) -> None:
         for spec in specs():
             self.fields[spec.name] = choice_field(spec, simulators)
+            if spec.name == "encoder":
+                self.fields[spec.name].widget = forms.Select(choices=self._encoders())
             if spec.kind == "rule":
                 self._keep_rule(self.fields[spec.name])
+
+    def _encoders(self) -> list[tuple[str, str]]:
+        """The encoders that can be had, and the one that was chosen before where it is not among them."""
+        offered, given = encoders_offered(), str(self.initial.get("encoder") or "")
+        return offered if not given or given in dict(offered) else [*offered, (given, given)]
 
     def _keep_rule(self, asked: forms.Field) -> None:
         """A rule that names a rater who is not among the simulators stays on the menu."""

@@ -73,6 +73,17 @@ class EndpointForm(forms.ModelForm):
         return cleaned
 
 
+class BudgetForm(forms.ModelForm):
+    """The budgets of an existing run; an empty field means no limit."""
+
+    class Meta:
+        model = Run
+        fields = ("budget_calls", "budget_cost")
+
+    def _post_clean(self) -> None:
+        """The service compares the budgets with what has been used."""
+
+
 class NewRunForm(forms.ModelForm):
     """A new run: a simulator on a study, or a step over a dataset. Checking it writes nothing; ``save`` creates it."""
 

@@ -57,4 +57,7 @@ def list_price(*, base_url: str, model: str) -> ListPrice | None:
     except ValueError:
         return None
     found = _content()["models"].get(provider, {}).get(model)
-    return ListPrice(*found, taken=_content()["taken"]) if found else None
+    if found is None:
+        return None
+    tokens_in, cached, tokens_out = found
+    return ListPrice(tokens_in, cached, tokens_out, _content()["taken"])

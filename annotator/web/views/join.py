@@ -45,7 +45,11 @@ def new_account_count(request: HttpRequest) -> None:
 @says_refusals
 def invitation(request: HttpRequest, token: str) -> HttpResponse:
     """What the study asks, how long it takes and what it pays. A POST joins it, with or without an account."""
-    study = Study.objects.filter(join_token=token).exclude(state=Study.State.DRAFT).first()
+    study = (
+        Study.objects.filter(join_token=token, deleted_at__isnull=True)
+        .exclude(state=Study.State.DRAFT)
+        .first()
+    )
     if study is None:
         return trouble(request, "link")
     if request.method == "POST":

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-from decimal import Decimal
+from decimal import ROUND_UP, Decimal
 
 import pytest
+from django.core.exceptions import ValidationError
 
 from evaluation.runs.lifecycle import (
+    run_budget_set,
     run_resume,
 )
 from tests.evaluation.run_factories import (
@@ -30,7 +32,8 @@ def test_a_budget_in_calls_holds_with_many_in_flight(scripted: ScriptedProcess) 
     assert "35 calls" in run.reason
     assert scripted.stats()["requests"] == run.sent_calls == 35
     assert states(run) == {"done": 35, "pending": 5}
-    run_resume(run=run, budget_calls=40)
+    run_budget_set(run=run, budget_calls=40, budget_cost=None)
+    run_resume(run=run)
     work(run)
     assert (run.state, scripted.stats()["requests"]) == ("done", 40)
 
@@ -106,3 +109,20 @@ def test_a_rate_in_tokens_is_used_well_and_kept_to(scripted: ScriptedProcess) ->
     allowed = per_second * (seconds + 2)
     assert used <= allowed * 1.1
     assert used >= allowed * 0.6, f"{used / allowed:.0%} of the rate"
+
+
+def test_a_budget_cannot_be_set_below_what_has_been_used(scripted: ScriptedProcess) -> None:
+    run = make_run(make_endpoint(scripted), make_material(4), budget_calls=10)
+    work(run)
+    for budget in (
+        {"budget_calls": 3, "budget_cost": None},
+        {"budget_calls": None, "budget_cost": Decimal(0)},
+    ):
+        with pytest.raises(ValidationError, match="or more"):
+            run_budget_set(run=run, **budget)
+    run_budget_set(run=run, budget_calls=4, budget_cost=run.spent_cost.quantize(Decimal("0.0001"), ROUND_UP))
+    run.refresh_from_db()
+    assert run.budget_calls == 4
+    run_budget_set(run=run, budget_calls=None, budget_cost=None)
+    run.refresh_from_db()
+    assert (run.budget_calls, run.budget_cost) == (None, None)
