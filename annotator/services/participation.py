@@ -40,7 +40,7 @@ def participation_join(*, study: Study, user: User) -> Participation:
     if study.state == Study.State.PAUSED and not rater.rehearsal:
         raise Refused("paused", gettext("The researchers have paused this study."))
     if study.deleted_at is not None:
-        raise Refused("closed", "This study is not open to new participants.")
+        raise Refused("closed", gettext("This study is not open to new participants."))
     if not rater.rehearsal and (study.state != Study.State.LIVE or not study.join_open):
         raise Refused("closed", gettext("This study is not accepting participants."))
     rules = snapshot_content(study.snapshot_id)
@@ -107,6 +107,25 @@ def participation_leave(*, participation: Participation) -> None:
     participation.state = Participation.State.LEFT
     participation.finished_at = timezone.now()
     participation.save(update_fields=["state", "finished_at"])
+
+
+@transaction.atomic
+def participation_return(*, participation: Participation) -> None:
+    """Take part again after leaving, or after declining: until the study is closed.
+
+    Raises ``Refused`` (closed, removed) otherwise.
+    """
+    participation = (
+        Participation.objects.select_for_update(of=("self",)).select_related("study").get(pk=participation.pk)
+    )
+    if participation.state == Participation.State.REMOVED:
+        raise Refused("removed", gettext("The researchers have ended your participation in this study."))
+    if participation.study.state == Study.State.CLOSED:
+        raise Refused("closed", gettext("This study is closed, so you can't come back to it."))
+    if participation.state == Participation.State.LEFT:
+        participation.state = Participation.State.ACTIVE
+        participation.finished_at = None
+        participation.save(update_fields=["state", "finished_at"])
 
 
 def participation_finish(*, participation: Participation) -> None:
