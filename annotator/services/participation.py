@@ -125,6 +125,25 @@ def participation_leave(*, participation: Participation) -> None:
     participation.save(update_fields=["state", "finished_at"])
 
 
+@transaction.atomic
+def participation_return(*, participation: Participation) -> None:
+    """Take part again after leaving, or after declining: until the study is closed.
+
+    Raises ``Refused`` (closed, removed) otherwise.
+    """
+    participation = (
+        Participation.objects.select_for_update(of=("self",)).select_related("study").get(pk=participation.pk)
+    )
+    if participation.state == Participation.State.REMOVED:
+        raise Refused("removed", gettext("The researchers have ended your participation in this study."))
+    if participation.study.state == Study.State.CLOSED:
+        raise Refused("closed", gettext("This study is closed, so you can't come back to it."))
+    if participation.state == Participation.State.LEFT:
+        participation.state = Participation.State.ACTIVE
+        participation.finished_at = None
+        participation.save(update_fields=["state", "finished_at"])
+
+
 def participation_finish(*, participation: Participation) -> None:
     """Nothing is left for this person: the study is complete for them, and their code is shown."""
     if participation.state == Participation.State.ACTIVE and participation.finished_at is None:

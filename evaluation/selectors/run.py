@@ -102,11 +102,15 @@ def _speed(lately: int, first: datetime | None, now: datetime) -> float:
 
 
 def runs_visible_to(user: User) -> QuerySet[Run]:
-    """A researcher's own runs and those of studies that they are a member of; all for a superuser."""
+    """Runs of studies that a researcher is a member of, and their own runs of no study; all for a superuser.
+
+    Somebody who is removed from a study loses its runs, those they started among them.
+    """
     runs = Run.objects.select_related("endpoint", "study", "rater")
     if user.is_superuser:
         return runs
-    return runs.filter(Q(created_by=user) | Q(study__in=Membership.objects.filter(user=user).values("study")))
+    own = Q(created_by=user, study__isnull=True)
+    return runs.filter(own | Q(study__in=Membership.objects.filter(user=user).values("study")))
 
 
 def datasets_visible_to(user: User) -> QuerySet[Dataset]:
