@@ -34,7 +34,6 @@ from evaluation.pipelines.training import (
     tunings_cancel,
     tunings_retry,
 )
-from evaluation.ratings.validation import question_verdicts
 from evaluation.runs.create import NothingToAsk, RunPlan
 from evaluation.runs.lifecycle import run_cancel, run_resume, run_start
 from evaluation.runs.text import clean
@@ -231,6 +230,8 @@ def pipeline_step_again(*, pipeline: Pipeline, name: str) -> Run | Study | Repor
 
 def _validate(pipeline: Pipeline, step: JSON) -> JSON | None:
     """Mark the questions that a majority of their validators accepts; None while people still have to judge some."""
+    from evaluation.ratings.validation import question_verdicts  # the web process must not hold numpy for it
+
     study, by = _study_of(pipeline, step), str(_options(pipeline, step).get("by", "people"))
     if by not in ("people", "simulators"):
         raise ValidationError(f"by: {by!r} is not one of people, simulators")
