@@ -2,6 +2,7 @@
 
 from annotator.models.account import LoginAttempt, Rater, User
 from annotator.models.assignment import Assignment, StageCommit
+from annotator.models.erasure import DataRequest, Tombstone
 from annotator.models.exam import (
     Exam,
     ExamAnswer,
@@ -24,6 +25,7 @@ __all__ = [
     "Assignment",
     "AtomicUnit",
     "Consent",
+    "DataRequest",
     "Dataset",
     "Exam",
     "ExamAnswer",
@@ -53,5 +55,6 @@ __all__ = [
     "StageCommit",
     "Study",
     "System",
+    "Tombstone",
     "User",
 ]

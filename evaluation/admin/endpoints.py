@@ -14,6 +14,7 @@ from unfold.decorators import display
 
 from evaluation.forms.runs import EndpointForm
 from evaluation.models import Endpoint
+from evaluation.providers.prices import list_price
 from evaluation.services.endpoint import endpoint_try
 
 
@@ -51,9 +52,16 @@ class EndpointAdmin(ModelAdmin):
         form_url: str = "",
         extra_context: Any = None,
     ) -> Any:
-        endpoint = Endpoint.objects.filter(pk=object_id).first() if object_id else None
+        endpoint = self.get_object(request, object_id) if object_id else None
         return super().changeform_view(
-            request, object_id, form_url, {**(extra_context or {}), "endpoint": endpoint}
+            request,
+            object_id,
+            form_url,
+            {
+                **(extra_context or {}),
+                "endpoint": endpoint,
+                "list_price": endpoint and list_price(base_url=endpoint.base_url, model=endpoint.model),
+            },
         )
 
     def try_it(self, request: HttpRequest, pk: int) -> HttpResponse:
@@ -62,7 +70,7 @@ class EndpointAdmin(ModelAdmin):
             raise Http404("no such endpoint")
         tried = endpoint_try(endpoint=endpoint)
         if tried.ok:
-            messages.success(request, f"It answers, in {tried.seconds:.2f} s. {tried.said}")
+            messages.success(request, f"The endpoint responded in {tried.seconds:.2f} s: {tried.said}")
         else:
-            messages.error(request, f"It does not answer: {tried.said}")
+            messages.error(request, f"The endpoint did not respond as expected: {tried.said}")
         return redirect("admin:evaluation_endpoint_change", pk)

@@ -17,10 +17,17 @@ from annotator.core.errors import Conflict
 from annotator.models import Membership
 from annotator.selectors.study import studies_for
 from evaluation.admin.base import ReadOnly
-from evaluation.forms.runs import NewRunForm
+from evaluation.forms.runs import BudgetForm, NewRunForm
 from evaluation.models import Call, Run
 from evaluation.runs.estimate import run_estimate
-from evaluation.runs.lifecycle import run_cancel, run_pause, run_resume, run_retry_failed, run_start
+from evaluation.runs.lifecycle import (
+    run_budget_set,
+    run_cancel,
+    run_pause,
+    run_resume,
+    run_retry_failed,
+    run_start,
+)
 from evaluation.selectors.run import run_progress, runs_visible_to
 
 #: Action -> what the button says, the states in which it is there, the service.
@@ -120,6 +127,7 @@ class RunAdmin(ReadOnly):
             path("preview/", view(require_POST(self.preview)), name="evaluation_run_preview"),
             path("<int:pk>/progress/", view(self.progress), name="evaluation_run_progress"),
             path("<int:pk>/do/<slug:name>/", view(require_POST(self.do)), name="evaluation_run_do"),
+            path("<int:pk>/budget/", view(require_POST(self.budget)), name="evaluation_run_budget"),
             *super().get_urls(),
         ]
 
@@ -149,6 +157,7 @@ class RunAdmin(ReadOnly):
             "failures": sorted(progress.failures.items()),
             "live": run.state in ("running", "queued"),
             "actions": actions,
+            "budget_form": BudgetForm(instance=run) if may and not run.finished_at else None,
             "estimate": run_estimate(run=run) if run.state == Run.State.QUEUED else None,
         }
 
@@ -169,6 +178,21 @@ class RunAdmin(ReadOnly):
             messages.error(request, "; ".join(getattr(error, "messages", [str(error)])))
         else:
             messages.success(request, f"{label}: done.")
+        return redirect("admin:evaluation_run_change", pk)
+
+    def budget(self, request: HttpRequest, pk: int) -> HttpResponse:
+        run = runs_visible_to(request.user).filter(pk=pk).first()  # type: ignore[arg-type]
+        if run is None or not may_change(request, run):
+            raise Http404("no such run")
+        form = BudgetForm(request.POST)
+        try:
+            if not form.is_valid():
+                raise ValidationError(form.errors.as_data())
+            run_budget_set(run=run, **form.cleaned_data)
+        except ValidationError as error:
+            messages.error(request, "; ".join(error.messages))
+        else:
+            messages.success(request, "The budget has been changed.")
         return redirect("admin:evaluation_run_change", pk)
 
 
@@ -193,6 +217,25 @@ class CallAdmin(ReadOnly):
         "request", "reply",
     )  # fmt: skip
     readonly_fields = fields
+
+    actions = ("retry",)
+
+    @admin.action(description="Retry the selected failed calls")
+    def retry(self, request: HttpRequest, queryset: QuerySet[Call]) -> None:
+        """Send the selected calls that failed again; others are left alone."""
+        by_run: dict[Run, list[int]] = {}
+        for call in queryset.select_related("run"):
+            by_run.setdefault(call.run, []).append(call.pk)
+        again = 0
+        for run, calls in by_run.items():
+            if not may_change(request, run):
+                messages.error(request, f"You may not change {run}.")
+                continue
+            try:
+                again += run_retry_failed(run=run, calls=calls)
+            except Conflict as error:
+                messages.error(request, str(error))
+        messages.info(request, f"{again} failed {'call is' if again == 1 else 'calls are'} sent again.")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Call]:
         runs = runs_visible_to(request.user).values("pk")  # type: ignore[arg-type]

@@ -31,8 +31,8 @@ class EndpointForm(forms.ModelForm):
     class Meta:
         model = Endpoint
         fields = (
-            "name", "base_url", "model", "key", "key_variable", "parameters", "structured", "concurrency",
-            "requests_per_minute", "tokens_per_minute", "price_in", "price_out", "timeout_seconds",
+            "name", "base_url", "model", "deployment", "key", "key_variable", "parameters", "structured", "concurrency",
+            "requests_per_minute", "tokens_per_minute", "price_in", "price_cached", "price_out", "timeout_seconds",
         )  # fmt: skip
 
     def save(self, commit: bool = True) -> Any:
@@ -60,12 +60,28 @@ class EndpointForm(forms.ModelForm):
                 probe = Endpoint(pk=self.instance.pk, **{k: v for k, v in cleaned.items() if k != "key"})
                 probe.created_at = self.instance.created_at
                 from evaluation.providers.hosts import HostRefused, check_origin, origin_of
-                from evaluation.selectors.endpoint import host_policy
+                from evaluation.providers.keys import KeyRefused
+                from evaluation.selectors.endpoint import endpoint_key, host_policy
 
                 check_origin(origin_of(probe.base_url), host_policy())
+                if probe.key_variable and not cleaned.get("key"):
+                    endpoint_key(probe)
             except HostRefused as error:
                 self.add_error("base_url", str(error))
+            except KeyRefused as error:
+                self.add_error("key_variable", str(error))
         return cleaned
+
+
+class BudgetForm(forms.ModelForm):
+    """The budgets of an existing run; an empty field means no limit."""
+
+    class Meta:
+        model = Run
+        fields = ("budget_calls", "budget_cost")
+
+    def _post_clean(self) -> None:
+        """The service compares the budgets with what has been used."""
 
 
 class NewRunForm(forms.ModelForm):
@@ -93,7 +109,7 @@ class NewRunForm(forms.ModelForm):
         fields = (
             "kind", "study", "material", "endpoint", "model", "temperature", "parameters", "options", "prompt",
             "samples", "together", "mode", "workers", "use_cache", "max_attempts", "max_unparsable",
-            "budget_cost", "budget_calls", "preview_item",
+            "max_failed_share", "budget_cost", "budget_calls", "preview_item",
         )  # fmt: skip
 
     user: User
@@ -105,7 +121,7 @@ class NewRunForm(forms.ModelForm):
         self.fields["kind"].choices = [(step.name, step.title) for step in steps().values()]  # type: ignore[attr-defined]
         self.fields["study"].queryset = studies_for(user=self.user, role=Membership.Role.EDITOR)  # type: ignore[attr-defined]
         self.fields["material"].queryset = datasets_visible_to(self.user)  # type: ignore[attr-defined]
-        self.fields["model"].required = False
+        self.fields["model"].required = self.fields["max_failed_share"].required = False
         self.fields["model"].help_text = "Leave empty to use the endpoint's model."
         for name in ("parameters", "options"):
             self.fields[name].widget.attrs["rows"] = 3
@@ -173,6 +189,8 @@ class NewRunForm(forms.ModelForm):
             parameters["temperature"] = cleaned["temperature"]
         names = ("model", "prompt", "mode", "workers", "use_cache", "budget_cost", "budget_calls", *more)
         chosen = {name: cleaned[name] for name in names}
+        if cleaned.get("max_failed_share") is not None:
+            chosen["max_failed_share"] = cleaned["max_failed_share"]
         return RunPlan(parameters=parameters, created_by=self.user, **chosen)
 
     def _add(self, error: ValidationError) -> None:

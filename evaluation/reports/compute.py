@@ -13,10 +13,12 @@ from annotator.models import Study
 from evaluation.core.version import libraries, software
 from evaluation.ratings.load import StudyRatings, study_ratings
 from evaluation.reports.choices import LABEL_SETS, RESTRICTIONS, Choices
-from evaluation.reports.content import Document, Section
+from evaluation.reports.content import JSON, Document, Section
 from evaluation.reports.context import Context
 from evaluation.reports.merging import merged, said_once
 from evaluation.reports.registry import parts, parts_across
+from evaluation.reports.short_names import names_note, short_names, with_short_names
+from evaluation.reports.summary import summary_of
 from evaluation.reports.words import listed
 
 REHEARSAL = (
@@ -55,13 +57,14 @@ def compute(
     context = _context(study, choices, progress)
     data, sections = context.data, list(_sections(context).values())
     inputs_hash = inputs_hash_of(data, choices)
-    content = Document(
+    document = Document(
         title=f"Report on {study.title}",
-        sections=[*sections, _method(choices)],
+        sections=sections,
         facts=_facts(study, data, choices, inputs_hash),
         warnings=_warnings(study, data, choices),
         choices=choices.to_json(),
-    ).to_json()
+    )
+    content = _finished(document, choices, [data])
     return Computed(content, inputs_hash, _draw(content, progress) if figures else {})
 
 
@@ -111,17 +114,28 @@ def compute_across(
     inputs_hash = inputs_hash_of([ctx.data for ctx in contexts], choices)
     said = [(titles[c.study.pk], text) for c in contexts for text in _warnings(c.study, c.data, choices)]
     warnings = said_once(said, len(contexts))
-    content = Document(
+    document = Document(
         title=f"Report across {len(chosen)} studies",
-        sections=[*sections, _method(choices)],
+        sections=sections,
         facts=[
             *(("Study", f"{study.title} ({study.slug})") for study in chosen),
             *_common_facts([ctx.data for ctx in contexts], choices, inputs_hash),
         ],
         warnings=warnings,
         choices=choices.to_json(),
-    ).to_json()
+    )
+    content = _finished(document, choices, [ctx.data for ctx in contexts])
     return Computed(content, inputs_hash, _draw(content, progress) if figures else {})
+
+
+def _finished(document: Document, choices: Choices, data: Sequence[StudyRatings]) -> JSON:
+    """The document as JSON: its summary first, how it was computed last, simulators by their short names."""
+    names = short_names(name for one in data for name in one.judgments.raters.simulators)
+    judged = any(len(one.judgments) for one in data)
+    sections = [*(summary_of(document.sections) if judged else ()), *document.sections]
+    content = with_short_names(replace(document, sections=sections).to_json(), names)
+    method = replace(_method(choices), notes=names_note(names))
+    return {**content, "sections": [*content["sections"], method.to_json()]}
 
 
 def _told_apart(studies: Sequence[Study]) -> dict[int, str]:

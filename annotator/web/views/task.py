@@ -121,7 +121,7 @@ def submit(request: HttpRequest, pk: int) -> HttpResponse:
 def _signals(request: HttpRequest) -> dict[str, Any]:
     try:
         signals = json.loads(request.POST.get("signals") or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):  # nested too deeply; the answer itself still counts
         return {}
     return signals if isinstance(signals, dict) else {}
 

@@ -56,6 +56,8 @@ def _sentence(ctx: Context, variable: Variable, found: Agreement) -> str:
         return (
             f"Only simulators have judged “{variable.title}”: there is no agreement among people to report."
         )
+    if not found.human_human.defined and not found.alpha.defined:
+        return f"On “{variable.title}”, agreement among {ctx.people} can’t be computed: {found.alpha.reason}."
     parts = [f"Cohen’s κ is {estimate(found.human_human)}"]
     if found.human_human.defined:
         parts[0] += f" (mean over {count(found.human_human.n, 'pair')})"
