@@ -14,7 +14,6 @@ from annotator.selectors.study import studies_for
 from evaluation.forms.dress import dress
 from evaluation.models import Report
 from evaluation.reports.choices import Choices, ChoicesError, ChoiceSpec, specs
-from evaluation.reports.encoders import encoders_offered
 from evaluation.services.report import report_create
 
 
@@ -57,6 +56,10 @@ class AsksForChoices(forms.BaseForm):
 
     def _encoders(self) -> list[tuple[str, str]]:
         """The encoders that can be had, and the one that was chosen before where it is not among them."""
+        from evaluation.selectors.endpoint import (
+            encoders_offered,  # pages must not hold the client and numpy for it
+        )
+
         offered, given = encoders_offered(), str(self.initial.get("encoder") or "")
         return offered if not given or given in dict(offered) else [*offered, (given, given)]
 

@@ -34,7 +34,7 @@ def reward_quantiles(values: Sequence[float], bins: int = PAPER_BINS) -> list[in
     if bins == PAPER_BINS and all(float(value) in _OF_VALUE for value in values):
         return [_OF_VALUE[float(value)] for value in values]
     ordered = sorted(values)
-    return [bisect_left(ordered, value) * bins // len(ordered) for value in values]
+    return [bisect_left(ordered, value) * bins // max(len(ordered), 1) for value in values]
 
 
 def conditioned(chat: Sequence[Message], quantile: int) -> list[Message]:

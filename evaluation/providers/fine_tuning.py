@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from evaluation.providers.base import ProviderError
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the web process must not hold the client for it
     from evaluation.providers.openai_compatible import OpenAICompatible
 
 JobState = Literal["running", "succeeded", "failed", "cancelled"]
@@ -101,3 +101,9 @@ def _job(job: object) -> TuningJob:
         str(error)[:500],
         tokens if isinstance(tokens, int) else None,
     )
+
+
+def _error(error: Exception) -> ProviderError:
+    from evaluation.providers.openai_compatible import provider_error
+
+    return provider_error(error)

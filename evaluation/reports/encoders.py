@@ -2,25 +2,9 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 from evaluation.metrics import Encoder, TfidfEncoder
 
-#: The sentence encoder that the papers' cosines rest on, where its package is installed.
-SENTENCES = "all-mpnet-base-v2"
 TFIDF = "tfidf"
-
-
-def encoders_offered() -> list[tuple[str, str]]:
-    """(name, label) of the encoders that can be had here, sentence encoders first; TF-IDF is the last resort."""
-    from evaluation.models import Endpoint
-
-    found = (
-        [(SENTENCES, f"{SENTENCES} (sentence-transformers)")] if find_spec("sentence_transformers") else []
-    )
-    names = Endpoint.objects.order_by("name").values_list("name", flat=True)
-    found += [(f"endpoint:{name}", f"Embeddings of the endpoint {name}") for name in names]
-    return [*found, (TFIDF, "TF-IDF (words only; not the papers' kind of encoder)")]
 
 
 def cosine_caveat(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from django.conf import settings
@@ -57,3 +58,17 @@ def endpoint_encoder(endpoint: Endpoint, *, model: str = "") -> EndpointEncoder:
         model=model or endpoint.model,
         endpoint=endpoint.name,
     )
+
+
+#: The sentence encoder that the papers' cosines rest on, where its package is installed.
+SENTENCES = "all-mpnet-base-v2"
+
+
+def encoders_offered() -> list[tuple[str, str]]:
+    """(name, label) of the encoders that a report can use here, sentence encoders first; TF-IDF is the last resort."""
+    found = (
+        [(SENTENCES, f"{SENTENCES} (sentence-transformers)")] if find_spec("sentence_transformers") else []
+    )
+    names = Endpoint.objects.order_by("name").values_list("name", flat=True)
+    found += [(f"endpoint:{name}", f"Embeddings of the endpoint {name}") for name in names]
+    return [*found, ("tfidf", "TF-IDF (words only; not the papers' kind of encoder)")]
