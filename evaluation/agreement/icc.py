@@ -89,7 +89,9 @@ def intraclass_correlation(
     unit = cells.sum(axis=1)
     columns = np.column_stack([np.ones(n), (cells**2).sum(axis=1), unit**2 / k, cells])
     _, cluster = np.unique(codes[kept], return_inverse=True)
-    sums = np.stack([np.bincount(cluster, weights=column) for column in columns.T], axis=1)
+    sums: Floats = np.stack([np.bincount(cluster, weights=column) for column in columns.T], axis=1).astype(
+        np.float64
+    )
     squares = _mean_squares(sums.sum(axis=0), k)
     values = _forms(squares)
     if math.isnan(values["ICC(3,1)"]) and math.isnan(values["ICC(1,1)"]):
