@@ -25,13 +25,6 @@ class TuningJob:
     tokens: int | None = None
 
 
-def _error(error: Exception) -> ProviderError:
-    # Imported here: the web process holds no client of language models.
-    from evaluation.providers.openai_compatible import provider_error
-
-    return provider_error(error)
-
-
 class FineTuner:
     """The fine-tuning half of an OpenAI-compatible endpoint; every method raises ``ProviderError``."""
 
