@@ -13,6 +13,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.http import urlencode
 from unfold.decorators import display
+from unfold.widgets import UnfoldAdminTextareaWidget
 
 from annotator.admin.access import AddedByService, StudyScoped
 from annotator.core.words import plural
@@ -199,7 +200,7 @@ class ParticipationAdmin(StudyScoped):
 
 class ReplyForm(forms.ModelForm):
     answer = forms.CharField(
-        widget=forms.Textarea(attrs={"rows": 4}),
+        widget=UnfoldAdminTextareaWidget(attrs={"rows": 4}),
         required=False,
         help_text="The annotator reads it on their own page.",
     )
@@ -222,12 +223,21 @@ class MessageAdmin(StudyScoped):
         ("settled_at", admin.EmptyFieldListFilter),
     )
     list_select_related = ("study", "rater", "item")
-    fields = ("kind", "study", "rater", "item", "text", "created_at", "settled_at", "answer")
-    readonly_fields = ("kind", "study", "rater", "item", "text", "created_at", "settled_at")
+    fields = ("kind", "study", "rater", "item", "text", "created_at", "settled_at", "conversation", "answer")
+    readonly_fields = ("kind", "study", "rater", "item", "text", "created_at", "settled_at", "conversation")
 
     @display(description="Text")
     def short(self, message: Message) -> str:
         return message.text[:100]
+
+    @display(description="Whole conversation")
+    def conversation(self, message: Message) -> str:
+        """Everything that this person and the researchers have written about the study, oldest first."""
+        thread = Message.objects.filter(study=message.study_id, rater=message.rater_id)
+        return "\n\n".join(
+            f"{one.author or 'Annotator'}, {one.created_at:%Y-%m-%d %H:%M}: {one.text}"
+            for one in thread.select_related("author").order_by("created_at", "id")[:200]
+        )
 
     @display(description="Settled", boolean=True)
     def settled(self, message: Message) -> bool:

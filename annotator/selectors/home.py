@@ -128,7 +128,7 @@ def _next(study: Study, items: int, places: int, done: int, unreviewed: int) -> 
 
 def needs_words(rows: Sequence[StudyRow]) -> str:
     """How many studies need the researcher, in one sentence."""
-    waiting = [row.study.title for row in rows if row.needs]
+    waiting = [f"“{row.study.title}”" for row in rows if row.needs]
     if not waiting:
         return "Nothing needs you."
     return f"{plural(len(waiting), 'study needs', 'studies need')} you: {listed(waiting[:3])}{' and others' if len(waiting) > 3 else ''}."

@@ -15,7 +15,7 @@ SELECT r.id, r.name, r.kind, r.rehearsal, bool_or(j.source = 'import'), count(*)
     percentile_cont(0.5) WITHIN GROUP (ORDER BY j.seconds), count(*) FILTER (WHERE j.seconds < %(least)s),
     max(j.created_at)
 FROM annotator_judgment j JOIN annotator_rater r ON r.id = j.rater_id
-WHERE j.study_id = %(study)s GROUP BY r.id ORDER BY count(*) DESC, r.name LIMIT %(limit)s OFFSET %(offset)s
+WHERE j.study_id = %(study)s GROUP BY r.id ORDER BY r.rehearsal, count(*) DESC, r.name LIMIT %(limit)s OFFSET %(offset)s
 """
 
 
@@ -49,7 +49,7 @@ class RaterRow:
 
 
 def raters_of(study: Study, *, limit: int = 100, offset: int = 0) -> list[RaterRow]:
-    """Raters with judgments in the study, those with most first."""
+    """Raters with judgments in the study: rehearsal raters last, those with most judgments first."""
     with connection.cursor() as cursor:
         cursor.execute(
             _RATERS, {"study": study.pk, "least": study.min_seconds, "limit": limit, "offset": offset}

@@ -240,6 +240,16 @@ def test_a_question_is_answered_where_it_is_read(researcher_client, owner):
     assert Message.objects.get(kind="reply").text == "A program."
 
 
+def test_a_reply_stands_with_its_question(researcher_client, owner):
+    study = make_study(items=1, by=owner, launched=True)
+    message = message_send(participation=make_participation(study), kind="question", text="May I look it up?")
+    address = reverse("admin:annotator_message_change", args=[message.pk])
+    researcher_client.post(address, {"answer": "Yes, you may."})
+    shown = researcher_client.get(address).content.decode()
+    conversation = shown[shown.index("Whole conversation") :]
+    assert conversation.index("May I look it up?") < conversation.index("Yes, you may.")
+
+
 def test_hostile_material_is_shown_as_text(researcher_client, owner):
     study = make_study(by=owner)
     payload = {name: f"{HOSTILE}{text}" for name, text in simulation_payload().items()} | {"answer": "yes"}
