@@ -7,8 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from annotator.hit_types.base import Message
 
 #: The paper's number of distinct reward bins (Table 16): 1, 0 and -1.
@@ -34,6 +32,8 @@ def reward_quantiles(values: Sequence[float], bins: int = PAPER_BINS) -> list[in
     """
     if bins == PAPER_BINS and all(float(value) in _OF_VALUE for value in values):
         return [_OF_VALUE[float(value)] for value in values]
+    import numpy as np  # jobs need it, web processes don't
+
     found = np.asarray(values, dtype=np.float64)
     ranks = np.searchsorted(np.sort(found), found, side="left")
     return [int(rank * bins // max(len(found), 1)) for rank in ranks]

@@ -11,7 +11,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable, Coroutine
 from decimal import ROUND_UP, Decimal
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -21,15 +21,16 @@ from django.utils import timezone
 from annotator.core import jobs
 from annotator.hit_types.base import JSON, prompt_part, render_prompt
 from annotator.models import FollowUp, Output
-from evaluation.metrics import gen_u
 from evaluation.models import Endpoint, FineTuning, Pipeline, Reward, Run
 from evaluation.pipelines.rewards import PAPER_BINS, Example, chat_lines, reward_quantiles
 from evaluation.pipelines.steps.material import shown
 from evaluation.prompts import prompt_file
 from evaluation.providers.base import ProviderError
-from evaluation.providers.fine_tuning import FineTuner, TuningJob
 from evaluation.providers.keys import KeyRefused
 from evaluation.selectors.endpoint import endpoint_provider
+
+if TYPE_CHECKING:
+    from evaluation.providers.fine_tuning import FineTuner, TuningJob
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -51,6 +52,8 @@ def rewards_keep(*, pipeline: Pipeline, step: str, run: Run, bins: int = PAPER_B
             follow_up__in=gold, system__name=f"{run.model} · GEN-U without"[:200]
         ).values_list("follow_up", "text")
     )
+    from evaluation.metrics import gen_u  # scipy: jobs need it, web processes don't
+
     found = gen_u(
         [parsed["output"] == gold[pk] for pk, _, parsed in calls],
         [alone[pk] == gold[pk] if pk in alone else None for pk, _, _ in calls],
@@ -159,6 +162,8 @@ def tuning_work(*, pipeline_pk: int) -> bool:
             FineTuning.objects.filter(pk=tuning.pk).update(looked_at=timezone.now(), error=str(error)[:2000])
             if isinstance(error, ProviderError) and not error.fatal:
                 return False  # looked at again by the next sweep
+            from evaluation.providers.fine_tuning import TuningJob
+
             _settle(tuning, FineTuning.State.FAILED, TuningJob("", "failed", error=str(error)))
             return True
         if job.state == "running":
@@ -243,6 +248,10 @@ def tunings_retry(*, pipeline: Pipeline) -> None:
 
 
 def _ask(endpoint: Endpoint, what: Callable[[FineTuner], Coroutine[Any, Any, T]]) -> T:
+    from evaluation.providers.fine_tuning import (
+        FineTuner,
+    )  # the client library: jobs need it, web processes don't
+
     async def main() -> T:
         provider = endpoint_provider(endpoint)
         try:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
-from evaluation.metrics import Encoder, TfidfEncoder
+if TYPE_CHECKING:
+    from evaluation.metrics import Encoder
 
 #: The sentence encoder that the papers' cosines rest on, where its package is installed.
 SENTENCES = "all-mpnet-base-v2"
@@ -36,6 +38,8 @@ def encoder_of(name: str) -> Encoder:
     """The encoder of that name: ``tfidf``, ``endpoint:NAME`` for a stored endpoint's embeddings, or a
     sentence-transformers model where that extra is installed."""
     if name == TFIDF:
+        from evaluation.metrics import TfidfEncoder
+
         return TfidfEncoder()
     if name.startswith("endpoint:"):
         from evaluation.models import Endpoint
