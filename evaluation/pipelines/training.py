@@ -11,7 +11,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable, Coroutine
 from decimal import ROUND_UP, Decimal
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -26,9 +26,11 @@ from evaluation.pipelines.rewards import PAPER_BINS, Example, chat_lines, reward
 from evaluation.pipelines.steps.material import shown
 from evaluation.prompts import prompt_file
 from evaluation.providers.base import ProviderError
-from evaluation.providers.fine_tuning import FineTuner, TuningJob
 from evaluation.providers.keys import KeyRefused
 from evaluation.selectors.endpoint import endpoint_provider
+
+if TYPE_CHECKING:
+    from evaluation.providers.fine_tuning import FineTuner, TuningJob
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -163,6 +165,8 @@ def tuning_work(*, pipeline_pk: int) -> bool:
             FineTuning.objects.filter(pk=tuning.pk).update(looked_at=timezone.now(), error=str(error)[:2000])
             if isinstance(error, ProviderError) and not error.fatal:
                 return False  # looked at again by the next sweep
+            from evaluation.providers.fine_tuning import TuningJob
+
             _settle(tuning, FineTuning.State.FAILED, TuningJob("", "failed", error=str(error)))
             return True
         if job.state == "running":
@@ -247,6 +251,10 @@ def tunings_retry(*, pipeline: Pipeline) -> None:
 
 
 def _ask(endpoint: Endpoint, what: Callable[[FineTuner], Coroutine[Any, Any, T]]) -> T:
+    from evaluation.providers.fine_tuning import (
+        FineTuner,
+    )  # the client library: jobs need it, web processes don't
+
     async def main() -> T:
         provider = endpoint_provider(endpoint)
         try:

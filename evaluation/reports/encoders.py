@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evaluation.metrics import Encoder, TfidfEncoder
+from evaluation.metrics import Encoder
 
 TFIDF = "tfidf"
 
@@ -20,6 +20,8 @@ def encoder_of(name: str) -> Encoder:
     """The encoder of that name: ``tfidf``, ``endpoint:NAME`` for a stored endpoint's embeddings, or a
     sentence-transformers model where that extra is installed."""
     if name == TFIDF:
+        from evaluation.metrics import TfidfEncoder
+
         return TfidfEncoder()
     if name.startswith("endpoint:"):
         from evaluation.models import Endpoint
