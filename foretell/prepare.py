@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import sys
@@ -16,6 +17,36 @@ from foretell import env
 
 APPS = ("annotator", "evaluation")
 STATE = env.DATA_DIR / "prepared.json"
+#: There while the demo is being loaded; holds how many steps are done.
+PROGRESS = env.DATA_DIR / "demo-progress"
+
+
+class DemoProgress(io.TextIOBase):
+    """The output of the commands that load the demo: each line is a step, which the first page counts."""
+
+    def __init__(self) -> None:
+        self.steps = 0
+        PROGRESS.write_text("0")
+
+    def write(self, text: str) -> int:
+        if text.strip() and not text.startswith("login:"):  # passwords are printed by `make run` alone
+            self.steps += 1
+            PROGRESS.write_text(str(self.steps))
+            print(f"  {text.strip()}", flush=True)
+        return len(text)
+
+
+def demo_steps() -> int | None:
+    """How many steps of loading the demo are done; None when it isn't being loaded."""
+    try:
+        return int(PROGRESS.read_text() or 0)
+    except (OSError, ValueError):
+        return None
+
+
+def demo_context(request: Any) -> dict[str, int | None]:
+    """A context processor: ``demo_steps`` for the first page."""
+    return {"demo_steps": demo_steps() if env.DEMO else None}
 
 
 def fingerprint(provider_url: str) -> dict[str, str]:
@@ -90,17 +121,16 @@ def main(parts: list[str]) -> None:
         call_command("collectstatic", verbosity=0, interactive=False, clear=True)
         remember(static=made["static"])
     if "demo" in parts and env.DEMO and _has_demo():
-        print("loading the demo studies", flush=True)
+        progress = DemoProgress()
         try:
-            call_command("load_demo", verbosity=0)
-            call_command("load_demo_results", verbosity=0)
+            call_command("load_demo", stdout=progress)
+            call_command("load_demo_results", stdout=progress)
         except Exception as error:  # the rest of Foretell works without the demo; the next start tries again
-            print(
-                f"the demo studies could not be loaded completely: {type(error).__name__}: {str(error)[:1000]}",
-                flush=True,
-            )
-            return
-    remember(demo=made["demo"])
+            sys.exit(f"the demo studies couldn't be loaded: {type(error).__name__}: {str(error)[:1000]}")
+        finally:
+            PROGRESS.unlink(missing_ok=True)
+    if "demo" in parts:
+        remember(demo=made["demo"])
 
 
 def remember(**values: Any) -> None:

@@ -15,6 +15,8 @@ from django.db import connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 from psycopg import sql
 
+from annotator.services.erasure import FOLDER as TOMBSTONES
+from annotator.services.erasure import erasures_replay
 from foretell.backup import FILES, FORMAT, MANIFEST, BackupError, digest, key_fingerprint, tables
 
 #: ``migrate`` fills these by itself, so they may have rows in an empty installation.
@@ -53,7 +55,9 @@ def same_key(manifest: dict[str, Any]) -> bool:
 def backup_restore(*, directory: Path) -> dict[str, Any]:
     """Check a backup, restore it into an empty database and file storage, and migrate to this version.
 
-    Tables and rows are restored in one transaction: all or nothing. Returns the manifest.
+    Tables and rows are restored in one transaction: all or nothing. People who were erased after the backup was made are erased
+    again: their tombstones are the files in ``erasures/``, which may be in the file storage already. Returns the manifest
+    with the number of repeated erasures in ``erased``.
 
     Raises:
         BackupError: the backup is damaged or newer than this version, or there is data already.
@@ -69,9 +73,8 @@ def backup_restore(*, directory: Path) -> dict[str, Any]:
         call_command("migrate", verbosity=0, interactive=False)
     if "files" in manifest["parts"]:
         _files_restore(directory / FILES)
-    if "database" in manifest["parts"]:
-        call_command("data_requests", "replay", verbosity=0)  # people who were removed later stay removed
-    return manifest
+    # People who were removed later stay removed.
+    return manifest | {"erased": erasures_replay() if "database" in manifest["parts"] else 0}
 
 
 def _refuse_rows() -> None:
@@ -89,8 +92,11 @@ def _refuse_rows() -> None:
 
 def _refuse_files() -> None:
     root = Path(default_storage.location)  # type: ignore[attr-defined]
-    if root.is_dir() and any(item.is_file() for item in root.rglob("*")):
-        raise BackupError(f"{root} isn't empty. Restore into a new DATA_DIR, or move the files away.")
+    found = [item.relative_to(root) for item in root.rglob("*") if item.is_file()] if root.is_dir() else []
+    if any(path.parts[0] != TOMBSTONES for path in found):
+        raise BackupError(
+            f"{root} isn't empty. Restore into a new DATA_DIR, or move the files away (except {TOMBSTONES}/)."
+        )
 
 
 def _migrate_to(recorded: list[list[str]]) -> None:

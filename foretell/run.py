@@ -25,7 +25,8 @@ import psutil
 
 from foretell import env
 from foretell.embedded import EmbeddedError, EmbeddedServers
-from foretell.embedded.process import ask_for_parent_death_signal, die_with_parent
+from foretell.embedded.postgres import tail
+from foretell.embedded.process import ask_for_parent_death_signal, die_with_parent, spawn
 from foretell.serve import housekeeping_command, web_command, worker_command
 from foretell.supervisor import MARK, Service, end_marked, stop_together
 
@@ -53,6 +54,8 @@ class Run:
         self.servers: EmbeddedServers | None = None
         self.services: list[Service] = []
         self.environment: dict[str, str] = {}
+        self.demo_wanted = False
+        self.demo: subprocess.Popen[bytes] | None = None
 
     # --- start ---------------------------------------------------------------------------------------
 
@@ -68,6 +71,8 @@ class Run:
             service.start()
             if service.name == "web":
                 self.wait_for_web(service)  # before the others compete for the processor
+        if self.demo_wanted:
+            self.load_demo()
         self.welcome()
 
     def check_port(self) -> None:
@@ -131,7 +136,7 @@ class Run:
         )
 
     def prepare(self) -> None:
-        """Run migrations, collect static files and load the demo in one child process, if anything changed."""
+        """Run migrations and collect static files in one child process, if anything changed."""
         from foretell import prepare
 
         wait_for_postgres(self.environment["DATABASE_URL"], seconds=30)
@@ -141,6 +146,11 @@ class Run:
         )
         if env.DEBUG:
             parts = [part for part in parts if part != "static"]
+        # Loading the demo takes a minute: it happens behind the first page, which shows its progress.
+        self.demo_wanted = "demo" in parts and env.DEMO
+        if self.demo_wanted:
+            prepare.PROGRESS.write_text("0")
+        parts = [part for part in parts if part != "demo"]
         if not parts:
             return
         done = subprocess.run(  # noqa: S603
@@ -153,6 +163,30 @@ class Run:
         )
         if done.returncode:
             raise Fault("preparing the database failed; the reason is shown above")
+
+    def load_demo(self) -> None:
+        say("loading the demo studies; everything else works meanwhile")
+        with (self.data_dir / "logs" / "demo.log").open("wb") as output:
+            self.demo = spawn(
+                [sys.executable, "-m", "foretell.prepare", "demo"],
+                cwd=env.ROOT,
+                env=self.environment,
+                output=output,
+                on_parent_death=signal.SIGKILL,  # the next start goes on where it stopped
+            )
+
+    def watch_demo(self) -> None:
+        if self.demo is None or self.demo.poll() is None:
+            return
+        failed, self.demo = self.demo.returncode, None
+        log = self.data_dir / "logs" / "demo.log"
+        if failed:
+            say(
+                f"loading the demo studies failed; the next start tries again. Last lines of {log}:\n{tail(log, 5)}"
+            )
+        else:
+            say("the demo studies are loaded")
+            self.welcome()
 
     def wait_for_web(self, web: Service) -> None:
         host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(env.HOST, env.HOST)  # noqa: S104
@@ -189,6 +223,7 @@ class Run:
                 self.watch_servers(self.servers)
             for service in self.services:
                 service.check(say)
+            self.watch_demo()
 
     def watch_servers(self, servers: EmbeddedServers) -> None:
         for name, server in (("Postgres", servers.postgres), ("Redis", servers.redis)):

@@ -23,7 +23,7 @@ ENDPOINT = "scripted"
 STUDIES = ("demo-simulation",)
 #: The two that share instances get a report across both: does what convinces also let people foretell?
 ACROSS = ("demo-simulation", "demo-plausibility")
-SECONDS = 20.0
+SECONDS = 60.0
 
 
 @contextmanager

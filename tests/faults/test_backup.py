@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import stat
 import threading
 from collections.abc import Iterator
@@ -17,7 +18,8 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from psycopg import sql
 
-from annotator.models import Judgment
+from annotator.models import Judgment, Study
+from annotator.services.erasure import erase
 from foretell import backup
 from tests.factories import make_judgment, make_rater, make_study
 from tests.processes import python
@@ -177,6 +179,23 @@ def test_the_keys_are_kept_apart_and_private(tmp_path: Path, settings: object) -
         call_command("backup", tmp_path / "backup")
     done = restore(tmp_path / "backup", "", tmp_path / "new", "--check")
     assert "SECRET_KEY differs" in done.stderr
+
+
+def test_people_who_were_erased_stay_erased_after_a_restore(
+    tmp_path: Path, empty_database: str, storage: Path
+) -> None:
+    fill()
+    call_command("backup", tmp_path / "backup")
+    judgment = Judgment.objects.select_related("study", "rater").first()
+    assert judgment is not None
+    erase(study=judgment.study, rater=judgment.rater, policy=Study.ErasurePolicy.DELETE)
+    shutil.copytree(storage / "erasures", tmp_path / "new" / "files" / "erasures")
+    done = restore(tmp_path / "backup", empty_database, tmp_path / "new")
+    assert done.returncode == 0, done.stderr
+    assert "Repeated 1 erasures" in done.stdout
+    with psycopg.connect(empty_database) as database:
+        left = database.execute("SELECT count(*) FROM annotator_judgment").fetchone()
+    assert left == (10,)
 
 
 def test_every_foreign_key_can_be_checked_at_the_end_of_a_restore() -> None:

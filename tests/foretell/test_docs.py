@@ -56,3 +56,13 @@ def test_figures_of_the_scale_page_are_in_the_results_of_benchmarks() -> None:
     figures = set(re.findall(r"\d+\.\d+", text))
     assert len(figures) > 12
     assert {figure for figure in figures if figure not in results} == set()
+
+
+def test_every_test_that_the_table_of_faults_names_exists() -> None:
+    missing, file = [], ""
+    text = (env.ROOT / "tests/faults/README.md").read_text()
+    for path, name in re.findall(r"`([\w/]+\.py)?::(\w+)", text):
+        file = path or file
+        if f"def {name}(" not in (env.ROOT / "tests" / file).read_text():
+            missing.append(f"{file}::{name}")
+    assert missing == []

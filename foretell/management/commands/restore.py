@@ -27,6 +27,8 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         about = f"the backup of {manifest['created']} ({len(manifest['sha256'])} files)"
         self.stdout.write(f"All checksums match: {about}." if check else f"Restored {about}.")
+        if erased := manifest.get("erased"):
+            self.stdout.write(f"Repeated {erased} erasures that were carried out after the backup was made.")
         if not same_key(manifest):
             self.stderr.write(
                 "SECRET_KEY differs from the one of the backup: sessions, links and stored API keys of that "
