@@ -69,11 +69,11 @@ def make_item(
     """A simulation item with the material behind it: instance, explanation, follow-up and real output."""
     key = key or f"item-{next(_numbers)}"
     payload = payload or simulation_payload(key)
-    dataset, _ = Dataset.objects.get_or_create(name=study.slug)
+    dataset, _ = Dataset.objects.get_or_create(workspace=study.workspace, name=study.slug)
     what, _ = Instance.objects.get_or_create(
         dataset=dataset, key=instance or key, defaults={"input": payload.get("question", key)}
     )
-    maker, _ = System.objects.get_or_create(name=system)
+    maker, _ = System.objects.get_or_create(workspace=study.workspace, name=system)
     explanation, _ = Explanation.objects.get_or_create(
         instance=what,
         system=maker,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.contrib.admin import SimpleListFilter
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from unfold.admin import ModelAdmin
@@ -12,6 +13,7 @@ from annotator.forms.service import ServiceForm
 from annotator.models import Membership
 from annotator.selectors.study import log, studies_for
 from annotator.selectors.user import user_of
+from annotator.selectors.workspace import owned_by, workspaces_for
 
 VIEWER, EDITOR, OWNER = Membership.Role.VIEWER, Membership.Role.EDITOR, Membership.Role.OWNER
 
@@ -67,6 +69,38 @@ class StudyScoped(ModelAdmin):
         raise Http404(f"no such {opts.verbose_name}")
 
 
+class WorkspaceScoped(StudyScoped):
+    """Rows of a workspace, for its members by their role there. ``workspace_path`` leads from the model to it."""
+
+    workspace_path = "workspace"
+
+    def reachable(self, request: HttpRequest, role: str) -> QuerySet[Any]:
+        rows = ModelAdmin.get_queryset(self, request)
+        return rows.filter(owned_by(user=request.user, role=role, path=self.workspace_path))
+
+    def may(self, request: HttpRequest, obj: Model | None, role: str | None) -> bool:
+        if role is None or not request.user.is_staff:
+            return False
+        if obj is None:
+            return workspaces_for(user=request.user, role=role).exists()
+        return self.reachable(request, role).filter(pk=obj.pk).exists()
+
+
+class OwnWorkspaces(SimpleListFilter):
+    """A list's filter by workspace, which offers those of the researcher."""
+
+    title = "workspace"
+    parameter_name = "workspace"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        mine = workspaces_for(user=request.user)
+        return [(str(pk), name) for pk, name in mine.values_list("pk", "name")[:200]]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        chosen = self.value() or ""
+        return queryset.filter(workspace=int(chosen)) if chosen.isdecimal() else queryset
+
+
 class ReadOnly:
     """A mixin for an admin list or inline whose rows researchers read and services write."""
 
@@ -87,7 +121,7 @@ class ReadOnly:
 
 
 class AddedByService(StudyScoped):
-    """A list whose new rows come from a ``ServiceForm`` (``add_form``)."""
+    """A list whose new rows come from a ``ServiceForm`` (``add_form``). A mixin beside ``WorkspaceScoped`` too."""
 
     add_form: type[ServiceForm]
 

@@ -15,7 +15,7 @@ from unfold.decorators import display
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from annotator.admin import study_actions as study_pages
-from annotator.admin.access import EDITOR, OWNER, AddedByService
+from annotator.admin.access import EDITOR, OWNER, AddedByService, OwnWorkspaces
 from annotator.admin.study_pages import urls as study_page_urls
 from annotator.forms.study import NewStudyForm, StudyForm
 from annotator.hit_types.registry import hit_type_get
@@ -61,10 +61,13 @@ class StudyAdmin(AddedByService):
     change_role = EDITOR
     form = StudyForm
     inlines = (MembershipInline,)
-    list_display = ("title", "type_shown", "state_shown", "items_shown", "judgments_shown", "created_at")
-    list_filter = ("state", "hit_type")
+    list_display = (
+        "title", "workspace", "type_shown", "state_shown", "items_shown", "judgments_shown", "created_at",
+    )  # fmt: skip
+    list_filter = (OwnWorkspaces, "state", "hit_type")
     search_fields = ("title", "slug")
     readonly_fields = (
+        "workspace",
         "slug_shown",
         "type_shown",
         "state_shown",
@@ -116,7 +119,8 @@ class StudyAdmin(AddedByService):
             {
                 "classes": ("tab",),
                 "fields": (
-                    "slug_shown", "type_shown", "state_shown", "version_shown", "link_shown", "launched_at", "closed_at",
+                    "workspace", "slug_shown", "type_shown", "state_shown", "version_shown", "link_shown",
+                    "launched_at", "closed_at",
                 ),
             },
         ),
@@ -125,7 +129,7 @@ class StudyAdmin(AddedByService):
     # -- columns and fields ------------------------------------------------------------------------------------
 
     def get_queryset(self, request: HttpRequest) -> Any:
-        return super().get_queryset(request).select_related("snapshot")
+        return super().get_queryset(request).select_related("snapshot", "workspace")
 
     @display(description="HIT type", ordering="hit_type")
     def type_shown(self, study: Study) -> str:
@@ -176,7 +180,7 @@ class StudyAdmin(AddedByService):
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         if obj is None:
-            return ((None, {"fields": ("template", "title", "slug")}),)
+            return ((None, {"fields": ("workspace", "template", "title", "slug")}),)
         return super().get_fieldsets(request, obj)
 
     def get_inlines(self, request: HttpRequest, obj: Any) -> Any:
@@ -194,10 +198,16 @@ class StudyAdmin(AddedByService):
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "requires":
             return MultipleChoiceField(
-                choices=requirement_choices(), required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget, help_text=REQUIRES,
+                choices=requirement_choices(workspace_id=self.workspace_of(request)), required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget, help_text=REQUIRES,
                 label="Required qualifications",
             )  # fmt: skip
         return super().formfield_for_dbfield(db_field, request, **kwargs)
+
+    def workspace_of(self, request: HttpRequest) -> int | None:
+        """The workspace of the study whose page this is."""
+        match = request.resolver_match
+        study = self.get_object(request, match.kwargs.get("object_id", "")) if match else None
+        return study.workspace_id if study else None
 
     def save_model(self, request: HttpRequest, obj: Study, form: ModelForm, change: bool) -> None:
         if not change:

@@ -9,6 +9,7 @@ from django import forms
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from annotator.forms.service import ServiceForm
+from annotator.forms.workspace import WorkspaceField, workspace_choices
 from annotator.models import Study
 from annotator.services.study import study_text_faults
 from annotator.services.study_templates import study_create_from_template, study_templates
@@ -17,6 +18,9 @@ from annotator.services.study_templates import study_create_from_template, study
 class NewStudyForm(ServiceForm):
     """A study starts as a template and a name; everything else can be changed until it is launched."""
 
+    workspace = WorkspaceField(
+        required=False, help_text="Its members reach the study, each in their role there."
+    )
     template = forms.ChoiceField(
         widget=UnfoldAdminSelectWidget, help_text="What annotators are asked, with the settings of the paper."
     )
@@ -27,6 +31,7 @@ class NewStudyForm(ServiceForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        workspace_choices(self, user=self.by)
         templates = cast(forms.ChoiceField, self.fields["template"])
         templates.choices = [
             (one.key, f"{one.title} — {one.source} ({one.description})") for one in study_templates()
@@ -34,7 +39,11 @@ class NewStudyForm(ServiceForm):
 
     def create(self, data: dict[str, Any]) -> Study:
         return study_create_from_template(
-            by=self.by, template=data["template"], slug=data["slug"], title=data["title"]
+            by=self.by,
+            template=data["template"],
+            slug=data["slug"],
+            title=data["title"],
+            workspace=data["workspace"],
         )
 
 

@@ -19,6 +19,7 @@ from annotator.models.participation import Consent, Participation
 from annotator.models.payment import LedgerEntry
 from annotator.models.rehearsal import Rehearsal
 from annotator.models.study import Invitation, Membership, Snapshot, Study
+from annotator.models.workspace import Workspace, WorkspaceMember
 
 __all__ = [
     "Assignment",
@@ -54,4 +55,6 @@ __all__ = [
     "Study",
     "System",
     "User",
+    "Workspace",
+    "WorkspaceMember",
 ]

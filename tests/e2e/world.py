@@ -156,7 +156,7 @@ def with_rows(world: World) -> None:
     world.objects |= {
         "item": item, "judgment": study.judgments.order_by("id")[0], "exclusion": exclusion, "ledgerentry": entry,
         "export": export_request(study=study, by=researcher, form="judgments", format="jsonl", filters={}),
-        "qualification": qualification_grant(rater=participation.rater, hit_type="simulation", by=researcher, reason="known"),
+        "qualification": qualification_grant(rater=participation.rater, hit_type="simulation", workspace=study.workspace, by=researcher, reason="known"),
         "examquestion": ExamQuestion.objects.order_by("id")[0], "message": asked, "study": study,
         "rater": Rater.objects.get(name="kim"), "participation": participation, "user": world.people["tasks"],
     }  # fmt: skip

@@ -203,7 +203,7 @@ class _Job:
                         gathered.add(variable, label)
             self.variables = gathered.variables()
         self.result.variables = self.variables
-        dataset, _ = Dataset.objects.get_or_create(name=self.study.slug)
+        dataset, _ = Dataset.objects.get_or_create(workspace_id=self.study.workspace_id, name=self.study.slug)
         seen: set[str] = set(self.study.items.values_list("key", flat=True))
         if self.study.state != Study.State.DRAFT:
             return
@@ -221,7 +221,13 @@ class _Job:
                     for column, message in error.errors.items():
                         self.log.add(f"{column}: {message}", line=line, field=self.columns.item, value=key)
                     break
-        staged = staged_store(study_pk=self.study.pk, dataset_pk=dataset.pk, log=self.log, columns=())
+        staged = staged_store(
+            study_pk=self.study.pk,
+            dataset_pk=dataset.pk,
+            workspace_pk=self.study.workspace_id,
+            log=self.log,
+            columns=(),
+        )
         self.result.items = staged.written.get("items", 0)
         if self.log:
             raise UnreadableRest

@@ -9,7 +9,7 @@ import pytest
 from django.urls import get_resolver
 from rest_framework.test import APIClient
 
-from annotator.models import Membership, Study, User
+from annotator.models import Membership, Study, User, WorkspaceMember
 from annotator.services.exclusion import exclusion_make
 from annotator.services.exports import export_request
 from tests.annotator.api.conftest import client_of
@@ -114,6 +114,7 @@ def test_a_role_that_was_taken_away_is_gone_at_once(
 ) -> None:
     assert ask(api, places["export"], "get") == 200
     Membership.objects.all().delete()
+    WorkspaceMember.objects.all().delete()
     assert ask(api, places["export"], "get") == 404
     assert ask(api, places["study-detail"], "get") == 404
 
