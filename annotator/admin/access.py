@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib.admin import SimpleListFilter
+from django.contrib.admin import RelatedOnlyFieldListFilter
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from unfold.admin import ModelAdmin
@@ -15,6 +15,8 @@ from annotator.selectors.study import log, studies_for
 from annotator.selectors.user import user_of
 from annotator.selectors.workspace import owned_by, workspaces_for
 
+#: A list's filter by workspace: it offers those of the rows that the researcher may see.
+BY_WORKSPACE = ("workspace", RelatedOnlyFieldListFilter)
 VIEWER, EDITOR, OWNER = Membership.Role.VIEWER, Membership.Role.EDITOR, Membership.Role.OWNER
 
 
@@ -84,21 +86,6 @@ class WorkspaceScoped(StudyScoped):
         if obj is None:
             return workspaces_for(user=request.user, role=role).exists()
         return self.reachable(request, role).filter(pk=obj.pk).exists()
-
-
-class OwnWorkspaces(SimpleListFilter):
-    """A list's filter by workspace, which offers those of the researcher."""
-
-    title = "workspace"
-    parameter_name = "workspace"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        mine = workspaces_for(user=request.user)
-        return [(str(pk), name) for pk, name in mine.values_list("pk", "name")[:200]]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        chosen = self.value() or ""
-        return queryset.filter(workspace=int(chosen)) if chosen.isdecimal() else queryset
 
 
 class ReadOnly:

@@ -16,9 +16,9 @@ from unfold.decorators import display
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from annotator.admin.access import (
+    BY_WORKSPACE,
     EDITOR,
     AddedByService,
-    OwnWorkspaces,
     ReadOnly,
     StudyScoped,
     WorkspaceScoped,
@@ -77,7 +77,7 @@ class QualificationAdmin(WorkspaceScoped, AddedByService):
         "reason",
         "workspace",
     )
-    list_filter = (OwnWorkspaces, "hit_type", ("revoked_at", admin.EmptyFieldListFilter))
+    list_filter = (BY_WORKSPACE, "hit_type", ("revoked_at", admin.EmptyFieldListFilter))
     list_select_related = ("rater", "exam", "granted_by", "workspace")
     search_fields = ("rater__name",)
     shown = (

@@ -15,7 +15,7 @@ from unfold.decorators import display
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from annotator.admin import study_actions as study_pages
-from annotator.admin.access import EDITOR, OWNER, AddedByService, OwnWorkspaces
+from annotator.admin.access import BY_WORKSPACE, EDITOR, OWNER, AddedByService
 from annotator.admin.study_pages import urls as study_page_urls
 from annotator.forms.study import NewStudyForm, StudyForm
 from annotator.hit_types.registry import hit_type_get
@@ -64,7 +64,7 @@ class StudyAdmin(AddedByService):
     list_display = (
         "title", "workspace", "type_shown", "state_shown", "items_shown", "judgments_shown", "created_at",
     )  # fmt: skip
-    list_filter = (OwnWorkspaces, "state", "hit_type")
+    list_filter = (BY_WORKSPACE, "state", "hit_type")
     search_fields = ("title", "slug")
     readonly_fields = (
         "workspace",

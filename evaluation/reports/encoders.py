@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from annotator.models import Study
 from evaluation.metrics import Encoder, TfidfEncoder
 
 
-def encoder_of(name: str) -> Encoder:
+def encoder_of(name: str, study: Study) -> Encoder:
     """The encoder of that name: ``tfidf``, ``endpoint:NAME`` for a stored endpoint's embeddings, or a
-    sentence-transformers model where that extra is installed."""
+    sentence-transformers model where that extra is installed.
+
+    An endpoint is one that the study's workspace may use, its own before one shared with it. Raises ``ValueError``.
+    """
     if name == "tfidf":
         return TfidfEncoder()
     if name.startswith("endpoint:"):
-        from evaluation.models import Endpoint
-        from evaluation.selectors.endpoint import endpoint_encoder
+        from evaluation.selectors.endpoint import endpoint_encoder, endpoint_named
 
-        return endpoint_encoder(Endpoint.objects.get(name=name.removeprefix("endpoint:")))
+        wanted = name.removeprefix("endpoint:")
+        endpoint = endpoint_named(name=wanted, workspace_id=study.workspace_id)
+        if endpoint is None:
+            raise ValueError(f"encoder: the study's workspace has no endpoint named {wanted!r}")
+        return endpoint_encoder(endpoint)
     from evaluation.metrics import SentenceTransformerEncoder
 
     return SentenceTransformerEncoder(name)

@@ -11,11 +11,13 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
+from annotator.models import Workspace
 from evaluation.management.commands.simulate import money
-from evaluation.models import Endpoint, Pipeline, Report, Run
+from evaluation.models import Pipeline, Report, Run
 from evaluation.pipelines.advance import ALL_STEPS, pipeline_advance, pipeline_create, recipe_save
 from evaluation.pipelines.recipe import RecipeError, recipe_file, recipe_names
 from evaluation.runs.inline import run_inline
+from evaluation.selectors.endpoint import endpoint_named, endpoints_usable_in
 from evaluation.services.dataset import DatasetFaults, dataset_load
 from evaluation.services.report import report_compute
 
@@ -28,6 +30,11 @@ class Command(BaseCommand):
         parser.add_argument("--dataset", required=True, type=Path, help="JSON lines or a JSON array.")
         parser.add_argument("--name", default="", help="The dataset's name; else the file's.")
         parser.add_argument("--endpoint", required=True, help="The endpoint's name.")
+        parser.add_argument(
+            "--workspace",
+            default="",
+            help="Whose it is: a workspace's number, or the user name of the person whose own workspace it is.",
+        )
         parser.add_argument("--limit", type=int, help="Take only so many instances.")
         parser.add_argument(
             "--second", default="", help="The second model, for recipes whose generators alternate."
@@ -36,18 +43,21 @@ class Command(BaseCommand):
         parser.add_argument("--inline", action="store_true", help="Work here instead of in Celery's workers.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        endpoint = Endpoint.objects.filter(name=options["endpoint"]).first()
+        workspace = self._workspace(options["workspace"])
+        owner = workspace.pk if workspace else None
+        endpoint = endpoint_named(name=options["endpoint"], workspace_id=owner)
         if endpoint is None:
-            names = ", ".join(Endpoint.objects.values_list("name", flat=True)) or "none"
+            names = ", ".join(endpoints_usable_in(owner).values_list("name", flat=True)) or "none"
             raise CommandError(f"no endpoint {options['endpoint']!r}; there are: {names}")
         path: Path = options["dataset"]
         if not path.is_file():
             raise CommandError(f"no file {path}")
         try:
-            recipe = recipe_save(content=self._recipe(options["recipe"]))
+            recipe = recipe_save(content=self._recipe(options["recipe"]), workspace=workspace)
             dataset, new = dataset_load(
                 name=options["name"] or f"pipeline: {path.stem}",
                 path=path,
+                workspace=workspace,
                 task=recipe.content["task"],
                 limit=options["limit"],
             )
@@ -65,6 +75,16 @@ class Command(BaseCommand):
             raise CommandError("; ".join(error.messages)) from None
         self.stdout.write(f"pipeline {pipeline.pk}: {recipe} on {dataset} ({new} new instances)")
         self._follow(pipeline, inline=options["inline"])
+
+    def _workspace(self, given: str) -> Workspace | None:
+        """By its number or its owner's user name; none where it is not given: only superusers reach the result."""
+        if not given:
+            return None
+        key = {"pk": given} if given.isdecimal() else {"personal_of__username": given}
+        found = Workspace.objects.filter(**key).first()
+        if found is None:
+            raise CommandError(f"no workspace {given!r}; give its number or a user name")
+        return found
 
     def _recipe(self, name: str) -> Any:
         if name.endswith(".json"):
