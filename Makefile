@@ -1,7 +1,7 @@
-# One command each; every one of them sets up what it needs on a fresh machine.
+# Every target installs what it needs on a fresh machine.
 .PHONY: run test check bench load messages clean help
 PY := .venv/bin/python
-# What `check --deploy` judges is a production installation; none of these values is ever used.
+# `check --deploy` checks production settings; these values are never used otherwise.
 PRODUCTION := env FORETELL_PRODUCTION=1 DEBUG=0 ALLOWED_HOSTS=foretell.example REDIS_URL=redis://:unused@localhost:1/0 \
   PROXIES=1 EMAIL_URL=smtp+tls://unused:unused@localhost:1 \
   DATABASE_URL=postgres://unused:unused@localhost:1/unused \
@@ -10,9 +10,9 @@ PRODUCTION := env FORETELL_PRODUCTION=1 DEBUG=0 ALLOWED_HOSTS=foretell.example R
 help:
 	@echo "make run     Foretell on this machine, with demo studies (PORT=8000, DATA_DIR=.data)"
 	@echo "make test    the whole suite       make check   style, types, import contracts, settings"
-	@echo "make bench   how fast things are   make load    many annotators at once"
-	@echo "make messages   the catalogue of what annotators read, for translators (LOCALE=en)"
-	@echo "make clean   removes what was built; never the data"
+	@echo "make bench   benchmarks             make load    load test with many annotators"
+	@echo "make messages   message catalogue for translators (LOCALE=en)"
+	@echo "make clean   remove build files, never data"
 
 run:
 	@foretell/setup.sh requirements.lock
@@ -20,7 +20,7 @@ run:
 
 test:
 	@foretell/setup.sh requirements-dev.lock
-	# Killed processes first, in a session of their own: what they check must not depend on what ran before.
+	# Fault tests first, in their own session, so that they don't depend on what ran before.
 	$(PY) -m pytest -n $(or $(JOBS),2) --dist loadfile tests/faults $(ARGS)
 	$(PY) -m pytest -n $(or $(JOBS),2) --dist loadgroup --doctest-modules --ignore=tests/faults tests annotator evaluation foretell $(ARGS)
 
@@ -28,7 +28,7 @@ check:
 	@foretell/setup.sh requirements-dev.lock
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
-	# The Django plugin asks the models as they are now; a cache would answer as they were.
+	# No cache: the Django plugin would see the models as they were when the cache was written.
 	$(PY) -m mypy --cache-dir=/dev/null .
 	.venv/bin/lint-imports --no-cache
 	$(PY) -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
@@ -54,4 +54,4 @@ clean:
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis test-results .setup.lock
 	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
 	[ -L .venv ] || rm -rf .venv
-	@echo "kept: .data (studies and judgments of make run)"
+	@echo "kept .data (studies and judgments of make run)"

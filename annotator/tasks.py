@@ -8,6 +8,7 @@ from annotator.services.assignment import leases_expire
 from annotator.services.exports import export_build, exports_sweep
 from annotator.services.imports.pending_uploads import pending_uploads_sweep
 from annotator.services.rehearsal.run import rehearsal_run, rehearsals_sweep
+from annotator.services.study_removal import studies_purge
 
 
 @job("annotator.leases_expire")
@@ -38,6 +39,12 @@ def rehearsal_run_task(*, rehearsal_pk: int) -> int:
 def rehearsals_sweep_task() -> int:
     """Queue rehearsals again that no worker carries out."""
     return rehearsals_sweep()
+
+
+@job("annotator.studies_purge")
+def studies_purge_task() -> int:
+    """Remove deleted studies for good once they can no longer be restored."""
+    return studies_purge()
 
 
 @job("annotator.uploads_sweep")

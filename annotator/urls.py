@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.contrib.auth import views as auth
-from django.urls import path, re_path, reverse_lazy
+from django.urls import path, re_path
 from django.views.generic import TemplateView
 
 from annotator.web.views import join, me, offline, passwords, preview, preview_questions, steps, task
@@ -16,14 +16,7 @@ urlpatterns = [
     path("login/", join.LogIn.as_view(), name="login"),
     path("logout/", auth.LogoutView.as_view(next_page="/login/"), name="logout"),
     path("signup/", join.signup, name="signup"),
-    path(
-        "password/",
-        auth.PasswordChangeView.as_view(
-            template_name="annotator/password_change.html",
-            success_url=reverse_lazy("annotator:password_done"),
-        ),
-        name="password_change",
-    ),
+    path("password/", passwords.Change.as_view(), name="password_change"),
     path(
         "password/done/",
         TemplateView.as_view(template_name="annotator/password_done.html"),

@@ -1,6 +1,6 @@
-"""``python -m benchmarks [NAME [OPTION ...]]``: measures one thing; without a name, says what there is.
+"""``python -m benchmarks [NAME [OPTION ...]]``: run one benchmark; without a name, list them.
 
-What needs a database gets an embedded, migrated one of its own, unless ``DATABASE_URL`` names another.
+A benchmark that needs a database gets its own embedded one, unless ``DATABASE_URL`` names another.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def main() -> int:
     name, *options = sys.argv[1:] or [""]
     benchmark = BENCHMARKS.get(name)
     if benchmark is None:
-        print('say which: make bench ARGS="NAME OPTION ..."; NAME is one of')
+        print('Choose one: make bench ARGS="NAME OPTION ...". NAME is one of')
         print("\n".join(f"  {name:<12} {one.about}" for name, one in BENCHMARKS.items()))
         return 2 if name else 0
     if benchmark.servers and "DATABASE_URL" not in os.environ:

@@ -1,4 +1,4 @@
-"""A cache on Redis that is merely empty while Redis is away."""
+"""A cache on Redis that behaves as an empty cache while Redis is unavailable."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 
 class JSONSerializer:
-    """Values as JSON: unlike pickle, reading them back cannot run anything. Integers stay plain for ``incr``."""
+    """Store values as JSON, which runs no code when it is read, unlike pickle. Integers stay plain for ``incr``."""
 
     def dumps(self, value: Any) -> int | bytes:
         return value if type(value) is int else json.dumps(value).encode()
@@ -25,13 +25,13 @@ class JSONSerializer:
 
 
 class ForgivingRedisCache(RedisCache):
-    """Django's Redis cache, where a Redis that does not answer is a miss and not an error page.
+    """Django's Redis cache, except that an unavailable Redis is a cache miss instead of an error page.
 
-    After a failure it is left alone for a few seconds, so that requests do not wait for it one by one.
+    After a failure Redis isn't asked for a few seconds, so that not every request waits for a timeout.
     """
 
-    REST_SECONDS = 5.0
-    _resting_until = 0.0
+    PAUSE_SECONDS = 5.0
+    _paused_until = 0.0
 
     def __init__(self, server: str, params: dict[str, Any]) -> None:
         params = dict(params)
@@ -43,15 +43,15 @@ class ForgivingRedisCache(RedisCache):
         }
         super().__init__(server, params)
 
-    def _try(self, call: Callable[[], Any], otherwise: Any) -> Any:
-        if time.monotonic() < self._resting_until:
-            return otherwise
+    def _try(self, call: Callable[[], Any], fallback: Any) -> Any:
+        if time.monotonic() < self._paused_until:
+            return fallback
         try:
             return call()
         except RedisError as error:
-            type(self)._resting_until = time.monotonic() + self.REST_SECONDS
-            log.warning("cache is away (%s), going on without it", type(error).__name__)
-            return otherwise
+            type(self)._paused_until = time.monotonic() + self.PAUSE_SECONDS
+            log.warning("the cache is unavailable (%s); continuing without it", type(error).__name__)
+            return fallback
 
     def get(self, key: Any, default: Any = None, version: int | None = None) -> Any:
         return self._try(lambda: super(ForgivingRedisCache, self).get(key, default, version), default)
@@ -60,7 +60,7 @@ class ForgivingRedisCache(RedisCache):
         self._try(lambda: super(ForgivingRedisCache, self).set(key, value, timeout, version), None)
 
     def add(self, key: Any, value: Any, timeout: Any = 300, version: int | None = None) -> bool:
-        """True when Redis is away: nobody else can be seen to hold the key either."""
+        """Also True while Redis is unavailable: nothing shows that another process holds the key."""
         return self._try(lambda: super(ForgivingRedisCache, self).add(key, value, timeout, version), True)
 
     def touch(self, key: Any, timeout: Any = 300, version: int | None = None) -> bool:

@@ -7,7 +7,6 @@ from typing import Any
 from celery import Celery
 from celery.beat import EmbeddedService
 from celery.signals import setup_logging, worker_init, worker_ready
-from kombu.transport import redis as transport
 
 from foretell import env
 
@@ -17,43 +16,24 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 
 
-def closed_is_a_connection_error() -> None:
-    """A broker that goes away while a task runs must not end the worker.
-
-    The worker then closes its channel, which hands back what is not acknowledged over a connection that is gone by
-    now: kombu answers with an ``AttributeError``, which nobody expects there. As a connection error it is passed
-    over; the worker connects again and the sweepers find what was not handed back.
-    """
-    parameters = transport.Channel._connparams  # type: ignore[attr-defined]
-
-    def connparams(self: Any, *arguments: Any, **more: Any) -> Any:
-        if self.connection.client is None:
-            raise ConnectionError("the connection to the broker is closed")
-        return parameters(self, *arguments, **more)
-
-    transport.Channel._connparams = connparams  # type: ignore[attr-defined]
-
-
-closed_is_a_connection_error()
-
-
 @setup_logging.connect
-def keep_our_logging(**_: Any) -> None:
-    """Django's LOGGING has been applied already; without this Celery replaces it, secrets shown."""
+def keep_django_logging(**_: Any) -> None:
+    """Django's LOGGING is already applied. Without this receiver Celery would replace it, and logs would show secrets."""
 
 
 @worker_init.connect
 def share_memory(**_: Any) -> None:
-    """What is loaded by now stays shared with the children: the collector would copy it by touching it."""
+    """Keep what is loaded so far out of garbage collection, so that its memory stays shared with the child processes."""
     gc.collect()
     gc.freeze()
 
 
 @worker_init.connect
-def take_over(**_: Any) -> None:
-    """The one worker of `make run` begins with what its killed predecessor held.
+def restore_unacknowledged(**_: Any) -> None:
+    """A worker of `make run` starts with the tasks that its killed predecessor had taken.
 
-    Elsewhere a vanished worker's tasks wait for the visibility timeout, since another worker may hold them.
+    Tasks of the other worker are delivered a second time as well, which every task allows for. In other installations
+    those tasks wait for the visibility timeout.
     """
     if not env.SOLE_WORKER:
         return
@@ -64,8 +44,8 @@ def take_over(**_: Any) -> None:
 
 
 @worker_ready.connect
-def keep_the_clock(**_: Any) -> None:
-    """The one worker of `make run` is its own beat; elsewhere beat is a process of its own."""
-    if env.SOLE_WORKER:
+def start_beat(**_: Any) -> None:
+    """In `make run` the housekeeping worker also runs Celery beat; elsewhere beat is a process of its own."""
+    if env.SOLE_WORKER and env.SHORT_QUEUE in app.amqp.queues.consume_from:
         beat: Any = EmbeddedService(app, thread=True, scheduler_cls="celery.beat.Scheduler")
         beat.start()

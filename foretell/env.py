@@ -1,7 +1,7 @@
-"""The one place where the environment is read; ``.env.example`` explains every name (a test compares the two).
+"""The one module that reads the environment. ``.env.example`` explains every variable (a test compares the two).
 
-A line of the file ``.env`` counts like a variable of the environment, which goes before it. An empty value counts
-as none, as the many tools do that pass on what is not set.
+The file ``.env`` may set variables too; the environment takes precedence. An empty value means "not set", because Docker
+Compose and similar tools pass unset variables on as empty ones.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ DEVELOPMENT_KEY = "development-only-key-never-use-in-production"
 
 
 class SettingError(SystemExit):
-    """A setting holds something else than it must. Ends the process with its message alone: no traceback."""
+    """A setting has an invalid value. Ends the process with this message and without a traceback."""
 
 
 def text(name: str, default: str = "") -> str:
@@ -48,7 +48,7 @@ def flag(name: str, default: bool) -> bool:
 
 
 def words(name: str, default: list[str]) -> list[str]:
-    """Separated by commas."""
+    """The values of a list separated by commas."""
     return [word.strip() for word in text(name).split(",") if word.strip()] or default
 
 
@@ -59,7 +59,7 @@ DATA_DIR = ROOT / text("DATA_DIR", ".data")
 
 
 def embedded(key: str) -> Any:
-    """What `make run` wrote down about its servers, so `manage.py` beside it finds them; never in production."""
+    """A value from ``servers.json``, where `make run` records its servers for `manage.py`; empty in production."""
     if PRODUCTION:
         return ""
     try:
@@ -68,17 +68,17 @@ def embedded(key: str) -> Any:
         return ""
 
 
-# Secrets and servers. What is not given is what `make run` brings.
+# Secrets and servers. Without them, those of `make run` are used.
 GIVEN_SECRET_KEY = text("SECRET_KEY")
 GIVEN_DATABASE_URL = text("DATABASE_URL")
 GIVEN_REDIS_URL = text("REDIS_URL")
 SECRET_KEY: str = GIVEN_SECRET_KEY or embedded("secret_key") or ("" if PRODUCTION else DEVELOPMENT_KEY)
-#: Earlier keys, newest first: what they signed stays valid while a new one takes over.
+#: Earlier keys, newest first: what they signed stays valid while a new key is introduced.
 SECRET_KEY_FALLBACKS = words("SECRET_KEY_FALLBACKS", [])
 DATABASE_URL: str = GIVEN_DATABASE_URL or embedded("database_url")
 REDIS_URL: str = GIVEN_REDIS_URL or embedded("redis_url")
 
-# Who may reach it, and through what
+# Who can reach the site, and through which proxies
 ALLOWED_HOSTS = words("ALLOWED_HOSTS", [] if PRODUCTION else ["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = words("CSRF_TRUSTED_ORIGINS", [])
 HTTPS = flag("HTTPS", PRODUCTION)
@@ -93,30 +93,34 @@ PORT = number("PORT", 8000, least=1)
 WEB_WORKERS = number("WEB_WORKERS", 2, least=1)
 WEB_THREADS = number("WEB_THREADS", 8, least=1)
 WORKER_CONCURRENCY = number("WORKER_CONCURRENCY", 2, least=1)
+#: Queues of short periodic tasks, which annotators depend on, and of jobs that may take minutes.
+SHORT_QUEUE, LONG_QUEUE = "celery", "long"
 TASK_VISIBILITY_SECONDS = number("TASK_VISIBILITY_SECONDS", 900, least=1)
-#: Set by `make run` for its worker: no other one takes tasks from the same Redis.
+#: Set by `make run` for its workers: no other workers use the same Redis.
 SOLE_WORKER = flag("SOLE_WORKER", False)
-#: Its log-ins are public, so it comes by itself only where nobody else can reach it.
+#: The demo shows its passwords, so by default it's loaded only where nobody else can reach the site.
 DEMO = flag("DEMO", not PRODUCTION and HOST in ("127.0.0.1", "localhost", "::1"))
-#: The scripted model of `make run` (no key, no cost), under the OpenAI protocol.
+#: The scripted model of `make run`, which needs no key and costs nothing, behind the OpenAI protocol.
 SCRIPTED_PROVIDER_URL: str = text("SCRIPTED_PROVIDER_URL") or embedded("provider_url")
 
 # Language models
-#: Hosts that may be asked although they are private or without TLS: host or host:port.
+#: Hosts that may be used although they are private or don't use TLS: host or host:port.
 LLM_ALLOWED_HOSTS = words(
     "LLM_ALLOWED_HOSTS", [urlsplit(SCRIPTED_PROVIDER_URL).netloc] if SCRIPTED_PROVIDER_URL else []
 )
 LLM_ONLY_ALLOWED_HOSTS = flag("LLM_ONLY_ALLOWED_HOSTS", False)
-#: Variable -> the one host that its value may be sent to, and the value.
+#: Variable -> (the only host that may receive its value, the value).
 LLM_KEYS = {
     variable: (host, text(variable))
     for variable, _, host in (
         entry.partition("@") for entry in words("LLM_KEYS", ["OPENAI_API_KEY@api.openai.com"])
     )
 }
-#: A worker's turn at a run, when a run that nobody works at is woken again, and how often that is looked for.
+#: How long a worker works at one run, when a run without a worker is queued again, and how often that's checked.
 RUN_SLICE_SECONDS = number("RUN_SLICE_SECONDS", 45, least=1)
 RUN_WAKE_SECONDS = number("RUN_WAKE_SECONDS", 30)
+#: How long an endpoint may fail before the runs that ask it pause.
+RUN_OUTAGE_SECONDS = number("RUN_OUTAGE_SECONDS", 900, least=1)
 RUN_SWEEP_SECONDS = number("RUN_SWEEP_SECONDS", 5, least=1)
 
 LOG_LEVEL = text("LOG_LEVEL", "INFO").upper()
@@ -125,7 +129,7 @@ STATIC_HASHED = flag("STATIC_HASHED", PRODUCTION)
 
 
 def production_problems() -> list[str]:
-    """Why this environment must not serve real people, one plain sentence each; empty when it may."""
+    """The reasons why this environment mustn't be used in production, one sentence each; empty if there are none."""
     problems = []
     if not SECRET_KEY:
         problems.append("SECRET_KEY is missing.")
@@ -134,11 +138,11 @@ def production_problems() -> list[str]:
     elif len(SECRET_KEY) < 50 or len(set(SECRET_KEY)) < 10:
         problems.append("SECRET_KEY is too short or too simple: 50 random characters at least.")
     if DEBUG:
-        problems.append("DEBUG is on, which shows the program's insides to anyone.")
+        problems.append("DEBUG is on, which shows source code and settings to anyone.")
     if not DATABASE_URL:
         problems.append("DATABASE_URL is missing (postgres://user:password@host:5432/name).")
     elif not DATABASE_URL.startswith(("postgres://", "postgresql://")):
-        problems.append("DATABASE_URL must begin with postgres://, nothing else is supported.")
+        problems.append("DATABASE_URL must begin with postgres://. Only Postgres is supported.")
     if not REDIS_URL:
         problems.append("REDIS_URL is missing (redis://:password@host:6379/0).")
     if not ALLOWED_HOSTS:
@@ -147,9 +151,9 @@ def production_problems() -> list[str]:
         problems.append("ALLOWED_HOSTS is *, which lets anyone forge the host name in links.")
     if HTTPS and not PROXIES:
         problems.append(
-            "PROXIES is missing. HTTPS is on, so a proxy in front must end it and set X-Forwarded-Proto; without "
-            "PROXIES that header is ignored and every page redirects to itself for ever. Set PROXIES=1, the number "
-            "of proxies in front (or HTTPS=0 where nothing but a private network can reach this)."
+            "PROXIES is missing. HTTPS is on, so a proxy must terminate TLS and set X-Forwarded-Proto. Without "
+            "PROXIES that header is ignored and every page redirects to itself. Set PROXIES to the number of proxies "
+            "in front of Foretell, usually 1 (or HTTPS=0 if only a private network can reach it)."
         )
     if not text("EMAIL_URL"):
         problems.append(

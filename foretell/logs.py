@@ -1,4 +1,4 @@
-"""Logs are read by more people than may know the secrets."""
+"""Remove credentials from log records: more people read logs than may know the passwords."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import logging
 import re
 
 HIDDEN = "[hidden]"
-#: user:password@ in an address; and what follows a header or field that carries a credential.
+#: user:password@ in an address, and the value of a header or field that contains a credential.
 PATTERNS = (
     (re.compile(r"(\w+://[^\s:/@]*):[^\s@]+@"), rf"\1:{HIDDEN}@"),
     (
@@ -21,7 +21,7 @@ PATTERNS = (
 
 
 def hide_secrets(text: str) -> str:
-    """The text with credentials replaced.
+    """Replace credentials in a text.
 
     >>> hide_secrets("connecting to redis://:hunter2@127.0.0.1:6379/0")
     'connecting to redis://:[hidden]@127.0.0.1:6379/0'
@@ -34,7 +34,7 @@ def hide_secrets(text: str) -> str:
 
 
 class HideSecrets(logging.Filter):
-    """Rewrites the finished message, whatever its arguments were, and the text of an exception."""
+    """Rewrite the formatted message and the text of an exception."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         record.msg, record.args = hide_secrets(record.getMessage()), None

@@ -1,4 +1,4 @@
-"""The sidebar of the researchers' side: what is looked at most comes first."""
+"""The sidebar of the admin. The most used pages come first."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GROUPS = (
         ),
     ),
     (
-        "What was said",
+        "Data",
         (
             ("Items", "description", "admin:annotator_item_changelist"),
             ("Judgments", "how_to_vote", "admin:annotator_judgment_changelist"),
@@ -48,12 +48,12 @@ GROUPS = (
         ),
     ),
 )
-#: Pages of the installation, not of a study.
+#: Pages about the whole installation: superusers only.
 SUPERUSER = {"admin:annotator_user_changelist"}
 
 
 def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
-    """The groups with the pages that there are and that this person may open."""
+    """The groups, with the pages that exist and that this user may open."""
     groups = []
     for title, pages in GROUPS:
         items = []

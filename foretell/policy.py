@@ -1,12 +1,12 @@
-"""The content security policy: strict everywhere; the admin alone gets what its components need."""
+"""The content security policy: strict everywhere, with exceptions in the admin for what its components need."""
 
 from __future__ import annotations
 
 from csp.middleware import CSPMiddleware, PolicyParts
 from django.http import HttpRequest, HttpResponseBase
 
-#: django-unfold writes its theme's colours into a <style> and runs Alpine, which evaluates expressions.
-#: Scripts still come from our own files only, so text in a page can never run.
+#: django-unfold writes the colours of its theme into a <style> and uses Alpine, which evaluates expressions.
+#: Scripts still come only from our own files, so text in a page never runs.
 ADMIN = {"script-src": ["'self'", "'unsafe-eval'"], "style-src": ["'self'", "'unsafe-inline'"]}
 
 

@@ -1,6 +1,6 @@
-"""Everything between an empty database and the first page, in one Django process: tables, static files, demo.
+"""Prepare an installation in one Django process: migrations, static files, demo studies.
 
-``needed`` says without Django, in some milliseconds, whether there is anything to do.
+``needed`` finds out in a few milliseconds, without Django, whether there's anything to do.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ STATE = env.DATA_DIR / "prepared.json"
 
 
 def fingerprint(provider_url: str) -> dict[str, str]:
-    """What the tables, the static files and the demo are made from."""
+    """Digests of the sources of the tables, the static files and the demo."""
     lock = _digest([env.ROOT / "requirements.lock"], content=True)
     migrations = [path for app in APPS for path in sorted((env.ROOT / app / "migrations").glob("*.py"))]
     folders = [env.ROOT / "static", *(env.ROOT / app / "static" for app in APPS)]
@@ -33,7 +33,7 @@ def fingerprint(provider_url: str) -> dict[str, str]:
 
 
 def needed(*, database_url: str, provider_url: str) -> list[str]:
-    """Which of ``tables``, ``static``, ``demo`` must be made; the database is asked, not only our own notes."""
+    """Which of ``tables``, ``static``, ``demo`` are out of date, by the state file and the database itself."""
     import psycopg
 
     done = state()
@@ -45,13 +45,13 @@ def needed(*, database_url: str, provider_url: str) -> list[str]:
             rows = connection.execute("SELECT app, name FROM django_migrations").fetchall()
         if not {tuple(row) for row in done.get("migrations", [])} <= {tuple(row) for row in rows}:
             todo.append("tables")
-    except psycopg.errors.UndefinedTable:  # another, empty database
+    except psycopg.errors.UndefinedTable:  # a new, empty database
         todo += ["tables", "demo"]
     return [part for part in ("tables", "static", "demo") if part in todo]
 
 
 def state() -> dict[str, Any]:
-    """What was made last time, by our own notes."""
+    """The state file: what was prepared last time."""
     try:
         return dict(json.loads(STATE.read_text()))
     except (OSError, ValueError):
@@ -94,9 +94,10 @@ def main(parts: list[str]) -> None:
         try:
             call_command("load_demo", verbosity=0)
             call_command("load_demo_results", verbosity=0)
-        except Exception as error:  # no reason not to serve what is there; the next start tries again
+        except Exception as error:  # the rest of Foretell works without the demo; the next start tries again
             print(
-                f"the demo could not be loaded whole: {type(error).__name__}: {str(error)[:1000]}", flush=True
+                f"the demo studies could not be loaded completely: {type(error).__name__}: {str(error)[:1000]}",
+                flush=True,
             )
             return
     remember(demo=made["demo"])

@@ -1,7 +1,7 @@
-"""``make run``: Postgres, Redis, scripted model, web and worker on this machine, until Ctrl-C.
+"""``make run``: run Postgres, Redis, the scripted model, the web server and the workers until Ctrl-C.
 
-Every process dies with this one, and the next start ends whatever was left of a killed one. One supervisor at a
-time uses a data directory: it holds a lock on it, which the kernel drops however it ends.
+Every process ends with this one, and the next start ends processes that a killed one left. Only one supervisor at a
+time uses a data directory: it holds a file lock, which the kernel releases however the process ends.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ import psutil
 from foretell import env
 from foretell.embedded import EmbeddedError, EmbeddedServers
 from foretell.embedded.process import ask_for_parent_death_signal, die_with_parent
-from foretell.serve import web_command, worker_command
+from foretell.serve import housekeeping_command, web_command, worker_command
 from foretell.supervisor import MARK, Service, end_marked, stop_together
 
 FIRST_PAGE_SECONDS = 120
 
 
 class Stopping(BaseException):
-    """Somebody asked us to stop; not an error, so no ``except Exception`` may catch it."""
+    """A signal asked this process to stop. Not an ``Exception``, so that ``except Exception`` doesn't catch it."""
 
 
 class Fault(RuntimeError):
-    """Why it cannot run, in words for whoever typed the command."""
+    """Why Foretell can't run; the message is shown to the person who started it."""
 
 
 def say(text: str) -> None:
@@ -58,7 +58,7 @@ class Run:
 
     def start(self) -> None:
         if left := end_marked(self.data_dir):
-            say(f"ended {left} processes that a killed run had left")
+            say(f"ended {left} processes left by an earlier run that was killed")
         self.check_port()
         self.start_servers()
         self.services = self.make_services()
@@ -106,18 +106,13 @@ class Run:
         provider = [sys.executable, "-m", "evaluation.providers.scripted.server"]
         provider += ["--port", env_port(self.environment["SCRIPTED_PROVIDER_URL"])]
         term, quit_ = signal.SIGTERM, signal.SIGQUIT
-        services = [
-            self.service("web", web_command(), term, ((term, 12),)),
-            # It must not go on against servers that are gone, and its tasks resume. Its children die with it.
-            # Stopped in order it gets a moment; Celery would wait for its tasks as long as they take.
-            self.service(
-                "worker",
-                worker_command(),
-                signal.SIGKILL,
-                ((term, 3), (quit_, 3)),
-                SOLE_WORKER=str(self.own_redis),
-            ),
-        ]
+        services = [self.service("web", web_command(), term, ((term, 12),))]
+        for name, command in (("worker", worker_command()), ("housekeeping", housekeeping_command())):
+            # Killed together with the supervisor, because its servers are gone by then; its tasks resume later.
+            # In an orderly stop it gets a few seconds. Celery itself would wait until its tasks are finished.
+            steps = ((term, 3), (quit_, 3))
+            sole = str(self.own_redis)
+            services.append(self.service(name, command, signal.SIGKILL, steps, SOLE_WORKER=sole))
         if (env.ROOT / "evaluation/providers/scripted/server.py").is_file():
             services.append(self.service("provider", provider, term, ((term, 3),)))
         return services
@@ -136,7 +131,7 @@ class Run:
         )
 
     def prepare(self) -> None:
-        """Migrates, collects static files and loads the demo in one child, and only when something changed."""
+        """Run migrations, collect static files and load the demo in one child process, if anything changed."""
         from foretell import prepare
 
         wait_for_postgres(self.environment["DATABASE_URL"], seconds=30)
@@ -157,7 +152,7 @@ class Run:
             preexec_fn=die_with_parent(signal.SIGTERM),
         )
         if done.returncode:
-            raise Fault("preparing the database failed; the reason stands above")
+            raise Fault("preparing the database failed; the reason is shown above")
 
     def wait_for_web(self, web: Service) -> None:
         host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(env.HOST, env.HOST)  # noqa: S104
@@ -168,20 +163,20 @@ class Run:
                 urllib.request.urlopen(f"http://{host}:{env.PORT}/healthz", timeout=5).close()
                 return
             time.sleep(0.02)
-        raise Fault(f"the web server does not answer; see {web.log}")
+        raise Fault(f"the web server did not respond; see {web.log}")
 
     def welcome(self) -> None:
         host = "127.0.0.1" if env.HOST in ("0.0.0.0", "::") else env.HOST  # noqa: S104
         base = f"http://{host}:{env.PORT}"
-        ways = [{"label": "researchers", "url": "/admin/"}]
+        entrances = [{"label": "researchers", "url": "/admin/"}]
         if env.DEMO:
             with contextlib.suppress(OSError, ValueError):
-                ways = json.loads((self.data_dir / "demo.json").read_text())
-        lines = [f"Foretell runs at {base}/"]
-        for way in ways:
-            note = " / ".join(way[key] for key in ("username", "password", "about") if way.get(key))
-            lines.append(f"{way['label']:<12} {base}{way['url']}  {note}".rstrip())
-        lines.append(f"logs in {self.data_dir / 'logs'}; Ctrl-C stops everything")
+                entrances = json.loads((self.data_dir / "demo.json").read_text())
+        lines = [f"Foretell is running at {base}/"]
+        for entrance in entrances:
+            note = " / ".join(entrance[key] for key in ("username", "password", "about") if entrance.get(key))
+            lines.append(f"{entrance['label']:<12} {base}{entrance['url']}  {note}".rstrip())
+        lines.append(f"Logs are in {self.data_dir / 'logs'}. Press Ctrl-C to stop.")
         print("\n  " + "\n  ".join(lines) + "\n", flush=True)
 
     # --- keep ----------------------------------------------------------------------------------------
@@ -198,7 +193,7 @@ class Run:
     def watch_servers(self, servers: EmbeddedServers) -> None:
         for name, server in (("Postgres", servers.postgres), ("Redis", servers.redis)):
             if server.child is not None and server.child.poll() is not None:
-                say(f"{name} ended, starting it again")
+                say(f"{name} ended; restarting it")
                 try:
                     server.start()
                 except EmbeddedError as error:
@@ -209,7 +204,7 @@ class Run:
 
     def stop(self) -> None:
         stop_together(self.services)
-        end_marked(self.data_dir)  # a signal may have come between a start and our noting it
+        end_marked(self.data_dir)  # a signal may have arrived between starting a process and recording it
         if self.servers:
             self.servers.stop()
 
@@ -228,13 +223,13 @@ def wait_for_postgres(url: str, seconds: float) -> None:
             return
         except psycopg.OperationalError as error:
             if time.monotonic() > deadline:
-                raise Fault(f"Postgres does not answer: {str(error).strip()}") from None
+                raise Fault(f"Postgres did not respond: {str(error).strip()}") from None
             time.sleep(0.3)
 
 
 @contextlib.contextmanager
 def only_one() -> Iterator[None]:
-    """Holds the data directory's lock; says who has it when it is taken."""
+    """Hold the lock of the data directory. If another process holds it, say which."""
     env.DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
     file: IO[str] = (env.DATA_DIR / "lock").open("a+")
     with file:
@@ -243,8 +238,8 @@ def only_one() -> Iterator[None]:
         except OSError:
             file.seek(0)
             raise Fault(
-                f"another `make run` (process {file.read().strip() or '?'}) uses {env.DATA_DIR}: stop it first, "
-                "or give this one its own with DATA_DIR=… PORT=…"
+                f"another `make run` (process {file.read().strip() or '?'}) is using {env.DATA_DIR}. Stop it first, "
+                "or choose another directory and port: DATA_DIR=… PORT=… make run"
             ) from None
         file.truncate(0)
         file.write(str(os.getpid()))
@@ -252,20 +247,20 @@ def only_one() -> Iterator[None]:
         yield
 
 
-#: What we were asked to stop by. Python drops an exception that a signal raises in the wrong place (in a
-#: finaliser, say), so the loops look here too.
-asked: list[str] = []
+#: The signals received. Python drops an exception that a signal handler raises in some places (in a finaliser,
+#: for example), so the loops check this list too.
+signals: list[str] = []
 
 
 def stop_if_asked() -> None:
-    if asked:
-        raise Stopping(asked[0])
+    if signals:
+        raise Stopping(signals[0])
 
 
 def on_signal(number: int, frame: FrameType | None) -> None:
-    asked.append(signal.Signals(number).name)
+    signals.append(signal.Signals(number).name)
     for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(sig, signal.SIG_IGN)  # stopping is under way and takes its seconds
+        signal.signal(sig, signal.SIG_IGN)  # already stopping, which takes a few seconds
     stop_if_asked()
 
 
@@ -285,7 +280,7 @@ def main() -> int:
                     signal.signal(sig, signal.SIG_IGN)
                 run.stop()
     except Stopping:
-        say("stopped, everything is kept")
+        say("stopped; all data is kept")
         return 0
     except (Fault, EmbeddedError) as error:
         say(str(error))

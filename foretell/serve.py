@@ -1,9 +1,10 @@
-"""The processes of an installation: ``python -m foretell.serve web | worker | beat`` becomes one of them."""
+"""Start one process of an installation: ``python -m foretell.serve web | worker | housekeeping | beat``."""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 
 from foretell import env
 
@@ -20,22 +21,44 @@ def web_command() -> list[str]:
     ]
 
 
-def worker_command() -> list[str]:
+def worker_command(queues: str = env.LONG_QUEUE) -> list[str]:
+    """The worker for jobs that take long: runs, reports, pipelines, exports."""
+    return [
+        *_celery_worker("worker", queues),
+        *("--concurrency", str(env.WORKER_CONCURRENCY)),
+    ]
+
+
+def housekeeping_command() -> list[str]:
+    """The worker for short periodic tasks, such as the expiry of leases.
+
+    It has a process and a queue of its own, so that annotators never wait for a researcher's job. It runs one task
+    at a time in its only process, which keeps it small.
+    """
+    return [*_celery_worker("housekeeping", env.SHORT_QUEUE), "--pool", "solo"]
+
+
+def _celery_worker(name: str, queues: str) -> list[str]:
     return [
         *(sys.executable, "-m", "celery", "-A", "foretell", "worker", "--loglevel", env.LOG_LEVEL),
-        *("--concurrency", str(env.WORKER_CONCURRENCY), "--without-gossip", "--without-mingle"),
+        *("--hostname", f"{name}@%h", "--queues", queues, "--without-gossip", "--without-mingle"),
     ]
 
 
 def beat_command() -> list[str]:
-    # Beat writes this file every few minutes, which is how a health check sees that it is alive.
+    # Beat writes this file every few minutes; the health check looks at its age.
     return [
         *(sys.executable, "-m", "celery", "-A", "foretell", "beat", "--loglevel", env.LOG_LEVEL),
         *("--schedule", "/tmp/beat-schedule", "--pidfile", ""),  # noqa: S108
     ]
 
 
-COMMANDS = {"web": web_command, "worker": worker_command, "beat": beat_command}
+COMMANDS: dict[str, Callable[[], list[str]]] = {
+    "web": web_command,
+    "worker": worker_command,
+    "housekeeping": housekeeping_command,
+    "beat": beat_command,
+}
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""Django settings; values from the environment come through ``foretell.env`` only."""
+"""Django settings; the environment is read by ``foretell.env`` only."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from django.templatetags.static import static
 from foretell import env
 
 if env.PRODUCTION and (problems := env.production_problems()):
-    raise env.SettingError("Foretell does not start in production like this:\n- " + "\n- ".join(problems))
+    raise env.SettingError(
+        "Foretell can't start in production with these settings:\n- " + "\n- ".join(problems)
+    )
 
 BASE_DIR = env.ROOT
 SECRET_KEY = env.SECRET_KEY
@@ -30,6 +32,7 @@ INSTALLED_APPS = [
     "rest_framework",
     "rest_framework.authtoken",
     "drf_spectacular",
+    "foretell",
     "annotator",
     "evaluation",
 ]
@@ -46,6 +49,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "foretell.policy.ContentPolicyMiddleware",
+    "foretell.errors.BadRequestMiddleware",
 ]
 
 CSRF_FAILURE_VIEW = "annotator.web.views.errors.csrf_failure"
@@ -68,9 +72,9 @@ TEMPLATES = [
     }
 ]
 
-# --- Where things are kept -------------------------------------------------------------------------------
-# A web thread keeps its connection. It is asked for a sign of life once a request, so a restarted Postgres
-# costs nobody an error page.
+# --- Storage -------------------------------------------------------------------------------
+# Each web thread keeps its connection and checks it once a request, so that a restart of Postgres doesn't cause
+# error pages afterwards.
 DATABASES = {
     "default": {
         **environ.Env.db_url_config(env.DATABASE_URL or "postgres://foretell@127.0.0.1:5432/foretell"),
@@ -79,11 +83,11 @@ DATABASES = {
     }
 }
 DATABASES["default"].setdefault("OPTIONS", {}).setdefault("connect_timeout", 5)
-# For the few statements of annotator/core/prepared.py. A pooler before Postgres must know prepared statements.
+# For the statements of annotator/core/prepared.py. A connection pooler must support prepared statements.
 DATABASES["default"]["OPTIONS"].setdefault("prepare_threshold", 1)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# Redis may be wiped or away at any time: nothing lives in it that Postgres does not know.
+# Redis may be wiped or unavailable at any time: everything that matters is in Postgres.
 CACHES = {"default": {"BACKEND": "foretell.cache.ForgivingRedisCache", "LOCATION": env.REDIS_URL}}
 if not env.REDIS_URL:
     CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
@@ -98,7 +102,7 @@ USE_TZ = True
 
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-#: The bundles first: they join the parts in static/ into one style sheet and one script.
+#: Bundles first: they join the files in static/ into one style sheet and one script.
 STATICFILES_FINDERS = [
     "annotator.web.bundles.BundleFinder",
     "django.contrib.staticfiles.finders.FileSystemFinder",
@@ -114,14 +118,14 @@ STORAGES = {
         "BACKEND": "django.core.files.storage.FileSystemStorage",
         "OPTIONS": {"location": env.DATA_DIR / "files"},
     },
-    # Collected by one user and served by another (in the image: root, then an ordinary user). They hold no secret.
+    # Collected by one user and served by another (in the image: root and an ordinary user). They contain no secrets.
     "staticfiles": {
         "BACKEND": _STATIC,
         "OPTIONS": {"file_permissions_mode": 0o644, "directory_permissions_mode": 0o755},
     },
 }
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_500_000
-#: Uploads and exports hold people's answers.
+#: Uploads and exports contain people's answers.
 FILE_UPLOAD_PERMISSIONS = 0o600
 FILE_UPLOAD_DIRECTORY_PERMISSIONS = 0o700
 FILE_UPLOAD_HANDLERS = [
@@ -129,11 +133,11 @@ FILE_UPLOAD_HANDLERS = [
     "django.core.files.uploadhandler.MemoryFileUploadHandler",
     "django.core.files.uploadhandler.TemporaryFileUploadHandler",
 ]
-#: The largest file of material or judgments, and the most rows of one.
+#: Limits for one imported file of material or judgments.
 IMPORT_MAX_BYTES = 500_000_000
 IMPORT_MAX_ROWS = 2_000_000
 
-# --- Who is asking ---------------------------------------------------------------------------------------
+# --- Authentication ---------------------------------------------------------------------------------------
 AUTH_USER_MODEL = "annotator.User"
 #: The throttle counts attempts; the backend after it checks passwords.
 AUTHENTICATION_BACKENDS = [
@@ -141,7 +145,7 @@ AUTHENTICATION_BACKENDS = [
     "annotator.accounts.sessions.LoginBackend",
 ]
 LOGIN_URL = "annotator:login"
-LOGIN_REDIRECT_URL = "admin:index"  # of the admin's log-in; the annotators' one has its own
+LOGIN_REDIRECT_URL = "admin:index"  # after logging in to the admin; the annotators' login has its own
 PASSWORD_RESET_TIMEOUT = 24 * 3600
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
@@ -159,7 +163,9 @@ PASSWORD_HASHERS = [
 SESSION_ENGINE = "annotator.accounts.sessions"
 SESSION_COOKIE_AGE = 14 * 24 * 3600
 SESSION_COOKIE_HTTPONLY = True
-SESSION_COOKIE_SAMESITE = "Lax"  # a recruiter's link must find the session of somebody who comes back
+SESSION_COOKIE_SAMESITE = (
+    "Lax"  # a link from a recruitment site must find the session of a returning participant
+)
 CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_TRUSTED_ORIGINS = env.CSRF_TRUSTED_ORIGINS
 
@@ -167,7 +173,7 @@ CSRF_TRUSTED_ORIGINS = env.CSRF_TRUSTED_ORIGINS
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = env.HTTPS
 SECURE_HSTS_SECONDS = env.HSTS_SECONDS
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = env.HSTS_SECONDS > 0
-# Believed only when the operator says that a proxy stands in front and sets it.
+# Trusted only if the operator says that a proxy sets it.
 PROXIES = env.PROXIES
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.PROXIES else None
 SECURE_CONTENT_TYPE_NOSNIFF = True
@@ -225,6 +231,7 @@ SPECTACULAR_SETTINGS = {
 
 # --- Jobs ------------------------------------------------------------------------------------------------
 CELERY_BROKER_URL = env.REDIS_URL or "redis://127.0.0.1:6379/0"
+CELERY_BROKER_TRANSPORT = "foretell.broker:Transport"
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_SERIALIZER = CELERY_RESULT_SERIALIZER = "json"
 CELERY_TASK_IGNORE_RESULT = True  # results are rows
@@ -235,10 +242,10 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = True
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # a worker waits for Redis as long as it takes
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # a worker waits for Redis without limit
 CELERY_BROKER_TRANSPORT_OPTIONS = {
-    # A task whose worker vanished is handed out again after this time; a longer task is handed out twice,
-    # so every task must bear that. Looked at every second: with the defaults only every hundred.
+    # A task whose worker vanished is delivered again after this time. A task that takes longer is delivered twice,
+    # so tasks must be idempotent. Checked every second; by default only every hundred.
     "visibility_timeout": env.TASK_VISIBILITY_SECONDS,
     "unacked_restore_interval": 1,
     "unacked_restore_throttle": 1,
@@ -246,10 +253,18 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_keepalive": True,
     "health_check_interval": 10,
 }
-# A web request must not wait for a Redis that is away: the sweeper finds what was never sent.
+# A web request mustn't wait for an unavailable Redis: a sweeper finds tasks that were never sent.
 CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0, "interval_max": 0.2}
 CELERY_TIMEZONE = "UTC"
-#: name -> {"task", "schedule" in seconds}; entries whose task does not exist are a start-up error.
+CELERY_TASK_DEFAULT_QUEUE = env.SHORT_QUEUE
+# Jobs that may take minutes, in a queue and a worker of their own: the expiry of leases never waits for them.
+CELERY_TASK_ROUTES = {
+    "evaluation.run_work": {"queue": env.LONG_QUEUE},
+    "evaluation.pipeline_advance": {"queue": env.LONG_QUEUE},
+    "evaluation.report_build": {"queue": env.LONG_QUEUE},
+    "annotator.export_build": {"queue": env.LONG_QUEUE},
+}
+#: name -> {"task", "schedule" in seconds}; a test checks that every task exists.
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "leases": {"task": "annotator.leases_expire", "schedule": 15.0},
     "runs": {"task": "evaluation.runs_sweep", "schedule": float(env.RUN_SWEEP_SECONDS)},
@@ -257,11 +272,12 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "pipelines": {"task": "evaluation.pipelines_sweep", "schedule": float(env.RUN_SWEEP_SECONDS)},
     "exports": {"task": "annotator.exports_sweep", "schedule": 60.0},
     "rehearsals": {"task": "annotator.rehearsals_sweep", "schedule": 60.0},
+    "deleted studies": {"task": "annotator.studies_purge", "schedule": 3600.0},
     "uploads": {"task": "annotator.uploads_sweep", "schedule": 600.0},
     "login attempts": {"task": "annotator.attempts_sweep", "schedule": 600.0},
 }
 
-# --- The researchers' side ----------------------------------------------------------------------------------
+# --- Admin ----------------------------------------------------------------------------------
 UNFOLD = {
     "SITE_TITLE": "Foretell",
     "SITE_HEADER": "Foretell",
@@ -273,7 +289,7 @@ UNFOLD = {
     "STYLES": [lambda request: static("css/admin_frame.css")],
     "SCRIPTS": [lambda request: static("js/admin_frame.js")],
     "SIDEBAR": {"show_search": False, "navigation": "foretell.navigation.sidebar"},
-    # The one accent of the annotators' side.
+    # The accent colour of the annotators' pages.
     "COLORS": {
         "primary": {
             "50": "oklch(97% .014 254.604)",
@@ -291,7 +307,7 @@ UNFOLD = {
     },
 }
 
-# --- What is said ----------------------------------------------------------------------------------------
+# --- Logging ----------------------------------------------------------------------------------------
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
@@ -311,7 +327,7 @@ LOGGING = {
         },  # a line for each request says nothing that a run or a ledger does not
         "django": {"handlers": ["console"], "level": env.LOG_LEVEL, "propagate": False},
         "django.server": {"handlers": ["console"], "level": env.LOG_LEVEL, "propagate": False},
-        # Every statement at DEBUG would hold people's answers.
+        # At DEBUG every statement would be logged, with people's answers in it.
         "django.db.backends": {"level": "INFO"},
     },
 }
@@ -322,6 +338,7 @@ LLM_ONLY_ALLOWED_HOSTS = env.LLM_ONLY_ALLOWED_HOSTS
 LLM_KEYS = env.LLM_KEYS
 RUN_SLICE_SECONDS = env.RUN_SLICE_SECONDS
 RUN_WAKE_SECONDS = env.RUN_WAKE_SECONDS
+RUN_OUTAGE_SECONDS = env.RUN_OUTAGE_SECONDS
 
-# Made whenever Django is, so that a task goes to this broker from whatever process sends it.
+# Imported with the settings, so that every process that sends a task uses this broker.
 from foretell import celery as _celery  # noqa: E402, F401

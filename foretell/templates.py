@@ -1,4 +1,4 @@
-"""Compiles every template of ours, so that a broken tag is found before somebody opens the page."""
+"""Compile every template of this project, so that a broken tag is found before somebody opens the page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def template_files() -> list[Path]:
 
 
 def faults() -> list[str]:
-    """One line for each template that does not compile."""
+    """One line for each template that doesn't compile."""
     from django.template import TemplateSyntaxError, engines
 
     engine = engines["django"]

@@ -6,10 +6,12 @@ from annotator.web.style_gallery import views as style
 from annotator.web.views.offline import favicon
 
 urlpatterns = [
-    # Browsers ask for this where a page names no icon (a file, an error of a proxy).
+    # Browsers request this for responses that name no icon, such as plain files.
     path("favicon.ico", favicon),
-    # The researchers' first page is their studies.
+    # The admin's first page is the list of studies.
     path("admin/", RedirectView.as_view(pattern_name="admin:annotator_study_changelist", query_string=True)),
+    # One page for everybody, which limits attempts at the old password.
+    path("admin/password_change/", RedirectView.as_view(pattern_name="annotator:password_change")),
     path("admin/", admin.site.urls),
     path("api/v1/", include("annotator.api.urls")),
     path("", include("annotator.urls")),
@@ -19,7 +21,7 @@ urlpatterns = [
     path("style/screen/<slug:name>/", style.screen, name="style_screen"),
 ]
 
-handler400 = "annotator.web.views.errors.bad_request"
+handler400 = "foretell.errors.bad_request"
 handler403 = "annotator.web.views.errors.forbidden"
-handler404 = "annotator.web.views.errors.not_found"
-handler500 = "annotator.web.views.errors.broken"
+handler404 = "foretell.errors.not_found"
+handler500 = "foretell.errors.server_error"

@@ -1,6 +1,6 @@
-"""A bot that goes an annotator's way over HTTP, reading each page's forms as a browser would.
+"""A bot that works as an annotator over HTTP and reads the forms of each page as a browser would.
 
-Before every step it plays its bad-input twin: what is wrong must be refused, and nothing may have happened.
+Before every step it sends invalid input, which must be refused without any effect.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from annotator.web.views.steps import question_page  # noqa: F401 - the page tha
 
 
 class Bot:
-    """One annotator. ``seen`` gathers every byte that the server sent, by step."""
+    """One annotator. ``seen`` collects everything that the server sent, by step."""
 
     def __init__(self, study: Study):
         self.study = study
@@ -105,14 +105,15 @@ class Bot:
     def exam(self, page: Any, *, right: bool = True) -> Any:
         assert page.request["PATH_INFO"].endswith("/exam/")
         attempt = self.participation.exam_attempts.latest("number")
-        assert self.post(self.path + "exam/", {}).status_code == 422, "an empty exam was handed in"
+        sent = {"attempt": self.form(page, action=r"/exam/").fields["attempt"]}
+        assert self.post(self.path + "exam/", sent).status_code == 422, "an empty exam was handed in"
         answers = right_answers(self.participation, attempt.drawn)
         if not right:
             answers = {key: self.wrong(key) for key in answers}
         data = {
             f"q{n}-{name}": v for n, key in enumerate(attempt.drawn, 1) for name, v in answers[key].items()
         }
-        return self.post(self.path + "exam/", data)
+        return self.post(self.path + "exam/", data | sent)
 
     def wrong(self, key: str) -> dict[str, Any]:
         question = next(q for q in self.kind.exam if q.key == key)
@@ -134,7 +135,7 @@ class Bot:
             stage = stages[assignment.stage]
             assert int(form.fields["stage"]) == assignment.stage
             self.has_fields(page, stage)
-            self.bad_twin(form, assignment, stage)
+            self.send_invalid_input(form, assignment, stage)
             raw = rehearsal_answer(
                 stage, gold=assignment.item.gold, item_key=assignment.item.key, accuracy=0.9, rng=self.rng
             )
@@ -148,7 +149,7 @@ class Bot:
                 page = self.get(page.headers["HX-Redirect"])
         return page
 
-    def bad_twin(self, form: Any, assignment: Assignment, stage: Stage) -> None:
+    def send_invalid_input(self, form: Any, assignment: Assignment, stage: Stage) -> None:
         """Nothing at all, a value that is not offered, a stage that is not open: refused, and nothing changed."""
         before = (Judgment.objects.count(), assignment.stage)
         base = {name: form.fields[name] for name in ("assignment", "stage") if name in form.fields}

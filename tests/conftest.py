@@ -1,7 +1,7 @@
-"""Every session runs on a real Postgres and a real Redis of its own and cannot leave this machine.
+"""Every test session has its own Postgres and Redis and can't connect to other machines.
 
-They are started here, while pytest reads this file, because Django's settings are read right after it.
-``DATABASE_URL`` and ``REDIS_URL`` name other servers; xdist's workers inherit the controller's.
+The servers start while pytest imports this file, because Django's settings are read right afterwards. ``DATABASE_URL``
+and ``REDIS_URL`` select other servers; xdist's workers inherit those of the controller.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ import hypothesis
 import pytest
 
 from tests import network
-from tests.servers import SessionServers, own_share
+from tests.servers import SessionServers, use_own_redis_and_files
 
 network.block()
-# A busy machine is no fault of what is tested.
+# Tests must not fail because the machine is busy.
 hypothesis.settings.register_profile(
     "foretell", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 hypothesis.settings.load_profile("foretell")
 _servers = SessionServers()
 if "PYTEST_XDIST_WORKER" in os.environ:
-    own_share()
+    use_own_redis_and_files()
 else:
     _servers.start()
 os.environ["DJANGO_SETTINGS_MODULE"] = "foretell.settings"
-os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"  # playwright keeps an event loop in the tests' thread
+os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"  # playwright has an event loop in the thread of the tests
 
 import django  # noqa: E402
 
@@ -42,9 +42,11 @@ from django.conf import settings  # noqa: E402
 from tests.processes import WebProcess, WorkerProcess  # noqa: E402
 
 if os.environ["REDIS_URL"] != settings.CELERY_BROKER_URL:
-    raise RuntimeError("the settings were read before this session's servers were known; see the hook below")
+    raise RuntimeError(
+        "the settings were read before the servers of this session were started; see pytest_xdist_setupnodes"
+    )
 
-# Logging in is a step of many tests and a subject of few: those set the real one.
+# A fast hasher, because many tests log in. Tests of passwords set the real one.
 settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
@@ -53,7 +55,7 @@ def pytest_xdist_setupnodes(config: pytest.Config, specs: object) -> None:
     """xdist's workers must not inherit this name: with it pytest-django reads the settings before this file.
 
     Their settings then named the controller's Redis database, and the processes that a test starts its own
-    (``own_share``): a Celery worker waited at one for what the test had sent to the other.
+    (``use_own_redis_and_files``): a Celery worker waited at one for what the test had sent to the other.
     """
     os.environ.pop("DJANGO_SETTINGS_MODULE", None)
 
@@ -64,7 +66,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def web_process(transactional_db: None, tmp_path: Path) -> Iterator[WebProcess]:
-    """A real web server on the test's database; ``kill()`` and ``start()`` it as the test likes."""
+    """A real web server on the test's database, which the test can ``kill()`` and ``start()`` again."""
     process = WebProcess(tmp_path)
     process.start()
     yield process
@@ -83,7 +85,7 @@ def worker_process(transactional_db: None, tmp_path: Path) -> Iterator[WorkerPro
 
 @pytest.fixture
 def queued(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, object]]]:
-    """The tasks that a test queues, as (name, arguments); none reaches a worker."""
+    """The tasks that a test queues, as (name, arguments). They aren't sent."""
     found: list[tuple[str, dict[str, object]]] = []
 
     def enqueue(name: str, *, countdown: float = 0.0, **arguments: object) -> bool:
@@ -96,9 +98,9 @@ def queued(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, object]
 
 @contextmanager
 def without_browser_loop(item: pytest.Item) -> Iterator[None]:
-    """A browser of this session leaves its event loop marked as running in the tests' thread.
+    """Playwright leaves its event loop marked as running in the thread of the tests.
 
-    Tests without a browser run their own loops: while they are set up and run, the mark is taken away.
+    Tests without a browser run their own loops, so the mark is removed while they run.
     """
     if {"page", "phone", "browser", "no_script_page"} & set(getattr(item, "fixturenames", ())):
         yield
@@ -125,7 +127,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
-    # Here too: Django keeps one connection for code beside a loop and one for code without, and what a test began on
-    # the one cannot be rolled back on the other.
+    # Also here: Django has separate connections for code with and without a running loop, and a transaction must be
+    # rolled back on the connection on which it began.
     with without_browser_loop(item):
         return (yield)

@@ -1,4 +1,4 @@
-"""A whole `make run` of its own, for tests that play or kill it as its users would see it."""
+"""A complete `make run` in its own directory, which a test may use or kill."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.processes import wait_until
 
 
 class Installation:
-    """One data directory, and the `make run` on it. Settings go over those that keep it small."""
+    """One data directory and the `make run` on it. ``settings`` override the defaults, which keep it small."""
 
     def __init__(self, directory: Path, **settings: str) -> None:
         self.data = directory / "data"
@@ -96,7 +96,7 @@ class Installation:
         return sorted(found, key=lambda process: process.create_time())
 
     def main(self, word: str) -> psutil.Process:
-        """The one whose parent is the supervisor."""
+        """The process of that name whose parent is the supervisor."""
         assert self.child is not None
         (process,) = [process for process in self.find(word) if process.ppid() == self.child.pid]
         return process

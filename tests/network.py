@@ -1,4 +1,4 @@
-"""Keeps the tests on this machine: a connection or a look-up that would leave it is an error."""
+"""Block connections and DNS look-ups to other machines during the tests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class NetworkBlocked(OSError):
-    """A test tried to leave the machine."""
+    """A test tried to connect to another machine."""
 
 
 def allowed(host: object) -> bool:
@@ -28,14 +28,14 @@ def allowed(host: object) -> bool:
 
 
 def block() -> None:
-    """Replaces the three doors of the ``socket`` module that every Python client goes through."""
+    """Replace the three functions of the ``socket`` module that every Python client uses."""
     if getattr(socket, "_foretell_blocked", False):
         return
     connect, connect_ex, getaddrinfo = socket.socket.connect, socket.socket.connect_ex, socket.getaddrinfo
 
     def check(self: socket.socket, address: Any) -> None:
         if self.family in (socket.AF_INET, socket.AF_INET6) and not allowed(address[0]):
-            raise NetworkBlocked(f"tests may not leave this machine: {address[0]}:{address[1]}")
+            raise NetworkBlocked(f"tests must not connect to other machines: {address[0]}:{address[1]}")
 
     def checked_connect(self: socket.socket, address: Any) -> None:
         check(self, address)
@@ -47,7 +47,7 @@ def block() -> None:
 
     def checked_getaddrinfo(host: Any, *args: Any, **kwargs: Any) -> Any:
         if not allowed(host):
-            raise NetworkBlocked(f"tests may not leave this machine: look-up of {host!r}")
+            raise NetworkBlocked(f"tests must not connect to other machines: look-up of {host!r}")
         return getaddrinfo(host, *args, **kwargs)
 
     socket.socket.connect = checked_connect  # type: ignore[method-assign]

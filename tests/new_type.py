@@ -1,4 +1,4 @@
-"""The type of docs/add-a-hit-type.md, dropped in from a folder that the product has never seen."""
+"""The type of docs/add-a-hit-type.md, added from a folder outside the product."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real web and worker processes against the test database, to be killed at will.
+"""Real web and worker processes on the test database, which a test may kill.
 
 A test that uses them needs committed rows: ``@pytest.mark.django_db(transaction=True)``.
 """
@@ -25,7 +25,7 @@ from foretell.embedded.process import free_port, kill_group, spawn
 
 
 def wait_until(condition: Callable[[], Any], seconds: float = 60.0, what: str = "") -> Any:
-    """What ``condition`` gives once it is true; fails loudly after ``seconds``."""
+    """Wait for a true result of ``condition`` and return it; fail after ``seconds``."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if result := condition():
@@ -63,7 +63,7 @@ class Process:
             )
 
     def kill(self) -> None:
-        """As if the power went: it and its children, at once."""
+        """Kill the process and its children at once, as a power cut would."""
         assert self.child is not None
         kill_group(self.child.pid)
         self.child.wait()
@@ -107,12 +107,13 @@ class WebProcess(Process):
 
 
 class WorkerProcess(Process):
-    """A Celery worker, as `make run` starts it, on this test's Redis database."""
+    """A Celery worker on this test's Redis database, for all queues or as `make run` starts one of its two."""
 
-    def __init__(self, directory: Path, **settings: str) -> None:
-        from foretell.serve import worker_command
+    def __init__(self, directory: Path, *, only: str = "", **settings: str) -> None:
+        from foretell.serve import COMMANDS, worker_command
 
-        super().__init__(worker_command(), directory / "worker.log", shared_environment(**settings))
+        command = COMMANDS[only]() if only else worker_command(f"{env.SHORT_QUEUE},{env.LONG_QUEUE}")
+        super().__init__(command, directory / f"{only or 'worker'}.log", shared_environment(**settings))
 
     def start(self) -> None:
         before = self.text().count("ready.")
@@ -121,7 +122,7 @@ class WorkerProcess(Process):
 
 
 def python(*arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
-    """Runs ``python …`` to its end in the test's environment, e.g. ``python("manage.py", "check")``."""
+    """Run ``python …`` to its end in the test's environment, e.g. ``python("manage.py", "check")``."""
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=env.ROOT,

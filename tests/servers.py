@@ -1,4 +1,4 @@
-"""The Postgres and Redis of one test session, and Django processes beside the tests."""
+"""The Postgres and Redis of a test session."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import psutil
 from foretell.embedded import EmbeddedServers
 
 PREFIX = "foretell-tests-"
-# Thrown away at the end of the session, so nothing needs to survive a power cut.
+# Deleted at the end of the session, so durability isn't needed.
 FAST = {
     "fsync": "off",
     "full_page_writes": "off",
@@ -27,7 +27,7 @@ FAST = {
 
 
 class SessionServers:
-    """Starts what ``DATABASE_URL`` and ``REDIS_URL`` do not name, and says so to everything started later."""
+    """Start the servers that ``DATABASE_URL`` and ``REDIS_URL`` don't name, and set these variables."""
 
     def __init__(self) -> None:
         self.servers: EmbeddedServers | None = None
@@ -53,15 +53,15 @@ class SessionServers:
 
 
 def sweep() -> None:
-    """Removes the directories of sessions that were killed (their servers died with them)."""
+    """Remove the directories of sessions that were killed (their servers ended with them)."""
     for directory in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         owner = re.match(rf"{PREFIX}(\d+)-", directory.name)
         if owner and not psutil.pid_exists(int(owner[1])):
             shutil.rmtree(directory, ignore_errors=True)
 
 
-def own_share() -> None:
-    """Under xdist every worker gets its own Redis database and files; pytest-django names Postgres ones."""
+def use_own_redis_and_files() -> None:
+    """Give each xdist worker its own Redis database and files; pytest-django gives it a Postgres database."""
     worker = os.environ.get("PYTEST_XDIST_WORKER", "")
     if worker.startswith("gw"):
         os.environ["DATA_DIR"] += f"-{worker}"

@@ -1,4 +1,4 @@
-"""A proxy that ends TLS before a web process, as Caddy or nginx do: one process's worth of what they do."""
+"""A proxy that terminates TLS in front of a web process, as Caddy or nginx would."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
-from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 from django.contrib.auth.signals import user_logged_in
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import HttpRequest
@@ -58,6 +58,23 @@ class ThrottledLoginForm(AuthenticationForm):
         if is_throttled(self.request):
             return ValidationError(TOO_MANY, code="too_many")
         return super().get_invalid_login_error()
+
+
+class ThrottledPasswordChangeForm(PasswordChangeForm):
+    """Limits attempts at the old password as a login does, so that an open session isn't a way to guess it."""
+
+    throttled = False
+
+    def clean_old_password(self) -> str:
+        account = self.user.get_username()
+        # Not the client's address: whoever has the session can choose where requests come from.
+        where = f"password change of {account}"
+        if attempt_count(kind=LoginAttempt.Kind.LOGIN, account=account, address=where) is None:
+            self.throttled = True
+            raise ValidationError(TOO_MANY, code="too_many")
+        old = super().clean_old_password()
+        attempts_forget(account=account, address=where)
+        return old
 
 
 def install_login_throttle() -> None:

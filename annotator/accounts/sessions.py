@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import logging
 from datetime import UTC, datetime
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.backends import ModelBackend
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.sessions.backends.db import SessionStore as DatabaseStore
 from django.contrib.sessions.models import Session
+from django.db.models import Value
+from django.db.models.functions import Lower
+from django.http import HttpRequest
 from django.utils import timezone
 
 from annotator.core.prepared import Prepared
@@ -33,7 +37,25 @@ class SessionStore(DatabaseStore):
         return found
 
 
+def username_find(username: str) -> str:
+    """The stored username that differs from this one only in case, or else this one."""
+    same = User.objects.alias(lower=Lower("username")).filter(lower=Lower(Value(username)))
+    return same.values_list("username", flat=True).first() or username
+
+
 class LoginBackend(ModelBackend):
+    def authenticate(
+        self,
+        request: HttpRequest | None,
+        username: str | None = None,
+        password: str | None = None,
+        **fields: Any,
+    ) -> User | None:
+        """Usernames are found whatever their case: people's phones write the first letter in upper case."""
+        username = username or fields.pop(User.USERNAME_FIELD, None)
+        found = username_find(username) if username else username
+        return super().authenticate(request, username=found, password=password, **fields)
+
     def get_user(self, user_id: int) -> User | None:
         user = _USER.first(user_id)
         return user if user is not None and self.user_can_authenticate(user) else None

@@ -14,7 +14,7 @@ from annotator.services.imports.value_columns import JudgmentColumns, ValueColum
 SETTABLE = (
     "title", "summary", "contact", "redundancy", "seed", "lease_minutes", "max_items_per_rater",
     "one_condition_per_instance", "consent_text", "instructions_text", "practice_required", "exam_required",
-    "exam_questions", "pass_mark", "exam_attempts", "exam_wait_minutes", "exam_feedback", "exam_pay",
+    "exam_questions", "pass_mark", "exam_attempts", "exam_wait_minutes", "exam_feedback", "exam_key_early", "exam_pay",
     "exam_own", "practice_own", "requires", "pay_per_item",
     "currency", "minutes_per_item", "pay_floor_per_hour", "min_seconds", "undo_seconds", "join_open",
     "completion_code",
@@ -55,7 +55,9 @@ class ProgressSerializer(serializers.Serializer[Any]):
     simulated = serializers.IntegerField()
     rehearsed = serializers.IntegerField()
     surplus = serializers.IntegerField()
-    people = serializers.IntegerField()
+    people = serializers.IntegerField(help_text="Participants with judgments.")
+    imported_raters = serializers.IntegerField()
+    rehearsal_raters = serializers.IntegerField()
     simulators = serializers.IntegerField()
     median_seconds = serializers.FloatField(allow_null=True)
     fast = serializers.IntegerField(help_text="Faster than the study's min_seconds.")
@@ -174,6 +176,8 @@ class JudgmentColumnsSerializer(serializers.Serializer[Any]):
     aside = serializers.DictField(child=serializers.CharField(), required=False, default=dict)
     simulators = serializers.ListField(child=serializers.CharField(), required=False, default=list)
     show = serializers.ListField(child=serializers.CharField(), required=False, default=list)
+    missing = serializers.ListField(child=serializers.CharField(), required=False, default=list)
+    fold_case = serializers.BooleanField(required=False, default=False)
 
     def columns(self) -> JudgmentColumns:
         data = dict(self.validated_data)
@@ -182,6 +186,7 @@ class JudgmentColumnsSerializer(serializers.Serializer[Any]):
             for value in data.pop("values")
         )
         data["simulators"], data["show"] = frozenset(data["simulators"]), tuple(data["show"])
+        data["missing"] = tuple(data["missing"])
         return JudgmentColumns(values=values, **data)
 
 

@@ -8,7 +8,7 @@ share items, and nobody scans what they have passed.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from random import Random
 
 
@@ -65,26 +65,32 @@ def arm_choose(
     return rng.choice([arm for arm in lowest if own.get(arm, 0) == rarest])
 
 
-def exam_draw(keys_by_pool: Sequence[tuple[str, str]], *, count: int, rng: Random) -> list[str]:
+def exam_draw(
+    keys_by_pool: Sequence[tuple[str, str]], *, count: int, rng: Random, seen: Collection[str] = ()
+) -> list[str]:
     """Draw ``count`` question keys, as evenly from the pools as they allow, in a shuffled order.
 
-    ``keys_by_pool`` are (key, pool) pairs; the empty pool is a pool like any other. Raises ``ValueError``
-    where there are fewer questions than asked for.
+    ``keys_by_pool`` are (key, pool) pairs; the empty pool is a pool like any other. Questions that are in ``seen`` are
+    drawn only when no others are left. Raises ``ValueError`` if there are fewer questions than asked for.
 
     >>> sorted(exam_draw([("a", ""), ("b", "")], count=2, rng=Random(1)))
     ['a', 'b']
+    >>> exam_draw([("a", ""), ("b", "")], count=1, rng=Random(1), seen={"a"})
+    ['b']
     """
     if count > len(keys_by_pool):
         raise ValueError(f"count: {count} questions asked for, the exam has {len(keys_by_pool)}")
-    pools: dict[str, list[str]] = {}
-    for key, pool in keys_by_pool:
-        pools.setdefault(pool, []).append(key)
-    for keys in pools.values():
-        rng.shuffle(keys)
     drawn: list[str] = []
-    while len(drawn) < count:
+    for again in (False, True):
+        pools: dict[str, list[str]] = {}
+        for key, pool in keys_by_pool:
+            if (key in seen) is again:
+                pools.setdefault(pool, []).append(key)
         for keys in pools.values():
-            if keys and len(drawn) < count:
-                drawn.append(keys.pop())
+            rng.shuffle(keys)
+        while len(drawn) < count and any(pools.values()):
+            for keys in pools.values():
+                if keys and len(drawn) < count:
+                    drawn.append(keys.pop())
     rng.shuffle(drawn)
     return drawn

@@ -9,12 +9,20 @@ class Refused(Exception):
     """A rule forbids the request. ``kind`` names the trouble page; the message says what happened.
 
     Kinds: not_found, paused, closed, not_qualified, lease_expired, already_done, nothing_left, removed,
-    not_now (a step was skipped), full.
+    not_now (a step was skipped), full, consent (the text has changed).
     """
 
     def __init__(self, kind: str, message: str):
         self.kind = kind
         super().__init__(message)
+
+
+class ConsentOutdated(Refused):
+    """An answer came after the consent text had changed. ``answer`` isn't lost: it's kept as the task's draft."""
+
+    def __init__(self, message: str, *, answer: dict[str, Any]):
+        self.answer = answer
+        super().__init__("consent", message)
 
 
 class Conflict(Exception):

@@ -99,6 +99,15 @@ class JudgmentsForm(PlainForm):
         label="Not a label",
         help_text="A value outside the scale and its name, such as -9=needs_more_info",
     )
+    missing = SafeTextField(
+        required=False,
+        max_length=200,
+        label="Missing",
+        help_text="Labels that stand for no answer, with commas: NA, nan",
+    )
+    fold_case = forms.BooleanField(
+        required=False, label="Read labels that differ only in upper and lower case as one"
+    )
     simulators = SafeTextField(
         required=False, max_length=2_000, help_text="Raters that are models, separated by commas."
     )
@@ -146,6 +155,8 @@ class JudgmentsForm(PlainForm):
             aside={value: name} if name else {},
             simulators=frozenset(words(data["simulators"])),
             skip_blank=data["skip_blank"],
+            missing=words(data["missing"]),
+            fold_case=data["fold_case"],
         )
 
 

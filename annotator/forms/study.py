@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import dataclass
 from typing import Any, cast
 
 from django import forms
 from unfold.widgets import UnfoldAdminSelectWidget
 
+from annotator.forms.fields import describe
 from annotator.forms.service import ServiceForm
 from annotator.forms.workspace import WorkspaceField, workspace_choices
 from annotator.models import Study
+from annotator.selectors.qualification import requirement_choices
 from annotator.services.study import study_text_faults
 from annotator.services.study_templates import study_create_from_template, study_templates
 
@@ -47,8 +50,99 @@ class NewStudyForm(ServiceForm):
         )
 
 
+#: The sections of the settings: title, fields.
+SECTIONS = (
+    (
+        "What annotators read",
+        ("title", "summary", "contact", "consent_text", "instructions_text", "completion_code"),
+    ),
+    (
+        "Items and raters",
+        (
+            "redundancy", "max_items_per_rater", "one_condition_per_instance", "lease_minutes", "undo_seconds",
+            "min_seconds", "seed",
+        ),
+    ),
+    ("Who can join", ("join_open", "requires", "join_parameters")),
+    (
+        "Practice and exam",
+        (
+            "practice_required", "exam_required", "exam_questions", "pass_mark", "exam_attempts", "exam_wait_minutes",
+            "exam_feedback", "exam_key_early",
+        ),
+    ),
+    ("Pay", ("pay_per_item", "exam_pay", "currency", "minutes_per_item", "pay_floor_per_hour")),
+)  # fmt: skip
+LABELS = {
+    "redundancy": "Raters per item",
+    "max_items_per_rater": "Most items per rater",
+    "one_condition_per_instance": "One condition per instance",
+    "lease_minutes": "Minutes to answer",
+    "undo_seconds": "Seconds to undo",
+    "min_seconds": "Shortest plausible time, in seconds",
+    "seed": "Order seed",
+    "join_open": "Open to anybody with the link",
+    "join_parameters": "Ids on the join link",
+    "requires": "Required qualifications",
+    "practice_required": "Practice before the exam",
+    "exam_required": "Exam before the tasks",
+    "exam_questions": "Questions in the exam",
+    "pass_mark": "Right answers to pass",
+    "exam_attempts": "Attempts",
+    "exam_wait_minutes": "Minutes between attempts",
+    "exam_feedback": "Show what was wrong, and why",
+    "exam_key_early": "Show it while attempts are left",
+    "pay_per_item": "Pay per item",
+    "exam_pay": "Pay for the exam",
+    "minutes_per_item": "Estimated minutes per item",
+    "pay_floor_per_hour": "Minimum pay per hour",
+}
+REQUIRES = "Only people with all of these can join: passed in another study, or granted by a researcher."
+
+
+@dataclass(frozen=True)
+class Section:
+    """Fields of the settings under one heading."""
+
+    title: str
+    fields: tuple[forms.BoundField, ...]
+
+    @property
+    def errors(self) -> int:
+        return sum(1 for field in self.fields if field.errors)
+
+
 class StudyForm(forms.ModelForm):
     """A study's settings. Instructions and questions that a lab wrote are checked by the service, at their field."""
+
+    requires = forms.MultipleChoiceField(
+        required=False, widget=forms.CheckboxSelectMultiple, help_text=REQUIRES, label=LABELS["requires"]
+    )
+
+    class Meta:
+        model = Study
+        fields = tuple(name for _, names in SECTIONS for name in names)
+        labels = LABELS
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("label_suffix", "")
+        super().__init__(*args, **kwargs)
+        known = dict(requirement_choices(workspace_id=self.instance.workspace_id))
+        known |= {one: one for one in self.instance.requires or [] if one not in known}
+        cast(forms.MultipleChoiceField, self.fields["requires"]).choices = list(known.items())
+        if self.instance.state != Study.State.DRAFT:
+            self.fields["seed"].disabled = True
+        for name, rows in (("summary", 3), ("consent_text", 12), ("instructions_text", 12)):
+            self.fields[name].widget.attrs["rows"] = rows
+        describe(self)
+
+    def disable(self) -> None:
+        """Show the settings to somebody who cannot change them."""
+        for field in self.fields.values():
+            field.disabled = True
+
+    def sections(self) -> list[Section]:
+        return [Section(title, tuple(self[name] for name in names)) for title, names in SECTIONS]
 
     def clean(self) -> Any:
         data = super().clean() or self.cleaned_data
@@ -58,3 +152,6 @@ class StudyForm(forms.ModelForm):
         for name, faults in study_text_faults(meant).items():
             self.add_error(name if name in self.fields else None, faults)
         return data
+
+    def validate_constraints(self) -> None:
+        """Leave constraints to the service, which says what is wrong in words."""

@@ -64,3 +64,36 @@ class RehearsalForm(PlainForm):
         label="Random seed",
         help_text="The same seed gives the same answers.",
     )
+
+
+class BonusForm(PlainForm):
+    """A bonus for one participant."""
+
+    amount = forms.DecimalField(
+        max_digits=8, decimal_places=2, label="Amount", help_text="In the study's currency, in whole cents."
+    )
+    reason = SafeTextField(
+        max_length=2_000, widget=forms.Textarea(attrs={"rows": 3}), help_text="The participant can read it."
+    )
+
+
+class DuplicateForm(PlainForm):
+    """The name of a copy, and whether it takes the material."""
+
+    title = SafeTextField(max_length=200, help_text="Annotators see this.")
+    slug = forms.SlugField(
+        max_length=80,
+        label="Short name",
+        help_text="Letters, digits, hyphens. It appears in addresses and file names.",
+    )
+    material = forms.BooleanField(
+        required=False, label="Copy the items too", help_text="Judgments and participants are never copied."
+    )
+
+
+class DeleteForm(PlainForm):
+    """The typed confirmation of a deletion."""
+
+    typed = SafeTextField(
+        max_length=80, label="Short name of the study", widget=forms.TextInput(attrs={"autocomplete": "off"})
+    )

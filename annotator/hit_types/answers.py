@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from string import ascii_uppercase
+from types import MappingProxyType
 
 from annotator.hit_types.reading import YES_NO, Row, is_blank
 from annotator.hit_types.replies import YES_NO_LABELS, Labels
@@ -82,11 +83,15 @@ class Answers:
             return value.capitalize()
         return dict(zip(self.values, self.lines, strict=True)).get(value, value)
 
-    def read(self, row: Row, name: str, *, required: bool = True) -> str:
-        """A column with an answer: yes or no, or the letter or text of an option."""
+    def read(
+        self, row: Row, name: str, *, required: bool = True, also: Mapping[str, str] = MappingProxyType({})
+    ) -> str:
+        """A column with an answer: yes or no, or the letter or text of an option; ``also`` maps other spellings."""
         if not self.options:
-            return row.label(name, YES_NO, required=required)
-        spelled = {_plain(text): letter for letter, text in zip(self.values, self.options, strict=True)}
+            return row.label(name, {**YES_NO, **also}, required=required)
+        spelled = dict(also) | {
+            _plain(text): letter for letter, text in zip(self.values, self.options, strict=True)
+        }
         spelled |= {letter.lower(): letter for letter in self.values}
         value = row.raw.get(name)
         if isinstance(value, str) and not is_blank(value) and _plain(value) in spelled:
@@ -94,6 +99,8 @@ class Answers:
         if is_blank(value) and not required:
             return ""
         expected = f"a letter from {self.values[0]} to {self.values[-1]}, or the text of an option"
+        if also:
+            expected += f" ({', '.join(dict.fromkeys(also.values()))} if it gave no answer)"
         row.errors[name] = (
             f"is missing; expected {expected}" if is_blank(value) else f"{value!r} is not {expected}"
         )

@@ -37,6 +37,9 @@ from annotator.hit_types.making import (
 from annotator.hit_types.prompting import prompt_part, render_prompt
 from annotator.hit_types.reading import (
     MAX_TEXT,
+    NEITHER,
+    NO_ANSWER,
+    REFUSAL,
     YES_NO,
     Row,
     clean_text,
@@ -82,6 +85,9 @@ __all__ = [
     "JSON",
     "MARKER",
     "MAX_TEXT",
+    "NEITHER",
+    "NO_ANSWER",
+    "REFUSAL",
     "SYSTEM_COLUMNS",
     "YES_NO",
     "YES_NO_LABELS",
@@ -179,6 +185,8 @@ class HitType:
     variant_field: ClassVar[str] = ""
     #: The payload key that says which parts of the type an item asks, if the instructions depend on it.
     part_field: ClassVar[str] = ""
+    #: The payload's key for a rule that all items of a study follow, on which its texts and questions depend.
+    rule_field: ClassVar[str] = ""
     #: Judged elsewhere and imported: nobody is asked here, so there are no instructions, practice, exam or prompt.
     external: ClassVar[bool] = False
     #: Whether ``to_ratings`` reads the item. Where it doesn't, equal responses are read once, however many there are.
@@ -247,7 +255,7 @@ class HitType:
     def sections(self, payload: JSON, gold: JSON | None = None) -> tuple[str, ...]:
         """The names that ``only`` blocks of the instructions use for an item, or for a question with this gold.
 
-        An item's ``payload`` has the values of ``variant_field`` and ``part_field`` and need not have any others.
+        An item's ``payload`` has the values of ``variant_field``, ``part_field`` and ``rule_field`` and need not have others.
         """
         return (self.variant(payload),) if self.variant_field else ()
 

@@ -185,3 +185,13 @@ YES_NO: Mapping[str, str] = {
     "y": "yes",
     "n": "no",
 }
+#: Real outputs that are no answer to the question; a simulation of them is never right.
+REFUSAL, NEITHER = "refusal", "neither"
+#: Their spellings in an import.
+NO_ANSWER: Mapping[str, str] = {
+    "refusal": REFUSAL,
+    "refused": REFUSAL,
+    "refuses": REFUSAL,
+    "neither": NEITHER,
+    "no answer": NEITHER,
+}

@@ -207,7 +207,11 @@ class Question:
 
 @dataclass(frozen=True)
 class Defaults:
-    """The settings that a new study of this type starts with; from the paper if it gives them."""
+    """The settings that a new study of this type starts with; from the paper if it gives them.
+
+    ``one_condition_per_instance`` is True where an answer only means something from somebody who has seen nothing else
+    of the instance: types with several stages or arms, and those in which one item gives away another one's answer.
+    """
 
     redundancy: int = 3
     exam_questions: int = 0
@@ -215,6 +219,7 @@ class Defaults:
     minutes_per_item: float = 1.0
     min_seconds: float = 5.0
     follow_ups: int = 0
+    one_condition_per_instance: bool = False
 
 
 @dataclass(frozen=True)

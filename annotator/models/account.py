@@ -5,6 +5,8 @@ from __future__ import annotations
 from django.contrib.auth.models import AbstractUser
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Lower
+from django.utils.translation import gettext_lazy as _
 
 
 class User(AbstractUser):
@@ -12,6 +14,15 @@ class User(AbstractUser):
 
     #: Made by the demo, with a password that `make run` prints. Production refuses to log such an account in.
     demo = models.BooleanField(default=False, db_default=False, editable=False)
+
+    class Meta(AbstractUser.Meta):
+        constraints = [
+            models.UniqueConstraint(
+                Lower("username"),
+                name="user_name_unique_without_case",
+                violation_error_message=_("A user with that username already exists."),
+            )
+        ]
 
     def __str__(self) -> str:
         return self.username

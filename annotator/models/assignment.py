@@ -24,6 +24,9 @@ class Assignment(models.Model):
     rater = models.ForeignKey("Rater", models.PROTECT, related_name="assignments")
     #: The item's instance, kept here so that "one condition per instance" is one look-up in an index.
     instance_id_of_item = models.BigIntegerField(null=True, blank=True)
+    #: The study as it was when the task was given out: its pay and its texts hold for this task. Null: from before this
+    #: was kept.
+    snapshot = models.ForeignKey("Snapshot", models.PROTECT, null=True, blank=True, related_name="+")
     state = models.CharField(max_length=10, choices=State, default=State.LEASED)
     stage = models.PositiveSmallIntegerField(
         default=0, help_text="The stage that is open; earlier ones are committed."

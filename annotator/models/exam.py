@@ -50,6 +50,13 @@ class ExamAttempt(models.Model):
     started_at = models.DateTimeField(auto_now_add=True)
     submitted_at = models.DateTimeField(null=True, blank=True)
     score = models.PositiveSmallIntegerField(null=True, blank=True)
+    offered = models.DecimalField(
+        max_digits=8,
+        decimal_places=2,
+        null=True,
+        blank=True,
+        help_text="The exam's pay when the attempt was started: a later cut doesn't change it.",
+    )
     pay = models.DecimalField(
         max_digits=8,
         decimal_places=2,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db import models
+from django.db.models.functions import MD5
 
 
 class Dataset(models.Model):
@@ -36,6 +37,8 @@ class Instance(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["dataset", "key"], name="instance_key_unique")]
+        #: The same input in other datasets: who has seen it in one study has seen it.
+        indexes = [models.Index(MD5("input"), name="instance_by_input")]
 
     def __str__(self) -> str:
         return self.key
@@ -96,6 +99,11 @@ class FollowUp(models.Model):
     generator = models.CharField(max_length=200, blank=True)
     kind = models.CharField(max_length=60, blank=True)
     gold_label = models.CharField(max_length=200, blank=True)
+    validated = models.BooleanField(
+        null=True,
+        blank=True,
+        help_text="Whether a majority found it of its kind, answerable and correctly answered; empty: not asked yet.",
+    )
     digest = models.CharField(max_length=64, help_text="SHA-256 of text, generator and kind.")
 
     class Meta:

@@ -51,7 +51,10 @@ class Study(models.Model):
         null=True, blank=True, validators=[MinValueValidator(1)]
     )
     one_condition_per_instance = models.BooleanField(
-        default=False, help_text="Never give one person two items of the same instance."
+        default=False,
+        help_text="Never give one person two items of the same instance. Without this, people may be asked a question"
+        " again after they have read an explanation of it: answers “before” the explanation are then no longer"
+        " independent of it.",
     )
 
     # Qualification
@@ -82,6 +85,13 @@ class Study(models.Model):
     exam_wait_minutes = models.PositiveIntegerField(default=0, help_text="Between two attempts.")
     exam_feedback = models.BooleanField(
         default=True, help_text="Show what was missed, and why, after the exam."
+    )
+    exam_key_early = models.BooleanField(
+        "correct answers while attempts are left",
+        default=False,
+        db_default=False,
+        help_text="Show what was missed, and why, even to people who can still take the exam again. Their next attempt"
+        " has other questions as far as there are any.",
     )
     exam_pay = models.DecimalField(
         max_digits=8,

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 from django.db import connection
 from django.utils import timezone
 
-from annotator.models import Item, Judgment, Message, Study
+from annotator.models import Item, Message, Study
+from annotator.selectors.conduct import Work, study_earned
 from annotator.selectors.judgment import judgments_filter
 from annotator.selectors.study import study_hit_type
 
@@ -31,13 +32,13 @@ WHERE p.study_id = %s AND NOT p.rehearsal GROUP BY i.condition ORDER BY i.condit
 """
 _LATEST = """
 SELECT created_at FROM annotator_judgment
-WHERE study_id = %s AND source IN ('web', 'rehearsal') ORDER BY created_at DESC LIMIT %s
+WHERE study_id = %s AND source = 'web' ORDER BY created_at DESC LIMIT %s
 """
 # Bins double: up to 1, 2, 4, ... times the study's `min_seconds`. Bin 0 is too fast; the last bin is open.
 _TIMES = """
 SELECT CASE WHEN seconds < %(least)s THEN 0
     ELSE least(%(most)s, 1 + floor(log(2.0, (seconds / %(least)s)::numeric)))::int END AS bin, count(*)
-FROM annotator_judgment WHERE study_id = %(study)s AND source IN ('web', 'rehearsal') AND standing = 'counted'
+FROM annotator_judgment WHERE study_id = %(study)s AND source = 'web' AND standing = 'counted'
     AND seconds IS NOT NULL GROUP BY bin
 """
 _RATERS = """
@@ -45,7 +46,7 @@ SELECT r.id, r.name, sum(d.n), sum(d.fast), max(d.n), sum(d.pasted), sum(d.left_
 FROM (SELECT rater_id, digest, count(*) AS n, count(*) FILTER (WHERE seconds < %(least)s) AS fast,
         count(*) FILTER (WHERE signals->>'pastes' ~ '^[1-9]') AS pasted,
         count(*) FILTER (WHERE coalesce(signals->>'left', signals->>'leaves') ~ '^[1-9]') AS left_page
-    FROM annotator_judgment WHERE study_id = %(study)s AND source IN ('web', 'rehearsal')
+    FROM annotator_judgment WHERE study_id = %(study)s AND source = 'web'
     GROUP BY rater_id, digest) d JOIN annotator_rater r ON r.id = d.rater_id
 GROUP BY r.id HAVING sum(d.n) >= %(enough)s ORDER BY r.name
 """
@@ -111,7 +112,11 @@ class Flagged:
 
 @dataclass(frozen=True)
 class Live:
-    """Everything the page shows about one study. ``open`` counts unsettled messages by kind."""
+    """Everything the page shows about one study. ``open`` counts unsettled messages by kind.
+
+    ``late`` counts judgments that came after their item was full, which are kept and paid; ``spent`` is what participants
+    have earned. Only participants count: rehearsal raters, imported raters and simulators have no part in any figure here.
+    """
 
     conditions: tuple[Condition, ...]
     pace: Pace
@@ -121,6 +126,7 @@ class Live:
     open: dict[str, int]
     latest: tuple[Message, ...]
     late: int
+    spent: Decimal
     pay: Decimal
 
     @property
@@ -136,18 +142,13 @@ class Live:
         return sum(one.held for one in self.conditions)
 
     @property
-    def spent(self) -> Decimal:
-        """Pay for what is done, including late judgments."""
-        return (self.done + self.late) * self.pay
-
-    @property
     def whole(self) -> Decimal:
-        """Pay once every place is filled."""
-        return (self.places + self.late) * self.pay
+        """What they will have earned once every place is filled, at today's pay."""
+        return self.spent + (self.places - self.done) * self.pay
 
 
-def study_live(study: Study) -> Live:
-    """The figures of a study, in a constant number of queries."""
+def study_live(study: Study, work: Work) -> Live:
+    """The figures of a study in a constant number of queries; ``work`` is that of its participants."""
     with connection.cursor() as cursor:
         cursor.execute(_CONDITIONS, [study.pk])
         conditions = tuple(Condition(*row) for row in cursor.fetchall())
@@ -163,7 +164,8 @@ def study_live(study: Study) -> Live:
         raters=raters,
         open=dict(Counter(open_messages.values_list("kind", flat=True))),
         latest=tuple(open_messages.select_related("rater", "item").order_by("-created_at")[:3]),
-        late=study.judgments.filter(standing=Judgment.Standing.SURPLUS).count(),
+        late=work.surplus,
+        spent=study_earned(study),
         pay=study.pay_per_item,
     )
 
@@ -244,7 +246,7 @@ def _lower_median(values: list[float], *, none: float) -> float:
 
 def _gold(study: Study) -> dict[int, tuple[int, int]]:
     """Rater -> (failed, given) over gold items and attention checks."""
-    given: Any = judgments_filter(study=study, filters={"rater_kind": "human"}).filter(
+    given: Any = judgments_filter(study=study, filters={"source": "web"}).filter(
         item__role__in=[Item.Role.GOLD, Item.Role.ATTENTION], item__gold__isnull=False
     )
     rows = list(given.order_by("id").values_list("rater_id", "response", "item__gold")[:MOST_GOLD])

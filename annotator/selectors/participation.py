@@ -11,7 +11,7 @@ from django.db.models import Count, Q, Sum
 from django.utils.translation import gettext
 
 from annotator.core.prepared import prepared_cursor
-from annotator.models import ExamAttempt, Judgment, LedgerEntry, Participation
+from annotator.models import ExamAttempt, Judgment, LedgerEntry, Participation, Study
 from annotator.selectors.consent import consented
 from annotator.selectors.qualification import qualification_revoked, qualified, requirements_missing
 from annotator.selectors.snapshot import snapshot_content
@@ -78,22 +78,28 @@ class Progress:
         return f"{self.pay:.2f} {self.currency}" if self.pay else ""
 
 
-_DONE = "SELECT count(*) FROM annotator_assignment WHERE participation_id = %s AND state = 'submitted'"
+_DONE = """
+SELECT snapshot_id, count(*) FROM annotator_assignment
+WHERE participation_id = %s AND state = 'submitted' GROUP BY snapshot_id
+"""
 
 
 def progress_of(participation: Participation) -> Progress:
-    """One query, whatever the size of the study."""
-    rules = snapshot_content(participation.study.snapshot_id)
+    """One query, whatever the size of the study. Each task earns what its own snapshot pays."""
+    study = participation.study
+    rules = snapshot_content(study.snapshot_id)
     with prepared_cursor() as cursor:
         cursor.execute(_DONE, [participation.pk])
-        (done,) = cursor.fetchone()
-    total = participation.study.max_items_per_rater or rules["items"]
-    return Progress(
-        done,
-        max(done, min(total, rules["items"])),
-        done * participation.study.pay_per_item,
-        participation.study.currency,
-    )
+        rows = cursor.fetchall()
+    done = sum(n for _, n in rows)
+    pay = sum((n * _pay(snapshot, study) for snapshot, n in rows), Decimal(0))
+    total = study.max_items_per_rater or rules["items"]
+    return Progress(done, max(done, min(total, rules["items"])), pay, study.currency)
+
+
+def _pay(snapshot: int | None, study: Study) -> Decimal:
+    """What a task of this snapshot pays; tasks from before their snapshot was kept pay as the study does now."""
+    return Decimal(snapshot_content(snapshot)["pay_per_item"]) if snapshot else study.pay_per_item
 
 
 @dataclass(frozen=True)

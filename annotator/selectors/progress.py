@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from django.db import connection
 
 from annotator.models import Study
+from annotator.selectors.conduct import Work, study_work
 
-# One look at each table; the medians are of counted judgments that people made in the browser.
 _PLACES = """
 SELECT count(*), count(*) FILTER (WHERE a.state = 'submitted'),
     count(*) FILTER (WHERE a.state IS NOT NULL AND a.state <> 'submitted')
@@ -20,25 +20,15 @@ _ITEMS = """
 SELECT count(*), count(*) FILTER (WHERE role = 'gold'), count(*) FILTER (WHERE role = 'attention')
 FROM annotator_item WHERE study_id = %s
 """
-_JUDGMENTS = """
-SELECT count(*),
-    count(*) FILTER (WHERE j.source = 'web'), count(*) FILTER (WHERE j.source = 'import'),
-    count(*) FILTER (WHERE j.source = 'simulator'), count(*) FILTER (WHERE j.source = 'rehearsal'),
-    count(*) FILTER (WHERE j.standing = 'surplus'),
-    count(DISTINCT j.rater_id) FILTER (WHERE r.kind = 'human'),
-    count(DISTINCT j.rater_id) FILTER (WHERE r.kind = 'simulator'),
-    percentile_cont(0.5) WITHIN GROUP (ORDER BY j.seconds)
-        FILTER (WHERE j.source IN ('web', 'rehearsal') AND j.standing = 'counted'),
-    count(*) FILTER (WHERE j.source IN ('web', 'rehearsal') AND j.seconds < %s)
-FROM annotator_judgment j JOIN annotator_rater r ON r.id = j.rater_id WHERE j.study_id = %s
-"""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Counts of one study. ``median_seconds`` and ``pay_per_hour`` are None where there are no judgments.
+    """Counts of one study.
 
-    ``pay_per_hour`` is the pay of an item over the median time of an item, in the study's currency.
+    ``people``, ``surplus``, ``fast``, ``median_seconds`` and ``pay_per_hour`` are of participants only: judgments made in
+    the browser, without rehearsals and imports. ``median_seconds`` and ``pay_per_hour`` are None where there are none.
+    ``work`` is that of the participants. ``pay_per_hour`` is the pay of an item over the median time of an item, in the study's currency.
     """
 
     items: int
@@ -54,11 +44,14 @@ class Progress:
     rehearsed: int
     surplus: int
     people: int
+    imported_raters: int
+    rehearsal_raters: int
     simulators: int
     median_seconds: float | None
     fast: int
     pay_per_hour: float | None
     excluded: int
+    work: Work = field(default_factory=Work)
 
     @property
     def free(self) -> int:
@@ -70,7 +63,9 @@ class Progress:
         return 100 * self.done / self.places if self.places else 0.0
 
     def as_json(self) -> dict[str, Any]:
-        return asdict(self) | {"free": self.free}
+        found = asdict(self) | {"free": self.free}
+        del found["work"]
+        return found
 
 
 def study_progress(study: Study) -> Progress:
@@ -80,10 +75,10 @@ def study_progress(study: Study) -> Progress:
         items, gold, attention = cursor.fetchone()
         cursor.execute(_PLACES, [study.pk])
         places, done, leased = cursor.fetchone()
-        cursor.execute(_JUDGMENTS, [study.min_seconds, study.pk])
-        (judgments, web, imported, simulated, rehearsed, surplus, people, simulators, median, fast) = (
-            cursor.fetchone()
-        )
+    work = study_work(study)
+    people, imported = work.get("participants", Work()), work.get("imported", Work())
+    rehearsal, simulators = work.get("rehearsal", Work()), work.get("simulators", Work())
+    median = people.median_seconds
     pay = float(study.pay_per_item)
     return Progress(
         items=items,
@@ -92,16 +87,19 @@ def study_progress(study: Study) -> Progress:
         places=places or (items * study.redundancy if study.state == Study.State.DRAFT else 0),
         done=done,
         leased=leased,
-        judgments=judgments,
-        web=web,
-        imported=imported,
-        simulated=simulated,
-        rehearsed=rehearsed,
-        surplus=surplus,
-        people=people,
-        simulators=simulators,
+        judgments=sum(one.judgments for one in work.values()),
+        web=people.judgments,
+        imported=imported.judgments,
+        simulated=simulators.judgments,
+        rehearsed=rehearsal.judgments,
+        surplus=people.surplus,
+        people=people.raters,
+        imported_raters=imported.raters,
+        rehearsal_raters=rehearsal.raters,
+        simulators=simulators.raters,
         median_seconds=median,
-        fast=fast,
+        fast=people.fast,
         pay_per_hour=pay * 3600 / median if median and pay else None,
         excluded=study.exclusions.filter(lifted_at__isnull=True).count(),
+        work=people,
     )

@@ -28,10 +28,19 @@ def roles_from(role: str) -> list[str]:
 
 
 def studies_for(*, user: Any, role: str = Membership.Role.VIEWER) -> QuerySet[Study]:
-    """The studies in which a researcher has at least this role; a superuser has them all.
+    """The studies in which a researcher has at least this role; a superuser has them all. Deleted ones are not found.
 
     The role is that in the study's workspace or that in the study itself, whichever may do more.
     """
+    return _studies_of(user, role).filter(deleted_at__isnull=True)
+
+
+def deleted_studies_for(*, user: Any) -> QuerySet[Study]:
+    """The deleted studies that a researcher owns and can still restore."""
+    return _studies_of(user, Membership.Role.OWNER).filter(deleted_at__isnull=False)
+
+
+def _studies_of(user: Any, role: str) -> QuerySet[Study]:
     if not user.is_active or not user.is_staff:
         return Study.objects.none()
     if user.is_superuser:
@@ -63,7 +72,8 @@ def study_get_for(
         key: dict[str, Any] = {"pk": pk} if isinstance(pk, int) or str(pk).isdecimal() else {"slug": pk}
     else:
         key = {"slug": slug}
-    study = studies_for(user=user, role=role).filter(**key).first()
+    found = studies_for(user=user, role=role).filter(**key)
+    study = found.select_related("snapshot").defer("snapshot__content").first()
     if study is None:
         log.warning("study %s: access denied to user %s as %s", slug or pk, user.pk, role)
         raise Http404("no such study")
@@ -91,7 +101,7 @@ def study_hit_type(study: Study) -> HitType:
     kind = hit_type_get(study.hit_type)
     items = study.items.order_by("id")
     one = kind.external
-    fields = [name for name in (kind.variant_field, kind.part_field) if name]
+    fields = [name for name in (kind.variant_field, kind.part_field, kind.rule_field) if name]
     if fields:
         rows = study.items.order_by().values_list(*(f"payload__{name}" for name in fields)).distinct()
         asked = [dict(zip(fields, row, strict=True)) for row in rows]

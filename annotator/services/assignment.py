@@ -42,9 +42,9 @@ WITH freed AS (
 ), pick AS (
     SELECT * FROM freed UNION ALL SELECT * FROM onward UNION ALL SELECT * FROM behind
 ), made AS (
-    INSERT INTO annotator_assignment (participation_id, item_id, rater_id, instance_id_of_item, state, stage,
+    INSERT INTO annotator_assignment (participation_id, item_id, rater_id, instance_id_of_item, snapshot_id, state, stage,
         presentation, draft, draft_version, taken_back, leased_at, lease_until, stage_opened_at, reason)
-    SELECT %(participation)s, i.id, %(rater)s, i.instance_id, 'leased', 0,
+    SELECT %(participation)s, i.id, %(rater)s, i.instance_id, %(snapshot)s, 'leased', 0,
         '{{}}', '{{}}', 0, 0, %(now)s, %(until)s, %(now)s, '' FROM pick JOIN annotator_item i ON i.id = pick.item_id
     RETURNING id
 ), held AS (
@@ -60,8 +60,12 @@ SELECT id FROM made
 _NOT_TWICE = "(SELECT a.id FROM annotator_assignment a WHERE a.item_id = p.item_id AND a.rater_id = %(rater)s LIMIT 1) IS NULL"
 # Rehearsal raters take the places of the rehearsal, everybody else those of the study.
 _LAYER = "p.rehearsal = (SELECT r.rehearsal FROM annotator_rater r WHERE r.id = %(rater)s)"
+# The same input may be an instance of several datasets (each study's import makes its own): having seen one of them
+# is having seen it.
 _ONE_CONDITION = (
-    " AND (SELECT b.id FROM annotator_item i JOIN annotator_assignment b ON b.instance_id_of_item = i.instance_id"
+    " AND (SELECT b.id FROM annotator_item i JOIN annotator_instance own ON own.id = i.instance_id"
+    " JOIN annotator_instance same ON md5(same.input) = md5(own.input) AND (own.input <> '' OR same.id = own.id)"
+    " JOIN annotator_assignment b ON b.instance_id_of_item = same.id"
     " WHERE i.id = p.item_id AND b.rater_id = %(rater)s LIMIT 1) IS NULL"
 )
 # Asked in the same statement, once: who lost a qualification a moment ago gets nothing more.
@@ -142,6 +146,7 @@ def _claim(participation: Participation, study: Study) -> int | None:
                 "cursor": participation.cursor,
                 "rater": participation.rater_id,
                 "participation": participation.pk,
+                "snapshot": study.snapshot_id,
                 "now": now,
                 "until": now + timedelta(minutes=study.lease_minutes),
                 **values,
@@ -235,9 +240,10 @@ def _lease_again(assignment: Assignment, study: Study) -> bool:
     place.freed = False
     place.save(update_fields=["assignment", "freed"])
     assignment.state = Assignment.State.LEASED
+    assignment.snapshot_id = study.snapshot_id
     assignment.lease_until = timezone.now() + timedelta(minutes=study.lease_minutes)
     assignment.closed_at = None
-    assignment.save(update_fields=["state", "lease_until", "closed_at"])
+    assignment.save(update_fields=["state", "snapshot", "lease_until", "closed_at"])
     return True
 
 

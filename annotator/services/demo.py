@@ -8,6 +8,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 
 from django.db import transaction
@@ -44,9 +45,8 @@ class Plan:
 
     title: str
     summary: str
-    raters: int = 12
     accuracy: float = 0.86
-    fill: float = 1.0
+    fill: float = 0.75
     pay: str = "0.12"
 
 
@@ -135,7 +135,17 @@ def _study(name: str, path: Path, researcher: User) -> Iterator[str]:
     if missing <= 0:
         yield f"{slug}: there already"
         return
-    raters = rehearsal_raters(study=study, count=plan.raters, accuracy=plan.accuracy, spread=0.07, seed=1)
+    raters = rehearsal_raters(
+        study=study, count=_raters_needed(study, wanted), accuracy=plan.accuracy, spread=0.07, seed=1
+    )
     made = rehearse(study=study, raters=raters, seed=1, most=missing)
     rehearsal_spread_times(study=study, seed=1)
     yield f"{slug}: {study.items.count()} items, {made} rehearsal judgments"
+
+
+def _raters_needed(study: Study, wanted: int) -> int:
+    """Enough people for ``wanted`` judgments; more where each of them may see an instance only once."""
+    if not study.one_condition_per_instance:
+        return 12
+    instances = study.items.values("instance").distinct().count()
+    return max(12, ceil(wanted / instances) + 2)

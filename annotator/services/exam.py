@@ -54,6 +54,7 @@ def exam_start(*, participation: Participation) -> ExamAttempt:
             "not_now", gettext("You can take the exam again after {time} UTC.").format(time=f"{again:%H:%M}")
         )
     questions = ExamQuestion.objects.filter(exam_id=rules["exam"]).values_list("key", "pool")
+    seen = exam_questions_seen(rater_id=participation.rater_id, exam_id=rules["exam"])
     number = (every.aggregate(last=Max("number"))["last"] or 0) + 1
     rng = Random(f"exam {participation.study.seed} {participation.rater_id} {number}")
     return ExamAttempt.objects.create(
@@ -61,8 +62,30 @@ def exam_start(*, participation: Participation) -> ExamAttempt:
         exam_id=rules["exam"],
         number=number,
         pass_mark=rules["pass_mark"],
-        drawn=exam_draw(list(questions), count=rules["exam_questions"], rng=rng),
+        offered=Decimal(rules.get("exam_pay", "0")),
+        drawn=exam_draw(list(questions), count=rules["exam_questions"], rng=rng, seen=seen),
     )
+
+
+def exam_questions_seen(*, rater_id: int, exam_id: int) -> set[str]:
+    """Keys of the questions that a person had in attempts at this exam version, in whichever study."""
+    drawn = ExamAttempt.objects.filter(participation__rater_id=rater_id, exam_id=exam_id)
+    return {key for keys in drawn.values_list("drawn", flat=True) for key in keys}
+
+
+def exam_attempt_of(*, participation: Participation, pk: str) -> ExamAttempt:
+    """The attempt that a submitted form belongs to; never a new one.
+
+    Raises ``Refused`` (not_now) if the form names none of the person's attempts: the exam has changed since the page
+    was opened, or the form is incomplete.
+    """
+    found = participation.exam_attempts.filter(pk=pk).first() if pk.isdecimal() and len(pk) < 19 else None
+    rules = snapshot_content(participation.study.snapshot_id)
+    if found is None or (found.submitted_at is None and found.exam_id != rules["exam"]):
+        raise Refused(
+            "not_now", gettext("This exam has changed since you opened the page. Open the exam again.")
+        )
+    return found
 
 
 def exam_retry_at(*, attempts: list[ExamAttempt], rules: Mapping[str, Any]) -> datetime | None:
@@ -137,7 +160,8 @@ def _exam_pay(attempt: ExamAttempt) -> Decimal:
     earlier = attempt.participation.exam_attempts.filter(submitted_at__isnull=False).exclude(pk=attempt.pk)
     if earlier.exists():
         return Decimal(0)
-    return Decimal(snapshot_content(attempt.participation.study.snapshot_id).get("exam_pay", "0"))
+    now = Decimal(snapshot_content(attempt.participation.study.snapshot_id).get("exam_pay", "0"))
+    return max(now, attempt.offered or Decimal(0))
 
 
 def _happened(qualification: Qualification, kind: str, *, by: User | None = None, reason: str = "") -> None:

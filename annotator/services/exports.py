@@ -50,6 +50,8 @@ _FIELDS = {
     "standing": "standing",
     "presentation": "assignment__presentation",
     "seconds": "seconds",
+    "version": "snapshot__number",
+    "withdrawn": "item__withdrawn_reason",
     "created_at": "created_at",
 }
 _INNER = ("item_id", "rater_id", "response")
@@ -121,6 +123,8 @@ def _ratings(study: Study, found: Any) -> Iterator[Row]:
         "rater_kind",
         "source",
         "standing",
+        "version",
+        "withdrawn",
     )
     fields = [_FIELDS[name] for name in keep]
     rows = found.values_list(*fields, *_INNER, "item__payload").iterator(chunk_size=CHUNK)
@@ -136,7 +140,7 @@ def _header(study: Study, form: str) -> list[str]:
     if form == Export.Form.RATINGS:
         return [
             "judgment", "item", "instance", "system", "condition", "rater", "rater_kind", "source", "standing",
-            "excluded", "unit", "variable", "value",
+            "version", "withdrawn", "excluded", "unit", "variable", "value",
         ]  # fmt: skip
     signals = [f"signal.{name}" for name in SIGNAL_NAMES]
     return [*_FIELDS, "excluded", *signals, *(f"response.{name}" for name in response_fields(study))]

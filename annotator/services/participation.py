@@ -39,6 +39,8 @@ def participation_join(*, study: Study, user: User) -> Participation:
         return existing
     if study.state == Study.State.PAUSED and not rater.rehearsal:
         raise Refused("paused", gettext("The researchers have paused this study."))
+    if study.deleted_at is not None:
+        raise Refused("closed", "This study is not open to new participants.")
     if not rater.rehearsal and (study.state != Study.State.LIVE or not study.join_open):
         raise Refused("closed", gettext("This study is not accepting participants."))
     rules = snapshot_content(study.snapshot_id)

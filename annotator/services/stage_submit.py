@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -15,11 +16,13 @@ from django.utils.translation import gettext
 
 from annotator.core.behaviour import LONGEST, signals_clean, signals_total
 from annotator.core.canonical import digest_of
-from annotator.core.errors import Conflict, DraftConflict, Refused
+from annotator.core.errors import Conflict, ConsentOutdated, DraftConflict, Refused
 from annotator.core.prepared import Prepared, prepared_cursor
 from annotator.hit_types.base import JSON
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Assignment, Item, Judgment, Participation, Place, Rater, Snapshot, StageCommit
+from annotator.selectors.consent import consented
+from annotator.selectors.snapshot import snapshot_content
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,6 @@ class Submitted:
         return self.judgment is not None
 
 
-@transaction.atomic
 def stage_submit(
     *, user_id: int, assignment_pk: int, stage: int, raw: Mapping[str, Any], signals: JSON | None = None
 ) -> Submitted:
@@ -44,9 +46,25 @@ def stage_submit(
 
     Sent again, the same answer changes nothing and gives the same reply; another answer is a ``Conflict``.
     After the lease's end it counts while the item has a free place, else it is kept as surplus. Raises
-    ``Refused`` (not_found, removed, not_now) and ``FieldErrors``; then nothing is written.
+    ``Refused`` (not_found, removed, not_now) and ``FieldErrors``; then nothing is written. Where the consent text has
+    changed and the person hasn't agreed to the new one, raises ``ConsentOutdated`` and keeps the answer as the draft.
     """
-    return stage_take(user_id=user_id, assignment_pk=assignment_pk, stage=stage, raw=raw, signals=signals)
+    with answer_kept(user_id=user_id, assignment_pk=assignment_pk), transaction.atomic():
+        return stage_take(user_id=user_id, assignment_pk=assignment_pk, stage=stage, raw=raw, signals=signals)
+
+
+@contextmanager
+def answer_kept(*, user_id: int, assignment_pk: int) -> Iterator[None]:
+    """Around a transaction that takes an answer: one that came too late for its consent stays as the task's draft."""
+    try:
+        yield
+    except ConsentOutdated as outdated:
+        with transaction.atomic():
+            assignment = assignment_lock(user_id=user_id, pk=assignment_pk)
+            assignment.draft = outdated.answer
+            assignment.draft_version += 1
+            assignment.save(update_fields=["draft", "draft_version"])
+        raise
 
 
 def stage_take(
@@ -66,6 +84,14 @@ def stage_take(
         return _repeated(assignment, stage, response)
     if assignment.participation.state == Participation.State.REMOVED:
         raise Refused("removed", gettext("The researchers have ended your participation in this study."))
+    if not _consent_holds(assignment):
+        raise ConsentOutdated(
+            gettext(
+                "The consent text has changed. Your answer is saved, but not submitted: read the new text first, then"
+                " submit the answer."
+            ),
+            answer=response,
+        )
 
     now = timezone.now()
     seconds = min((now - assignment.stage_opened_at).total_seconds(), LONGEST)
@@ -133,6 +159,15 @@ def assignment_lock(*, user_id: int, pk: int) -> Assignment:
     return assignment
 
 
+def _consent_holds(assignment: Assignment) -> bool:
+    """Whether the person has agreed to the study's text; asks the database only if it has changed since the lease."""
+    participation = assignment.participation
+    text = snapshot_content(participation.study.snapshot_id)["consent_text"]
+    if assignment.snapshot_id and snapshot_content(assignment.snapshot_id)["consent_text"] == text:
+        return True
+    return consented(participation)
+
+
 def _judge(assignment: Assignment, response: JSON, signals: JSON, now: datetime) -> Submitted:
     place = getattr(assignment, "place", None) or _place_reclaim(assignment)
     standing = Judgment.Standing.COUNTED if place else Judgment.Standing.SURPLUS
@@ -146,7 +181,7 @@ def _judge(assignment: Assignment, response: JSON, signals: JSON, now: datetime)
                 "study": study.pk,
                 "item": assignment.item_id,
                 "rater": assignment.rater_id,
-                "snapshot": study.snapshot_id,
+                "snapshot": assignment.snapshot_id or study.snapshot_id,
                 "assignment": assignment.pk,
                 "place": place.pk if place else None,
                 "response": json.dumps(response),

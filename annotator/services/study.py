@@ -7,16 +7,19 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import connection, transaction
+from django.db.models import Count
 from django.utils import timezone
 
 from annotator.core.allocation import seeded_order
 from annotator.core.canonical import digest_of
+from annotator.core.words import plural
 from annotator.hit_types.base import FieldErrors, Question
 from annotator.hit_types.questions import read_questions
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import (
     Exam,
     ExamQuestion,
+    Instance,
     Item,
     Membership,
     Place,
@@ -48,6 +51,7 @@ FROZEN_FIELDS = (
     "exam_attempts",
     "exam_wait_minutes",
     "exam_feedback",
+    "exam_key_early",
     "requires",
     "currency",
     "minutes_per_item",
@@ -82,6 +86,7 @@ def study_create(
         "pass_mark": defaults.pass_mark,
         "minutes_per_item": defaults.minutes_per_item,
         "min_seconds": defaults.min_seconds,
+        "one_condition_per_instance": defaults.one_condition_per_instance,
     }
     with transaction.atomic():
         if workspace is None and by is not None:
@@ -118,16 +123,45 @@ def launch_faults(study: Study) -> list[str]:
     faults = []
     if kind.external:
         faults.append("Its labels are collected elsewhere. Import judgments; it can't be launched.")
-    if not study.items.exists():
+    if not study.items.filter(withdrawn_at__isnull=True).exists():
         faults.append("There are no items yet. Import material first.")
-    faults += exam_faults(study)
-    per_hour = float(study.pay_per_item) * 60 / study.minutes_per_item
-    if per_hour < float(study.pay_floor_per_hour):
-        faults.append(
-            f"The estimated pay is {per_hour:.2f} {study.currency} an hour, below the floor of"
-            f" {study.pay_floor_per_hour}. Raise the pay or correct the minutes per item."
+    return faults + exam_faults(study) + pay_faults(study)
+
+
+def pay_faults(study: Study) -> list[str]:
+    """Whether the study would pay less an hour than its own floor, at the minutes per item that it states."""
+    per_hour = pay_per_hour_planned(study)
+    if per_hour >= float(study.pay_floor_per_hour):
+        return []
+    return [
+        f"The estimated pay is {per_hour:.2f} {study.currency} an hour, below the floor of"
+        f" {study.pay_floor_per_hour}. Raise the pay or correct the minutes per item."
+    ]
+
+
+def launch_warnings(study: Study) -> list[str]:
+    """What a researcher should know before the launch, though it stops nothing."""
+    warnings = []
+    if not study.one_condition_per_instance:
+        shared = (
+            study.items.filter(withdrawn_at__isnull=True, instance__isnull=False)
+            .order_by()
+            .values("instance")
+            .annotate(conditions=Count("condition", distinct=True))
+            .filter(conditions__gt=1)
+            .count()
         )
-    return faults
+        if shared:
+            warnings.append(
+                f"{plural(shared, 'instance')} {'has' if shared == 1 else 'have'} items of several conditions, and one rater"
+                " may see more than one of them. To prevent that, turn on “One condition per instance”."
+            )
+    return warnings
+
+
+def pay_per_hour_planned(study: Study) -> float:
+    """The pay of an item over the estimated minutes of an item, in the study's currency an hour."""
+    return float(study.pay_per_item) * 60 / study.minutes_per_item
 
 
 def exam_faults(study: Study) -> list[str]:
@@ -137,6 +171,12 @@ def exam_faults(study: Study) -> list[str]:
     count = len(study_hit_type(study).exam)
     if count < study.exam_questions:
         return [f"The exam asks {study.exam_questions} questions but has only {count}."]
+    shown_early = study.exam_feedback and study.exam_key_early and study.exam_attempts > 1
+    if shown_early and count < 2 * study.exam_questions:
+        return [
+            f"The exam shows its correct answers while attempts are left, so it needs other questions for the next"
+            f" attempt: at least {2 * study.exam_questions}. It has {count}. Add questions, or show the answers later."
+        ]
     if study.exam_questions == 0:
         return [
             "An exam is required but has no questions. Set the number of questions, or don't require an exam."
@@ -148,7 +188,7 @@ def study_clean(study: Study) -> None:
     """Validate a study before it is saved, and normalise its own questions. Raises ``ValidationError``."""
     errors = study_text_faults(study)
     try:
-        study.full_clean()
+        study.full_clean(validate_constraints=False)
     except ValidationError as error:
         for name, messages in error.message_dict.items():
             errors.setdefault(name, []).extend(messages)
@@ -175,6 +215,11 @@ def study_text_faults(study: Study) -> dict[str, list[str]]:
             kind.read_instructions(study.instructions_text)
         except ValueError as error:
             errors["instructions_text"] = [str(error)]
+    most = study.exam_questions
+    if isinstance(study.pass_mark, int) and isinstance(most, int) and study.pass_mark > most:
+        errors["pass_mark"] = [
+            f"The exam asks {plural(most, 'question')}, so the pass mark can be at most {most}."
+        ]
     if not isinstance(study.requires, list):
         errors["requires"] = ["Expected a list of qualifications."]
     else:
@@ -201,7 +246,7 @@ def snapshot_freeze(*, study: Study, by: User | None) -> Snapshot:
         "practice": [vars(question) for question in kind.practice],
         "exam": exam.pk if exam else None,
         "exam_digest": exam.digest if exam else "",
-        "items": study.items.count(),
+        "items": study.items.filter(withdrawn_at__isnull=True).count(),
         "items_digest": items_digest(study),
     }
     digest = digest_of(content)
@@ -213,8 +258,9 @@ def snapshot_freeze(*, study: Study, by: User | None) -> Snapshot:
 
 
 def items_digest(study: Study) -> str:
-    """The digest of all items: key, payload, gold and role of each, in the order of their keys."""
-    rows = study.items.order_by("key").values_list("key", "payload", "gold", "role").iterator(chunk_size=5000)
+    """The digest of all items that are given out: key, payload, gold and role of each, in the order of their keys."""
+    given = study.items.filter(withdrawn_at__isnull=True)
+    rows = given.order_by("key").values_list("key", "payload", "gold", "role").iterator(chunk_size=5000)
     return digest_of([digest_of(row) for row in rows])
 
 
@@ -232,7 +278,7 @@ def exam_version(hit_type: str, exam: Sequence[Question]) -> Exam:
 
 def places_make(*, study: Study, first: int = 1) -> None:
     """Give every item its places ``first`` to ``study.redundancy``, by COPY: a million take seconds."""
-    items = list(study.items.order_by("id").values_list("id", "key"))
+    items = list(study.items.filter(withdrawn_at__isnull=True).order_by("id").values_list("id", "key"))
     positions = seeded_order([key for _, key in items], seed=study.seed)
     with connection.cursor() as cursor:
         copy = cursor.copy(
@@ -243,29 +289,34 @@ def places_make(*, study: Study, first: int = 1) -> None:
                 for number in range(first, study.redundancy + 1):
                     # Annotators may have passed these positions already, so places added later are offered first.
                     rows.write_row((study.pk, item, number, position, first > 1))
-        cursor.execute(f"ANALYZE {Place._meta.db_table}, {Item._meta.db_table}")
+        tables = ", ".join(model._meta.db_table for model in (Place, Item, Instance))
+        cursor.execute(f"ANALYZE {tables}")
 
 
 @transaction.atomic
 def study_update(*, study: Study, by: User | None = None, **changes: Any) -> Study:
     """Change a study. While it is live or paused, the change makes a new version of its snapshot.
 
-    The HIT type, the seed and a smaller redundancy cannot change after launch. Raises ``ValidationError``.
+    After the launch, the HIT type, the seed and the currency stay, the redundancy and the pay floor can only grow, and
+    the pay stays above the floor. A change of pay holds for tasks that are given out from then on. Raises
+    ``ValidationError``.
     """
     study = Study.objects.select_for_update().get(pk=study.pk)
     if study.state == Study.State.CLOSED:
         raise ValidationError("The study is closed and can't be changed.")
-    before = study.redundancy
+    before, floor = study.redundancy, study.pay_floor_per_hour
     launched = study.state != Study.State.DRAFT
     for name, value in changes.items():
-        if launched and name in ("hit_type", "seed", "slug") and value != getattr(study, name):
+        if launched and name in ("hit_type", "seed", "slug", "currency") and value != getattr(study, name):
             raise ValidationError({name: "This can't be changed after the launch."})
         setattr(study, name, value)
     if launched and study.redundancy < before:
         raise ValidationError({"redundancy": f"It was {before}. After the launch it can only grow."})
     study_clean(study)
+    if launched and study.pay_floor_per_hour < floor:
+        raise ValidationError({"pay_floor_per_hour": f"It was {floor}. After the launch it can only grow."})
     if launched:
-        faults = exam_faults(study)
+        faults = exam_faults(study) + pay_faults(study)
         if faults:
             raise ValidationError(faults)
     study.save()

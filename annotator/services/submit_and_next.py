@@ -12,7 +12,7 @@ from annotator.core.errors import Refused
 from annotator.hit_types.base import JSON
 from annotator.models import Assignment
 from annotator.services.assignment import assignment_in_hand, assignment_lease
-from annotator.services.stage_submit import Submitted, stage_take
+from annotator.services.stage_submit import Submitted, answer_kept, stage_take
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,6 @@ class Turn:
     refusal: Refused | None = None
 
 
-@transaction.atomic
 def turn_take(
     *, user_id: int, assignment_pk: int, stage: int, raw: Mapping[str, Any], signals: JSON | None = None
 ) -> Turn:
@@ -33,6 +32,13 @@ def turn_take(
     The person's participation stays locked from the submit to the next lease, so that two requests of one
     person never leave them with two tasks in hand. Raises what ``stage_submit`` raises.
     """
+    with answer_kept(user_id=user_id, assignment_pk=assignment_pk), transaction.atomic():
+        return _turn(user_id=user_id, assignment_pk=assignment_pk, stage=stage, raw=raw, signals=signals)
+
+
+def _turn(
+    *, user_id: int, assignment_pk: int, stage: int, raw: Mapping[str, Any], signals: JSON | None
+) -> Turn:
     submitted = stage_take(
         user_id=user_id, assignment_pk=assignment_pk, stage=stage, raw=raw, signals=signals
     )

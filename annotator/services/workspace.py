@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.contrib.auth.signals import user_logged_in
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
@@ -73,3 +74,13 @@ def _locked(workspace: Workspace) -> dict[int, WorkspaceMember]:
 def _owner_left(roles: dict[int, Any]) -> None:
     if OWNER not in roles.values():
         raise ValidationError({"role": "A workspace needs an owner. Make somebody else an owner first."})
+
+
+def install_personal_workspaces() -> None:
+    """Give each researcher their own workspace when they log in. Called once when Django starts."""
+    user_logged_in.connect(_logged_in, dispatch_uid="personal workspace")
+
+
+def _logged_in(sender: Any, user: User, **_: Any) -> None:
+    if user.is_staff:
+        workspace_personal(user=user)

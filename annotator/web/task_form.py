@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Literal
+from typing import Any
 
 from annotator.hit_types.base import Block, Field, Option, Stage
 
@@ -34,10 +34,14 @@ class Choice:
 
 @dataclass(frozen=True)
 class Asked:
-    """A field as it is asked. ``needs`` names its conditions ("3-0 3-1": both of field 3's must hold)."""
+    """A field as it is asked. ``needs`` names its conditions ("3-0 3-1": both of field 3's must hold).
+
+    ``question`` is the number of the question that it is a step of.
+    """
 
     field: Field
     number: int
+    question: int
     id: str
     name: str
     choices: tuple[Choice, ...] = ()
@@ -85,9 +89,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class TaskForm:
-    """``keys`` is "task" when every option has its own key and "field" when 1, 2, 3 act on the open question.
-
-    ``pairs`` are blocks with a question of their own and ``loose`` the other questions. ``error`` is a message
+    """``pairs`` are blocks with a question of their own and ``loose`` the other questions. ``error`` is a message
     about the whole, ``missing`` the required fields that are reached and not answered.
     """
 
@@ -95,7 +97,6 @@ class TaskForm:
     groups: tuple[Group, ...]
     pairs: tuple[Pair, ...]
     loose: tuple[Asked, ...]
-    keys: Literal["task", "field"]
     missing: tuple[str, ...]
     prefix: str = ""
     error: str = ""
@@ -106,25 +107,50 @@ class TaskForm:
         return bool(self.pairs)
 
 
+def questions_of(fields: Sequence[Field]) -> dict[str, int]:
+    """Which question each field belongs to, numbered from 1.
+
+    A step that only opens for one answer of another step completes that answer: both are one question.
+
+    >>> yes_no = (Option("no", "No"), Option("yes", "Yes"))
+    >>> helps = Field("helps", "?", options=yes_no)
+    >>> guess = Field("guess", "?", options=yes_no, when=(("helps", ("yes",)),))
+    >>> other = Field("other", "?", options=yes_no, when=(("helps", ("no", "yes")),))
+    >>> questions_of([helps, guess, other])
+    {'helps': 1, 'guess': 1, 'other': 2}
+    """
+    found: dict[str, int] = {}
+    for field in fields:
+        before = [name for name, values in field.when if len(values) == 1 and name in found]
+        joined = len(field.when) == 1 and before and field.options
+        found[field.name] = found[before[0]] if joined else max(found.values(), default=0) + 1
+    return found
+
+
 def option_keys(fields: Sequence[Field]) -> dict[tuple[str, str], str]:
     """The key that chooses each option, by (field, option value).
 
-    Up to nine options are numbered through all steps, so that one key answers a second step and, with it, the
-    first step that it needs. More than nine are numbered within their field: the keys act on the open question.
+    Number keys answer the question that is marked as current, so each question's options are numbered from 1. A
+    second step continues its question's numbers: one key answers it and, with it, the first step. A question
+    with more than nine options is numbered within each of its steps, as far as the keys go.
 
     >>> one = Field("helps", "?", options=(Option("no", "No"), Option("yes", "Yes")))
     >>> two = Field("guess", "?", options=(Option("a", "A"), Option("b", "B")), when=(("helps", ("yes",)),))
     >>> option_keys([one, two])
     {('helps', 'no'): '1', ('helps', 'yes'): '2', ('guess', 'a'): '3', ('guess', 'b'): '4'}
     """
-    if _numbered_through(fields):
-        pairs = [(asked.name, option.value) for asked in fields for option in asked.options]
-        return dict(zip(pairs, KEYS, strict=False))
-    return {
-        (asked.name, option.value): key
-        for asked in fields
-        for option, key in zip(asked.options, KEYS, strict=False)
-    }
+    question = questions_of(fields)
+    keys: dict[tuple[str, str], str] = {}
+    for number in dict.fromkeys(question.values()):
+        steps = [field for field in fields if question[field.name] == number]
+        through = [(step.name, option.value) for step in steps for option in step.options]
+        if len(through) <= len(KEYS):
+            keys |= dict(zip(through, KEYS, strict=False))
+            continue
+        for step in steps:
+            own = [(step.name, option.value) for option in step.options]
+            keys |= dict(zip(own, KEYS, strict=False))
+    return keys
 
 
 def task_form(
@@ -141,10 +167,19 @@ def task_form(
     ([('1', False), ('2', True)], ())
     """
     response, errors = response or {}, errors or {}
-    keys = option_keys(stage.fields)
+    keys, question = option_keys(stage.fields), questions_of(stage.fields)
     labels = {block.name: block.label for block in stage.blocks}
     asked = tuple(
-        _bind(field, number, stage.fields, keys, response, errors.get(field.name, ""), labels, prefix)
+        _bind(
+            field,
+            (number, question[field.name]),
+            stage.fields,
+            keys,
+            response,
+            errors.get(field.name, ""),
+            labels,
+            prefix,
+        )
         for number, field in enumerate(stage.fields, start=1)
     )
     targets = {field.target for field in stage.fields if field.target in labels}
@@ -158,7 +193,6 @@ def task_form(
             if block.name in paired
         ),
         loose=tuple(one for one in asked if one.field.target not in paired),
-        keys="task" if _numbered_through(stage.fields) else "field",
         missing=tuple(field.name for field in stage.fields if _is_missing(field, response)),
         prefix=prefix,
         error=errors.get("", ""),
@@ -177,13 +211,9 @@ def _title(group: str) -> str:
     return group.replace("follow_up", "follow-up").replace("_", " ").capitalize()
 
 
-def _numbered_through(fields: Sequence[Field]) -> bool:
-    return sum(len(field.options) for field in fields) <= len(KEYS)
-
-
 def _bind(
     field: Field,
-    number: int,
+    place: tuple[int, int],
     fields: Sequence[Field],
     keys: Mapping[tuple[str, str], str],
     response: Mapping[str, Any],
@@ -194,9 +224,11 @@ def _bind(
     value = response.get(field.name)
     chosen = {str(one) for one in value} if isinstance(value, list | tuple) else {str(value)}
     own = f"a-{prefix}{field.name}"
+    number, question = place
     return Asked(
         field=field,
         number=number,
+        question=question,
         id=own,
         name=prefix + field.name,
         choices=tuple(

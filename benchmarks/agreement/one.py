@@ -131,7 +131,7 @@ def bootstrap(ratings: int, per_unit: int, raters: int, replicates: int = 1000) 
     """Replicates of alpha, mean kappa and precision; beside them a bootstrap that resamples rows, from a few replicates."""
     from evaluation.agreement.bootstrap import cluster_sums, ratio, resampled_totals
     from evaluation.agreement.intervals import replicate_counts
-    from evaluation.agreement.kappa_bootstrap import replicate_kappas
+    from evaluation.agreement.kappa_jackknife import jackknife_kappas
 
     table = judgments(ratings, per_unit, raters)
     kappas = pairwise_kappa(table)
@@ -141,7 +141,7 @@ def bootstrap(ratings: int, per_unit: int, raters: int, replicates: int = 1000) 
         lambda: replicate_counts(table, rng=rng, replicates=replicates), times, "alpha, percent, AC1, Fleiss"
     )
     timed(
-        lambda: replicate_kappas(table, kappas, groups=["all"], rng=rng, replicates=replicates),
+        lambda: jackknife_kappas(table, kappas),
         times,
         "mean kappa",
     )

@@ -96,17 +96,6 @@ def validity(studies: int = 1000) -> dict[str, Any]:
         }
 
 
-def crowd(studies: int = 300) -> dict[str, Any]:
-    """Why averages of kappa over many pairs get the basic interval where resamples are biased."""
-    from tests.evaluation.agreement.simulate import coverage_in_a_crowd
-
-    with ProcessPoolExecutor(2) as pool:
-        found = {
-            r: pool.submit(coverage_in_a_crowd, studies=studies, seed=3, reflect=r) for r in (False, True)
-        }
-        return {"studies": studies, "percentile": found[False].result(), "as reported": found[True].result()}
-
-
 def machine() -> dict[str, Any]:
     import numpy
     import scipy
@@ -232,17 +221,8 @@ def _validity_lines(results: dict[str, Any]) -> list[str]:
     return lines[:-1]
 
 
-def _crowd_lines(results: dict[str, Any]) -> list[str]:
-    return [
-        f"Mean kappa of 40 raters, 5 a unit, 1,000 units: about 13 shared units a pair; {results['studies']} studies. "
-        f"A 95 % interval of percentiles alone covers the truth in {results['percentile']:.1%}, "
-        f"the interval as reported (reflected where resamples are biased) in {results['as reported']:.1%}."
-    ]
-
-
-PARTS = {"crowd": crowd, "speed": speed, "bootstrap": bootstrap, "growth": growth, "validity": validity}
+PARTS = {"speed": speed, "bootstrap": bootstrap, "growth": growth, "validity": validity}
 WRITERS = {
-    "crowd": _crowd_lines,
     "speed": _speed_lines,
     "bootstrap": _bootstrap_lines,
     "growth": _growth_lines,

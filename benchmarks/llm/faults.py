@@ -1,8 +1,8 @@
-"""5,000 calls at a faulty endpoint, workers killed 20 times, Redis flushed twice; then the same undisturbed.
+"""5,000 calls to a faulty endpoint while workers are killed 20 times and Redis is flushed twice; then the same without faults.
 
     DATABASE_URL=... REDIS_URL=... python -m benchmarks.llm.faults [--calls 5000] [--kills 20] [--flushes 2]
 
-Needs a migrated database that may be filled. Writes ``benchmarks/llm/faults.json``.
+Needs a migrated database that it may fill. ``--keep`` writes the result to ``benchmarks/llm/faults.json``.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ def main() -> None:
     parser.add_argument("--calls", type=int, default=5000)
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--flushes", type=int, default=2)
+    parser.add_argument("--keep", action="store_true")
     arguments = parser.parse_args()
     provider = ScriptedProcess()
     os.environ["LLM_ALLOWED_HOSTS"] = provider.host
@@ -34,13 +35,13 @@ def main() -> None:
     from django.conf import settings
 
     settings.RUN_WAKE_SECONDS = 2
-    from tests.faults.llm_faults import Ordeal, go_through, undisturbed
+    from tests.faults.llm_faults import FaultPlan, run_with_faults, run_without_faults
 
     folder = Path(tempfile.mkdtemp(prefix="llm-faults-"))
     try:
-        ordeal = Ordeal(arguments.calls, 0.3, arguments.kills, arguments.flushes, concurrency=32, budget=200)
-        outcome = go_through(ordeal, provider, folder, print)
-        calm = undisturbed(arguments.calls, provider, folder)
+        plan = FaultPlan(arguments.calls, 0.3, arguments.kills, arguments.flushes, concurrency=32, budget=200)
+        outcome = run_with_faults(plan, provider, folder, print)
+        calm = run_without_faults(arguments.calls, provider, folder)
     finally:
         provider.stop()
     result = {
@@ -66,7 +67,8 @@ def main() -> None:
     }
     text = json.dumps(result, indent=1)
     print(text)
-    (HERE / "faults.json").write_text(text + "\n", encoding="utf-8")
+    if arguments.keep:
+        (HERE / "faults.json").write_text(text + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

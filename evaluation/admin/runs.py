@@ -28,7 +28,7 @@ ACTIONS: dict[str, tuple[str, tuple[str, ...], Any]] = {
     "start": ("Start", ("queued",), run_start),
     "resume": ("Resume", ("paused",), run_resume),
     "pause": ("Pause", ("running", "queued"), run_pause),
-    "retry": ("Ask again what failed", ("done", "paused"), run_retry_failed),
+    "retry": ("Retry failed calls", ("incomplete", "paused"), run_retry_failed),
     "cancel": ("Cancel for good", ("queued", "running", "paused"), run_cancel),
 }
 
@@ -63,6 +63,7 @@ class RunAdmin(ReadOnly):
             "running": "info",
             "done": "success",
             "paused": "warning",
+            "incomplete": "warning",
             "failed": "danger",
             "cancelled": "danger",
         },

@@ -19,6 +19,7 @@ from evaluation.agreement.bootstrap import (
     resampled_totals,
 )
 from evaluation.core.estimate import NAN, Estimate, none_if_nan
+from evaluation.core.interval import UNBOUNDED, Bounds
 from evaluation.core.ratings_table import Floats
 
 DEFAULT_PERMUTATIONS = 10_000
@@ -49,18 +50,23 @@ def paired_bootstrap(
     clusters: npt.ArrayLike | None = None,
     rng: np.random.Generator,
     replicates: int = DEFAULT_REPLICATES,
+    bounds: Bounds = UNBOUNDED,
+    word: str = "clusters",
 ) -> Comparison:
     """Difference of two means over the same units, with its interval from drawing clusters of both together.
 
     ``a`` and ``b`` have shape (N,), unit by unit; a unit where either is ``nan`` is left out and counted. ``clusters``
     are codes of shape (N,) (the instance), else each unit is one. The p value is twice the smaller share of replicates on
-    one side of 0, ``min(1, 2 (1 + min(#{d* <= 0}, #{d* >= 0})) / (B + 1))``. Undefined without a complete pair.
+    one side of 0, ``min(1, 2 (1 + min(#{d* <= 0}, #{d* >= 0})) / (B + 1))``. ``bounds`` are those of the difference
+    (-1 and 1 for shares). With 0 ``replicates`` there is neither interval nor p. Undefined without a complete pair.
 
     >>> paired_bootstrap([1, 1, 1, 0], [0, 0, 1, 0], rng=np.random.default_rng(0)).difference.value
     0.5
     """
     sums, point = _paired_sums(a, b, clusters)
-    return compare_sums_by_bootstrap(point, sums[:, :2], sums[:, 2:], ratio, rng=rng, replicates=replicates)
+    return compare_sums_by_bootstrap(
+        point, sums[:, :2], sums[:, 2:], ratio, rng=rng, replicates=replicates, bounds=bounds, word=word
+    )
 
 
 def compare_sums_by_bootstrap(
@@ -71,6 +77,8 @@ def compare_sums_by_bootstrap(
     *,
     rng: np.random.Generator,
     replicates: int = DEFAULT_REPLICATES,
+    bounds: Bounds = UNBOUNDED,
+    word: str = "clusters",
 ) -> Comparison:
     """The paired bootstrap for any statistic of totals; ``sums_a`` and ``sums_b`` of shape (C, D) hold the same clusters."""
     method = f"paired bootstrap, {replicates} replicates"
@@ -80,7 +88,7 @@ def compare_sums_by_bootstrap(
     width = sums_a.shape[1]
     totals = resampled_totals(np.hstack([sums_a, sums_b]), replicates, rng)
     drawn = statistic(totals[:, :width]) - statistic(totals[:, width:])
-    estimate = add_interval(difference, drawn, clusters=sums_a.shape[0])
+    estimate = add_interval(difference, drawn, clusters=sums_a.shape[0], word=word, bounds=bounds)
     known = drawn[~np.isnan(drawn)]
     p = NAN
     if sums_a.shape[0] > 1 and known.size:

@@ -72,6 +72,16 @@ def count_units(ratings: Ratings) -> UnitCounts:
     return UnitCounts(unit, label, count, grouped.sizes, len(ratings.labels))
 
 
+def cluster_codes(ratings: Ratings) -> tuple[Ints, int]:
+    """Shape (units,): the cluster of each unit, counted over those that hold a rating (-1 for others); and how many."""
+    rated = ratings.grouped.sizes > 0
+    raw = np.arange(len(ratings.units)) if ratings.clusters is None else ratings.clusters
+    present = np.zeros(int(raw.max(initial=-1)) + 1, dtype=bool)
+    present[raw[rated]] = True
+    codes = np.where(rated, (np.cumsum(present) - 1)[raw] if raw.size else raw, -1)
+    return codes.astype(np.int64), int(present.sum())
+
+
 def pairs_within(start: Ints) -> Iterator[tuple[Ints, Ints]]:
     """Every two positions i < j of one slice ``start[u]:start[u + 1]``, in blocks of about ``BLOCK_PAIRS``.
 

@@ -13,8 +13,7 @@ import numpy as np
 
 from annotator.hit_types.base import Level
 from evaluation.agreement.bootstrap import draw_counts, resampled_totals
-from evaluation.agreement.counts import UnitCounts, count_units
-from evaluation.agreement.kappa_bootstrap import cluster_codes
+from evaluation.agreement.counts import UnitCounts, cluster_codes, count_units
 from evaluation.agreement.krippendorff import expected_difference, midranks, scale_of, unit_differences
 from evaluation.core.ratings_table import Floats, Ints, Ratings
 

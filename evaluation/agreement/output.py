@@ -113,7 +113,8 @@ def _head(summary: AgreementSummary, settings: Mapping[str, Any]) -> str:
     drawn = settings.get("bootstrap", {})
     if drawn.get("replicates"):
         lines.append(
-            f"95 % intervals from {drawn['replicates']:,} bootstrap replicates, seed {drawn['seed']}"
+            f"95 % intervals, for these raters and other {summary.drawn}: {drawn['replicates']:,} bootstrap replicates, "
+            f"seed {drawn['seed']}; jackknife for kappa"
         )
     return "\n".join(lines)
 
@@ -153,7 +154,8 @@ def _overall(summary: AgreementSummary) -> str:
 
 
 def _pairs(summary: AgreementSummary) -> str:
-    rows = summary.kappa["nominal"].rows()
+    # Pairs that share units first: with many raters the others would fill the page.
+    rows = sorted(summary.kappa["nominal"].rows(), key=lambda row: not row["n"])
     if not rows:
         return ""
     shown = []
@@ -230,7 +232,7 @@ def _more(count: int) -> str:
 
 def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     """Columns as wide as their cells; those that hold numbers are aligned to the right."""
-    lines = [header, *rows]
+    lines = [header, *(tuple(map(_one_line, row)) for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
     right = [all(_numeric(line[column]) for line in lines[1:]) for column in range(len(header))]
     shown = [
@@ -240,6 +242,11 @@ def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
         for line in lines
     ]
     return "\n".join([shown[0], "  ".join("-" * width for width in widths if width), *shown[1:]])
+
+
+def _one_line(cell: str) -> str:
+    """A cell without line ends and other characters that move the cursor."""
+    return "".join(ch if ch.isprintable() else ch.encode("unicode_escape").decode() for ch in cell)
 
 
 def _numeric(cell: str) -> bool:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-import math
 import re
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import compress, islice
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -16,6 +15,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from annotator.core.labels import MISSING_WORDS, Spelling, clean_label, label_number, remarks, write_number
 from annotator.hit_types.base import Level
 from evaluation.core.ratings_table import Codes, Floats, Ratings
 
@@ -26,7 +26,6 @@ _ROWS = 1_000
 #: Bytes from which a second reader is worth its import.
 LARGE = 1_000_000
 _LINE_END = re.compile("\r\n|\r|\n")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 class UnreadableRatings(ValueError):
@@ -35,10 +34,11 @@ class UnreadableRatings(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class ReadRatings:
-    """The table, and how many rows had a blank value: ratings that are missing."""
+    """The table; how many rows had a blank value or a label that stands for none; and what is odd about the labels."""
 
     ratings: Ratings
     blank: int
+    notes: tuple[str, ...] = ()
 
 
 @dataclass
@@ -72,6 +72,8 @@ class _Rows:
     unit: Codes
     value: Codes
     line: Codes
+    clusters: list[str] = field(default_factory=list)
+    cluster: Codes | None = None
 
 
 def read_ratings(
@@ -80,16 +82,23 @@ def read_ratings(
     rater: str,
     unit: str,
     value: str,
+    cluster: str = "",
     level: Level = "nominal",
     order: Sequence[str] = (),
     simulators: Collection[str] = (),
+    spelling: Spelling = Spelling(),  # noqa: B008 (frozen)
     name: str = "",
 ) -> ReadRatings:
     """Read a UTF-8 CSV with a header; ``rater``, ``unit`` and ``value`` name its columns, others are not looked at.
 
-    Spaces around a cell are dropped. A blank value is a missing rating. ``order`` gives the labels and their order; an
-    ordinal level needs it, but for labels that are all numbers. At interval and ratio level labels are finite
-    numbers (ratio: 0 or more), and cells that are one number are one label. ``name`` stands for the file in messages.
+    ``cluster`` names the column of the instance (explanation, document) that a unit belongs to: intervals draw those. It
+    must be the same on all rows of a unit.
+
+    Spaces around a cell are dropped and its text is brought to Unicode's composed form. A blank value is a missing rating.
+    ``order`` gives the labels and their order; an ordinal level needs it, but for labels that are all numbers. At
+    interval and ratio level labels are finite numbers (ratio: 0 or more), and cells that are one number are one label.
+    ``spelling`` says which labels stand for none, which are read as others, and whether case counts; the notes of the
+    result remark on labels that look like several spellings of one. ``name`` stands for the file in messages.
 
     :class:`UnreadableRatings` where the file is not UTF-8 or not CSV, is empty, has NUL bytes or ragged rows, lacks
     a column or has it twice, where a rater or unit is blank, a rater has rated a unit twice, a label is not in
@@ -97,13 +106,16 @@ def read_ratings(
     """
     shown = name or (str(source) if isinstance(source, str | Path) else "the file")
     data = Path(source).read_bytes() if isinstance(source, str | Path) else source.read()
-    rows = _read_rows(data, shown, rater, unit, value)
+    wanted = (rater, unit, value, cluster) if cluster else (rater, unit, value)
+    rows = _read_rows(data, shown, wanted, spelling)
     del data
     faults = _Faults(shown)
     _refuse_doubles(rows, faults, unit)
-    labels, code = _labels(rows, level, order, value, faults)
+    clusters = _clusters(rows, faults, cluster)
+    labels, code = _labels(rows, level, [clean_label(label) for label in order], value, spelling, faults)
     faults.refuse()
-    strange = sorted(set(simulators) - set(rows.raters))
+    simulators = frozenset(map(clean_label, simulators))
+    strange = sorted(simulators - set(rows.raters))
     if strange:
         raise UnreadableRatings(
             f"{shown}, column {rater!r}: no rater is called {strange[0]!r}; there are {_some(sorted(rows.raters))}"
@@ -119,12 +131,13 @@ def read_ratings(
         unit=unit_code[rows.unit[rated]],
         value=code[rows.value[rated]],
         level=level,
-        simulators=frozenset(simulators),
+        simulators=simulators,
+        clusters=None if clusters is None else clusters[np.argsort(unit_code)],
     )
-    return ReadRatings(table, int((~rated).sum()))
+    return ReadRatings(table, int((~rated).sum()), _notes(table, value))
 
 
-def _read_rows(data: bytes, source: str, rater: str, unit: str, value: str) -> _Rows:
+def _read_rows(data: bytes, source: str, wanted: tuple[str, ...], spelling: Spelling) -> _Rows:
     if not data.strip(b"\xef\xbb\xbf \t\r\n"):
         raise UnreadableRatings(f"{source} is empty: expected a header and one row a rating")
     nul = data.find(b"\0")
@@ -144,27 +157,32 @@ def _read_rows(data: bytes, source: str, rater: str, unit: str, value: str) -> _
     faults = _Faults(source)
     try:
         header = next(reader)
-        places = _places(header, (rater, unit, value), source)
-        columns, lines = _simple_columns(data, header, places) or _columns(
-            reader, len(header), places, faults
-        )
+        places = _places(header, wanted, source)
+        cells, lines = _simple_cells(data, header, places) or _cells(reader, len(header), places, faults)
     except csv.Error as error:
         raise UnreadableRatings(f"{source}, line {reader.line_num}: not valid CSV: {error}") from None
-    for column, name, what in zip(columns, (rater, unit), ("rater", "unit"), strict=False):
+    reads = (clean_label, clean_label, spelling.read, clean_label)
+    raters, units, values, *more = (
+        _column(texts, codes, read) for (texts, codes), read in zip(cells, reads, strict=False)
+    )
+    named = ((raters, wanted[0], "rater"), (units, wanted[1], "unit"))
+    for column, name, what in [*named, *((column, wanted[3], "cluster") for column in more)]:
         for line in lines[column.codes < 0].tolist():
             faults.add(line, name, f"blank; expected a {what}")
     faults.refuse()
     if not lines.size:
         raise UnreadableRatings(f"{source} has a header and no rows; expected one row a rating")
-    raters, units, values = columns
-    return _Rows(raters.names, units.names, values.names, raters.codes, units.codes, values.codes, lines)
+    rows = _Rows(raters.names, units.names, values.names, raters.codes, units.codes, values.codes, lines)
+    return replace(rows, clusters=more[0].names, cluster=more[0].codes) if more else rows
 
 
 def _places(header: Sequence[str], wanted: Sequence[str], source: str) -> list[int]:
     """Where the wanted columns are."""
     names = [cell.strip() for cell in header]
     if len(set(wanted)) < len(wanted):
-        raise UnreadableRatings(f"rater, unit and value must be three columns, got {', '.join(wanted)}")
+        raise UnreadableRatings(
+            f"rater, unit and value must be three columns (cluster a fourth), got {', '.join(wanted)}"
+        )
     for column in wanted:
         found = names.count(column.strip())
         if found == 0:
@@ -176,24 +194,28 @@ def _places(header: Sequence[str], wanted: Sequence[str], source: str) -> list[i
     return [names.index(column.strip()) for column in wanted]
 
 
+#: A column's distinct cells as they are in the file, and the code of each row's cell.
+_Cells = tuple[Sequence[str], Codes]
+
+
 @dataclass(frozen=True, eq=False)
-class _Column:
-    """One column's cells as codes of the distinct stripped cells; blank cells are -1."""
+class _CodedColumn:
+    """One column's texts, and the code of each row's text; blank cells are -1."""
 
     names: list[str]
     codes: Codes
 
 
-def _column(cells: Sequence[str], codes: Codes) -> _Column:
-    """From codes of cells as they stand in the file: spaces around them are dropped."""
+def _column(cells: Sequence[str], codes: Codes, read: Callable[[str], str]) -> _CodedColumn:
+    """From codes of cells as they stand in the file to codes of what ``read`` makes of them."""
     names: dict[str, int] = {}
-    code = [names.setdefault(name, len(names)) if (name := cell.strip()) else -1 for cell in cells]
-    return _Column(list(names), np.array(code, dtype=np.int32)[codes])
+    code = [names.setdefault(name, len(names)) if (name := read(cell)) else -1 for cell in cells]
+    return _CodedColumn(list(names), np.array(code, dtype=np.int32)[codes])
 
 
-def _columns(reader: Any, width: int, places: list[int], faults: _Faults) -> tuple[list[_Column], Codes]:
+def _cells(reader: Any, width: int, places: list[int], faults: _Faults) -> tuple[list[_Cells], Codes]:
     """Code the cells of any CSV as they come, many rows at a time; only the codes are kept, not the rows."""
-    seen: list[dict[str, int]] = [{}, {}, {}]
+    seen: list[dict[str, int]] = [{} for _ in places]
     codes: list[list[Codes]] = [[np.zeros(0, dtype=np.int32)] for _ in seen]
     lines = [np.zeros(0, dtype=np.int32)]
     line = reader.line_num
@@ -212,7 +234,9 @@ def _columns(reader: Any, width: int, places: list[int], faults: _Faults) -> tup
             for cell in set(given).difference(known):  # not "-": that would walk through all that is known
                 known[cell] = len(known)
             parts.append(np.fromiter(map(known.__getitem__, given), dtype=np.int32, count=len(given)))
-    columns = [_column(list(known), np.concatenate(parts)) for known, parts in zip(seen, codes, strict=True)]
+    columns: list[_Cells] = [
+        (list(known), np.concatenate(parts)) for known, parts in zip(seen, codes, strict=True)
+    ]
     return columns, np.concatenate(lines)
 
 
@@ -224,9 +248,7 @@ def _lines_of(chunk: list[list[str]], before: int, after: int) -> Codes:
     return (before + 1 + np.cumsum(spans) - spans).astype(np.int32)
 
 
-def _simple_columns(
-    data: bytes, header: Sequence[str], places: list[int]
-) -> tuple[list[_Column], Codes] | None:
+def _simple_cells(data: bytes, header: Sequence[str], places: list[int]) -> tuple[list[_Cells], Codes] | None:
     """The same, several times faster, for a large file without quotes, blank lines and ragged rows; else None.
 
     In such a file every comma parts cells and every line is a row, so that any CSV reader reads it alike.
@@ -256,8 +278,23 @@ def _simple_columns(
     if table.num_rows + 1 != data.count(b"\n") + (not data.endswith(b"\n")):
         return None
     arrays = [table[name].combine_chunks() for name in wanted]
-    columns = [_column(found.dictionary.to_pylist(), found.indices.to_numpy()) for found in arrays]
+    columns: list[_Cells] = [(found.dictionary.to_pylist(), found.indices.to_numpy()) for found in arrays]
     return columns, np.arange(2, table.num_rows + 2, dtype=np.int32)
+
+
+def _clusters(rows: _Rows, faults: _Faults, column: str) -> Codes | None:
+    """Shape (units,): each unit's cluster, as codes of the units in the order of the file; a unit in two is a fault."""
+    if rows.cluster is None:
+        return None
+    _, first = np.unique(rows.unit, return_index=True)
+    own = rows.cluster[first]
+    for row in np.flatnonzero(own[rows.unit] != rows.cluster).tolist():
+        unit, before = rows.units[rows.unit[row]], int(rows.line[first[rows.unit[row]]])
+        faults.add(
+            int(rows.line[row]), column,
+            f"{rows.clusters[rows.cluster[row]]!r}; {unit!r} belongs to {rows.clusters[own[rows.unit[row]]]!r} in line {before}",
+        )  # fmt: skip
+    return own
 
 
 def _refuse_doubles(rows: _Rows, faults: _Faults, unit: str) -> None:
@@ -282,40 +319,50 @@ def _refuse_doubles(rows: _Rows, faults: _Faults, unit: str) -> None:
 
 
 def _labels(
-    rows: _Rows, level: Level, order: Sequence[str], column: str, faults: _Faults
+    rows: _Rows, level: Level, order: Sequence[str], column: str, spelling: Spelling, faults: _Faults
 ) -> tuple[tuple[str, ...], Codes]:
     """The labels in order, and the code of each value that occurs."""
     if order and level in ("interval", "ratio"):
         raise UnreadableRatings(f"order: {level} labels are numbers, which have their order")
     if len(set(order)) < len(order):
         raise UnreadableRatings(f"order: a label occurs twice in {', '.join(order)}")
-    if order:
-        return tuple(order), _known(
-            rows, list(order), f"one of the order's labels, {_some(order)}", column, faults
-        )
-    if level == "nominal":
-        return _sorted_codes(rows.values)
+    given = np.bincount(rows.value[rows.value >= 0], minlength=len(rows.values)).tolist()
+    if order or level == "nominal":
+        one_name = spelling.one_name(dict(zip(rows.values, given, strict=True)), declared=order)
+        values = [one_name.get(label, label) for label in rows.values]
+        names = tuple(order) or tuple(sorted(set(values)))
+        return names, _known(rows, values, names, column, faults)
     numbers = _numbers(rows, level, column, faults)
     distinct = sorted(set(numbers.tolist()))
-    names = tuple(
-        f"{number:.0f}" if number.is_integer() and abs(number) < 1e15 else repr(number) for number in distinct
-    )
     place = {number: index for index, number in enumerate(distinct)}
-    return names, np.array([place[number] for number in numbers.tolist()], dtype=np.int32)
+    code = np.array([place[number] for number in numbers.tolist()], dtype=np.int32)
+    return tuple(map(write_number, distinct)), code
 
 
-def _known(rows: _Rows, order: list[str], expected: str, column: str, faults: _Faults) -> Codes:
-    place = {label: index for index, label in enumerate(order)}
-    code = np.array([place.get(label, -1) for label in rows.values], dtype=np.int32)
+def _known(rows: _Rows, values: Sequence[str], labels: Sequence[str], column: str, faults: _Faults) -> Codes:
+    place = {label: index for index, label in enumerate(labels)}
+    code = np.array([place.get(label, -1) for label in values], dtype=np.int32)
+    expected = f"one of the order's labels, {_some(labels)}; --recode OLD=NEW reads one label as another"
     _fault_values(rows, code < 0, expected, column, faults)
     return np.maximum(code, 0)
 
 
+def _notes(ratings: Ratings, column: str) -> tuple[str, ...]:
+    """Remarks on the labels that were given; numbers cannot be spelled in two ways."""
+    if ratings.level in ("interval", "ratio"):
+        return ()
+    given = np.bincount(ratings.value, minlength=len(ratings.labels)).tolist()
+    counts = {label: count for label, count in zip(ratings.labels, given, strict=True) if count}
+    return tuple(remarks(column, counts))
+
+
 def _numbers(rows: _Rows, level: Level, column: str, faults: _Faults) -> Floats:
     expected = "a number" if level != "ratio" else "a number, 0 or more"
-    found = [float(text) if _NUMBER.fullmatch(text) else math.nan for text in rows.values]
-    numbers: Floats = np.array(found, dtype=np.float64) + 0.0  # -0 is 0
+    numbers: Floats = np.array([label_number(text) for text in rows.values], dtype=np.float64)
     bad = ~np.isfinite(numbers) | ((numbers < 0) if level == "ratio" else False)
+    words = [text for text in rows.values if text.lower() in MISSING_WORDS]
+    if words:
+        expected += f"; --missing {words[0]} reads it as no answer"
     if level == "ordinal" and bad.any():
         raise UnreadableRatings(
             f"{faults.source}, column {column!r}: ordinal labels that are not numbers need their order, "

@@ -10,23 +10,26 @@ import numpy as np
 
 from evaluation.agreement.aggregate import Aggregated, PerRater, Rule, Single, parse_rule
 from evaluation.agreement.alternative import DEFAULT_EPSILON, AlternativeTest, alternative_annotator_test
-from evaluation.agreement.bootstrap import DEFAULT_REPLICATES, add_interval, percentile_interval
+from evaluation.agreement.bootstrap import DEFAULT_REPLICATES, LEAST_REPLICATES, add_interval
 from evaluation.agreement.cohen import DEFAULT_MIN_OVERLAP, PairwiseKappa, Which, pairwise_kappa
 from evaluation.agreement.counts import count_units
 from evaluation.agreement.fleiss import fleiss_kappa
 from evaluation.agreement.gwet import gwet_ac1
-from evaluation.agreement.intervals import replicate_counts
-from evaluation.agreement.kappa_bootstrap import replicate_kappas
+from evaluation.agreement.intervals import Name, replicate_counts
+from evaluation.agreement.kappa_jackknife import jackknife_kappas
 from evaluation.agreement.krippendorff import krippendorff_alpha
 from evaluation.agreement.pairs import Weights
 from evaluation.agreement.percent import percent_agreement, prevalences
 from evaluation.agreement.raters import RestAgreement, agreement_with_rest
 from evaluation.core.estimate import Estimate, none_if_nan
+from evaluation.core.interval import AT_MOST_ONE, SHARE
 from evaluation.core.ratings_table import Floats, Ratings
 
 #: With more pairs of raters than this, those that share no unit are counted, not listed.
 LISTED_PAIRS = 200_000
 BLANK = "rows without a value"
+#: Ranges of percent agreement, alpha, Fleiss' kappa and AC1.
+COUNT_BOUNDS = (SHARE, AT_MOST_ONE, AT_MOST_ONE, AT_MOST_ONE)
 ORDERED_WEIGHTS: tuple[Weights, ...] = ("nominal", "linear", "quadratic")
 
 
@@ -137,6 +140,8 @@ class AgreementSummary:
     alternative: tuple[AlternativeTest, ...]
     aggregate: Aggregate | None = None
     without_labels: tuple[str, ...] = ()
+    #: What intervals draw: "units" or "instances".
+    drawn: str = "units"
     left_out: Mapping[str, int] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -184,8 +189,8 @@ def summarize(
 ) -> AgreementSummary:
     """Compute the whole agreement of a table.
 
-    ``rng`` draws the intervals (``replicates`` cluster bootstrap resamples); without it, or with no replicates, there are
-    none. ``without_labels`` are treated as missing (the label set without "cannot guess"). ``rule`` also makes one label
+    ``rng`` draws the resamples behind the intervals (``replicates`` of them; kappa's are jackknifed); without it, or with
+    no replicates, there are no intervals. They are for these raters and other clusters. ``without_labels`` are treated as missing (the label set without "cannot guess"). ``rule`` also makes one label
     a unit, of people's ratings where there are people. ``blank`` counts rows without a value, to be told beside the rest. ``epsilon`` is the alternative annotator test's. See each
     statistic's own function for its formula and undefined cases.
 
@@ -199,24 +204,31 @@ def summarize(
     left_out = {BLANK: blank} | {f"ratings {label!r}": _given(ratings, label) for label in without_labels}
     chosen = parse_rule(rule) if isinstance(rule, str) else rule  # a wrong rule is refused before the work
     simulators = tuple(name for name in ratings.raters if name in ratings.simulators)
-    streams = rng.spawn(2 + len(ORDERED_WEIGHTS)) if rng is not None and replicates else [None] * 5
+    rng = rng if replicates else None
     weights = ORDERED_WEIGHTS if dropped.level != "nominal" else ("nominal",)
     people = dropped.people() if simulators else None
     return AgreementSummary(
         units=len(dropped.units),
         level=dropped.level,
         labels=prevalences(dropped),
-        everyone=_count_agreement(dropped, streams[0], replicates),
-        people=_count_agreement(people, streams[1], replicates) if people is not None else None,
+        everyone=_count_agreement(dropped, rng, replicates),
+        people=_count_agreement(people, rng, replicates) if people is not None else None,
         kappa={
-            w: _kappa_agreement(dropped, w, min_overlap, simulators, stream, replicates)
-            for w, stream in zip(weights, streams[2:], strict=False)
+            w: _kappa_agreement(
+                dropped,
+                w,
+                min_overlap,
+                simulators,
+                intervals=rng is not None and replicates >= LEAST_REPLICATES,
+            )
+            for w in weights
         },
         raters=agreement_with_rest(dropped, rest="people" if simulators else "all"),
         simulators=simulators,
         alternative=tuple(alternative_annotator_test(dropped, name, epsilon=epsilon) for name in simulators),
         aggregate=_aggregate(dropped, chosen),
         without_labels=tuple(without_labels),
+        drawn=_word(dropped),
         left_out={reason: count for reason, count in left_out.items() if count},
     )
 
@@ -235,7 +247,7 @@ def _aggregate(ratings: Ratings, rule: Rule | None) -> Aggregate | None:
 
 def _count_agreement(ratings: Ratings, rng: np.random.Generator | None, replicates: int) -> CountAgreement:
     counts = count_units(ratings)
-    found = {
+    found: dict[Name, Estimate] = {
         "percent_agreement": percent_agreement(counts),
         "krippendorff_alpha": krippendorff_alpha(ratings),
         "fleiss_kappa": fleiss_kappa(counts),
@@ -244,8 +256,10 @@ def _count_agreement(ratings: Ratings, rng: np.random.Generator | None, replicat
     if rng is not None and len(ratings):
         drawn = replicate_counts(ratings, rng=rng, replicates=replicates)
         found = {
-            name: add_interval(estimate, drawn.values[name], clusters=drawn.clusters, word=_word(ratings))  # type: ignore[index]
-            for name, estimate in found.items()
+            name: add_interval(
+                estimate, drawn.values[name], clusters=drawn.clusters, word=_word(ratings), bounds=bounds
+            )
+            for (name, estimate), bounds in zip(found.items(), COUNT_BOUNDS, strict=True)
         }
     return CountAgreement(len(ratings.raters), len(ratings), **found)
 
@@ -255,34 +269,23 @@ def _kappa_agreement(
     weights: Weights,
     min_overlap: int,
     simulators: tuple[str, ...],
-    rng: np.random.Generator | None,
-    replicates: int,
+    *,
+    intervals: bool,
 ) -> KappaAgreement:
     pairs = pairwise_kappa(ratings, weights=weights, min_overlap=min_overlap)
     groups: tuple[Which, ...] = ("all", "people", *simulators)
     mean = {group: pairs.mean(group) for group in groups}
     weighted = {group: pairs.weighted_mean(group) for group in groups}
-    if rng is None or not pairs.averaged.any():
+    if not intervals or not pairs.averaged.any():
         return KappaAgreement(pairs, mean, weighted)
-    drawn = replicate_kappas(ratings, pairs, groups=groups, rng=rng, replicates=replicates)
-
-    def with_interval(estimate: Estimate, values: Floats) -> Estimate:
-        return add_interval(estimate, values, clusters=drawn.clusters, word=_word(ratings), reflect=True)
-
-    return KappaAgreement(
-        pairs,
-        {group: with_interval(mean[group], drawn.mean[group]) for group in groups},
-        {group: with_interval(weighted[group], drawn.weighted_mean[group]) for group in groups},
-        _pair_intervals(pairs, drawn.pairs, drawn.clusters),
-    )
-
-
-def _pair_intervals(pairs: PairwiseKappa, drawn: Floats | None, clusters: int) -> Floats | None:
-    if drawn is None or clusters < 2:
-        return None
-    bounds = np.full((len(pairs), 2), np.nan)
-    bounds[pairs.averaged] = [percentile_interval(row)[:2] for row in drawn]
-    return bounds
+    jackknife, word = jackknife_kappas(ratings, pairs), _word(ratings)
+    for group in groups:
+        if mean[group].defined:
+            used = pairs.of_group(group)[jackknife.kept].astype(np.float64)
+            units = used * pairs.sums.n[jackknife.kept]
+            mean[group] = jackknife.add_interval(mean[group], used / used.sum(), word=word)
+            weighted[group] = jackknife.add_interval(weighted[group], units / units.sum(), word=word)
+    return KappaAgreement(pairs, mean, weighted, jackknife.pair_intervals(pairs))
 
 
 def _word(ratings: Ratings) -> str:

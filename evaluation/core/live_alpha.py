@@ -42,9 +42,9 @@ def alpha(units: Iterable[Counts], variable: Variable) -> Alpha:
     """Krippendorff's alpha over units' counts, with a jackknife interval over units.
 
     ``1 - (n - 1) sum_u S_u / (m_u - 1) / S``, where ``S_u = sum_kl n_uk n_ul d(k, l)^2`` and ``S`` is the same of all
-    pairable ratings, n in all (see ``agreement.krippendorff``). The interval is ``alpha +- 1.96 sqrt((U - 1)/U sum
-    (alpha_-u - mean)^2)`` over the U units with two ratings or more, cut at 1; ordinal positions stay those of all
-    units meanwhile. Nominal, ordinal and interval level; undefined at ratio level (the report has it), without two
+    pairable ratings, n in all (see ``agreement.krippendorff``). The interval is made of the standard error
+    ``sqrt((U - 1)/U sum (alpha_-u - mean)^2)`` over the U units with two ratings or more, on the scale ``-log(1 - alpha)``, so
+    that it stays below 1; ordinal positions stay those of all units meanwhile. Nominal, ordinal and interval level; undefined at ratio level (the report has it), without two
     ratings of a unit, and where all ratings are the same.
 
     >>> raters_agree, they_do_not = Counter(yes=2), Counter(yes=1, no=1)
@@ -76,7 +76,15 @@ def alpha(units: Iterable[Counts], variable: Variable) -> Alpha:
         left.append(1 - (n - counts.total() - 1) * (inside - share) / rest)
     mean = math.fsum(left) / len(left)
     error = math.sqrt((len(left) - 1) / len(left) * math.fsum((one - mean) ** 2 for one in left))
-    return Alpha(value, value - Z95 * error, min(1.0, value + Z95 * error), len(pairable))
+    if value >= 1 or not error:
+        return Alpha(value, units=len(pairable), reason="the units do not vary: no interval")
+    reach = Z95 * error / (1 - value)
+    return Alpha(
+        value,
+        1 - (1 - value) * math.exp(min(reach, 700.0)),
+        1 - (1 - value) * math.exp(-reach),
+        len(pairable),
+    )
 
 
 def _places(totals: Counts, variable: Variable) -> Mapping[str, float] | None:

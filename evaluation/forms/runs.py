@@ -78,13 +78,19 @@ class EndpointForm(forms.ModelForm):
         cleaned = super().clean() or {}
         if not self.errors:
             try:
-                probe = Endpoint(base_url=cleaned["base_url"])
+                variable = cleaned.get("key_variable") or ""
+                probe = Endpoint(base_url=cleaned["base_url"], key_variable=variable)
                 from evaluation.providers.hosts import HostRefused, check_origin, origin_of
-                from evaluation.selectors.endpoint import host_policy
+                from evaluation.providers.keys import KeyRefused
+                from evaluation.selectors.endpoint import endpoint_key, host_policy
 
                 check_origin(origin_of(probe.base_url), host_policy())
+                if probe.key_variable and not cleaned.get("key"):
+                    endpoint_key(probe)
             except HostRefused as error:
                 self.add_error("base_url", str(error))
+            except KeyRefused as error:
+                self.add_error("key_variable", str(error))
         return cleaned
 
 

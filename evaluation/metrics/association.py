@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evaluation.core.estimate import Estimate, undefined
+from evaluation.core.interval import SHARE
 from evaluation.metrics.resample import Floats, Ints, codes_of, with_interval
 
 
@@ -53,6 +54,7 @@ def theils_u(
         rng=rng,
         replicates=replicates,
         cluster_word="pairs" if clusters is None else "instances",
+        bounds=SHARE,
     )
 
 
@@ -115,6 +117,7 @@ def correlation_ratio(
         rng=rng,
         replicates=replicates,
         cluster_word="values" if clusters is None else "instances",
+        bounds=SHARE,
     )
 
 

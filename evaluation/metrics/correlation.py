@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evaluation.core.estimate import Estimate
+from evaluation.core.interval import SIGNED
 from evaluation.metrics.resample import Floats, Ints, codes_of, ratio_estimate
 
 #: Scores that differ by less are the same score: a mean of thirds is not a tie broken by rounding.
@@ -42,7 +43,7 @@ def within_instance_correlation(
     ``x``, ``y`` and ``instance`` have one entry for each instance and system, shape (N,); nan where a score is
     not defined: such an entry is left out. An instance with fewer than ``least`` entries, or with a constant
     side, has no correlation: left out and counted, the constant side by its ``names``. Spearman ranks ties by
-    their mean rank. Values in [-1, 1]; with ``rng``, percentile intervals over instances.
+    their mean rank. Values in [-1, 1]; with ``rng``, intervals over instances.
     Source: Chen et al. 2024, section 5.2.2 and Table 5.
 
     >>> found = within_instance_correlation([0, 1, 2, 5, 5], [1, 2, 4, 1, 2], ["a", "a", "a", "b", "b"])
@@ -81,6 +82,7 @@ def within_instance_correlation(
             replicates=replicates,
             reason=f"no instance has {least} systems with different values of {names[0]} and {names[1]}",
             left_out={why: number for why, number in left.items() if number},
+            bounds=SIGNED,
         )
 
     return Correlation(mean(pearson), mean(spearman), found, pearson, spearman)
@@ -144,6 +146,7 @@ def annotator_ceiling(
             replicates=replicates,
             reason="no two annotators scored two systems of one instance differently",
             left_out=left,
+            bounds=SIGNED,
         )
         return estimate, means
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from annotator.hit_types.base import NEITHER, REFUSAL
 from evaluation.metrics.resample import Ints, codes_of
 
 Key = Literal["system", "generator", "instance", "explanation", "kind"]
@@ -25,7 +26,8 @@ class FollowUps:
     All columns are sequences of one length N. ``unit`` names the rated unit; ``explanation`` the explanation
     e that it follows, ``instance`` and ``system`` those of e. ``simulated`` is the raters' aggregated label,
     None where there is none, and ``missing`` then says why (a tie; not rated). ``real`` is the system's real
-    output on the follow-up, None where it is not known. ``abstain`` are the labels that mean "cannot guess".
+    output on the follow-up, None where it is not known; "refusal" and "neither" are outcomes like any other, which no
+    simulation foretells. ``abstain`` are the labels that mean "cannot guess".
     ``generator``, ``kind`` and ``text`` may be left empty. An explanation has one instance and one system.
 
     Raises ``ValueError`` naming the column where lengths differ or an explanation has two instances or systems.
@@ -125,6 +127,11 @@ class FollowUps:
     def known(self) -> npt.NDArray[np.bool_]:
         """Shape (N,): the system's real output is known."""
         return np.array([value is not None for value in self.real], dtype=bool)
+
+    @cached_property
+    def unanswered(self) -> npt.NDArray[np.bool_]:
+        """Shape (N,): the system's real output is known to be no answer, a refusal or neither of the answers."""
+        return np.array([value in (REFUSAL, NEITHER) for value in self.real], dtype=bool)
 
     @cached_property
     def right(self) -> npt.NDArray[np.bool_]:

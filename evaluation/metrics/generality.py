@@ -71,7 +71,7 @@ def generality(
 
     An explanation with |C*| < 2 is not defined, left out and counted; so is one of whose pairs none has a
     similarity. Follow-ups without text count as not there. In [0, 1] for BLEU and Jaccard, [0, 2] for cosine.
-    With ``rng``, a 95 % percentile interval over instances. Source: Chen et al. 2024, section 3.1.
+    With ``rng``, a 95 % interval over instances. Source: Chen et al. 2024, section 3.1.
 
     >>> table = FollowUps(
     ...     unit=["1", "2"], explanation=["e", "e"], instance=["x", "x"], system=["s", "s"],

@@ -10,9 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from evaluation.core.estimate import Estimate
+from evaluation.core.interval import SHARE, SIGNED
 from evaluation.metrics.resample import Ints, codes_of, ratio_estimate
 
-NO_LABEL = "without a label before, after, or a gold label"
+#: Why an entry is not in a denominator, by what it lacks; each also where the gold label is not known.
+NO_LABEL = {
+    "before": "without a label before the rationale",
+    "after": "without a label after the rationale",
+    "difference": "without a label both before and after the rationale",
+}
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,8 @@ def generalization_accuracy(
     One entry for each question (or for each question and annotator) and system, all of length N: the label given
     before and after the rationale of the *original* question, gold, the original ``instance``, the question's
     ``kind`` (rephrase, counterfactual, similar reasoning), and the rationale's ``utility_class``. Entries without a
-    label or class are left out; the former are counted in their cell. ``combine`` names the systems that are also
+    class are left out. Each figure has its own denominator: accuracy before and accuracy after rest on the entries with
+    that label, the difference on those with both; what lacks a label is counted in its figure. ``combine`` names the systems that are also
     pooled in a row ``combined_name`` (the paper pools the models, not gold). Cells come in sorted order;
     intervals draw instances. Source: Joshi et al. 2023, Table 20 and Figure 4.
 
@@ -68,27 +75,39 @@ def generalization_accuracy(
     columns = (before, after, gold, instance, kind, system, utility_class)
     if len({len(column) for column in columns}) != 1:
         raise ValueError("before, after, gold, instance, kind, system, utility_class: expected one length")
-    ok = np.array([None not in row for row in zip(before, after, gold, strict=True)], dtype=bool)
-    was = np.array([b == g for b, g in zip(before, gold, strict=True)], dtype=float) * ok
-    now = np.array([a == g for a, g in zip(after, gold, strict=True)], dtype=float) * ok
+    labelled = {
+        "before": _known(before, gold),
+        "after": _known(after, gold),
+        "difference": _known(before, gold) & _known(after, gold),
+    }
+    was = np.array([b == g for b, g in zip(before, gold, strict=True)], dtype=float)
+    now = np.array([a == g for a, g in zip(after, gold, strict=True)], dtype=float)
+    values = {"before": was, "after": now, "difference": now - was}
     clusters, _ = codes_of(instance)
-    cells = []
-    for key, rows in _cells(kind, system, utility_class, combine, combined_name):
-        missing = int((~ok[rows]).sum())
 
-        def mean(values: npt.NDArray[Any], rows: Ints = rows, missing: int = missing) -> Estimate:
-            return ratio_estimate(
-                values[rows],
-                ok[rows],
-                clusters[rows],
-                rng=rng,
-                replicates=replicates,
-                reason="no question has labels before and after",
-                left_out={NO_LABEL: missing} if missing else {},
-            )
+    def mean(name: str, rows: Ints) -> Estimate:
+        ok = labelled[name][rows]
+        missing = int((~ok).sum())
+        return ratio_estimate(
+            values[name][rows] * ok,
+            ok,
+            clusters[rows],
+            rng=rng,
+            replicates=replicates,
+            reason=f"every question is {NO_LABEL[name]}",
+            left_out={NO_LABEL[name]: missing} if missing else {},
+            bounds=SIGNED if name == "difference" else SHARE,
+        )
 
-        cells.append(GeneralizationCell(*key, mean(was), mean(now), mean(now - was)))
-    return cells
+    return [
+        GeneralizationCell(*key, *(mean(name, rows) for name in ("before", "after", "difference")))
+        for key, rows in _cells(kind, system, utility_class, combine, combined_name)
+    ]
+
+
+def _known(label: Sequence[str | None], gold: Sequence[str | None]) -> npt.NDArray[np.bool_]:
+    """Where both a label and the right answer are known."""
+    return np.array([None not in pair for pair in zip(label, gold, strict=True)], dtype=bool)
 
 
 def _cells(
@@ -174,6 +193,7 @@ def gen_u(
         replicates=replicates,
         reason="no generalization question has an outcome",
         left_out={why: number for why, number in left.items() if number},
+        bounds=SIGNED,
     )
     kept = np.flatnonzero(seen)
     return GenU(mean=mean, instances=tuple(names[i] for i in kept), values=values[kept], ties=ties)

@@ -34,8 +34,8 @@ class MixedModel:
     """A fitted model; every figure is a log odds with its posterior interval.
 
     ``intercept`` is the base: no property holds. ``present`` and ``absent`` give each property's log odds averaged
-    over the other properties (Table 14); ``pairs`` the increase over the base when just two hold, largest first
-    (Table 15). ``random_sd`` is each random effect's standard deviation. ``converged`` and ``notes`` say whether
+    over the other properties (Table 14); ``pairs`` the increase over the base when just two hold, largest first, and
+    ``interactions`` the coefficient of the two's product alone (Table 15). ``random_sd`` is each random effect's standard deviation. ``converged`` and ``notes`` say whether
     the fit may be trusted: read them. Where the model cannot be fitted, ``reason`` says why and the rest is empty.
     """
 
@@ -46,6 +46,7 @@ class MixedModel:
     present: Mapping[str, Estimate]
     absent: Mapping[str, Estimate]
     pairs: Mapping[tuple[str, str], Estimate]
+    interactions: Mapping[tuple[str, str], Estimate]
     random_sd: Mapping[str, float]
     converged: bool
     notes: tuple[str, ...]
@@ -73,6 +74,7 @@ class MixedModel:
             "present": {name: e.to_dict() for name, e in self.present.items()},
             "absent": {name: e.to_dict() for name, e in self.absent.items()},
             "pairs": [{"pair": list(pair), **e.to_dict()} for pair, e in self.pairs.items()],
+            "interactions": [{"pair": list(pair), **e.to_dict()} for pair, e in self.interactions.items()],
             "random_sd": dict(self.random_sd),
             "converged": self.converged,
             "notes": list(self.notes),
@@ -229,11 +231,14 @@ def _result(
         )  # a product of averages is the average: the others are independent
         others[0, place] = state
         averaged[names[place], state] = contrast(design(others)[0])
-    pairs = {}
-    for a, b in combinations(range(len(names)), 2):
+    pairs, interactions = {}, {}
+    for place, (a, b) in enumerate(combinations(range(len(names)), 2)):
         both = np.zeros((1, len(names)))
         both[0, [a, b]] = 1.0
         pairs[names[a], names[b]] = contrast(design(both)[0] - base)
+        term = np.zeros(len(base))
+        term[1 + len(names) + place] = 1.0
+        interactions[names[a], names[b]] = contrast(term)
     return MixedModel(
         names=("intercept", *names, *(f"{a} x {b}" for a, b in combinations(names, 2))),
         coefficients=fit.coefficients,
@@ -242,6 +247,7 @@ def _result(
         present={name: averaged[name, 1.0] for name in names},
         absent={name: averaged[name, 0.0] for name in names},
         pairs=dict(sorted(pairs.items(), key=lambda item: -item[1].value)),
+        interactions=interactions,
         random_sd=fit.random_sd,
         converged=fit.converged,
         notes=notes,
@@ -260,6 +266,7 @@ def _unfitted(names: tuple[str, ...], reason: str, n: int, left: Mapping[str, in
         present=dict.fromkeys(names, nothing),
         absent=dict.fromkeys(names, nothing),
         pairs={},
+        interactions={},
         random_sd={},
         converged=False,
         notes=(),

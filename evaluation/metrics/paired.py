@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from evaluation.agreement import holm, paired_bootstrap, paired_permutation_test, paired_t_test
+from evaluation.agreement.bootstrap import bounds_of
 from evaluation.core.estimate import NAN, Estimate, none_if_nan
+from evaluation.core.interval import Bounds
 from evaluation.metrics.followups import FollowUps
 from evaluation.metrics.resample import Floats, codes_of, ratio_estimate
 from evaluation.metrics.simulatability import per_explanation
@@ -55,11 +57,13 @@ def paired_difference(
     rng: np.random.Generator,
     replicates: int = 1_000,
     permutations: int = 10_000,
+    bounds: Bounds | None = None,
 ) -> PairedDifference:
     """Mean of first - second over the instances that have both values, with its interval and p values.
 
     The mappings go from an instance to its value (a system's mean precision on it), nan or absent where not
-    defined: such an instance is left out and counted. Undefined without an instance that has both.
+    defined: such an instance is left out and counted. ``bounds`` are the least and the greatest value, 0 and 1 where all
+    lie between them; the intervals keep to them. Undefined without an instance that has both.
 
     >>> found = paired_difference({"x": 1.0, "y": 0.5}, {"x": 0.5, "z": 1.0}, rng=np.random.default_rng(0))
     >>> found.difference.value, found.difference.n, dict(found.difference.left_out)
@@ -69,13 +73,24 @@ def paired_difference(
     a, b = (np.array([values.get(x, NAN) for x in instances], dtype=np.float64) for values in (first, second))
     both = ~(np.isnan(a) | np.isnan(b))
     left = {"instances that one of the two lacks": int((~both).sum())} if not both.all() else {}
-    difference = paired_bootstrap(a[both], b[both], rng=rng, replicates=replicates).difference
+    if bounds is None:
+        values = np.concatenate((a[both], b[both]))
+        bounds = bounds_of(values, np.ones(values.size))
+    least, most = bounds
+    difference = paired_bootstrap(
+        a[both],
+        b[both],
+        rng=rng,
+        replicates=replicates,
+        bounds=(least - most, most - least),
+        word="instances",
+    ).difference
     p = paired_permutation_test(a[both], b[both], rng=rng, permutations=permutations).p
 
     def mean(values: Floats) -> Estimate:
         return ratio_estimate(
             values[both], np.ones(int(both.sum())), np.arange(int(both.sum())), rng=rng, replicates=replicates,
-            reason="no instance has both values", left_out=left,
+            reason="no instance has both values", left_out=left, bounds=bounds,
         )  # fmt: skip
 
     return PairedDifference(

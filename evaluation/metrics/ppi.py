@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from evaluation.agreement.bootstrap import bounds_of
 from evaluation.core.estimate import NAN, Estimate, none_if_nan, undefined
+from evaluation.core.interval import Bounds, t_interval
 from evaluation.metrics.followups import NOT_RATED, FollowUps
 from evaluation.metrics.resample import Floats, Ints, codes_of
 from evaluation.metrics.simulatability import PerExplanation, per_explanation
@@ -58,6 +60,11 @@ class _Parts:
     predicted_bottom: Floats
     labelled: npt.NDArray[np.bool_]
     clusters: Ints
+
+    @property
+    def bounds(self) -> Bounds:
+        """0 and 1 where the people's ratio is a share."""
+        return bounds_of(self.top[self.labelled], self.bottom[self.labelled])
 
     def solve(self, tuning: float) -> float:
         """theta with A = theta B, A and B rectified means of the numerators and denominators."""
@@ -109,7 +116,8 @@ def prediction_powered_ratio(
     that makes the variance least, unless ``tuning`` gives it; 1 is the original method, 0 is people alone.
 
     The variance is the sandwich over ``clusters`` (instances), the interval a t interval with (labelled clusters -
-    1) degrees of freedom: it may reach beyond [0, 1]. It holds where the labelled rows are a random sample of all.
+    1) degrees of freedom. A share and its interval stay between 0 and 1: the interval is made on the logit scale, and a
+    theta that the correction drives past a bound is put on it. It holds where the labelled rows are a random sample of all.
     Undefined where the labelled bottoms add up to 0. Sources: Angelopoulos et al. 2023 (both papers).
 
     >>> import numpy as np
@@ -156,9 +164,10 @@ def _estimate(parts: _Parts, simulator: float, tuning: float | None) -> Predicti
     touched = np.bincount(parts.clusters[parts.labelled], minlength=len(own)) > 0
     people_variance = _variance(own[touched], correction[touched], 0.0, base, clusters)
     gain = people_variance / variance if variance > 0 and people_variance > 0 else NAN
+    bounds = parts.bounds
     return PredictionPowered(
-        estimate=_t_interval(theta, variance, n, clusters),
-        people=_t_interval(alone, people_variance, n, clusters),
+        estimate=_t_interval(min(max(theta, bounds[0]), bounds[1]), variance, n, clusters, bounds),
+        people=_t_interval(alone, people_variance, n, clusters, bounds),
         simulator=simulator,
         tuning=tuning,
         gain=gain,
@@ -175,16 +184,14 @@ def _variance(own: Floats, correction: Floats, tuning: float, scale: float, clus
     return float(((own - tuning * correction) ** 2).sum()) / scale**2 * clusters / (clusters - 1)
 
 
-def _t_interval(value: float, variance: float, n: int, clusters: int) -> Estimate:
+def _t_interval(value: float, variance: float, n: int, clusters: int, bounds: Bounds) -> Estimate:
     if clusters < 2:
         return Estimate(value, n=n, interval="none: fewer than two labelled instances")
     if variance <= 0:
         return Estimate(value, n=n, interval="none: all labelled values are the same")
-    from scipy import stats
-
-    half = float(stats.t.ppf(0.975, clusters - 1)) * math.sqrt(variance)
-    how = f"t interval, sandwich variance over instances, {clusters} labelled"
-    return Estimate(value, value - half, value + half, n=n, interval=how)
+    low, high = t_interval(value, math.sqrt(variance), degrees_of_freedom=clusters - 1, bounds=bounds)
+    how = f"95 % t interval, sandwich variance over instances, {clusters} labelled"
+    return Estimate(value, low, high, n=n, interval=how)
 
 
 def prediction_powered_precision(

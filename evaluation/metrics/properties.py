@@ -12,6 +12,7 @@ from evaluation.agreement import krippendorff_alpha
 from evaluation.agreement.bootstrap import add_interval
 from evaluation.agreement.intervals import replicate_counts
 from evaluation.core.estimate import Estimate
+from evaluation.core.interval import AT_MOST_ONE
 from evaluation.core.ratings_table import Ratings
 from evaluation.metrics.resample import codes_of, ratio_estimate
 
@@ -114,10 +115,16 @@ def _by_system(
 
 def _alpha(ratings: Ratings, rng: np.random.Generator | None, replicates: int) -> Estimate:
     point = krippendorff_alpha(ratings, level="nominal")
-    if rng is None or not point.defined:
+    if rng is None or not replicates or not point.defined:
         return point
     drawn = replicate_counts(ratings, rng=rng, replicates=replicates, level="nominal")
-    return add_interval(point, drawn.values["krippendorff_alpha"], clusters=drawn.clusters, word="instances")
+    return add_interval(
+        point,
+        drawn.values["krippendorff_alpha"],
+        clusters=drawn.clusters,
+        word="instances",
+        bounds=AT_MOST_ONE,
+    )
 
 
 def _prevalence(ratings: Ratings, present: str, rng: np.random.Generator | None, replicates: int) -> Estimate:

@@ -9,8 +9,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evaluation.agreement.bootstrap import Statistic, add_interval, bootstrap, cluster_sums, draw_counts
+from evaluation.agreement.bootstrap import (
+    NOT_ASKED,
+    Statistic,
+    add_interval,
+    bootstrap,
+    bounds_of,
+    cluster_sums,
+    draw_counts,
+)
 from evaluation.core.estimate import Estimate, undefined
+from evaluation.core.interval import UNBOUNDED, Bounds
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -62,14 +71,17 @@ def ratio_estimate(
     cluster_word: str = "instances",
     reason: str = "nothing to average",
     left_out: Mapping[str, int] | None = None,
+    bounds: Bounds | None = None,
 ) -> Estimate:
-    """Sum of ``numerator`` over sum of ``denominator``, with a percentile interval from drawing clusters.
+    """Sum of ``numerator`` over sum of ``denominator``, with an interval from drawing clusters.
 
     ``numerator``, ``denominator`` and ``clusters`` (int codes) have shape (N,). With ``groups`` (int codes of the
     same shape) it is the unweighted mean of each group's ratio: of each rater's, or each system's; a group whose
     denominators are 0 is left out of the mean. Whole clusters are drawn with replacement, as many as there are; only
-    clusters with a positive denominator count. ``n`` is the sum of the denominators. Undefined (with ``reason``) where
-    every denominator is 0. Without ``rng`` there is no interval. ``ValueError`` for unequal lengths.
+    clusters with a positive denominator count. ``n`` is the sum of the denominators. ``bounds`` are the least and the
+    greatest value of the statistic, which its interval does not leave: 0 and 1 where every numerator lies between 0 and
+    its denominator, else give them. Undefined (with ``reason``) where every denominator is 0. Without ``rng``, or with 0
+    ``replicates``, there is no interval. ``ValueError`` for unequal lengths.
 
     >>> ratio_estimate([1, 0, 1, 1], [1, 1, 1, 1], [0, 0, 1, 1]).value
     0.75
@@ -91,7 +103,10 @@ def ratio_estimate(
         return undefined(reason, left_out=left)
     sums = _sums(top[counted], bottom[counted], codes[counted], group[counted])
     point = Estimate(float(_mean_ratio(np.asarray(sums.sum(axis=0)).ravel())), n=n, left_out=left)
-    return with_interval(point, sums, _mean_ratio, rng=rng, replicates=replicates, cluster_word=cluster_word)
+    return with_interval(
+        point, sums, _mean_ratio, rng=rng, replicates=replicates, cluster_word=cluster_word,
+        bounds=bounds or bounds_of(top[counted], bottom[counted]),
+    )  # fmt: skip
 
 
 def _sums(top: Floats, bottom: Floats, clusters: Ints, groups: Ints) -> Any:
@@ -129,16 +144,21 @@ def with_interval(
     rng: np.random.Generator | None,
     replicates: int = 1_000,
     cluster_word: str = "instances",
+    bounds: Bounds = UNBOUNDED,
 ) -> Estimate:
-    """The estimate with the cluster bootstrap's interval; without ``rng``, with a note that none was asked for.
+    """The estimate with the cluster bootstrap's interval; with a note where none was asked for.
 
-    ``sums`` of shape (clusters, D), an array or a scipy sparse one, and ``statistic`` are those of
-    ``evaluation.agreement.bootstrap``.
+    ``sums`` of shape (clusters, D), an array or a scipy sparse one, ``statistic`` and ``bounds`` are those of
+    ``evaluation.agreement.bootstrap``. Without ``rng`` and with 0 ``replicates`` no interval is asked for.
     """
-    if rng is None:
-        return replace(estimate, interval="none asked for")
+    if replicates < 0:
+        raise ValueError(f"replicates: expected 0 or more, got {replicates}")
+    if rng is None or not replicates:
+        return replace(estimate, interval=NOT_ASKED)
     if not isinstance(sums, np.ndarray):
         drawn = draw_counts(sums.shape[0], replicates, rng)
         values = np.concatenate([statistic(np.asarray(counts @ sums)) for counts in drawn])
-        return add_interval(estimate, values, clusters=sums.shape[0], word=cluster_word)
-    return bootstrap(estimate, sums, statistic, rng=rng, replicates=replicates, word=cluster_word)
+        return add_interval(estimate, values, clusters=sums.shape[0], word=cluster_word, bounds=bounds)
+    return bootstrap(
+        estimate, sums, statistic, rng=rng, replicates=replicates, word=cluster_word, bounds=bounds
+    )

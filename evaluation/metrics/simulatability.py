@@ -24,7 +24,7 @@ class PerExplanation:
 
     ``labelled`` follow-ups have an aggregated label, ``simulatable`` of them are not "cannot guess",
     ``known`` of those have a known real output and on ``right`` of them the simulation equals it.
-    ``precision`` = right / known, nan where known is 0.
+    ``unanswered`` of the known ones are refusals or neither answer. ``precision`` = right / known, nan where known is 0.
     """
 
     explanation: npt.NDArray[np.object_]
@@ -34,6 +34,7 @@ class PerExplanation:
     labelled: Ints
     simulatable: Ints
     known: Ints
+    unanswered: Ints
     right: Ints
 
     @property
@@ -56,6 +57,7 @@ class PerExplanation:
                 "labelled": int(self.labelled[i]),
                 "simulatable": int(self.simulatable[i]),
                 "known": int(self.known[i]),
+                "unanswered": int(self.unanswered[i]),
                 "right": int(self.right[i]),
                 "precision": none_if_nan(float(precision[i])),
             }
@@ -66,13 +68,15 @@ class Simulatability:
     """Precision and simulatable share of a set of explanations.
 
     ``precision`` is the headline (macro: the mean over explanations), ``precision_micro`` pools the follow-ups,
-    ``simulatable`` is the pooled share |C*| / |C| and ``simulatable_macro`` its mean over explanations.
+    ``simulatable`` is the pooled share |C*| / |C| and ``simulatable_macro`` its mean over explanations. ``unanswered``
+    is the share of the follow-ups behind ``precision_micro`` to which the system gave no answer: they count as wrong.
     """
 
     precision: Estimate
     precision_micro: Estimate
     simulatable: Estimate
     simulatable_macro: Estimate
+    unanswered: Estimate
     per_explanation: PerExplanation
 
     def to_dict(self) -> dict[str, Any]:
@@ -82,6 +86,7 @@ class Simulatability:
             "precision_micro": self.precision_micro.to_dict(),
             "simulatable": self.simulatable.to_dict(),
             "simulatable_macro": self.simulatable_macro.to_dict(),
+            "unanswered": self.unanswered.to_dict(),
         }
 
 
@@ -100,6 +105,7 @@ def per_explanation(followups: FollowUps) -> PerExplanation:
         labelled=count(followups.labelled),
         simulatable=count(followups.simulatable),
         known=count(followups.simulatable & followups.known),
+        unanswered=count(followups.simulatable & followups.unanswered),
         right=count(followups.right),
     )
 
@@ -116,7 +122,8 @@ def simulatability(
 
     Left out, and counted: follow-ups without an aggregated label (tie, not rated) from everything; follow-ups
     whose real output is not known from precision; explanations without a simulatable follow-up from the macro
-    mean. All values lie in [0, 1]. With ``rng``, each has a 95 % percentile interval over instances.
+    mean. A real output that is a refusal or neither answer is known, and no simulation of it is right. All values lie in
+    [0, 1]. With ``rng``, each has a 95 % interval over instances.
     Source: Chen et al. 2024, sections 3.2 and 5.
 
     >>> table = FollowUps(
@@ -205,11 +212,12 @@ def summarise(
         precision_micro=estimate(together.right, together.known, why, pooled),
         simulatable=estimate(together.simulatable, together.labelled, nobody, unlabelled),
         simulatable_macro=estimate(share, rated, nobody, unrated),
+        unanswered=estimate(together.unanswered, together.known, why, pooled),
         per_explanation=together if len(counts) == 1 else _added(together),
     )
 
 
-_COUNTS = ("follow_ups", "labelled", "simulatable", "known", "right")
+_COUNTS = ("follow_ups", "labelled", "simulatable", "known", "unanswered", "right")
 _NAMES = ("explanation", "instance", "system")
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evaluation.core.estimate import Estimate
+from evaluation.core.interval import SHARE, SIGNED, Bounds
 from evaluation.metrics.resample import codes_of, ratio_estimate
 
 USEFUL, NOT_USEFUL, UNSURE = "useful", "not useful", "unsure"
@@ -89,7 +90,7 @@ def utility(
     One entry for each instance and system, all of length N: the label that the raters (their majority) gave before
     and after reading the rationale, None where there is none (a tie, not rated), and the gold label. An entry
     without any of the three is left out of everything and counted: taking such a one into "not useful" alone,
-    where the label after is wrong, would raise that class's share. Shares add up to 1. With ``rng``, percentile
+    where the label after is wrong, would raise that class's share. Shares add up to 1. With ``rng``,
     intervals over instances. Source: Joshi et al. 2023, section 2 and Table 3.
 
     >>> found = utility(["no", "yes", "yes"], ["yes", "no", "yes"], ["yes"] * 3, ["a", "b", "c"])
@@ -105,7 +106,7 @@ def utility(
     clusters, _ = codes_of(instance)
     left = {UNLABELLED: int((~ok).sum())} if not ok.all() else {}
 
-    def mean(values: npt.ArrayLike) -> Estimate:
+    def mean(values: npt.ArrayLike, bounds: Bounds = SHARE) -> Estimate:
         return ratio_estimate(
             values,
             ok,
@@ -114,6 +115,7 @@ def utility(
             replicates=replicates,
             reason="no rationale has labels before and after",
             left_out=left,
+            bounds=bounds,
         )
 
     masks = {name: np.array([found == name for found in classes], dtype=bool) for name in CLASSES}
@@ -124,7 +126,7 @@ def utility(
         flows={name: int(mask.sum()) for name, mask in zip(FLOWS, flows, strict=True)},
         right_before=mean(was),
         right_after=mean(now),
-        gain=mean(now.astype(float) - was.astype(float)),
+        gain=mean(now.astype(float) - was.astype(float), SIGNED),
     )
 
 

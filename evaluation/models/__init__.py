@@ -1,17 +1,20 @@
-"""The rows of this application: endpoints, runs with their calls, pipelines, stored reports."""
+"""The rows of this application: endpoints, runs with their calls, pipelines, fine-tuning jobs, stored reports."""
 
 from evaluation.models.endpoint import Endpoint
 from evaluation.models.pipeline import Pipeline, Recipe
 from evaluation.models.report import Report, ReportFile
 from evaluation.models.run import Batch, Call, Run
+from evaluation.models.training import FineTuning, Reward
 
 __all__ = [
     "Batch",
     "Call",
     "Endpoint",
+    "FineTuning",
     "Pipeline",
     "Recipe",
     "Report",
     "ReportFile",
+    "Reward",
     "Run",
 ]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from django.core.exceptions import ValidationError
-from django.core.validators import MinValueValidator
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
-from django.db.models import Q
+from django.db.models import Q, Value
 
 from evaluation.providers.hosts import HostRefused, origin_of
 
@@ -46,12 +46,39 @@ class Endpoint(models.Model):
     price_in = models.DecimalField(
         max_digits=12, decimal_places=6, default=0, help_text="Per million tokens in."
     )
+    price_cached = models.DecimalField(
+        max_digits=12,
+        decimal_places=6,
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(0)],
+        help_text="Per million tokens in that the provider had cached. Empty: the same as other tokens in.",
+    )
     price_out = models.DecimalField(
         max_digits=12, decimal_places=6, default=0, help_text="Per million tokens out."
     )
-    timeout_seconds = models.FloatField(default=60.0, validators=[MinValueValidator(0.1)])
-    #: The provider said "not before": nobody asks until then, in any run.
+    timeout_seconds = models.FloatField(
+        default=60.0,
+        validators=[MinValueValidator(0.1), MaxValueValidator(3600)],
+        help_text="The longest that one call may take in total.",
+    )
+    deployment = models.CharField(
+        max_length=100,
+        blank=True,
+        db_default="",
+        help_text="Name of what is served here. Endpoints with the same name count as the same simulator; without one, "
+        "the address tells them apart.",
+    )
+    #: No request is sent before this time, by any run: the provider asked for it, or it is unavailable.
     hold_until = models.DateTimeField(null=True, blank=True, editable=False)
+    #: Since when no request has succeeded, and the last error; see ``evaluation.runs.health``.
+    failing_since = models.DateTimeField(null=True, blank=True, editable=False)
+    failing_calls = models.JSONField(
+        default=list, blank=True, editable=False, db_default=Value([], models.JSONField())
+    )
+    trouble = models.TextField(blank=True, editable=False, db_default="")
+    #: Requests that may be in flight after rate limits; None: as many as ``concurrency`` says.
+    window = models.FloatField(null=True, blank=True, editable=False)
     #: When the next request, and the next token, would be due at an even rate (a leaky bucket's level).
     requests_due = models.DateTimeField(null=True, blank=True, editable=False)
     tokens_due = models.DateTimeField(null=True, blank=True, editable=False)

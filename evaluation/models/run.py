@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.validators import MinValueValidator
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import F, Q
 
@@ -20,6 +20,7 @@ class Run(models.Model):
         PAUSED = "paused", "paused"
         CANCELLED = "cancelled", "cancelled"
         DONE = "done", "done"
+        INCOMPLETE = "incomplete", "finished, some calls failed"
         FAILED = "failed", "failed"
 
     class Mode(models.TextChoices):
@@ -51,6 +52,12 @@ class Run(models.Model):
         validators=[MinValueValidator(1)],
         help_text="Unreadable replies to a call before it is given up.",
     )
+    max_failed_share = models.FloatField(
+        default=0.5,
+        db_default=0.5,
+        validators=[MinValueValidator(0.0), MaxValueValidator(1.0)],
+        help_text="The run pauses when a larger share of its calls fails, from 0 to 1.",
+    )
     rater = models.ForeignKey("annotator.Rater", models.PROTECT, null=True, blank=True, related_name="runs")
     state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
     reason = models.TextField(blank=True, help_text="Why it is paused or failed.")
@@ -70,6 +77,9 @@ class Run(models.Model):
     created_by = models.ForeignKey("annotator.User", models.PROTECT, null=True, blank=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True, blank=True)
+    resumed_at = models.DateTimeField(
+        null=True, blank=True, help_text="Last start; earlier failures don't pause it."
+    )
     finished_at = models.DateTimeField(null=True, blank=True)
     heartbeat_at = models.DateTimeField(null=True, blank=True)
     woken_at = models.DateTimeField(null=True, blank=True, editable=False)
@@ -126,6 +136,9 @@ class Call(models.Model):
     attempts = models.PositiveSmallIntegerField(default=0)
     unparsable = models.PositiveSmallIntegerField(default=0, help_text="Unreadable replies so far.")
     lost = models.PositiveSmallIntegerField(default=0, help_text="Times that its worker died on it.")
+    excused = models.PositiveSmallIntegerField(
+        default=0, db_default=0, help_text="Attempts that failed because the endpoint was unavailable."
+    )
     errors = models.JSONField(default=list, blank=True, help_text="Kinds of its failed attempts, in order.")
     not_before = models.DateTimeField(null=True, blank=True, help_text="When it may be tried again.")
     claimed_by = models.CharField(max_length=100, blank=True)
@@ -144,6 +157,9 @@ class Call(models.Model):
     model_returned = models.CharField(max_length=200, blank=True)
     fingerprint = models.CharField(max_length=200, blank=True)
     tokens_in = models.PositiveIntegerField(null=True, blank=True)
+    tokens_cached = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Tokens in that the provider had cached."
+    )
     tokens_out = models.PositiveIntegerField(null=True, blank=True)
     cost = models.DecimalField(max_digits=14, decimal_places=8, default=0)
     seconds = models.FloatField(null=True, blank=True)

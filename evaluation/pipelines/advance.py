@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
+import re
 from decimal import ROUND_DOWN, Decimal, InvalidOperation
 from typing import Any
 
@@ -22,8 +23,19 @@ from annotator.services.imports.material_import import material_import
 from annotator.services.study import study_create
 from evaluation.models import Endpoint, Pipeline, Recipe, Report, Run
 from evaluation.pipelines.material_run import material_run_create
+from evaluation.pipelines.material_write import GOLD, gold_explanations, questions_validate
 from evaluation.pipelines.recipe import filled, recipe_check
+from evaluation.pipelines.rewards import PAPER_BINS
 from evaluation.pipelines.study_rows import study_rows
+from evaluation.pipelines.training import (
+    rewards_keep,
+    tuning_spent,
+    tuning_step,
+    tuning_work,
+    tunings_cancel,
+    tunings_retry,
+)
+from evaluation.ratings.validation import question_verdicts
 from evaluation.runs.create import NothingToAsk, RunPlan
 from evaluation.runs.lifecycle import run_cancel, run_resume, run_start
 from evaluation.runs.text import clean
@@ -36,6 +48,8 @@ from evaluation.simulators.start import simulation_create
 log = logging.getLogger(__name__)
 #: Under this name overrides say what goes for the whole pipeline.
 ALL_STEPS = "*"
+#: A model that a fine_tune step made.
+TUNED = re.compile(r"\{tuned ([\w-]+)\}")
 #: Kinds of step that work on explanations: those of the pipeline's own systems, where the recipe names none.
 OF_SYSTEMS = frozenset({"counterfactuals", "units", "study"})
 _LIVE = (Run.State.QUEUED, Run.State.RUNNING)
@@ -48,7 +62,7 @@ def recipe_save(
 
     Raises ``RecipeError``.
     """
-    recipe_check(content)
+    content = recipe_check(content)
     name, digest = str(content["name"])[:100], digest_of(content)
     with transaction.atomic():
         kept = Recipe.objects.filter(workspace=workspace, name=name)
@@ -125,29 +139,38 @@ def pipeline_advance(*, pipeline_pk: int) -> str:
     Called twice at once, the second call waits for the first and then finds nothing to do.
     """
     while True:
-        with transaction.atomic():
-            pipeline = Pipeline.objects.select_for_update(no_key=True).filter(pk=pipeline_pk).first()
-            if pipeline is None or pipeline.state in (Pipeline.State.DONE, Pipeline.State.CANCELLED):
-                return pipeline.state if pipeline else "gone"
-            steps = pipeline.recipe.content["steps"]
-            if pipeline.step >= len(steps):
-                pipeline.state, pipeline.finished_at = Pipeline.State.DONE, timezone.now()
-                pipeline.save(update_fields=["state", "finished_at"])
-                return pipeline.state
-            step = steps[pipeline.step]
-            try:
-                done = _step(pipeline, step)
-            except (ValidationError, ImportRefused, KeyError, ValueError) as error:
-                done, pipeline.state = None, Pipeline.State.PAUSED
-                said = "; ".join(error.messages) if isinstance(error, ValidationError) else str(error)
-                pipeline.reason = f"{step['name']}: {said}"[:2000]
-            if done is None:
-                pipeline.save(update_fields=["state", "reason"])
-                return pipeline.state if pipeline.state == Pipeline.State.PAUSED else "waiting"
-            pipeline.results[step["name"]] = done
-            pipeline.step += 1
-            pipeline.state, pipeline.reason = Pipeline.State.RUNNING, ""
-            pipeline.save(update_fields=["results", "step", "state", "reason", "study"])
+        state = _advance(pipeline_pk)
+        if state == "on" or (state == "waiting" and tuning_work(pipeline_pk=pipeline_pk)):
+            continue
+        return state
+
+
+def _advance(pipeline_pk: int) -> str:
+    """Take one step; "on" where the next one can be taken at once."""
+    with transaction.atomic():
+        pipeline = Pipeline.objects.select_for_update(no_key=True).filter(pk=pipeline_pk).first()
+        if pipeline is None or pipeline.state in (Pipeline.State.DONE, Pipeline.State.CANCELLED):
+            return pipeline.state if pipeline else "gone"
+        steps = pipeline.recipe.content["steps"]
+        if pipeline.step >= len(steps):
+            pipeline.state, pipeline.finished_at = Pipeline.State.DONE, timezone.now()
+            pipeline.save(update_fields=["state", "finished_at"])
+            return pipeline.state
+        step = steps[pipeline.step]
+        try:
+            done = _step(pipeline, step)
+        except (ValidationError, ImportRefused, KeyError, ValueError) as error:
+            done, pipeline.state = None, Pipeline.State.PAUSED
+            said = "; ".join(error.messages) if isinstance(error, ValidationError) else str(error)
+            pipeline.reason = f"{step['name']}: {said}"[:2000]
+        if done is None:
+            pipeline.save(update_fields=["state", "reason"])
+            return pipeline.state if pipeline.state == Pipeline.State.PAUSED else "waiting"
+        pipeline.results[step["name"]] = done
+        pipeline.step += 1
+        pipeline.state, pipeline.reason = Pipeline.State.RUNNING, ""
+        pipeline.save(update_fields=["results", "step", "state", "reason", "study"])
+        return "on"
 
 
 def pipeline_cancel(*, pipeline: Pipeline) -> Pipeline:
@@ -159,6 +182,7 @@ def pipeline_cancel(*, pipeline: Pipeline) -> Pipeline:
             pipeline.save(update_fields=["state", "finished_at"])
             for run in pipeline.runs.filter(state__in=[*_LIVE, Run.State.PAUSED]):
                 run_cancel(run=run)
+            tunings_cancel(pipeline=pipeline)
     return pipeline
 
 
@@ -171,6 +195,7 @@ def pipeline_resume(*, pipeline: Pipeline) -> Pipeline:
         for run in row.runs.filter(state=Run.State.PAUSED):
             run_resume(run=run)
         row.runs.filter(state__in=[Run.State.CANCELLED, Run.State.FAILED]).update(pipeline=None)
+        tunings_retry(pipeline=row)
         row.state, row.reason = Pipeline.State.RUNNING, ""
         row.save(update_fields=["state", "reason"])
         transaction.on_commit(lambda: pipeline_wake(pipeline_pk=row.pk))
@@ -196,7 +221,44 @@ def pipeline_step_again(*, pipeline: Pipeline, name: str) -> Run | Study | Repor
         return Study.objects.get(slug=row.results[name]["study"])
     if step["kind"] == "report":
         return _report(pipeline, step)
+    if step["kind"] == "fine_tune":
+        raise ValidationError(
+            {"name": f"{name}: a model is tuned once in a pipeline; start another pipeline"}
+        )
+    if step["kind"] == "validate":
+        with transaction.atomic():
+            row = Pipeline.objects.select_for_update(no_key=True).get(pk=pipeline.pk)
+            found = _validate(row, step)
+            if found is None:
+                raise ValidationError({"name": row.reason})
+            row.results[name] = found
+            row.save(update_fields=["results"])
+        return _study_of(pipeline, step)
+    if step["kind"] == "explain" and _options(pipeline, step).get("method") == GOLD:
+        raise ValidationError(
+            {"name": f"{name}: gold rationales are in the dataset; there is nothing to ask about"}
+        )
     return run_start(run=_run_create(pipeline, step, attach=False))
+
+
+def _validate(pipeline: Pipeline, step: JSON) -> JSON | None:
+    """Mark the questions that a majority of their validators accepts; None while people still have to judge some."""
+    study, by = _study_of(pipeline, step), str(_options(pipeline, step).get("by", "people"))
+    if by not in ("people", "simulators"):
+        raise ValidationError(f"by: {by!r} is not one of people, simulators")
+    verdicts = question_verdicts(study=study, by=by)  # type: ignore[arg-type]
+    wanted = study.redundancy if by == "people" and study.state != Study.State.CLOSED else 1
+    short = sum(verdict.raters < wanted for verdict in verdicts)
+    if short and study.state != Study.State.CLOSED:
+        pipeline.state = Pipeline.State.PAUSED
+        who = f"{wanted} people" if by == "people" else "a simulator"
+        pipeline.reason = (
+            f"{step['name']}: {short} of {len(verdicts)} questions still need a judgment by {who}. Launch "
+            f"“{study.title}”, and resume the pipeline when it is complete or closed. To let simulators validate, "
+            f'start the pipeline with the override {{"{step["name"]}": {{"by": "simulators"}}}}.'
+        )[:2000]
+        return None
+    return questions_validate(dataset=pipeline.dataset, verdicts=verdicts) | {"by": by}
 
 
 def _step(pipeline: Pipeline, step: JSON) -> JSON | None:
@@ -209,6 +271,18 @@ def _step(pipeline: Pipeline, step: JSON) -> JSON | None:
         study = _study_of(pipeline, step)
         report = Report.objects.filter(study=study).first()
         return {"report": (report or _report(pipeline, step)).pk}
+    if step["kind"] == "validate":
+        return _validate(pipeline, step)
+    if step["kind"] == "fine_tune":
+        options = _options(pipeline, step)
+        return tuning_step(
+            pipeline=pipeline,
+            step=step["name"],
+            options=options,
+            left=_budget(pipeline, options.get("budget")),
+        )
+    if step["kind"] == "explain" and _options(pipeline, step).get("method") == GOLD:
+        return {"explanations": gold_explanations(dataset=pipeline.dataset)}
     run = pipeline.runs.filter(options__step=step["name"]).order_by("-pk").first()
     if run is None:
         try:
@@ -220,11 +294,15 @@ def _step(pipeline: Pipeline, step: JSON) -> JSON | None:
     if run.state in _LIVE:
         pipeline.state, pipeline.reason = Pipeline.State.RUNNING, ""
         return None
-    if run.state != Run.State.DONE:
+    if run.state not in (Run.State.DONE, Run.State.INCOMPLETE):
         pipeline.state = Pipeline.State.PAUSED
         pipeline.reason = f"{step['name']}: run {run.pk} is {run.get_state_display()}: {run.reason}"[:2000]
         return None
-    return _numbers(run)
+    numbers = _numbers(run)
+    if step["kind"] == "reward":
+        bins = int(_options(pipeline, step).get("bins", PAPER_BINS))
+        numbers |= rewards_keep(pipeline=pipeline, step=step["name"], run=run, bins=bins)
+    return numbers
 
 
 def _study_of(pipeline: Pipeline, step: JSON) -> Study:
@@ -273,10 +351,24 @@ def _options(pipeline: Pipeline, step: JSON) -> JSON:
         own = own | (step.get("without_second") or {})
     chosen = own | pipeline.overrides.get(step["name"], {})
     options: JSON = filled(chosen, pipeline.endpoint.model, _second(pipeline))
+    options = _with_tuned(pipeline, options)
     if step["kind"] in OF_SYSTEMS:
         named = options.get("systems") or _systems(pipeline)
         options["systems"] = list(dict.fromkeys(named))  # without a second model, two names become one
     return options
+
+
+def _with_tuned(pipeline: Pipeline, options: JSON) -> JSON:
+    """``{tuned STEP}`` as model is what that step made; before there is one, the pipeline's own, without a reward token."""
+    named = TUNED.fullmatch(str(options.get("model", "")))
+    if named is None:
+        return options
+    made = pipeline.results.get(named.group(1), {}).get("model")
+    if made:
+        return options | {"model": made}
+    return {key: value for key, value in options.items() if key != "reward"} | {
+        "model": pipeline.endpoint.model
+    }
 
 
 def _second(pipeline: Pipeline) -> str:
@@ -296,7 +388,7 @@ def _budget(pipeline: Pipeline, own: Any) -> Decimal | None:
     limits = [] if own is None else [Decimal(str(own))]
     whole = pipeline.overrides.get(ALL_STEPS, {}).get("budget")
     if whole is not None:
-        used = sum((run.spent_cost + run.lost_cost for run in pipeline.runs.all()), Decimal(0))
+        used = sum((run.spent_cost + run.lost_cost for run in pipeline.runs.all()), tuning_spent(pipeline))
         limits.append(max(Decimal(str(whole)) - used, Decimal(0)))
     return min(limits).quantize(Decimal("0.000001"), ROUND_DOWN) if limits else None
 

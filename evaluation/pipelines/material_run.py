@@ -15,7 +15,7 @@ from evaluation.runs.create import RunPlan, run_draft, run_save
 from evaluation.runs.registry import step_get
 
 #: Steps that use another step's prompt files.
-_FOLDER = {"outputs": "explain", "from_explanation": "outputs"}
+_FOLDER = {"outputs": "explain", "from_explanation": "outputs", "reward": "gen_u"}
 
 
 def material_run_draft(
@@ -39,9 +39,9 @@ def material_run_draft(
     if not isinstance(step, MaterialStep):
         raise ValidationError({"kind": f"{kind} makes no material"})
     try:
-        samples, sampled = step.sampling(options or {})
+        samples, sampled = step.sampling(options)
         parameters = step.defaults | sampled | plan.parameters
-        plan = replace(plan, prompt=prompt, parameters=parameters, samples=samples)
+        plan = replace(plan, prompt=prompt, parameters=parameters, samples=max(samples, plan.samples))
         return run_draft(kind=kind, endpoint=endpoint, plan=plan, dataset=dataset, options=options)
     except OptionError as error:
         raise ValidationError({"options": str(error)}) from None

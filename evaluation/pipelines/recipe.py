@@ -9,8 +9,11 @@ from typing import Any
 from annotator.hit_types.base import JSON
 
 FOLDER = Path(__file__).parent / "recipes"
-#: Kinds of step that are no run of calls.
-OTHER_KINDS = ("study", "report")
+#: Kinds of step that make no calls.
+OTHER_KINDS = ("study", "validate", "fine_tune", "report")
+#: Kinds of step that work on a study which an earlier step made.
+MOST_ROUNDS = 50
+OF_A_STUDY = ("simulate", "validate", "report")
 
 
 class RecipeError(ValueError):
@@ -31,7 +34,7 @@ def recipe_file(name: str) -> JSON:
     if name not in recipe_names():
         raise KeyError(f"no recipe {name!r}; there are: {', '.join(recipe_names())}")
     content: JSON = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
-    return content
+    return content | {"steps": _unrolled(content["steps"])}
 
 
 def recipe_check(content: Any) -> JSON:
@@ -52,6 +55,7 @@ def recipe_check(content: Any) -> JSON:
     steps = content.get("steps")
     if not isinstance(steps, list) or not steps:
         raise RecipeError("steps: expected at least one")
+    content = content | {"steps": (steps := _unrolled(steps))}
     seen: set[str] = set()
     for number, step in enumerate(steps, 1):
         name = step.get("name") if isinstance(step, dict) else None
@@ -68,13 +72,46 @@ def recipe_check(content: Any) -> JSON:
             raise RecipeError(
                 f"{name}: without_second: expected a JSON object, or null to leave the step out"
             )
-        if step["kind"] in ("simulate", "report") and step.get("options", {}).get("study") not in seen:
+        if step["kind"] in OF_A_STUDY and step.get("options", {}).get("study") not in seen:
             raise RecipeError(f"{name}: study: names no step before this one")
         together = step.get("options", {}).get("together", [])
         if not isinstance(together, list) or not set(map(str, together)) <= seen:
             raise RecipeError(f"{name}: together: expected a list of steps before this one")
+        if step.get("options", {}).get("labels_of", name) not in {*seen, name}:
+            raise RecipeError(f"{name}: labels_of: expected a simulate step before this one")
         seen.add(name)
     return content
+
+
+def _unrolled(steps: list[Any]) -> list[Any]:
+    """The steps with each block ``{"repeat": n, "steps": [...]}`` written out: {round} counts from 1, {last} from 0.
+
+    >>> [step["name"] for step in _unrolled([{"repeat": 2, "steps": [{"name": "tune-{round}"}]}])]
+    ['tune-1', 'tune-2']
+    """
+    found: list[Any] = []
+    for step in steps:
+        if not isinstance(step, dict) or "repeat" not in step:
+            found.append(step)
+            continue
+        times, inner = step["repeat"], step.get("steps")
+        if isinstance(times, bool) or not isinstance(times, int) or not 1 <= times <= MOST_ROUNDS:
+            raise RecipeError(f"repeat: expected a whole number from 1 to {MOST_ROUNDS}, got {times!r}")
+        if not isinstance(inner, list) or not inner:
+            raise RecipeError("repeat: steps: expected at least one")
+        for number in range(1, times + 1):
+            found += _numbered(inner, number)
+    return found
+
+
+def _numbered(value: Any, number: int) -> Any:
+    if isinstance(value, str):
+        return value.replace("{round}", str(number)).replace("{last}", str(number - 1))
+    if isinstance(value, list):
+        return [_numbered(held, number) for held in value]
+    if isinstance(value, dict):
+        return {key: _numbered(held, number) for key, held in value.items()}
+    return value
 
 
 def filled(value: Any, model: str, second: str = "") -> Any:

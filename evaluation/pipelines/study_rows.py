@@ -122,20 +122,22 @@ def _of_instances(dataset: Dataset, systems: Sequence[str], choices: Mapping[str
         yield ItemSource(_instance(instance), explanations=shown, choices=choices)
 
 
-def _questions(dataset: Dataset) -> QuerySet[FollowUp]:
-    """The generalization questions."""
+def _questions(dataset: Dataset, choices: Mapping[str, Any]) -> QuerySet[FollowUp]:
+    """The generalization questions; with the choice ``questions: validated`` those that passed validation."""
     asked = FollowUp.objects.filter(instance__dataset=dataset, explanation__isnull=True)
+    if choices.get("questions") == "validated":
+        asked = asked.filter(validated=True)
     return asked.select_related("instance").order_by("pk")
 
 
 def _of_questions(dataset: Dataset, systems: Sequence[str], choices: Mapping[str, Any]) -> Sources:
-    for question in _questions(dataset):
+    for question in _questions(dataset, choices):
         yield ItemSource(_instance(question.instance), follow_up=_follow_up(question), choices=choices)
 
 
 def _of_explained_questions(dataset: Dataset, systems: Sequence[str], choices: Mapping[str, Any]) -> Sources:
     asked: dict[int, list[FollowUpSource]] = defaultdict(list)
-    for question in _questions(dataset):
+    for question in _questions(dataset, choices):
         asked[question.instance_id].append(_follow_up(question))
     for explanation in _explanations(dataset, systems):
         for source in asked[explanation.instance_id]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from django.db.models import Exists, OuterRef
 
 from evaluation.models import Pipeline, Run
+from evaluation.pipelines.training import tunings_sweep
 from evaluation.runs.wake import pipeline_wake
 
 
 def pipelines_sweep() -> int:
-    """Wake a worker for every running pipeline that waits for no run; returns how many."""
+    """Wake a worker for every running pipeline that waits for no run, and cancel fine-tuning jobs; returns how many woke."""
+    tunings_sweep()
     waits_for = Run.objects.filter(pipeline=OuterRef("pk"), state__in=[Run.State.RUNNING, Run.State.QUEUED])
     running = Pipeline.objects.filter(~Exists(waits_for), state=Pipeline.State.RUNNING)
     pks = list(running.values_list("pk", flat=True))

@@ -26,7 +26,6 @@ _SO_RESPONSE = re.compile(
     re.IGNORECASE,
 )
 _GUESS = re.compile(r"\banswer(?:s|:)?\s+(?:with\s+)?[\"'*_(]*(yes|no)[\"'*_).!]*\s*$", re.IGNORECASE)
-_ARROW = re.compile(r"^(.*?\?)[\"']?\s*(?:=>|->|→|⇒|\||—|–|-)\s*(.+)$", re.DOTALL)
 _REFUSED = re.compile(
     r"^\W*(?:i['’]?m sorry|sorry|i (?:cannot|can['’]t|won['’]t|am unable|am not able)\b|as an ai\b|i must decline)",
     re.IGNORECASE,
@@ -199,21 +198,6 @@ def questions(text: str, most: int) -> list[str]:
         if not line.rstrip("\"'").endswith("?"):
             raise Unparsable(f"not a question: {line[:60]!r}")
         found.append(line)
-    return found
-
-
-def answered_questions(text: str, most: int) -> list[tuple[str, str]]:
-    """A numbered list of ``question => answer`` with yes or no.
-
-    >>> answered_questions("1. Can owls swim? => No.", 5)
-    [('Can owls swim?', 'no')]
-    """
-    found = []
-    for entry in numbered(text, most):
-        match = _ARROW.match(" ".join(entry.split()))
-        if match is None:
-            raise Unparsable(f"no answer stands after the question: {entry[:60]!r}")
-        found.append((match.group(1).strip(), answer_of(match.group(2), "yes_no")))
     return found
 
 

@@ -16,21 +16,29 @@ ErrorKind = Literal[
     "rate_limit",  # 429
     "server",  # 5xx
     "timeout",
-    "connection",
+    "unreachable",  # no connection was made, so nothing was sent
+    "connection",  # cut after the request was sent
+    "too_large",  # the reply exceeded the limit on its size
     "invalid_reply",  # not JSON, not a chat completion, no choices
     "content_filter",
     "refusal",
     "bad_request",  # 400, 413, 422: this request is wrong
+    "context_length",  # 400: the prompt is longer than the model can read
     "unauthorized",  # 401, 403
     "not_found",  # 404: no such model or path
     "refused_host",  # the host is not one that may be asked
-    "no_quota",  # 429 that no waiting will cure, 402
+    "no_quota",  # 402, and 429 that waiting won't fix
+    "unexpected",  # our own code failed on it
 ]
 
 #: Trying again cannot help; the run pauses and says why.
-FATAL: frozenset[str] = frozenset({"bad_request", "unauthorized", "not_found", "refused_host", "no_quota"})
+FATAL: frozenset[str] = frozenset(
+    {"bad_request", "context_length", "unauthorized", "not_found", "refused_host", "no_quota"}
+)
 #: The request may have been worked on, and may have to be paid for, although nothing came back.
-PERHAPS_PAID: frozenset[str] = frozenset({"timeout", "connection", "invalid_reply"})
+PERHAPS_PAID: frozenset[str] = frozenset(
+    {"timeout", "connection", "too_large", "invalid_reply", "unexpected"}
+)
 
 
 class ProviderError(Exception):

@@ -15,6 +15,40 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
+#: IANA's special-purpose address registries, with multicast. An own table, because ``ipaddress.is_global`` differs between
+#: releases of Python (192.0.0.0/24 was global in part until 3.13).
+#: https://www.iana.org/assignments/iana-ipv4-special-registry, https://www.iana.org/assignments/iana-ipv6-special-registry
+SPECIAL_PURPOSE = tuple(
+    map(
+        ipaddress.ip_network,
+        (
+            *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12"),
+            *("192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24"),
+            *("192.168.0.0/16", "192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24"),
+            *("224.0.0.0/4", "240.0.0.0/4"),
+            *(
+                "::/8",
+                "64:ff9b:1::/48",
+                "100::/64",
+                "100:0:0:1::/64",
+                "2001::/23",
+                "2001:db8::/32",
+                "2002::/16",
+            ),
+            *(
+                "2620:4f:8000::/48",
+                "3fff::/20",
+                "5f00::/16",
+                "fc00::/7",
+                "fe80::/10",
+                "fec0::/10",
+                "ff00::/8",
+            ),
+        ),
+    )
+)
+#: Everything that IANA has given out as global unicast lies in here.
+_GLOBAL_IPV6 = ipaddress.ip_network("2000::/3")
 
 
 class HostRefused(ValueError):
@@ -69,6 +103,8 @@ def origin_of(url: str) -> Origin:
     ...
     evaluation.providers.hosts.HostRefused: only http and https addresses can be asked, not 'file'
     """
+    if any(character.isspace() or not character.isprintable() for character in url):
+        raise HostRefused("an address must not contain spaces, line breaks or control characters")
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -119,17 +155,13 @@ def check_address(address: str) -> None:
     evaluation.providers.hosts.HostRefused: 169.254.169.254 is not a public address
     """
     ip: ipaddress.IPv4Address | ipaddress.IPv6Address = ipaddress.ip_address(address.partition("%")[0])
-    inner = ip
     if isinstance(ip, ipaddress.IPv6Address):
         if ip.ipv4_mapped:
-            inner = ip.ipv4_mapped
-        elif ip.sixtofour:
-            inner = ip.sixtofour
+            ip = ip.ipv4_mapped
         elif ip in _NAT64:
-            inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
-    for one in (ip, inner) if inner is not ip and not getattr(ip, "ipv4_mapped", None) else (inner,):
-        if not one.is_global or one.is_multicast or one.is_reserved or one.is_unspecified:
-            raise HostRefused(f"{address} is not a public address")
+            ip = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
+    if any(ip in network for network in SPECIAL_PURPOSE) or (ip.version == 6 and ip not in _GLOBAL_IPV6):
+        raise HostRefused(f"{address} is not a public address")
 
 
 async def resolve(origin: Origin, policy: HostPolicy) -> list[str]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +24,10 @@ from evaluation.providers.hosts import HostPolicy, HostRefused, check_origin, or
 
 #: A key is needed by the client even where the endpoint asks for none.
 NO_KEY = "none"
+#: Bytes of a reply that isn't JSON that are stored.
+KEPT_BYTES = 64 * 1024
+#: Least seconds for uploading or downloading a batch's file.
+FILE_SECONDS = 300.0
 _KINDS: Mapping[int, ErrorKind] = {
     400: "bad_request",
     401: "unauthorized",
@@ -45,6 +52,7 @@ class OpenAICompatible:
             check_origin(origin, policy)
         except HostRefused as error:
             raise ProviderError("refused_host", str(error)) from None
+        self.timeout = timeout
         self.http = transport.client(origin, policy, timeout=timeout)
         self.client = openai.AsyncOpenAI(
             api_key=key or NO_KEY,
@@ -57,7 +65,7 @@ class OpenAICompatible:
     async def chat(self, request: ChatRequest) -> ChatReply:
         started = time.perf_counter()
         response = await self._post("/chat/completions", request.body())
-        return read_chat(response, seconds=time.perf_counter() - started)
+        return read_completion(_json(response), seconds=time.perf_counter() - started)
 
     async def embed(self, model: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
         import numpy as np
@@ -74,54 +82,62 @@ class OpenAICompatible:
         return vectors
 
     async def models(self) -> list[str]:
-        try:
+        async with self._guarded():
             response = await self.client.get("/models", cast_to=httpx2.Response)
-        except Exception as error:
-            raise provider_error(error) from error
         raw = _json(response)
         return [str(model.get("id")) for model in raw.get("data") or [] if isinstance(model, dict)]
 
     async def batch_send(self, lines: bytes) -> str:
         """Hand in a file of requests (JSON lines with ``custom_id``); returns the batch's id."""
-        try:
+        async with self._guarded(FILE_SECONDS):
             file = await self.client.files.create(file=("batch.jsonl", lines), purpose="batch")
             batch = await self.client.batches.create(
                 input_file_id=file.id, endpoint="/v1/chat/completions", completion_window="24h"
             )
-        except Exception as error:
-            raise provider_error(error) from error
         return str(batch.id)
 
     async def batch_read(self, batch_id: str) -> tuple[str, bytes]:
         """``(status, replies as JSON lines)``; replies are empty until the batch is over."""
-        try:
+        async with self._guarded(FILE_SECONDS):
             batch = await self.client.batches.retrieve(batch_id)
             parts = []
             for file in (batch.output_file_id, batch.error_file_id):
                 if file:
                     parts.append((await self.client.files.content(file)).content)
-        except Exception as error:
-            raise provider_error(error) from error
         return str(batch.status), b"\n".join(parts)
 
     async def aclose(self) -> None:
         await self.client.close()
 
     async def _post(self, path: str, body: dict[str, Any]) -> httpx2.Response:
+        async with self._guarded():
+            response: httpx2.Response = await self.client.post(path, body=body, cast_to=httpx2.Response)
+        return response
+
+    @asynccontextmanager
+    async def _guarded(self, more: float = 0.0) -> AsyncIterator[None]:
+        """End the request after the timeout, whatever still arrives; raise every failure as ``ProviderError``.
+
+        The client's own timeout starts again with each byte received.
+        """
         try:
-            return await self.client.post(path, body=body, cast_to=httpx2.Response)
+            async with asyncio.timeout(max(self.timeout, more)):
+                yield
+        except TimeoutError as error:
+            raise ProviderError(
+                "timeout", f"The reply was not complete after {max(self.timeout, more):g} s."
+            ) from error
         except Exception as error:
             raise provider_error(error) from error
 
 
-def read_chat(response: httpx2.Response, *, seconds: float) -> ChatReply:
-    """A chat completion's JSON as a reply; raises ``ProviderError`` where it holds none."""
-    return read_completion(_json(response), seconds=seconds)
-
-
 def read_completion(raw: dict[str, Any], *, seconds: float = 0.0) -> ChatReply:
-    """The same from the JSON object itself (batches)."""
-    usage = raw.get("usage") if isinstance(raw.get("usage"), dict) else {}
+    """The JSON of a chat completion as a reply; raises ``ProviderError`` where it contains none.
+
+    What was received is kept in the error's ``reply``, since it may have to be paid for.
+    """
+    found = raw.get("usage")
+    usage: dict[str, Any] = found if isinstance(found, dict) else {}
     reply = ChatReply(
         text="",
         raw=raw,
@@ -131,6 +147,8 @@ def read_completion(raw: dict[str, Any], *, seconds: float = 0.0) -> ChatReply:
         tokens_out=_count(usage, "completion_tokens"),
         seconds=seconds,
     )
+    if raw.get("error") and not raw.get("choices"):
+        raise _error_in_body(raw["error"], reply)
     choices = raw.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, dict) else None
@@ -147,21 +165,49 @@ def read_completion(raw: dict[str, Any], *, seconds: float = 0.0) -> ChatReply:
     return replace(reply, text=text, finish=finish)
 
 
-def _count(usage: Any, name: str) -> int | None:
+def _count(usage: dict[str, Any], name: str) -> int | None:
+    """A token count; a fraction is rounded up. None where it is no number that a count can be."""
     value = usage.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31 else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 2**31:
+        return None
+    return math.ceil(value)
+
+
+def _error_in_body(error: Any, reply: ChatReply) -> ProviderError:
+    """The error that some gateways send with status 200."""
+    code = error.get("code") if isinstance(error, dict) else None
+    status = code if isinstance(code, int) and 400 <= code < 600 else 502
+    found = provider_error_of_status(status, {"error": error})
+    return ProviderError(
+        found.kind, f"HTTP 200 with an error: {_message(error)}"[:500], status=200, reply=reply
+    )
+
+
+def _message(error: Any) -> str:
+    return str(error.get("message") or error) if isinstance(error, dict) else str(error)
 
 
 def _json(response: httpx2.Response) -> dict[str, Any]:
     if response.is_redirect:
         raise ProviderError("refused_host", "the endpoint answered with a redirect, which is not followed")
     try:
-        raw = response.json()
-    except (ValueError, json.JSONDecodeError):
-        raise ProviderError("invalid_reply", "the reply is not whole JSON") from None
+        # NaN and Infinity are no JSON, but some servers send them; Postgres takes them as text only.
+        raw = json.loads(response.content, parse_constant=str)
+    except RecursionError:
+        raise _unreadable(response, "the reply's JSON is nested too deeply") from None
+    except ValueError:
+        raise _unreadable(response, "the reply is not complete JSON") from None
     if not isinstance(raw, dict):
-        raise ProviderError("invalid_reply", "the reply is not a JSON object")
+        raise _unreadable(response, "the reply is not a JSON object")
     return raw
+
+
+def _unreadable(response: httpx2.Response, reason: str) -> ProviderError:
+    """The error for a reply that was received and may have to be paid for; it carries the start of what came."""
+    text = response.content[:KEPT_BYTES].decode("utf-8", "replace")
+    kept = ChatReply(text="", raw={"not_json": text}) if text.strip() else None
+    start = " ".join(text[:200].split())
+    return ProviderError("invalid_reply", f"{reason}: {start}" if start else "the reply is empty", reply=kept)
 
 
 def provider_error(error: Exception) -> ProviderError:
@@ -169,6 +215,10 @@ def provider_error(error: Exception) -> ProviderError:
     for cause in (error, error.__cause__):
         if isinstance(cause, HostRefused):
             return ProviderError("refused_host", str(cause))
+        if isinstance(cause, transport.ReplyTooLarge):
+            return ProviderError("too_large", str(cause))
+        if isinstance(cause, httpx2.ConnectError | httpx2.ConnectTimeout):
+            return ProviderError("unreachable", _connect_advice(str(cause)))
     if isinstance(error, openai.APIStatusError):
         status = error.status_code
         if 300 <= status < 400:
@@ -176,16 +226,41 @@ def provider_error(error: Exception) -> ProviderError:
                 "refused_host", "the endpoint answered with a redirect, which is not followed"
             )
         kind = _KINDS.get(status, "server" if status >= 500 else "bad_request")
-        if kind == "rate_limit" and getattr(error, "code", None) == "insufficient_quota":
-            kind = "no_quota"
+        kind = _refined(kind, getattr(error, "code", None), _said(error))
         return ProviderError(
             kind, f"HTTP {status}: {_said(error)}", retry_after=_retry_after(error.response), status=status
         )
     if isinstance(error, openai.APITimeoutError | httpx2.TimeoutException):
-        return ProviderError("timeout", "no reply in time")
+        return ProviderError("timeout", "No reply in time.")
     if isinstance(error, openai.APIConnectionError | httpx2.HTTPError):
-        return ProviderError("connection", f"the connection failed: {error.__cause__ or error}"[:500])
-    raise error
+        return ProviderError("connection", f"The connection failed: {error.__cause__ or error}"[:500])
+    return ProviderError("unexpected", f"{type(error).__name__}: {error}"[:500])
+
+
+def _refined(kind: ErrorKind, code: Any, said: str) -> ErrorKind:
+    """The kind of an error by its code; servers without codes are known by their words."""
+    if kind == "rate_limit" and code == "insufficient_quota":
+        return "no_quota"
+    if kind == "bad_request":
+        if code in ("content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation"):
+            return "content_filter"
+        words = ("context length", "context_length", "context size", "maximum context", "too many tokens")
+        if code == "context_length_exceeded" or any(word in said.lower() for word in words):
+            return "context_length"
+    return kind
+
+
+def _connect_advice(said: str) -> str:
+    """Why no connection was made, and what to do about it."""
+    advice = ""
+    if "CERTIFICATE_VERIFY_FAILED" in said:
+        advice = (
+            " The server's certificate is not signed by an authority that this installation trusts. Use a valid "
+            "certificate, or ask the operator to add the authority (SSL_CERT_FILE)."
+        )
+    elif "WRONG_VERSION_NUMBER" in said or "record layer" in said.lower():
+        advice = " The server doesn't use TLS on this port. Does the base URL start with http:// instead?"
+    return f"No connection: {said}.{advice}"[:500]
 
 
 def provider_error_of_status(status: int, body: Any) -> ProviderError:
@@ -193,6 +268,7 @@ def provider_error_of_status(status: int, body: Any) -> ProviderError:
     inner = body.get("error", body) if isinstance(body, dict) else body
     said = inner.get("message") if isinstance(inner, dict) else inner
     kind = _KINDS.get(status, "bad_request" if 400 <= status < 500 else "server")
+    kind = _refined(kind, inner.get("code") if isinstance(inner, dict) else None, str(said))
     return ProviderError(kind, f"HTTP {status}: {said}"[:500], status=status)
 
 

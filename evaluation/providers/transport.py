@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
+import zlib
 from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
@@ -18,8 +19,13 @@ from evaluation.providers.stream import Stream
 logging.getLogger("httpx2").setLevel(logging.WARNING)
 
 KEEP_SECONDS = 30.0
-#: A reply larger than this is not a reply.
-MAX_REPLY = 32 * 1024 * 1024
+#: Largest reply in bytes, after decompression: to a chat request, and to any other (embeddings, files of batches).
+MAX_CHAT_REPLY = 4 * 1024 * 1024
+MAX_REPLY = 64 * 1024 * 1024
+
+
+class ReplyTooLarge(httpx2.RemoteProtocolError):
+    """The reply exceeded its limit and the rest of it wasn't read."""
 
 
 class CheckedBackend(httpcore2.AsyncNetworkBackend):
@@ -66,20 +72,47 @@ class _Body(httpx2.AsyncByteStream):
     """A reply's body; when it is closed, its connection can be used again."""
 
     def __init__(
-        self, transport: CheckedTransport, connection: httpcore2.AsyncHTTPConnection, stream: Any
+        self,
+        transport: CheckedTransport,
+        connection: httpcore2.AsyncHTTPConnection,
+        stream: Any,
+        *,
+        limit: int,
+        encoding: str,
     ) -> None:
         self.transport = transport
         self.connection = connection
         self.stream = stream
+        self.limit = limit
+        if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
+            raise httpx2.RemoteProtocolError(f"the reply is encoded as {encoding!r}; only gzip was accepted")
+        # 32: the zlib and gzip headers are told apart by zlib itself.
+        self.decoder = zlib.decompressobj(zlib.MAX_WBITS + 32) if encoding not in ("", "identity") else None
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = 0
         with _mapped():
             async for part in self.stream:
-                size += len(part)
-                if size > MAX_REPLY:
-                    raise httpx2.RemoteProtocolError("the reply is too large")
-                yield part
+                decoded = self._decode(part, self.limit - size + 1)
+                size += len(decoded)
+                if size > self.limit:
+                    raise ReplyTooLarge(f"the reply is larger than {self.limit // 2**20} MiB")
+                yield decoded
+
+    def _decode(self, part: bytes, most: int) -> bytes:
+        """At most ``most`` bytes, so that a small reply cannot unpack into a large one."""
+        if self.decoder is None:
+            return part
+        try:
+            decoded = self.decoder.decompress(part, most)
+            # Further members of a gzip file follow each other.
+            while self.decoder.eof and self.decoder.unused_data and len(decoded) < most:
+                rest = self.decoder.unused_data
+                self.decoder = zlib.decompressobj(zlib.MAX_WBITS + 32)
+                decoded += self.decoder.decompress(rest, most - len(decoded))
+            return decoded
+        except zlib.error as error:
+            raise httpx2.RemoteProtocolError(f"the reply cannot be decompressed: {error}") from error
 
     async def aclose(self) -> None:
         with _mapped():
@@ -121,11 +154,20 @@ class CheckedTransport(httpx2.AsyncBaseTransport):
         except BaseException:
             await connection.aclose()
             raise
+        headers = httpx2.Headers(response.headers)
+        try:
+            body = _Body(
+                self,
+                connection,
+                response.stream,
+                limit=MAX_CHAT_REPLY if request.url.path.endswith("/chat/completions") else MAX_REPLY,
+                encoding=headers.pop("content-encoding", "").strip().lower(),
+            )
+        except BaseException:
+            await connection.aclose()
+            raise
         return httpx2.Response(
-            status_code=response.status,
-            headers=response.headers,
-            stream=_Body(self, connection, response.stream),
-            extensions=response.extensions,
+            status_code=response.status, headers=headers, stream=body, extensions=response.extensions
         )
 
     async def _take(self) -> httpcore2.AsyncHTTPConnection:
@@ -186,5 +228,6 @@ def client(origin: Origin, policy: HostPolicy, *, timeout: float) -> httpx2.Asyn
         transport=CheckedTransport(origin, policy),
         follow_redirects=False,
         trust_env=False,
+        headers={"accept-encoding": "gzip"},
         timeout=httpx2.Timeout(timeout, connect=min(timeout, 10.0)),
     )

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
-import numpy as np
-
 from evaluation.reports.choices import Choices
 from evaluation.reports.context import Context
+from evaluation.reports.resampling import Resampling, resampling_of
 from evaluation.selectors.material import instance_inputs
 
 #: What tells one system's explanation of one instance, in whichever study: ``instance_keys`` and the system's name.
@@ -28,15 +26,10 @@ class Across:
         """The contexts of studies whose HIT type declares this measure."""
         return [ctx for ctx in self.contexts if measure in ctx.hit_type.measures]
 
-    def rng(self, name: str) -> np.random.Generator | None:
-        """As a context's: a generator of its own for each section; None: no intervals."""
-        if not self.choices.replicates:
-            return None
-        return np.random.default_rng([self.choices.seed, zlib.crc32(f"across/{name}".encode())])
-
     @property
-    def replicates(self) -> int:
-        return max(self.choices.replicates, 1)
+    def resampling(self) -> Resampling:
+        """As a context's: ``statistic(..., **across.resampling)``."""
+        return resampling_of(self.choices)
 
 
 def instance_keys(ctx: Context) -> dict[str, str]:

@@ -27,10 +27,11 @@ def of_system(ctx: Context, variable: str, system: str = "") -> Ratings:
     return ratings.people()
 
 
-def alpha_of(ctx: Context, ratings: Ratings, name: str) -> Estimate:
+def alpha_of(ctx: Context, ratings: Ratings) -> Estimate:
     """Krippendorff's alpha with its interval."""
-    found, rng = krippendorff_alpha(ratings), ctx.rng(name)
+    found, resampling = krippendorff_alpha(ratings), ctx.resampling
+    rng = resampling["rng"]
     if rng is None or not found.defined:
         return found
-    drawn = replicate_counts(ratings, rng=rng, replicates=ctx.choices.replicates)
+    drawn = replicate_counts(ratings, rng=rng, replicates=resampling["replicates"])
     return add_interval(found, drawn.values["krippendorff_alpha"], clusters=drawn.clusters, word="instances")

@@ -97,5 +97,18 @@ def own_answers(ctx: Context) -> OwnAnswers:
 
 
 def rule_of(ctx: Context) -> str:
-    """The chosen rule, or majority where a figure needs one label a unit and the rule gives one a rater."""
-    return "majority" if ctx.per_rater else ctx.choices.rule
+    """The chosen rule, or majority where a figure needs one label a unit and the rule gives one a rater.
+
+    A section that uses another rule than the chosen one says so in its notes.
+    """
+    if ctx.per_rater:
+        ctx.deviations.add(
+            "The chosen rule keeps each rater’s labels apart. This section needs one label for each unit and uses the "
+            "majority."
+        )
+        return "majority"
+    if ctx.chosen_rule != ctx.choices.rule:
+        ctx.deviations.add(
+            f"Only simulators have judged: this section uses the labels of {ctx.simulators[0]} alone."
+        )
+    return ctx.chosen_rule

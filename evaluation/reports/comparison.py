@@ -1,4 +1,4 @@
-"""Two stored reports, cell against cell."""
+"""Two stored reports, cell against cell: what changed most, in words, then every table that differs."""
 
 from __future__ import annotations
 
@@ -8,18 +8,27 @@ from typing import Any
 
 from evaluation.models import Report
 from evaluation.reports import words
+from evaluation.reports.choices import specs
 from evaluation.reports.pages import ShownCell, shown_cell
+
+#: At most this many changes are said in words.
+LARGEST = 8
 
 
 @dataclass(frozen=True)
 class Line:
-    """One cell of both reports; ``change`` is the second minus the first, where both are numbers."""
+    """One cell of both reports; ``change`` is the second minus the first, where both are numbers.
+
+    ``size`` orders lines by how much changed: the change itself for figures on a scale of about 1, for counts the
+    change over the larger of the two; above any number where a value is defined or there in one report only.
+    """
 
     head: str
     column: str
     a: ShownCell | None
     b: ShownCell | None
     change: str
+    size: float
 
     @property
     def same(self) -> bool:
@@ -28,28 +37,58 @@ class Line:
 
 @dataclass(frozen=True)
 class ComparedTable:
+    """A table of either report, its lines that differ first, the largest change first."""
+
     number: str
     title: str
     lines: Sequence[Line]
 
     @property
-    def changed(self) -> int:
-        return sum(not line.same for line in self.lines)
+    def differing(self) -> list[Line]:
+        return [line for line in self.lines if not line.same]
+
+    @property
+    def size(self) -> float:
+        return max((line.size for line in self.differing), default=-1.0)
 
 
 @dataclass(frozen=True)
 class ComparedReports:
-    """``choices`` are those that differ, (name, first's, second's)."""
+    """``choices`` are those that differ, (label, first's, second's); ``tables`` with the largest change first."""
 
     choices: Sequence[tuple[str, Any, Any]]
     same_inputs: bool
     tables: Sequence[ComparedTable]
 
+    @property
+    def changed(self) -> list[ComparedTable]:
+        return [table for table in self.tables if table.differing]
+
+    @property
+    def unchanged(self) -> list[ComparedTable]:
+        return [table for table in self.tables if not table.differing]
+
+    @property
+    def sentences(self) -> list[str]:
+        """How many values differ, and the largest changes, each in a sentence."""
+        total = sum(len(table.lines) for table in self.tables)
+        lines = [(line, table) for table in self.tables for line in table.differing]
+        if not lines:
+            return [f"All {words.count(total, 'value')} are the same."]
+        said = [f"{len(lines):,} of {words.count(total, 'value')} differ{'s' if len(lines) == 1 else ''}."]
+        lines.sort(key=lambda pair: -pair[0].size)
+        return said + [_said(line, table) for line, table in lines[:LARGEST]]
+
 
 def compare(a: Report, b: Report) -> ComparedReports:
     """Match the tables of two reports by their ids, rows by their heads and columns by their labels."""
+    labels = {spec.name: spec.label for spec in specs()}
     names = sorted({*a.choices, *b.choices})
-    choices = [(n, a.choices.get(n), b.choices.get(n)) for n in names if a.choices.get(n) != b.choices.get(n)]
+    choices = [
+        (labels.get(n, n), a.choices.get(n), b.choices.get(n))
+        for n in names
+        if a.choices.get(n) != b.choices.get(n)
+    ]
     one, two = _tables(a.content or {}), _tables(b.content or {})
     tables = []
     for name in [*one, *(name for name in two if name not in one)]:
@@ -57,7 +96,9 @@ def compare(a: Report, b: Report) -> ComparedReports:
         keys = [*first, *(key for key in second if key not in first)]
         lines = [_line(key, first.get(key), second.get(key)) for key in keys]
         table = one.get(name) or two[name]
+        lines.sort(key=lambda line: -line.size)
         tables.append(ComparedTable(table["number"], table["title"], lines))
+    tables.sort(key=lambda table: -table.size)
     return ComparedReports(choices, a.inputs_hash == b.inputs_hash, tables)
 
 
@@ -82,8 +123,34 @@ def _cells(table: Mapping[str, Any] | None) -> dict[tuple[str, str], Mapping[str
 
 
 def _line(key: tuple[str, str], a: Mapping[str, Any] | None, b: Mapping[str, Any] | None) -> Line:
-    change = ""
+    shown = shown_cell(a) if a else None, shown_cell(b) if b else None
+    change, size = "", -1.0 if shown[0] == shown[1] else 2.0
     if a and b and a.get("value") is not None and b.get("value") is not None:
         difference = b["value"] - a["value"]
         change = ("+" if difference > 0 else "") + words.number(difference, a["shape"]) if difference else "0"
-    return Line(key[0], key[1], shown_cell(a) if a else None, shown_cell(b) if b else None, change)
+        largest = max(abs(a["value"]), abs(b["value"]), 1e-12)
+        moved = abs(difference) / largest if a["shape"] == "count" else min(abs(difference), 1.0)
+        size = moved if shown[0] != shown[1] else -1.0
+    elif a and b and a["kind"] == b["kind"] == "text" and shown[0] != shown[1]:
+        size = 0.0
+    return Line(key[0], key[1], shown[0], shown[1], change, size)
+
+
+def _said(line: Line, table: ComparedTable) -> str:
+    """One change in a sentence."""
+    where = f"{table.number or table.title}, {line.head}, {line.column}"
+    if line.a is None or line.b is None:
+        here, cell = ("second", line.b) if line.a is None else ("first", line.a)
+        return f"{where}: only in the {here} report ({cell.text if cell else ''})."
+    if line.a.undefined or line.b.undefined:
+        first, second = (_spoken(cell) for cell in (line.a, line.b))
+        return f"{where}: {first} became {second}."
+    if not line.change or line.change == "0":
+        return (
+            f"{where}: the interval changed from {line.a.interval or 'none'} to {line.b.interval or 'none'}."
+        )
+    return f"{where}: {line.a.text} became {line.b.text} ({line.change})."
+
+
+def _spoken(cell: ShownCell) -> str:
+    return f"not defined ({cell.reason})" if cell.undefined else cell.text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
@@ -13,10 +13,12 @@ from annotator.models import Study
 from evaluation.core.version import libraries, software
 from evaluation.ratings.load import StudyRatings, study_ratings
 from evaluation.reports.choices import LABEL_SETS, RESTRICTIONS, Choices
-from evaluation.reports.content import Document, Section
+from evaluation.reports.content import JSON, Document, Section
 from evaluation.reports.context import Context
 from evaluation.reports.merging import merged, said_once
 from evaluation.reports.registry import parts, parts_across
+from evaluation.reports.short_names import names_note, short_names, with_short_names
+from evaluation.reports.summary import summary_of
 from evaluation.reports.words import listed
 
 REHEARSAL = (
@@ -24,7 +26,11 @@ REHEARSAL = (
     "people."
 )
 NOT_REHEARSED = "No rehearsal rater has judged an item of this study, so there is nothing to count."
-LIVE = "The study is still running: judgments that come in after this report are not in it."
+ONLY_SIMULATORS = (
+    "Only simulators have judged this study ({names}). Every figure is about their labels; nothing here says anything about "
+    "people."
+)
+LIVE = "The study is still running. Judgments made after this report are not in it."
 
 
 @dataclass(frozen=True)
@@ -51,13 +57,14 @@ def compute(
     context = _context(study, choices, progress)
     data, sections = context.data, list(_sections(context).values())
     inputs_hash = inputs_hash_of(data, choices)
-    content = Document(
+    document = Document(
         title=f"Report on {study.title}",
-        sections=[*sections, _method(choices)],
+        sections=sections,
         facts=_facts(study, data, choices, inputs_hash),
         warnings=_warnings(study, data, choices),
         choices=choices.to_json(),
-    ).to_json()
+    )
+    content = _finished(document, choices, [data])
     return Computed(content, inputs_hash, _draw(content, progress) if figures else {})
 
 
@@ -93,9 +100,11 @@ def compute_across(
     replaced: set[str] = set()
     for joint in parts_across():
         progress(joint.title)
+        for ctx in contexts:
+            ctx.deviations.clear()
         section = joint.build(across)
         if section is not None:
-            ordered.append((joint.order, section))
+            ordered.append((joint.order, with_deviations(section, contexts)))
             replaced.add(joint.replaces)
     for part in parts():
         found = [(titles[s.pk], built[s.pk][part.name]) for s in chosen if part.name in built[s.pk]]
@@ -105,17 +114,28 @@ def compute_across(
     inputs_hash = inputs_hash_of([ctx.data for ctx in contexts], choices)
     said = [(titles[c.study.pk], text) for c in contexts for text in _warnings(c.study, c.data, choices)]
     warnings = said_once(said, len(contexts))
-    content = Document(
+    document = Document(
         title=f"Report across {len(chosen)} studies",
-        sections=[*sections, _method(choices)],
+        sections=sections,
         facts=[
             *(("Study", f"{study.title} ({study.slug})") for study in chosen),
             *_common_facts([ctx.data for ctx in contexts], choices, inputs_hash),
         ],
         warnings=warnings,
         choices=choices.to_json(),
-    ).to_json()
+    )
+    content = _finished(document, choices, [ctx.data for ctx in contexts])
     return Computed(content, inputs_hash, _draw(content, progress) if figures else {})
+
+
+def _finished(document: Document, choices: Choices, data: Sequence[StudyRatings]) -> JSON:
+    """The document as JSON: its summary first, how it was computed last, simulators by their short names."""
+    names = short_names(name for one in data for name in one.judgments.raters.simulators)
+    judged = any(len(one.judgments) for one in data)
+    sections = [*(summary_of(document.sections) if judged else ()), *document.sections]
+    content = with_short_names(replace(document, sections=sections).to_json(), names)
+    method = replace(_method(choices), notes=names_note(names))
+    return {**content, "sections": [*content["sections"], method.to_json()]}
 
 
 def _told_apart(studies: Sequence[Study]) -> dict[int, str]:
@@ -136,10 +156,17 @@ def _sections(context: Context) -> dict[str, Section]:
     sections: dict[str, Section] = {}
     for number, part in enumerate(serving, start=1):
         context.progress(f"{part.title} ({number} of {len(serving)})")
+        context.deviations.clear()
         found = part.build(context)
         if found is not None:
-            sections[part.name] = found
+            sections[part.name] = with_deviations(found, [context])
     return sections
+
+
+def with_deviations(section: Section, contexts: Sequence[Context]) -> Section:
+    """A section with what it did otherwise than chosen among its notes."""
+    said = sorted(set().union(*(ctx.deviations for ctx in contexts)))
+    return replace(section, notes=[*section.notes, *said]) if said else section
 
 
 def inputs_hash_of(data: StudyRatings | Sequence[StudyRatings], choices: Choices) -> str:
@@ -181,6 +208,9 @@ def _warnings(study: Study, data: StudyRatings, choices: Choices) -> list[str]:
     found = [REHEARSAL] if data.judgments.rehearsal else []
     if choices.count == "rehearsal" and not found:
         found = [NOT_REHEARSED]
+    raters = data.judgments.raters
+    if raters.is_simulator.size and raters.is_simulator.all():
+        found.append(ONLY_SIMULATORS.format(names=listed(sorted(raters.simulators))))
     return [*found, LIVE] if study.state in (Study.State.LIVE, Study.State.PAUSED) else found
 
 
@@ -188,24 +218,30 @@ def _method(choices: Choices) -> Section:
     """What was chosen and how intervals are made, in sentences."""
     if choices.replicates:
         how = (
-            f"Intervals are 95 % percentile intervals from {choices.replicates:,} bootstrap replicates in which whole "
-            f"instances are drawn, not single judgments; the seed is {choices.seed}. Two exceptions say so in their cell: an "
-            "average of κ over many pairs whose resamples are biased has the basic interval, with the percentiles beside it, "
-            "and prediction-powered estimates have t intervals."
+            f"Intervals are 95 % t intervals with the standard error of {choices.replicates:,} bootstrap replicates that draw "
+            f"whole instances, not single judgments, with seed {choices.seed}: the same draws throughout, so that a figure has "
+            "the same interval in every table. They are made on a scale on which the statistic has no bounds, so that none "
+            "leaves its range. Averages of κ have bias-corrected jackknife intervals, prediction-powered estimates those of a "
+            "sandwich variance. Each value names its method and how many instances were drawn from. Raters are taken as fixed: "
+            "the intervals are for these raters and other instances."
         )
     else:
-        how = "No intervals were asked for."
+        how = "No intervals were asked for, and none are shown."
     return Section(
         id="method",
         title="How this was computed",
         prose=[
-            f"Labels of several raters are aggregated by: {choices.rule_title.lower()}. Agreement is headed by "
-            f"{LABEL_SETS[choices.labels].lower()}; systems are compared on "
-            f"{RESTRICTIONS[choices.restriction].lower()}. {how}",
+            f"How several raters’ labels are combined: {_lower(choices.rule_title)}. Agreement is reported on "
+            f"{_lower(LABEL_SETS[choices.labels])}. Systems are compared on {_lower(RESTRICTIONS[choices.restriction])}. {how}",
             "A value that is not defined is shown as such, with the reason; it is never shown as 0 or 1. "
             f"Computed with {software()}, {libraries()}.",
         ],
     )
+
+
+def _lower(title: str) -> str:
+    """A title inside a sentence; names such as MACE stay as they are."""
+    return title if title[:2].isupper() or title.startswith("Dawid") else title[:1].lower() + title[1:]
 
 
 def _draw(content: Mapping[str, Any], progress: Callable[[str], None]) -> dict[str, tuple[str, bytes]]:

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from evaluation.core.estimate import Estimate, none_if_nan
+from evaluation.reports.denominators import Basis, denominator_notes
 
 SCHEMA = 1
 
@@ -122,8 +123,19 @@ class Table:
             "columns": [asdict(column) for column in self.columns],
             "rows": [row.to_json() for row in self.rows],
             "notes": list(self.notes),
+            "denominators": denominator_notes(self._bases()),
             "folded": self.folded,
         }
+
+    def _bases(self) -> list[Basis]:
+        found = []
+        for row in self.rows:
+            for column, cell in zip(self.columns, row.cells, strict=True):
+                if cell.estimate is not None and cell.shape not in ("count", "p"):
+                    where = " · ".join(filter(None, [row.group, *row.head]))
+                    over = " ".join(filter(None, [column.group, column.label]))
+                    found.append(Basis(where, over, cell.estimate.n, dict(cell.estimate.left_out)))
+        return found
 
 
 @dataclass(frozen=True)
@@ -148,7 +160,19 @@ class Figure:
             "form": self.form,
             "data": _plain(self.data),
             "notes": list(self.notes),
+            "denominators": denominator_notes(self._bases()),
         }
+
+    def _bases(self) -> list[Basis]:
+        """Of points (estimates with a label), and of bars, whose data may give ``n`` by row."""
+        points = [
+            Basis(
+                " · ".join(filter(None, [one.get("group", ""), one["label"]])), "", one["n"], one["left_out"]
+            )
+            for one in self.data.get("points", ())
+        ]
+        sizes = self.data.get("n") or ()
+        return points + [Basis(row, "", n) for row, n in zip(self.data.get("rows", ()), sizes, strict=False)]
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,6 +17,7 @@ from evaluation.ratings.followups import FollowUpTable
 from evaluation.ratings.load import StudyRatings
 from evaluation.reports.agreement_data import Agreement, agreement_of
 from evaluation.reports.choices import Choices
+from evaluation.reports.resampling import Resampling, resampling_of
 
 T = TypeVar("T")
 
@@ -35,6 +35,8 @@ class Context:
     _agreements: dict[tuple[str, str], Agreement] = field(default_factory=dict)
     _bases: dict[str, FollowUpTable] = field(default_factory=dict)
     _kept: dict[str, Any] = field(default_factory=dict)
+    #: What the section that is being built did otherwise than chosen, as sentences for its notes.
+    deviations: set[str] = field(default_factory=set)
 
     @property
     def hit_type(self) -> HitType:
@@ -55,16 +57,21 @@ class Context:
         return "rehearsal raters" if self.data.judgments.rehearsal else "people"
 
     @cached_property
+    def only_simulators(self) -> bool:
+        """Whether simulators have judged and nobody else has."""
+        simulator = self.data.judgments.raters.is_simulator
+        return bool(simulator.size and simulator.all())
+
+    @cached_property
     def dataset(self) -> str:
         """What the papers' tables call the row: the dataset, or the study where there are several or none."""
         found = self.data.judgments.items.datasets
         return found[0] if len(found) == 1 else self.study.title
 
-    def rng(self, name: str) -> np.random.Generator | None:
-        """A generator of its own for each section: what one draws does not move the others. None: no intervals."""
-        if not self.choices.replicates:
-            return None
-        return np.random.default_rng([self.choices.seed, zlib.crc32(name.encode())])
+    @property
+    def resampling(self) -> Resampling:
+        """What every statistic of the report takes to make its interval: ``statistic(..., **ctx.resampling)``."""
+        return resampling_of(self.choices)
 
     def once(self, name: str, make: Callable[[], T]) -> T:
         """What ``make`` gives, computed the first time that a section asks for it under this name."""
@@ -83,23 +90,29 @@ class Context:
                 self.ratings(variable),
                 labels,
                 min_overlap=self.choices.min_overlap,
-                replicates=self.choices.replicates,
-                rng=self.rng(f"agreement/{variable}/{labels}"),
+                **self.resampling,
             )
         return self._agreements[key]
 
     # -- one label a unit -------------------------------------------------------------------------
 
     @property
+    def chosen_rule(self) -> str:
+        """The chosen rule; the first simulator's labels where only simulators have judged."""
+        if self.only_simulators and not self.choices.rule.startswith("single:"):
+            return f"single:{self.simulators[0]}"
+        return self.choices.rule
+
+    @property
     def rule(self) -> Rule:
-        return parse_rule(self.choices.rule)
+        return parse_rule(self.chosen_rule)
 
     def labels(self, variable: str, rule: str = "") -> tuple[Aggregated, ...]:
         """The label tables of a rule (the chosen one by default): one, or one a rater for ``per_rater``.
 
         Rules that weigh several raters weigh people only; ``single:<rater>`` may name a simulator.
         """
-        key = (variable, rule or self.choices.rule)
+        key = (variable, rule or self.chosen_rule)
         if key not in self._labels:
             self._labels[key] = parse_rule(key[1]).tables(self._pool(*key))
         return self._labels[key]
@@ -111,7 +124,7 @@ class Context:
 
     def all_follow_ups(self, variable: str, rule: str = "") -> tuple[FollowUps, ...]:
         """Every follow-up of the study with a rule's labels: one table, or one a rater for ``per_rater``."""
-        key = (variable, rule or self.choices.rule)
+        key = (variable, rule or self.chosen_rule)
         if key not in self._tables:
             base, pool = self.base(variable), self._pool(*key)
             self._tables[key] = tuple(base.with_labels(labels, pool) for labels in self.labels(*key))

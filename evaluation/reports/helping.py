@@ -44,19 +44,18 @@ def helping(ctx: Context) -> Helping:
     return ctx.once("helping", make)
 
 
-def told_by(ctx: Context, name: str, told: Sequence[str | None], kept: Sequence[int]) -> Estimate:
+def told_by(ctx: Context, told: Sequence[str | None], kept: Sequence[int]) -> Estimate:
     """Theil's U(utility | told) over the rationales ``kept``."""
     found = helping(ctx)
     return theils_u(
         [found.classes[i] for i in kept],
         [told[i] for i in kept],
         clusters=[found.rows.instance[i] for i in kept],
-        rng=ctx.rng(name),
-        replicates=max(ctx.choices.replicates, 1),
+        **ctx.resampling,
     )
 
 
-def eta_of_bertscore(ctx: Context, name: str, kept: Sequence[int]) -> Estimate:
+def eta_of_bertscore(ctx: Context, kept: Sequence[int]) -> Estimate:
     """Correlation ratio of BERTScore's F1 by utility class; not defined, with the reason, where it cannot be computed."""
     found = helping(ctx)
     scores, why, _ = bert_f1(ctx)
@@ -66,8 +65,7 @@ def eta_of_bertscore(ctx: Context, name: str, kept: Sequence[int]) -> Estimate:
         [found.classes[i] for i in kept],
         [scores[i] for i in kept],
         clusters=[found.rows.instance[i] for i in kept],
-        rng=ctx.rng(name),
-        replicates=max(ctx.choices.replicates, 1),
+        **ctx.resampling,
     )
 
 
@@ -122,8 +120,7 @@ def _of_model(ctx: Context, model: str, answers: Sequence[GenUAnswer]) -> GenUOf
             [a.with_right for a in mine],
             [a.without_right for a in mine],
             [str(a.instance) for a in mine],
-            rng=ctx.rng(f"gen-u/{model}/{system}"),
-            replicates=max(ctx.choices.replicates, 1),
+            **ctx.resampling,
         )
         means[system], ties[system] = found.mean, found.ties
         for name, value in zip(found.instances, found.values, strict=True):

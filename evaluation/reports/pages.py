@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from evaluation.reports import words
+from evaluation.reports.terms import TERMS, explained, term_in
 
 #: Tables with more rows than this are folded until they are wanted.
 OPEN = 20
@@ -32,8 +33,20 @@ class ShownCell:
 
 
 @dataclass(frozen=True)
+class Heading:
+    """A head of a row or column, with what its statistic is, where it names one."""
+
+    text: str
+    explanation: str = ""
+
+    @classmethod
+    def of(cls, text: str) -> Heading:
+        return cls(text, explained(text))
+
+
+@dataclass(frozen=True)
 class ShownRow:
-    head: Sequence[str]
+    head: Sequence[Heading]
     cells: Sequence[ShownCell]
     #: Set where the row begins a new group.
     group: str = ""
@@ -52,6 +65,7 @@ class ShownTable:
     groups: Sequence[tuple[str, int]]
     rows: Sequence[ShownRow]
     notes: Sequence[str]
+    denominators: Sequence[str]
     #: What belongs to each value, (row and column, its denominator, rule and what was left out).
     details: Sequence[tuple[str, str]] = ()
     folded: bool = False
@@ -77,6 +91,7 @@ class ShownFigure:
     dark: str
     png: str
     notes: Sequence[str]
+    denominators: Sequence[str]
     kind: str = "figure"
 
 
@@ -89,6 +104,11 @@ class ShownSection:
     blocks: Sequence[ShownTable | ShownFigure]
     notes: Sequence[str]
 
+    @property
+    def first(self) -> bool:
+        """The summary: it's never folded."""
+        return self.id == "summary"
+
 
 @dataclass(frozen=True)
 class Page:
@@ -96,6 +116,14 @@ class Page:
     facts: Sequence[Sequence[str]]
     warnings: Sequence[str]
     sections: Sequence[ShownSection]
+
+    @property
+    def terms(self) -> list[tuple[str, str]]:
+        """Each statistic that a heading names, with what it is, in alphabetical order."""
+        tables = [b for s in self.sections for b in s.blocks if isinstance(b, ShownTable)]
+        heads = [head.text for table in tables for row in table.rows for head in row.head]
+        heads += [column["label"].text for table in tables for column in table.columns]
+        return [(term, TERMS[term]) for term in sorted({term_in(text) for text in heads} - {""})]
 
 
 def no_link(study: int, item: int) -> str:
@@ -145,7 +173,7 @@ def shown_table(table: Mapping[str, Any], item: Callable[[int, int], str] = no_l
     for row in table["rows"]:
         rows.append(
             ShownRow(
-                row["head"],
+                [Heading.of(name) for name in row["head"]],
                 [shown_cell(cell) for cell in row["cells"]],
                 row["group"] if row["group"] != group else "",
                 item(*row["item"]) if row.get("item") else "",
@@ -158,13 +186,18 @@ def shown_table(table: Mapping[str, Any], item: Callable[[int, int], str] = no_l
         title=table["title"],
         head=table["head"],
         columns=[
-            {**column, "text": bool(rows) and not any(row.cells[n].numeric for row in rows)}
+            {
+                **column,
+                "label": Heading.of(column["label"]),
+                "text": bool(rows) and not any(row.cells[n].numeric for row in rows),
+            }
             for n, column in enumerate(columns)
         ],
         folded=table.get("folded", False),
         groups=groups if any(name for name, _ in groups) else [],
         rows=rows,
         notes=table["notes"],
+        denominators=table.get("denominators", ()),
         details=_details(table, rows) if len(columns) * len(rows) <= DETAILED else (),
     )
 
@@ -211,4 +244,5 @@ def _figure(figure: Mapping[str, Any], source: Callable[[str], str]) -> ShownFig
         dark=source(f"{name}.dark.svg"),
         png=source(f"{name}.png"),
         notes=figure["notes"],
+        denominators=figure.get("denominators", ()),
     )

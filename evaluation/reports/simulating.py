@@ -9,8 +9,9 @@ import numpy as np
 
 from evaluation.metrics import (
     FollowUps,
+    PerExplanation,
     Simulatability,
-    common_instances,
+    per_explanation,
     per_rater_simulatability,
     simulatability,
 )
@@ -36,7 +37,7 @@ class Judge:
 
 def judges(ctx: Context) -> list[Judge]:
     """People first, then each simulator; with ``single:<rater>`` that rater stands in the people's place."""
-    variable, rule = ctx.headline.name, ctx.choices.rule
+    variable, rule = ctx.headline.name, ctx.chosen_rule
     chosen = rule.partition(":")[2] if rule.startswith("single:") else ctx.people.capitalize()
     found = [Judge(chosen, rule, ctx.follow_ups(variable))]
     for name in ctx.simulators:
@@ -45,13 +46,12 @@ def judges(ctx: Context) -> list[Judge]:
     return [judge for judge in found if judge.tables]
 
 
-def measure(ctx: Context, judge: Judge, name: str) -> Simulatability:
+def measure(ctx: Context, judge: Judge) -> Simulatability:
     """Precision and simulatable share under a judge: of one table, or the mean over raters."""
-    rng, replicates = ctx.rng(name), max(ctx.choices.replicates, 1)
     if len(judge.tables) == 1:
-        return simulatability(judge.tables[0], rng=rng, replicates=replicates)
+        return simulatability(judge.tables[0], **ctx.resampling)
     named = {str(number): table for number, table in enumerate(judge.tables)}
-    return per_rater_simulatability(named, rng=rng, replicates=replicates)
+    return per_rater_simulatability(named, **ctx.resampling)
 
 
 def of_system(system: str) -> Callable[[FollowUps], FollowUps]:
@@ -67,9 +67,40 @@ def of_instances(instances: frozenset[str]) -> Callable[[FollowUps], FollowUps]:
 
 
 def shared_instances(judge: Judge) -> frozenset[str]:
-    """Instances where precision is defined in all systems, for every one of the judge's tables that has any."""
-    found = [common_instances(table, judge.systems) for table in judge.tables]
-    return frozenset(set.intersection(*map(set, found))) if found else frozenset()
+    """Instances where precision is defined in all systems; with a table a rater, for any of the raters.
+
+    Raters may each have judged other systems: what matters is that every system was judged on the instance.
+    """
+    counts = [per_explanation(table) for table in judge.tables]
+    known = {
+        (str(instance), str(system))
+        for one in counts
+        for instance, system in zip(one.instance[one.known > 0], one.system[one.known > 0], strict=True)
+    }
+    return frozenset(
+        instance
+        for instance in {instance for instance, _ in known}
+        if all((instance, system) in known for system in judge.systems)
+    )
+
+
+@dataclass(frozen=True)
+class Denominators:
+    """What a judge's figures rest on, each counted once however many raters judged it."""
+
+    explanations: int
+    follow_ups: int
+
+
+def denominators(judge: Judge) -> Denominators:
+    """Explanations with a precision, and follow-ups with a label, in any of the judge's tables."""
+    explanations = {name for table in judge.tables for name in _named(per_explanation(table))}
+    follow_ups = {str(unit) for table in judge.tables for unit in np.asarray(table.unit)[table.labelled]}
+    return Denominators(len(explanations), len(follow_ups))
+
+
+def _named(counts: PerExplanation) -> list[str]:
+    return [str(name) for name in counts.explanation[counts.known > 0]]
 
 
 def system_columns(ctx: Context, systems: Sequence[str]) -> list[Column]:

@@ -13,12 +13,14 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
+from django.conf import settings
 from django.db import connection, transaction
 from django.utils import timezone
 
 from evaluation.models import Endpoint, Run
 from evaluation.providers.base import ChatRequest
-from evaluation.runs.request import Prices, cache_key, most_tokens, request_build
+from evaluation.runs.health import copy_state, window_of
+from evaluation.runs.request import Prices, cache_key, most_tokens, request_build, share_of
 from evaluation.runs.step import ClaimedCall, Step
 from evaluation.runs.structured import with_form
 from evaluation.runs.text import clean
@@ -66,7 +68,7 @@ class Claim:
 
 
 _PICK = """
-SELECT id, key, item_id, subject, sample, stage, context::text AS context, attempts, unparsable, lost
+SELECT id, key, item_id, subject, sample, stage, context::text AS context, attempts, unparsable, lost, excused
 FROM evaluation_call
 WHERE run_id = %s AND state = 'pending' AND (not_before IS NULL OR not_before <= %s)
 ORDER BY id LIMIT %s FOR NO KEY UPDATE SKIP LOCKED
@@ -109,7 +111,12 @@ def claim(
         row = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
         if row.state != Run.State.RUNNING:
             return Claim(row.state)
-        if place.hold_until and place.hold_until > now:
+        if reason := _outage(row, place, now):
+            row.state, row.reason = Run.State.PAUSED, reason
+            row.save(update_fields=["state", "reason"])
+            return Claim(row.state)
+        copy_state(place, endpoint)
+        if place.hold_until and place.hold_until > now and not in_a_file:
             return Claim(row.state, wait=(place.hold_until - now).total_seconds())
         with connection.cursor() as cursor:
             cursor.execute(_FLYING, [run.pk, token, endpoint.pk])
@@ -117,7 +124,8 @@ def claim(
         flying, own = math.ceil(flying / run.together), math.ceil(own / run.together)
         room, wait = want, 0.05
         if not in_a_file:
-            room = min(want, place.concurrency + ahead(place.concurrency) - flying)
+            window = window_of(place)
+            room = min(want, window + ahead(window) - flying)
             room, wait = _rate_room(place, now, room)
         if room < 1:
             return Claim(row.state, others=flying - own, wait=wait)
@@ -135,6 +143,19 @@ def claim(
         if not ready and not hits:
             return Claim(row.state, others=flying - own, wait=0.2)
         return Claim(row.state, tuple(ready), tuple(hits), others=flying - own)
+
+
+def _outage(run: Run, endpoint: Endpoint, now: datetime) -> str:
+    """Why the run is to pause, if the endpoint has been failing for too long; empty otherwise."""
+    if endpoint.failing_since is None:
+        return ""
+    since = max(filter(None, (endpoint.failing_since, run.resumed_at, run.started_at)))
+    if (now - since).total_seconds() < settings.RUN_OUTAGE_SECONDS:
+        return ""
+    return (
+        f"No request to {endpoint} has succeeded since {endpoint.failing_since:%Y-%m-%d %H:%M} UTC. Last error: "
+        f"{endpoint.trouble} Resume the run when the endpoint works again; no call was given up."
+    )
 
 
 def ahead(concurrency: int) -> int:
@@ -188,7 +209,7 @@ def _prepare(
             else together_request([(c, requests[c.id]) for c in group])
         )
         cost = prices.cost(*most_tokens(request))
-        shares = {call.id: cost / len(group) for call in group}
+        shares = {call.id: share_of(cost, len(group)) for call in group}
         ready.append(Ready(request, group, shares, {call.id: keys[call.id] for call in group}))
     return ready, hits
 

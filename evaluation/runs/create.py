@@ -50,6 +50,7 @@ class RunPlan:
     use_cache: bool = True
     max_attempts: int = 6
     max_unparsable: int = 3
+    max_failed_share: float = 0.5
     budget_calls: int | None = None
     budget_cost: Decimal | None = None
     pipeline: Pipeline | None = None

@@ -6,13 +6,16 @@ from decimal import Decimal
 from functools import partial
 
 from django.db import transaction
+from django.db.models import Count
 from django.utils import timezone
 
 from annotator.core.errors import Conflict
 from evaluation.models import Call, Run
 from evaluation.runs.wake import pipeline_wake, run_wake
 
-OVER = frozenset({Run.State.DONE, Run.State.CANCELLED, Run.State.FAILED})
+OVER = frozenset({Run.State.DONE, Run.State.INCOMPLETE, Run.State.CANCELLED, Run.State.FAILED})
+#: Why a run is incomplete: at most so many kinds of failures are named.
+KINDS_NAMED = 4
 
 
 def run_start(*, run: Run) -> Run:
@@ -22,8 +25,9 @@ def run_start(*, run: Run) -> Run:
         if run.state in OVER:
             raise Conflict(f"{run} is {run.get_state_display()} and cannot be started.")
         run.state, run.reason = Run.State.RUNNING, ""
-        run.started_at = run.started_at or timezone.now()
-        run.save(update_fields=["state", "reason", "started_at"])
+        run.resumed_at = timezone.now()
+        run.started_at = run.started_at or run.resumed_at
+        run.save(update_fields=["state", "reason", "started_at", "resumed_at"])
         transaction.on_commit(lambda: run_wake(run=run))
     return run
 
@@ -67,11 +71,18 @@ def run_retry_failed(*, run: Run) -> int:
         if run.state == Run.State.CANCELLED:
             raise Conflict(f"{run} is cancelled.")
         again = Call.objects.filter(run=run, state__in=[Call.State.FAILED, Call.State.UNPARSABLE]).update(
-            state=Call.State.PENDING, attempts=0, unparsable=0, lost=0, not_before=None, finished_at=None
+            state=Call.State.PENDING,
+            attempts=0,
+            unparsable=0,
+            lost=0,
+            excused=0,
+            not_before=None,
+            finished_at=None,
         )
         if again:
-            run.state, run.finished_at = Run.State.RUNNING, None
-            run.save(update_fields=["state", "finished_at"])
+            run.state, run.reason, run.finished_at = Run.State.RUNNING, "", None
+            run.resumed_at = timezone.now()
+            run.save(update_fields=["state", "reason", "finished_at", "resumed_at"])
             transaction.on_commit(lambda: run_wake(run=run))
     return again
 
@@ -85,11 +96,25 @@ def run_finish(*, run: Run) -> bool:
         left = Call.objects.filter(run=run, state__in=[Call.State.PENDING, Call.State.IN_FLIGHT])
         if left.exists() or Call.objects.filter(run=run, state=Call.State.DONE, applied=False).exists():
             return False
-        run.state, run.reason, run.finished_at = Run.State.DONE, "", timezone.now()
+        run.reason = _failures(run)
+        run.state = Run.State.INCOMPLETE if run.reason else Run.State.DONE
+        run.finished_at = timezone.now()
         run.save(update_fields=["state", "reason", "finished_at"])
         if run.pipeline_id:
             transaction.on_commit(partial(pipeline_wake, pipeline_pk=run.pipeline_id))
     return True
+
+
+def _failures(run: Run) -> str:
+    """How many calls of a run failed, by kind; empty if none did."""
+    failed = Call.objects.filter(run=run, state__in=[Call.State.FAILED, Call.State.UNPARSABLE])
+    kinds = list(failed.values_list("error_kind").annotate(n=Count("id")).order_by("-n", "error_kind"))
+    if not kinds:
+        return ""
+    total = sum(n for _, n in kinds)
+    named = ", ".join(f"{kind or 'unknown'} {n}" for kind, n in kinds[:KINDS_NAMED])
+    others = f" and {len(kinds) - KINDS_NAMED} more kinds" if len(kinds) > KINDS_NAMED else ""
+    return f"{total} {'call' if total == 1 else 'calls'} failed: {named}{others}."
 
 
 def _locked(run: Run) -> Run:

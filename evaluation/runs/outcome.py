@@ -1,7 +1,8 @@
-"""From a request to the outcome of its calls: sent once, read strictly, and judged whether to try again."""
+"""From a request to the outcome of its calls: it is sent once, its reply read, and a retry decided on."""
 
 from __future__ import annotations
 
+import logging
 import random
 import time
 from collections.abc import Sequence
@@ -14,25 +15,33 @@ from evaluation.models import Call, Endpoint, Run
 from evaluation.prompts.injection import gives_orders
 from evaluation.providers.base import PERHAPS_PAID, ChatReply, Provider, ProviderError
 from evaluation.runs.claim import Hit, Ready
-from evaluation.runs.request import Prices
+from evaluation.runs.request import Prices, share_of
 from evaluation.runs.settle import Outcome, backoff
 from evaluation.runs.step import ClaimedCall, Step, cut_off
 from evaluation.runs.together import together_split
 
-#: The run cannot go on as it is; the call itself is not at fault and stays to be made.
+log = logging.getLogger(__name__)
+#: A longer text isn't read: no answer needs it, and a pattern could take minutes to search it.
+MAX_TEXT = 200_000
+#: This item was refused and would be again.
+ITEM_REFUSED = frozenset({"bad_request", "context_length"})
+#: The endpoint's configuration is at fault: the run pauses and the call stays pending.
 _PAUSE_AND_KEEP = frozenset({"unauthorized", "not_found", "refused_host", "no_quota"})
 
 
 async def answered(
     *, provider: Provider, run: Run, endpoint: Endpoint, step: Step, ready: Ready, rng: random.Random
 ) -> list[Outcome]:
-    """Send one request and read its reply; never raises for anything that an endpoint can do."""
+    """Send one request and read its reply. Whatever happens becomes the outcome of its calls; never raises."""
     started = time.perf_counter()
     reply: ChatReply | ProviderError
     try:
         reply = await provider.chat(ready.request)
     except ProviderError as error:
         reply = error
+    except Exception as error:
+        log.exception("run %s: sending a request failed", run.pk)
+        reply = ProviderError("unexpected", f"{type(error).__name__}: {error}"[:500])
     seconds = time.perf_counter() - started
     if len(ready.calls) == 1 or isinstance(reply, ProviderError):
         return _each(
@@ -70,13 +79,23 @@ def read_reply(
     call = call or ready.calls[0]
     prices = Prices(endpoint.price_in, endpoint.price_out)
     if isinstance(reply, ProviderError):
-        cost = _cost(prices, ready, reply.reply) / len(ready.calls) if reply.reply else Decimal(0)
-        return failed(run, ready, call, reply, cost, seconds, rng)
+        return failed(run, ready, call, reply, _cost_of_error(prices, ready, reply), seconds, rng)
     return _read(run, step, call, ready, reply, reply.text, _cost(prices, ready, reply), rng)
 
 
 def _each(ready: Ready, outcomes: list[Outcome]) -> list[Outcome]:
     return [replace(outcome, of_request=int(n == 0)) for n, outcome in enumerate(outcomes)]
+
+
+def _cost_of_error(prices: Prices, ready: Ready, error: ProviderError) -> Decimal:
+    """One call's share of what a failed request certainly cost; see ``Outcome.charge`` for what it may have cost."""
+    reply = error.reply
+    if reply is None:
+        return Decimal(0)
+    counted = reply.tokens_in is not None and reply.tokens_out is not None
+    if counted or error.kind in ("refusal", "content_filter"):
+        return share_of(_cost(prices, ready, reply), len(ready.calls))
+    return Decimal(0)
 
 
 def _cost(prices: Prices, ready: Ready, reply: ChatReply) -> Decimal:
@@ -90,7 +109,7 @@ def _read_together(
     run: Run, step: Step, ready: Ready, reply: ChatReply, prices: Prices, rng: random.Random
 ) -> list[Outcome]:
     """Match replies to calls by name; a call without one is asked again."""
-    share = _cost(prices, ready, reply) / len(ready.calls)
+    share = share_of(_cost(prices, ready, reply), len(ready.calls))
     trouble = Unparsable("the reply has no answer for this item", kind="missing")
     texts: dict[int, str] = {}
     try:
@@ -98,6 +117,9 @@ def _read_together(
         texts = together_split(reply.text, ready.calls)
     except Unparsable as error:
         trouble = error
+    except Exception as error:
+        log.exception("run %s: splitting a reply to %s calls failed", run.pk, len(ready.calls))
+        trouble = Unparsable(f"{type(error).__name__}: {error}"[:500], kind="unexpected")
     outcomes = []
     for call in ready.calls:
         if call.id in texts:
@@ -124,11 +146,17 @@ def _read(
     try:
         if not whole:
             cut_off(reply.finish)
+        if len(text) > MAX_TEXT:
+            raise Unparsable(f"the reply is longer than {MAX_TEXT:,} characters", kind="too_long")
         return parsed(run, step, call, outcome)
     except Unparsable as error:
         return _unreadable(run, call, outcome, error, rng)
     except FieldErrors as error:
         return _unreadable(run, call, outcome, Unparsable(str(error), kind="invalid"), rng)
+    except Exception as error:
+        log.exception("run %s: reading the reply to %s failed", run.pk, call.key)
+        reason = Unparsable(f"{type(error).__name__}: {error}"[:500], kind="unexpected")
+        return _unreadable(run, call, outcome, reason, rng)
 
 
 def _kept(call: ClaimedCall, ready: Ready, reply: ChatReply, text: str, cost: Decimal) -> Outcome:
@@ -186,7 +214,7 @@ def failed(
         id=call.id,
         state=Call.State.FAILED,
         reserved=ready.reserved[call.id],
-        charge=error.kind in PERHAPS_PAID and error.reply is None,
+        charge=error.kind in PERHAPS_PAID and (error.reply is None or error.reply.tokens_in is None),
         error_kind=error.kind,
         error=str(error),
         seconds=seconds,
@@ -194,11 +222,13 @@ def failed(
     if error.reply is not None:
         outcome.cost, outcome.reply, outcome.model_returned = cost, error.reply.raw, error.reply.model
         outcome.tokens_in, outcome.tokens_out = error.reply.tokens_in, error.reply.tokens_out
-    tries = call.attempts + 1 - call.lost
+    tries = call.attempts + 1 - call.lost - call.excused
     if error.kind in _PAUSE_AND_KEEP:
         outcome.state, outcome.pause = Call.State.PENDING, str(error)
-    elif error.kind == "bad_request":
-        outcome.pause = str(error)
+    elif error.kind in ITEM_REFUSED:
+        pass  # this item's outcome: the next item may be accepted
+    elif error.kind == "content_filter" and error.status:
+        outcome.state = Call.State.UNPARSABLE  # the prompt itself was refused: the same prompt would be again
     elif error.kind in ("refusal", "content_filter"):
         outcome.unreadable = True
         if call.unparsable + 1 < run.max_unparsable:
@@ -221,8 +251,8 @@ def from_cache(*, run: Run, step: Step, hits: Sequence[Hit]) -> list[Outcome]:
         outcome = Outcome(id=hit.call.id, state=Call.State.DONE, of_request=0, **sources[hit.source])
         try:
             outcome = parsed(run, step, hit.call, outcome)
-        except (Unparsable, FieldErrors) as error:
-            # Another step could read this text and ours cannot: it is asked anew, past the cache.
+        except Exception as error:
+            # Another step could read this text and this one can't: ask again, without the cache.
             outcome.state, outcome.parsed, outcome.again_in = Call.State.PENDING, None, 0.0
             outcome.unreadable, outcome.error = True, str(error)
             outcome.error_kind = getattr(error, "kind", "invalid")

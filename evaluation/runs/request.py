@@ -35,6 +35,15 @@ class Prices:
         )
 
 
+def share_of(cost: Decimal, calls: int) -> Decimal:
+    """One call's share of a request's cost, rounded up to what is stored.
+
+    >>> share_of(Decimal(1), 3)
+    Decimal('0.33333334')
+    """
+    return (cost / calls).quantize(_CENT, rounding=ROUND_UP)
+
+
 def parameters_check(parameters: Any) -> None:
     """Refuse parameters that no request can be made of; raises ``ValueError`` naming the parameter.
 

@@ -1,22 +1,25 @@
-"""What came back is kept: in one short transaction for all that came back together."""
+"""Storing outcomes: all that came back together, in one short transaction."""
 
 from __future__ import annotations
 
 import json
+import logging
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime
 from decimal import Decimal
+from typing import Any
 
-from django.db import connection, transaction
+from django.db import DataError, IntegrityError, connection, transaction
 from django.utils import timezone
 
 from annotator.hit_types.base import JSON
-from evaluation.models import Call, Endpoint, Run
+from evaluation.models import Call, Run
 from evaluation.runs.step import Job
 from evaluation.runs.text import clean
 
+log = logging.getLogger(__name__)
 #: Before the second attempt; doubled for each further one, and up to half of it left out at random.
 BACKOFF_SECONDS = 0.5
 LONGEST_BACKOFF = 60.0
@@ -51,14 +54,16 @@ class Outcome:
     again_in: float | None = None
     next: Job | None = None
     pause: str = ""
-    #: Seconds for which the endpoint wants to be left alone.
+    #: Seconds that the endpoint asked to wait before the next request.
     hold: float = 0.0
+    #: The attempt failed because of the endpoint and doesn't count.
+    excused: bool = False
     #: How many requests this outcome ends: 1, and 0 for the further calls that one request answered.
     of_request: int = 1
 
 
 _COLUMNS = (
-    "id", "state", "again_in", "sent", "unreadable", "error_kind", "error", "text", "reply", "parsed", "flags",
+    "id", "state", "again_in", "sent", "excused", "unreadable", "error_kind", "error", "text", "reply", "parsed", "flags",
     "model_returned", "fingerprint", "tokens_in", "tokens_out", "seconds",
 )  # fmt: skip
 _SETTLE = """
@@ -67,13 +72,13 @@ UPDATE evaluation_call c SET
     not_before = CASE WHEN n.again_in IS NULL THEN NULL ELSE %s + n.again_in * interval '1 second' END,
     finished_at = CASE WHEN n.state = 'pending' THEN NULL ELSE %s END,
     attempts = c.attempts - (NOT n.sent AND NOT c.from_cache)::int,
-    unparsable = c.unparsable + n.unreadable::int,
+    unparsable = c.unparsable + n.unreadable::int, excused = c.excused + n.excused::int,
     errors = CASE WHEN n.error_kind = '' OR NOT n.sent THEN c.errors ELSE c.errors || to_jsonb(n.error_kind) END,
     error_kind = n.error_kind, error = n.error, text = n.text, reply = n.reply, parsed = n.parsed, flags = n.flags,
     model_returned = n.model_returned, fingerprint = n.fingerprint, tokens_in = n.tokens_in,
     tokens_out = n.tokens_out, cost = c.cost + n.cost, seconds = n.seconds, applied = n.applied
 FROM jsonb_to_recordset(%s::jsonb) AS n(
-    id bigint, state text, again_in float, sent boolean, unreadable boolean, error_kind text, error text, text text,
+    id bigint, state text, again_in float, sent boolean, excused boolean, unreadable boolean, error_kind text, error text, text text,
     reply jsonb, parsed jsonb, flags jsonb, model_returned text, fingerprint text, tokens_in int, tokens_out int,
     cost numeric, seconds float, applied boolean)
 WHERE c.id = n.id AND c.claimed_by = %s AND c.state = 'in_flight'
@@ -100,6 +105,17 @@ UPDATE evaluation_call c SET
 FROM gone WHERE c.id = gone.id
 RETURNING gone.reserved_cost, c.from_cache
 """
+#: Calls that must have ended before their share of failures can pause a run.
+LEAST_ENDED = 10
+FINAL_FAILURES = frozenset({"failed", "unparsable"})
+_SHARE = """
+SELECT count(*) FILTER (WHERE c.state <> 'done'), count(*), r.max_failed_share,
+    mode() WITHIN GROUP (ORDER BY c.error_kind) FILTER (WHERE c.state <> 'done'),
+    max(c.error) FILTER (WHERE c.state <> 'done')
+FROM evaluation_run r LEFT JOIN evaluation_call c ON c.run_id = r.id AND c.state IN ('done', 'failed', 'unparsable')
+    AND c.finished_at >= coalesce(r.resumed_at, r.started_at, r.created_at)
+WHERE r.id = %(run)s GROUP BY r.id
+"""
 _PAUSE = "UPDATE evaluation_run SET state = 'paused', reason = %s WHERE id = %s AND state = 'running'"
 
 
@@ -115,8 +131,7 @@ def settle(*, run: Run, token: str, outcomes: Sequence[Outcome]) -> int:
     rows = [_row(outcome) for outcome in outcomes]
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT 1 FROM evaluation_run WHERE id = %s FOR NO KEY UPDATE", [run.pk])
-        cursor.execute(_SETTLE, [now, now, json.dumps(rows), token])
-        own = {row[0] for row in cursor.fetchall()}
+        own, broken = _store(cursor, rows, now=now, token=token)
         kept = [outcome for outcome in outcomes if outcome.id in own]
         released = sum((o.reserved for o in kept), Decimal(0))
         spent = sum((min(o.cost, o.reserved) for o in kept), Decimal(0))
@@ -124,13 +139,62 @@ def settle(*, run: Run, token: str, outcomes: Sequence[Outcome]) -> int:
         lost = sum((o.reserved for o in kept if o.charge), Decimal(0))
         unsent = sum(not o.sent and o.of_request for o in kept)
         cursor.execute(_BOOK, [released, spent, lost, over, unsent, now, run.pk])
-        follow(run, [o.next for o in kept if o.next is not None])
+        follow(run, [o.next for o in kept if o.next is not None and o.id not in broken])
         reason = next((o.pause for o in kept if o.pause), "")
+        if not reason and any(o.state in FINAL_FAILURES for o in kept):
+            reason = _too_many_failed(cursor, run)
         if over and run.budget_cost is not None and not reason:
             reason = "The endpoint charged more tokens than the request allowed; look at its replies before going on."
         if reason:
             cursor.execute(_PAUSE, [reason[:2000], run.pk])
     return len(kept)
+
+
+def _store(cursor: Any, rows: Sequence[JSON], *, now: datetime, token: str) -> tuple[set[int], set[int]]:
+    """Store all rows at once, or one by one where one of them cannot be stored.
+
+    Returns the calls that were still held, and those of which only a minimum could be stored.
+    """
+
+    def store(part: Sequence[JSON]) -> set[int]:
+        with transaction.atomic():
+            cursor.execute(_SETTLE, [now, now, json.dumps(part, allow_nan=False), token])
+            return {row[0] for row in cursor.fetchall()}
+
+    try:
+        return store(rows), set()
+    except (DataError, IntegrityError, ValueError):
+        log.exception("outcomes of %s cannot be stored together; storing them one by one", token)
+    own: set[int] = set()
+    broken: set[int] = set()
+    for row in rows:
+        try:
+            own |= store([row])
+        except (DataError, IntegrityError, ValueError) as error:
+            log.exception("the outcome of call %s cannot be stored", row["id"])
+            broken.add(row["id"])
+            reason = f"The reply could not be stored: {type(error).__name__}"
+            own |= store([_minimal(row) | {"error_kind": "not_stored", "error": reason}])
+    return own, broken
+
+
+def _minimal(row: JSON) -> JSON:
+    """The same call as failed, with its cost and its text, and nothing else that came from outside."""
+    empty: JSON = {"reply": None, "parsed": None, "flags": [], "model_returned": "", "fingerprint": ""}
+    text = row["text"][:10_000]
+    return row | empty | {"state": "failed", "text": text, "again_in": None, "applied": False}
+
+
+def _too_many_failed(cursor: Any, run: Run) -> str:
+    """Why the run is to pause, if too large a share of the calls that ended since its last start have failed."""
+    cursor.execute(_SHARE, {"run": run.pk})
+    failed, ended, most, kind, message = cursor.fetchone()
+    if ended < LEAST_ENDED or failed <= most * ended:
+        return ""
+    return (
+        f"{failed} of {ended} calls failed, most of them as {kind}: {message[:300]} Fix the cause and resume, or allow a "
+        "larger share of failed calls."
+    )
 
 
 def _row(outcome: Outcome) -> JSON:
@@ -158,15 +222,6 @@ def call_of(run: Run, job: Job) -> Call:
         stage=job.stage,
         context=clean(job.context),
     )
-
-
-def hold(*, endpoint: Endpoint, seconds: float) -> None:
-    """Nobody asks the endpoint for so long: it said so."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE evaluation_endpoint SET hold_until = greatest(hold_until, %s) WHERE id = %s",
-            [timezone.now() + timedelta(seconds=seconds), endpoint.pk],
-        )
 
 
 def backoff(attempt: int, retry_after: float | None, rng: random.Random) -> float:

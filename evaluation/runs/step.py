@@ -43,6 +43,7 @@ class ClaimedCall:
     attempts: int = 0
     unparsable: int = 0
     lost: int = 0
+    excused: int = 0
     thing: Any = None
 
     @classmethod

@@ -26,7 +26,8 @@ Form = Literal[
     "entries",
     "examples",
     "choices",
-    "answered",
+    "question",
+    "answered_question",
     "guessed",
     "example",
     "units",
@@ -64,7 +65,6 @@ def form_schema(form: Form, task: str) -> JSON:
     texts = _list_of(TEXT)
     example = schema_object({"context": TEXT, "response_1": TEXT, "response_2": TEXT})
     choice = schema_object({"question": TEXT, "options": texts})
-    answered = schema_object({"question": TEXT, "answer": {"type": "string", "enum": ANSWERS["yes_no"]}})
     properties: dict[Form, JSON] = {
         "reasons_answer": {"explanation": TEXT, "answer": answer},
         "answer": {"answer": answer},
@@ -76,7 +76,8 @@ def form_schema(form: Form, task: str) -> JSON:
         "entries": {"entries": texts},
         "examples": {"entries": _list_of(example)},
         "choices": {"entries": _list_of(choice)},
-        "answered": {"entries": _list_of(answered)},
+        "question": {"question": TEXT},
+        "answered_question": {"question": TEXT, "answer": answer},
         "guessed": {"follow_up": TEXT, "reason": TEXT, "answer": answer},
         "example": dict(example["properties"]),
         "units": {"units": texts},
@@ -102,6 +103,9 @@ def form_text(form: Form, task: str, value: JSON, label: str = "") -> str:
 def _text(form: Form, task: str, value: JSON, label: str) -> str:
     if form in ("reasons_answer", "answer", "answer_reason"):
         return _answer(form, task, value)
+    if form in ("question", "answered_question"):
+        answer = f"\nAnswer: {_line(value['answer'])}" if form == "answered_question" else ""
+        return f"New question: {_line(value['question'])}{answer}"
     if form == "guessed":
         guess = f"{_line(value['reason'])} So the robot will likely answer {_line(value['answer'])}."
         return f"Follow-up question: {_line(value['follow_up'])}\nGuess: {guess}"
@@ -137,8 +141,6 @@ def _entry(form: Form, entry: Any) -> str:
     if form == "choices":
         options = zip(ANSWERS["multiple_choice"], entry["options"], strict=False)
         return "\n".join([_line(entry["question"]), *(f"{letter}: {_line(o)}" for letter, o in options)])
-    if form == "answered":
-        return f"{_line(entry['question'])} => {_line(entry['answer'])}"
     return _line(entry)
 
 

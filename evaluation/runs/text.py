@@ -1,15 +1,23 @@
-"""Text from outside as Postgres can hold it."""
+"""Values from outside in a form that Postgres can store."""
 
 from __future__ import annotations
 
+import json
+import math
 from typing import Any
 
+#: Levels of lists and objects that are stored as such; what lies deeper is stored as text.
+MAX_DEPTH = 64
 
-def clean(value: Any) -> Any:
-    """NUL and lone surrogates replaced by U+FFFD, through all of a JSON value; they are no text.
 
-    >>> clean({"a": ["x\\x00", "\\ud800"]})
-    {'a': ['x\\ufffd', '\\ufffd']}
+def clean(value: Any, depth: int = 0) -> Any:
+    """A JSON value that Postgres can store.
+
+    NUL and lone surrogates become U+FFFD. Numbers that JSON doesn't have (NaN, infinities) and levels below
+    ``MAX_DEPTH`` become text.
+
+    >>> clean({"a": ["x\\x00", "\\ud800", float("nan")]})
+    {'a': ['x\\ufffd', '\\ufffd', 'nan']}
     """
     if isinstance(value, str):
         if "\x00" in value:
@@ -21,8 +29,19 @@ def clean(value: Any) -> Any:
         except UnicodeEncodeError:
             return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         return value
-    if isinstance(value, dict):
-        return {clean(key): clean(held) for key, held in value.items()}
-    if isinstance(value, list | tuple):
-        return [clean(held) for held in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, dict | list | tuple):
+        if depth >= MAX_DEPTH:
+            return _as_text(value)
+        if isinstance(value, dict):
+            return {clean(key): clean(held, depth + 1) for key, held in value.items()}
+        return [clean(held, depth + 1) for held in value]
     return value
+
+
+def _as_text(value: Any) -> str:
+    try:
+        return str(clean(json.dumps(value)))
+    except RecursionError:
+        return "(nested too deeply)"

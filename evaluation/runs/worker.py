@@ -26,14 +26,17 @@ from evaluation.providers.base import Provider, ProviderError
 from evaluation.providers.keys import KeyRefused
 from evaluation.runs.apply import apply_some
 from evaluation.runs.claim import Claim, Ready, ahead, claim
+from evaluation.runs.health import endpoint_report, is_held, window_of
 from evaluation.runs.lifecycle import run_pause
 from evaluation.runs.outcome import answered, from_cache, unsent
 from evaluation.runs.registry import step_get
-from evaluation.runs.settle import Outcome, give_back_lost, hold, settle
+from evaluation.runs.settle import Outcome, give_back_lost, settle
 from evaluation.selectors.endpoint import endpoint_provider
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
+#: Seconds that a worker with nothing to do waits for its endpoint before it takes other jobs.
+LONG_WAIT = 3.0
 #: How long a lost database is waited for before the worker gives up its calls.
 PATIENCE_SECONDS = 60.0
 
@@ -115,10 +118,12 @@ class SliceWorker:
             self.results.shutdown()
 
     async def _loop(self, provider: Provider) -> None:
-        limit = self.endpoint.concurrency
+        limit = window_of(self.endpoint)
         not_before = 0.0
         while True:
             self.news.clear()
+            if self.ready and is_held(self.endpoint):
+                self._give_back()
             while self.ready and len(self.flying) < limit - self.others and not self.why:
                 self._send(provider, self.ready.pop(0))
             done, self.outcomes = self.outcomes, []
@@ -130,13 +135,20 @@ class SliceWorker:
                 self.finished += len(done)
                 if got is not None:
                     not_before = self._take(*got)
+                limit = window_of(self.endpoint)
                 continue
             if self.why and self.ready:
                 self._give_back()
                 continue
-            if not self.claimed and not self.flying and (self.why or self.wait is None):
-                self.why = self.why or "idle"
-                return
+            if not self.claimed and not self.flying:
+                if self.why or self.wait is None:
+                    self.why = self.why or "idle"
+                    return
+                if self.wait > LONG_WAIT and is_held(
+                    self.endpoint
+                ):  # leave the worker to other jobs meanwhile
+                    self.why = "time"
+                    return
             until = not_before if not_before > time.monotonic() else self.deadline
             timeout = 5.0 if self.why else min(5.0, max(0.005, until - time.monotonic()))
             with contextlib.suppress(TimeoutError):
@@ -174,7 +186,7 @@ class SliceWorker:
         outcomes = await answered(
             provider=provider, run=self.run, endpoint=self.endpoint, step=self.step, ready=ready, rng=self.rng
         )
-        self.outcomes += outcomes
+        self.outcomes += outcomes  # only now: the loop may have replaced the list while this waited
 
     def _give_back(self) -> None:
         """The run is to stop: what was claimed and not sent goes back, as if it had not been claimed."""
@@ -211,10 +223,8 @@ class SliceWorker:
         while True:
             try:
                 if done:
+                    endpoint_report(endpoint=self.endpoint, outcomes=done, rng=self.rng)
                     settle(run=self.run, token=self.token, outcomes=done)
-                    for outcome in done:
-                        if outcome.hold:
-                            hold(endpoint=self.endpoint, seconds=outcome.hold)
                     self.claimed -= sum(outcome.of_request for outcome in done)
                     done = []
                 if want <= 0:

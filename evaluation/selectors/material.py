@@ -104,3 +104,9 @@ def gen_u_answers(*, study: Study) -> Iterator[GenUAnswer]:
             shown[model, how.removeprefix(WITH), question] = right
     for (model, system, question), right in sorted(shown.items()):
         yield GenUAnswer(model, system, instances[question], right, alone.get((model, question)))
+
+
+def matching_rules(*, study: Study) -> list[str]:
+    """The rules on partial matches that a study's items follow; items from before there was a choice follow "whole"."""
+    found = study.items.order_by().values_list("payload__matching", flat=True).distinct()
+    return sorted({str(rule or "whole") for rule in found})

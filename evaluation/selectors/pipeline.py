@@ -23,6 +23,15 @@ _WORDS = {
     "duplicates_of_others": "duplicates of what was there dropped",
     "missing": "fewer written than asked for",
     "warnings": "warnings",
+    "explanations": "gold rationales",
+    "rewards": "rationales rewarded",
+    "mean_reward": "mean reward",
+    "examples": "training examples",
+    "questions": "questions validated",
+    "accepted": "accepted",
+    "not_relation": "not of their kind",
+    "not_answerable": "not answerable",
+    "not_answer_right": "not correctly answered",
 }
 
 

@@ -1,8 +1,9 @@
-"""Endpoints: kept with their key sealed, and tried out."""
+"""Endpoints: saved with their key encrypted, and tested with one short request."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,10 +19,12 @@ from evaluation.providers.keys import KeyRefused, key_seal
 from evaluation.runs.request import parameters_check
 from evaluation.selectors.endpoint import endpoint_key, endpoint_provider, host_policy, key_secrets
 
+log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True)
 class Tried:
-    """What came of asking an endpoint one small question."""
+    """The result of a test request: ``said`` is the reply, or the error."""
 
     ok: bool
     said: str
@@ -32,7 +35,9 @@ class Tried:
 def endpoint_save(
     *, endpoint: Endpoint, key: str = "", shared_with: Iterable[Workspace] | None = None
 ) -> Endpoint:
-    """Keep an endpoint, and which workspaces may use it (None: as before). A new ``key`` is sealed for its address; a key given for another address is dropped.
+    """Save an endpoint. A new ``key`` is sealed for its address; a key given for another address is dropped.
+
+    ``shared_with`` are the workspaces that may use it; None leaves them as they are.
 
     Raises ``ValidationError`` keyed by field, also where the host may not be asked.
     """
@@ -67,11 +72,14 @@ def endpoint_save(
 
 
 def endpoint_try(*, endpoint: Endpoint) -> Tried:
-    """Ask for one word; says what went wrong if something did."""
+    """Ask for one word. The result holds the reply or the error; never raises for anything an endpoint can do."""
     try:
         return asyncio.run(_try(endpoint))
     except (ProviderError, KeyRefused) as error:
         return Tried(False, str(error))
+    except Exception as error:
+        log.exception("testing endpoint %s failed", endpoint.pk)
+        return Tried(False, f"{type(error).__name__}: {error}"[:500])
 
 
 async def _try(endpoint: Endpoint) -> Tried:

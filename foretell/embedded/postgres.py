@@ -1,8 +1,8 @@
-"""The embedded Postgres: made once with ``initdb``, started, probed and stopped under our own supervision.
+"""The embedded Postgres: created once with ``initdb``, then started, checked and stopped here.
 
-It listens on 127.0.0.1 alone and asks every connection for a password (scram). It works *inside* its data
-directory, and when root starts it (as nobody) it names that directory as ``/proc/self/cwd``: so it needs no
-right on the directories above, which may belong to someone who lets nobody in.
+It listens on 127.0.0.1 only, and every connection needs a password (SCRAM). Its working directory is its data
+directory. If root starts it as another user, it gets that directory as ``/proc/self/cwd``, so it needs no access to the
+directories above.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Postgres:
         return f"postgres://{ROLE}:{self.password}@127.0.0.1:{self.port}/{DATABASE}"
 
     def start(self) -> None:
-        """Returns once connections are accepted, after crash recovery if that was needed."""
+        """Start the server; return when it accepts connections, after crash recovery if that was needed."""
         new = not (self.directory / "PG_VERSION").is_file()
         check_owner(self.directory, self.account)
         if new:
@@ -84,14 +84,14 @@ class Postgres:
             )
         if not wait_until(self.ready, self.child, seconds=300):
             self.stop()
-            raise EmbeddedError(f"Postgres did not start; the end of {self.log}:\n{tail(self.log)}")
-        # A mark, not the fresh directory, decides: we may have been killed between the two.
+            raise EmbeddedError(f"Postgres did not start. Last lines of {self.log}:\n{tail(self.log)}")
+        # A marker file decides, not whether the directory is new: an earlier start may have been killed in between.
         if not (self.directory.parent / "database-made").exists():
             self._make_database()
             (self.directory.parent / "database-made").touch()
 
     def ready(self) -> bool:
-        """Whether our postmaster says so itself: line 1 of its pid file is its pid, line 8 its state."""
+        """Whether our server reports that it's ready: line 1 of its pid file is its pid, line 8 its state."""
         try:
             lines = (self.directory / "postmaster.pid").read_text().splitlines()
         except OSError:
@@ -104,11 +104,11 @@ class Postgres:
         )
 
     def stop(self) -> None:
-        """A fast shutdown (open transactions roll back), then an immediate one, then a kill."""
+        """Stop the server: a fast shutdown (open transactions roll back), then an immediate one, then SIGKILL."""
         if self.child is not None:
             stop(self.child, (signal.SIGINT, 30), (signal.SIGQUIT, 5))
             self.child = None
-        # An exception may have come between the start and our noting it.
+        # An exception may have come between starting the server and recording it.
         end_leftovers(self.directory, "postgres", signal.SIGINT)
 
     def _install(self, version: str | None) -> Path:
@@ -122,14 +122,14 @@ class Postgres:
         return "/proc/self/cwd" if self.account.dropped else str(directory)
 
     def _initdb(self) -> None:
-        """Makes the cluster beside its place and moves it there when whole: a kill leaves nothing half made."""
+        """Create the cluster next to its final place and move it when it's complete, so that a kill leaves no partial one."""
         install = self._install(None)
         making = self.directory.with_name(self.directory.name + ".making")
         end_leftovers(making, "", signal.SIGKILL)
         shutil.rmtree(making, ignore_errors=True)
         making.mkdir(mode=0o700, parents=True)
         os.chown(making, self.account.uid, self.account.gid)
-        with tempfile.TemporaryFile() as secret:  # has no name, so only its owner's open handle reaches it
+        with tempfile.TemporaryFile() as secret:  # a file without a name: no other process can open it
             secret.write(self.superuser_password.encode() + b"\n")
             secret.flush()
             secret.seek(0)
@@ -164,10 +164,10 @@ class Postgres:
         making.rename(self.directory)
 
     def _clear_leftovers(self) -> None:
-        """Ends what a killed supervisor left running here, then removes the pid file of the dead.
+        """End servers that a killed supervisor left running, then remove their pid file.
 
-        A pid file alone proves nothing: after a reboot, or in a container, its pid may be anyone's, and
-        Postgres would refuse to start because of it.
+        A pid file alone proves nothing: after a reboot, or in a container, its pid may be that of an unrelated process,
+        and Postgres would refuse to start.
         """
         end_leftovers(self.directory, "postgres", signal.SIGINT)
         (self.directory / "postmaster.pid").unlink(missing_ok=True)
@@ -199,7 +199,7 @@ class Postgres:
 
 
 def _environment() -> dict[str, str]:
-    """Nothing of ours: no secret, and no PG* variable that would change what the programs do."""
+    """A minimal environment: no secrets, and no PG* variables that would change what the programs do."""
     return {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "TZ": "UTC"}
 
 

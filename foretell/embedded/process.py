@@ -1,4 +1,4 @@
-"""Child processes that never outlive their parent, and the leftovers of a parent that was killed."""
+"""Start child processes that end with their parent, and end those that a killed parent left."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Account:
 
 
 def check_owner(directory: Path, account: Account) -> None:
-    """Refuses a data directory that another user's ``make run`` made: neither server would open it."""
+    """Refuse a data directory that another user's ``make run`` created: the servers couldn't open it."""
     owner = directory.stat().st_uid if directory.exists() else account.uid
     if owner != account.uid:
         raise EmbeddedError(
@@ -54,22 +54,22 @@ def check_owner(directory: Path, account: Account) -> None:
 
 
 def die_with_parent(sig: signal.Signals) -> Callable[[], None]:
-    """A ``preexec_fn``: the kernel sends ``sig`` to the child when the thread that started it is gone.
+    """A ``preexec_fn`` with which the kernel sends ``sig`` to the child when the thread that started it ends.
 
-    It runs after ``Popen`` has changed the user, as it must: a change of user clears the setting.
+    ``Popen`` calls it after changing the user, which is necessary: a change of user clears the setting.
     """
     parent = os.getpid()
 
     def prepare() -> None:
         ask_for_parent_death_signal(sig)
-        if os.getppid() != parent:  # it died before the line above took effect
+        if os.getppid() != parent:  # the parent ended before the line above took effect
             os._exit(1)
 
     return prepare
 
 
 def ask_for_parent_death_signal(sig: signal.Signals) -> None:
-    """Linux alone can do this; elsewhere the next start ends what is left."""
+    """Only Linux can do this; on other systems the next start ends processes that are left."""
     if _libc is not None:
         _libc.prctl(PR_SET_PDEATHSIG, int(sig), 0, 0, 0)
 
@@ -84,7 +84,7 @@ def spawn(
     account: Account | None = None,
     stdin: IO[bytes] | int = subprocess.DEVNULL,
 ) -> subprocess.Popen[bytes]:
-    """Starts a child in its own session that dies with us; call it from the main thread only."""
+    """Start a child in its own session that ends with this process. Call it from the main thread only."""
     return subprocess.Popen(  # noqa: S603
         command,
         cwd=cwd,
@@ -92,14 +92,14 @@ def spawn(
         stdin=stdin,
         stdout=output,
         stderr=subprocess.STDOUT,
-        start_new_session=True,  # Ctrl-C reaches the supervisor alone, which stops the rest in order
+        start_new_session=True,  # Ctrl-C reaches only the supervisor, which stops the others in order
         preexec_fn=die_with_parent(on_parent_death),
         **(account.popen_args() if account else {}),
     )
 
 
 def stop(child: subprocess.Popen[bytes], *steps: tuple[signal.Signals, float]) -> None:
-    """Sends each signal in turn and waits its seconds; SIGKILL to the whole group at the end."""
+    """Send each signal in turn and wait its seconds; finally send SIGKILL to the whole group."""
     for sig, seconds in steps:
         if child.poll() is not None:
             break
@@ -120,8 +120,8 @@ def kill_group(pgid: int) -> None:
 def processes_in(directory: Path, name: str) -> list[psutil.Process]:
     """The running processes of that name whose working directory is ``directory``.
 
-    Both servers work inside their own data directory, so this tells ours from every other one,
-    whatever a stale pid file says.
+    Both servers work inside their own data directory, so this finds ours and no other, whatever a stale pid file
+    says.
     """
     found = []
     wanted = str(directory.resolve())
@@ -135,14 +135,14 @@ def processes_in(directory: Path, name: str) -> list[psutil.Process]:
 
 
 def end_leftovers(directory: Path, name: str, sig: signal.Signals, seconds: float = 20) -> int:
-    """Ends the processes that an earlier, killed parent left in ``directory``; how many there were."""
+    """End the processes that an earlier, killed parent left in ``directory``; return how many there were."""
     found = processes_in(directory, name)
     for kind, wait in ((sig, seconds), (signal.SIGKILL, 5.0)):
         alive = processes_in(directory, name)
         for process in alive:
             _signal(process, kind)
         deadline = time.monotonic() + wait
-        # Asked anew each time: a zombie that nobody reaps has ended, though its pid is still there.
+        # Searched again each time: a zombie has ended although its pid still exists.
         while alive and time.monotonic() < deadline and processes_in(directory, name):
             time.sleep(0.05)
     return len(found)
@@ -154,7 +154,7 @@ def _signal(process: psutil.Process, sig: signal.Signals) -> None:
 
 
 def free_port(preferred: int | None = None) -> int:
-    """``preferred`` when nothing listens there on 127.0.0.1, else any free port."""
+    """``preferred`` if nothing listens there on 127.0.0.1, otherwise any free port."""
     for port in [preferred, 0] if preferred else [0]:
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -167,7 +167,7 @@ def free_port(preferred: int | None = None) -> int:
 
 
 def wait_until(ready: Callable[[], bool], child: subprocess.Popen[bytes], seconds: float) -> bool:
-    """True once ``ready()``; False when the child has ended or the time is over."""
+    """True once ``ready()``; False if the child ends first or the time is over."""
     deadline = time.monotonic() + seconds
     while child.poll() is None and time.monotonic() < deadline:
         if ready():

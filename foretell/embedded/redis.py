@@ -1,4 +1,4 @@
-"""The embedded Redis: wakes workers and caches, and holds nothing that Postgres does not know."""
+"""The embedded Redis: queue and cache. It holds nothing that can't be restored from Postgres."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Redis:
         return f"redis://:{self.password}@127.0.0.1:{self.port}/0"
 
     def start(self) -> None:
-        """Returns once it answers. A damaged file is set aside: an empty Redis is safe, no Redis is not."""
+        """Start the server; return when it responds. A damaged data file is moved away, since Redis may start empty."""
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         if os.geteuid() == 0 and self.directory.stat().st_uid == 0:
             os.chown(self.directory, self.account.uid, self.account.gid)
@@ -45,12 +45,12 @@ class Redis:
         self.directory.mkdir(mode=0o700)
         os.chown(self.directory, self.account.uid, self.account.gid)
         if not self._launch():
-            raise EmbeddedError(f"Redis did not start; the end of {self.log}:\n{tail(self.log)}")
+            raise EmbeddedError(f"Redis did not start. Last lines of {self.log}:\n{tail(self.log)}")
 
     def _launch(self) -> bool:
         program = reachable([redis_program()], self.account)[0]
         with tempfile.TemporaryFile() as config, self.log.open("ab") as output:
-            # Read from standard input: the password stands neither on the command line nor in a file.
+            # Read from standard input, so that the password is neither on the command line nor in a file.
             config.write("".join(f"{key} {value}\n" for key, value in self._config().items()).encode())
             config.seek(0)
             self.child = spawn(
@@ -84,7 +84,7 @@ class Redis:
         }
 
     def ready(self) -> bool:
-        """Whether the server on our port takes our password and answers (so it is ours, and loaded)."""
+        """Whether the server on our port accepts our password and responds (so it's ours, and has loaded its data)."""
         try:
             with socket.create_connection(("127.0.0.1", self.port), timeout=1) as connection:
                 connection.sendall(f"AUTH {self.password}\r\nPING\r\n".encode())

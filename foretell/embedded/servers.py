@@ -1,4 +1,4 @@
-"""Both servers of one data directory: their ports and passwords, kept beside the data."""
+"""Both servers of one data directory. Their ports and passwords are stored beside the data."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ MADE_ONCE: dict[str, Callable[[], int | str]] = {
 
 
 class EmbeddedServers:
-    """A Postgres and a Redis whose data, logs, ports and passwords live in ``data_dir``.
+    """A Postgres and a Redis whose data, logs, ports and passwords are in ``data_dir``.
 
-    The caller makes sure that there is one user of a data directory at a time (``make run`` holds a lock).
+    The caller makes sure that only one process uses a data directory at a time (``make run`` holds a lock).
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class EmbeddedServers:
         logs = self.data_dir / "logs"
         logs.mkdir(mode=0o700, exist_ok=True)
         state = self._state()
-        # The two servers' folders are opened by their own user: it owns them and the rest is not its business.
+        # Each server's folder belongs to the user that runs it, who has no access to the rest.
         (self.data_dir / "postgres").mkdir(mode=0o711, exist_ok=True)
         self.postgres = Postgres(
             directory=self.data_dir / "postgres" / "data",
@@ -65,17 +65,17 @@ class EmbeddedServers:
 
     @property
     def secret_key(self) -> str:
-        """A key for signing, made once for this data directory."""
+        """A signing key, generated once for this data directory."""
         return str(self._state()["secret_key"])
 
     def start_postgres(self) -> str:
-        """Starts it and gives the address for ``DATABASE_URL``."""
+        """Start Postgres; return the value for ``DATABASE_URL``."""
         self.postgres.port = self.port("postgres_port")
         self.postgres.start()
         return self.postgres.url
 
     def start_redis(self) -> str:
-        """Starts it and gives the address for ``REDIS_URL``."""
+        """Start Redis; return the value for ``REDIS_URL``."""
         self.redis.port = self.port("redis_port")
         self.redis.start()
         return self.redis.url
@@ -85,13 +85,13 @@ class EmbeddedServers:
         self.postgres.stop()
 
     def remember(self, **values: str) -> None:
-        """Writes down where things are, for ``manage.py`` beside us (read in ``foretell/env.py``)."""
+        """Store addresses for ``manage.py`` (``foretell/env.py`` reads them)."""
         state = self._state()
         if {**state, **values} != state:
             self._write({**state, **values})
 
     def port(self, key: str) -> int:
-        """Last time's port, so that addresses stay the same; another one when somebody took it meanwhile."""
+        """The port of last time, so that addresses stay the same, or another one if it's taken."""
         state = self._state()
         port = free_port(state[key])
         if port != state[key]:
@@ -109,7 +109,7 @@ class EmbeddedServers:
         return state
 
     def _write(self, state: dict[str, Any]) -> None:
-        """All or nothing, readable by us alone: it holds passwords."""
+        """Write the state atomically, readable only by its owner, because it contains passwords."""
         new = self.state_file.with_suffix(".new")
         new.unlink(missing_ok=True)
         with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:

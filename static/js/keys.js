@@ -35,20 +35,16 @@
     foretell.refresh(form);
     input.checked = input.type === "checkbox" ? !input.checked : true;
     input.dispatchEvent(new Event("change", { bubbles: true }));
+    form.foretellAnswering = true;
     input.focus({ preventScroll: true });
+    form.foretellAnswering = false;
     const next = form.querySelector("[data-open-question]");
     (next || asked).closest(".paired__row, .quiz, .asked").scrollIntoView({ block: "nearest" });
   }
 
-  /* On a page with several questions, keys act on the first unanswered one: on all its steps if they are numbered through,
-     otherwise on its open step. In a list of checkboxes they act on the list that has the focus. */
+  /* Number keys answer the current question (steps.js marks it), whichever of its steps has that key. */
   function optionFor(form, key) {
-    const here = document.activeElement?.closest?.("[data-asked]");
-    const many = here && form.contains(here) && here.querySelector('[type="checkbox"]');
-    const asked = (many && here) || form.querySelector("[data-open-question]") || here || form.querySelector("[data-asked]");
-    const whole = asked?.closest("[data-keys]");
-    const among = !whole || whole.dataset.keys === "field" ? asked : whole;
-    return among?.querySelector(`input[data-key="${key}"]`);
+    return form.querySelector(`[data-current] input[data-key="${key}"]`);
   }
 
   document.addEventListener("keydown", (event) => {

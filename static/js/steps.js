@@ -24,10 +24,24 @@
     }
   }
 
+  /* The current question: the one that the reader has moved to, else the first that is not answered, else the last one
+     that was. Number keys answer it, and it is marked, with all its steps. */
+  function current(form, all, open) {
+    const here = form.foretellHere;
+    const moved = here && form.contains(here) && !here.hidden ? here : null;
+    const chosen = moved ?? open ?? form.foretellLast ?? all[0];
+    const scope = chosen?.closest("[data-scope]") ?? form;
+    for (const asked of all) {
+      const same = chosen && asked.dataset.asked === chosen.dataset.asked && scope.contains(asked);
+      asked.toggleAttribute("data-current", Boolean(same));
+    }
+  }
+
   function mark(form) {
     const all = [...form.querySelectorAll("[data-asked]")];
     const open = all.find((asked) => !answered(asked));
     for (const asked of all) asked.toggleAttribute("data-open-question", asked === open);
+    current(form, all, open);
     form.foretellMissing = all.filter((asked) => !answered(asked));
     form.dispatchEvent(new CustomEvent("foretell:state", { bubbles: true }));
   }
@@ -41,7 +55,18 @@
   foretell.on("form[data-task]", (form) => {
     form.noValidate = true;
     form.addEventListener("input", () => refresh(form));
-    form.addEventListener("change", () => refresh(form));
+    form.addEventListener("change", ({ target }) => {
+      const asked = target.closest("[data-asked]");
+      if (asked?.querySelector("[data-key]")) form.foretellLast = asked;
+      form.foretellHere = target.type === "checkbox" ? asked : null; /* a list takes more; else the mark moves on */
+      refresh(form);
+    });
+    /* Tab, arrows or a click move the mark; the focus that follows an answer doesn't. */
+    form.addEventListener("focusin", ({ target }) => {
+      if (form.foretellAnswering) return;
+      form.foretellHere = target.closest("[data-asked]");
+      mark(form);
+    });
     refresh(form);
   });
 

@@ -23,7 +23,7 @@ self.addEventListener("activate", (event) => {
 async function open(request) {
   try {
     const answer = await fetch(request);
-    return [502, 503, 504].includes(answer.status) && request.method === "GET" ? (await caches.match(AWAY)) || answer : answer;
+    return answer.status >= 500 && answer.status <= 504 && request.method === "GET" ? (await caches.match(AWAY)) || answer : answer;
   } catch (error) {
     const kept = await caches.match(self.navigator.onLine ? AWAY : OFFLINE);
     if (kept) return kept;

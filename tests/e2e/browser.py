@@ -1,4 +1,4 @@
-"""Gets a real Chromium: Debian's where it is installed, else Playwright's, else Debian's through apt as root."""
+"""Find a Chromium: Debian's if installed, otherwise Playwright's, otherwise Debian's through apt (as root)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FLAGS = [
 
 
 class NoBrowser(RuntimeError):
-    """No browser can be had, so what only a browser shows is untested: the tests fail, they do not vanish."""
+    """No browser is available. The tests fail instead of being skipped."""
 
 
 def launch(playwright: Playwright) -> Browser:
@@ -34,7 +34,7 @@ def launch(playwright: Playwright) -> Browser:
             tried.append(
                 f"{source.__name__}: {str(error).strip().splitlines()[0] if str(error) else error!r}"
             )
-    raise NoBrowser("no Chromium here. Install Debian's `chromium`. Tried:\n" + "\n".join(tried))
+    raise NoBrowser("no Chromium found. Install Debian's `chromium`. Tried:\n" + "\n".join(tried))
 
 
 def debian_chromium(playwright: Playwright) -> str:

@@ -1,8 +1,7 @@
 """``browser`` (one a session), ``page`` and ``phone`` (one a test, a fresh visitor each).
 
-A page fails its test at the end when a script threw, or when the content security policy refused anything:
-an app that only works with its policy off does not work. A test that provokes either empties ``page.faults``.
-Opens ``live_server.url``, or the address of a real web process (``tests/processes.py``).
+At the end, a test fails if a script raised an error or the content security policy refused anything. A test that causes
+either on purpose clears ``page.faults``. Open ``live_server.url``, or the address of a real web process (``tests/processes.py``).
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from tests.e2e.browser import launch
 LAPTOP = {"width": 1366, "height": 768}
 PHONE = {"width": 390, "height": 844}
 TIMEOUT_MS = 30_000
-expect.set_options(timeout=TIMEOUT_MS)  # its own five seconds are too few on a busy machine
+expect.set_options(timeout=TIMEOUT_MS)  # the default of five seconds is too short on a busy machine
 
 
 @pytest.fixture(scope="session")

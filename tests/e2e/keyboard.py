@@ -1,4 +1,4 @@
-"""An annotator with a keyboard and nothing else: reads which key an option shows, and presses it."""
+"""An annotator who uses only the keyboard: reads the key that an option shows and presses it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from playwright.sync_api import Page
 
 
 def wait_ready(page: Page) -> None:
-    """Until the form's behaviours are attached (the send button has its words) and nothing is being sent."""
+    """Wait until the form's scripts are attached and nothing is being sent."""
     page.wait_for_selector("form[data-task] [data-send], form[data-next] button", state="attached")
     page.wait_for_function("() => !document.querySelector('form[data-sending]') && Boolean(window.foretell)")
 
@@ -30,10 +30,10 @@ def answer(page: Page, wanted: dict[str, Any], *, most: int = 120) -> None:
             option = opened.first.locator(f"input[value={value!r}]")
             key, name_on_page = option.get_attribute("data-key"), option.get_attribute("id")
             if key:
-                if in_text(page):  # there a digit is a character: Tab leaves the text, as it does for anybody
+                if in_text(page):  # in a text field a digit is typed; Tab leaves the field
                     page.keyboard.press("Tab")
                 page.keyboard.press(key)
-            else:  # beyond nine options there are no keys left: arrows and space
+            else:  # options after the ninth have no key: use arrows and space
                 reach(page, name, value)
                 page.keyboard.press("Space")
             page.wait_for_function("id => document.getElementById(id).checked", arg=name_on_page)
@@ -51,10 +51,10 @@ def reach(page: Page, name: str, value: str = "") -> None:
 
 
 def submit(page: Page) -> None:
-    """Enter submits; from a text, Control and Enter."""
+    """Submit with Enter, or Ctrl+Enter in a text field."""
     page.keyboard.press("Control+Enter" if in_text(page) else "Enter")
 
 
 def in_text(page: Page) -> bool:
-    """Whether what is typed now goes into a text."""
+    """Whether a text field has the focus."""
     return bool(page.evaluate("() => document.activeElement.tagName === 'TEXTAREA'"))

@@ -1,4 +1,4 @@
-"""Serves the style page under the strictest policy that the product could set, without touching a database."""
+"""Serve the style gallery under the strictest possible policy, without a database."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ POLICY = (
 
 class Quiet(WSGIRequestHandler):
     def log_message(self, *args: Any) -> None:
-        """Nothing: pytest has enough to say."""
+        """No log."""
 
 
 def with_policy(app: Callable[..., Any]) -> Callable[..., Any]:
@@ -36,7 +36,7 @@ def with_policy(app: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def served() -> Iterator[str]:
-    """The address of a server whose pages may use nothing but what they bring themselves."""
+    """Yield the address of a server whose pages can only load their own files."""
     with override_settings(DEBUG=True, ALLOWED_HOSTS=["127.0.0.1"]):
         server = ThreadedWSGIServer(("127.0.0.1", 0), Quiet)
         server.set_app(with_policy(StaticFilesHandler(get_wsgi_application())))

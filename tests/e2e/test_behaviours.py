@@ -1,10 +1,11 @@
-"""The small scripts, each in a real browser against made-up answers of the server."""
+"""Each small script in a real browser, against a fake server."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -26,7 +27,7 @@ def style() -> Iterator[str]:
 
 
 class Server:
-    """Answers the task's addresses in the browser; remembers what was sent."""
+    """Answer the requests of a task in the browser and record what was sent."""
 
     def __init__(self, page: Page) -> None:
         self.sent: list[tuple[str, dict[str, list[str]]]] = []
@@ -63,7 +64,7 @@ def gone(route: Route) -> None:
 
 
 def fake(stage: Any = None, **changes: Any) -> dict[str, Any]:
-    """A task whose every address is one of the fake server's."""
+    """A task whose URLs are those of the fake server."""
     urls = {
         f"{name}_url": f"/fake/{name}"
         for name in ("submit", "draft", "undo", "more_time", "flag", "ask", "skip")
@@ -74,7 +75,7 @@ def fake(stage: Any = None, **changes: Any) -> dict[str, Any]:
 def open_task(
     style: str, page: Page, monkeypatch: pytest.MonkeyPatch, stage: Any = None, **changes: Any
 ) -> None:
-    """The style page shows this task under the name `task`."""
+    """Show this task in the style gallery under the name `task`."""
     made = Screen("task", "Task", "annotator/task.html", fake(stage, **changes))
     monkeypatch.setattr(
         "annotator.web.style_gallery.views.screens",
@@ -84,7 +85,7 @@ def open_task(
 
 
 def until_sent(page: Page) -> None:
-    """Wait in steps: the policy forbids the eval that Playwright's own waiting needs."""
+    """Wait by polling: the policy forbids the eval that Playwright's own waiting needs."""
     until(page, "localStorage.getItem('foretell.outbox') === null")
 
 
@@ -138,7 +139,7 @@ def test_a_step_that_is_folded_away_is_not_sent(
     assert "answer" not in server.of("submit")[0]
 
 
-def test_nothing_incomplete_is_sent_and_the_button_says_what_is_missing(
+def test_an_incomplete_answer_is_not_sent_and_the_button_says_what_is_missing(
     style: str, page: Page, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     open_task(style, page, monkeypatch)
@@ -167,15 +168,59 @@ def test_two_presses_send_one_answer(
     assert len(server.of("submit")) == 1
 
 
-def test_keys_go_from_question_to_question_where_there_are_many(
-    style: str, page: Page, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_keys_move_from_question_to_question(style: str, page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     open_task(style, page, monkeypatch, PLAUSIBILITY)
     expect(page.locator("[data-words]")).to_have_text("Questions left: 4")
     for key in "2131":
         page.keyboard.press(key)
     assert chosen(page) == ["v0=moderate", "v1=yes", "v2=no", "v3=yes"]
     expect(page.locator("[data-send]")).to_contain_text("Submit")
+
+
+def marked(page: Page) -> list[str]:
+    """The names of the fields that are marked as the current question."""
+    return page.eval_on_selector_all(
+        "[data-current]", "all => all.map(one => one.querySelector('input, textarea').name)"
+    )
+
+
+def shown_keys(page: Page) -> list[str]:
+    """The key caps that can be seen, in order."""
+    return page.eval_on_selector_all(
+        "[data-asked] .key",
+        "all => all.filter(one => getComputedStyle(one).visibility === 'visible').map(one => one.textContent)",
+    )
+
+
+def test_number_keys_answer_the_marked_question_which_moves_on_and_with_tab(
+    style: str, page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    two = replace(PLAUSIBILITY, blocks=PLAUSIBILITY.blocks[:-2], fields=PLAUSIBILITY.fields[:2])
+    open_task(style, page, monkeypatch, two)
+    assert (marked(page), shown_keys(page)) == (["v0"], ["1", "2", "3"])
+    page.keyboard.press("3")
+    assert (chosen(page), marked(page)) == (["v0=no"], ["v1"])
+    page.keyboard.press("Shift+Tab")  # from the answer back to the page
+    page.locator("[name=v0]").first.focus()
+    assert marked(page) == ["v0"], "the focus moves the mark"
+    page.keyboard.press("2")
+    assert (chosen(page), marked(page)) == (["v0=moderate"], ["v1"])
+    page.keyboard.press("1")
+    assert chosen(page) == ["v0=moderate", "v1=yes"]
+    page.keyboard.press("2")
+    assert chosen(page) == ["v0=moderate", "v1=moderate"], "the last answer can be changed at once"
+    edge = page.eval_on_selector("[data-current]", "one => getComputedStyle(one, '::before').inlineSize")
+    assert float(edge.removesuffix("px")) >= 3, "the mark is drawn"
+
+
+def test_a_second_step_is_part_of_its_question(
+    style: str, page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_task(style, page, monkeypatch)
+    assert marked(page) == ["helpful", "answer"]
+    page.keyboard.press("3")
+    assert chosen(page) == ["helpful=yes", "answer=yes"]
+    assert shown_keys(page) == ["1", "2", "3", "4"]
 
 
 def test_keys_can_be_switched_off_and_stay_off(
@@ -191,7 +236,7 @@ def test_keys_can_be_switched_off_and_stay_off(
     assert not page.locator(".option .key").first.is_visible()
 
 
-def test_letters_typed_into_a_text_are_text(style: str, page: Page) -> None:
+def test_letters_typed_into_a_text_field_are_not_shortcuts(style: str, page: Page) -> None:
     page.goto(style + "task-multi/")
     page.locator(".asked__text").click()
     page.keyboard.type("12 i.?")
@@ -226,7 +271,7 @@ def test_instructions_open_beside_the_task_and_remember_the_place(style: str, pa
     expect.soft(body).to_have_js_property("scrollTop", 200)
 
 
-def test_instructions_leave_the_answers_free_on_a_phone(style: str, phone: Page) -> None:
+def test_instructions_do_not_cover_the_answers_on_a_phone(style: str, phone: Page) -> None:
     phone.goto(style + "task-chosen/")
     phone.get_by_role("button", name="Instructions").tap()
     drawer = phone.get_by_role("complementary", name="Instructions")
@@ -237,7 +282,7 @@ def test_instructions_leave_the_answers_free_on_a_phone(style: str, phone: Page)
     assert covered["y"] + covered["height"] <= panel["y"] + 1
 
 
-def test_the_menu_opens_by_key_and_gives_the_focus_back(style: str, page: Page) -> None:
+def test_the_menu_opens_by_key_and_returns_the_focus(style: str, page: Page) -> None:
     page.goto(style + "task/")
     page.keyboard.press(".")
     assert page.get_by_text("Ask the researcher").is_visible()
@@ -246,7 +291,7 @@ def test_the_menu_opens_by_key_and_gives_the_focus_back(style: str, page: Page) 
     expect(page.locator("[data-menu] > summary")).to_be_focused()
 
 
-def test_answers_are_kept_as_one_goes(
+def test_answers_are_saved_as_drafts(
     style: str, page: Page, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     versions = iter((1, 2))
@@ -301,7 +346,7 @@ def test_an_answer_given_offline_is_kept_and_sent_once_later(
     assert len(server.of("submit")) == 2
 
 
-def test_an_answer_that_met_a_log_in_is_filled_in_again(
+def test_an_answer_interrupted_by_a_login_is_restored(
     style: str, page: Page, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.replies = {"draft": gone, "submit": gone}
@@ -315,7 +360,7 @@ def test_an_answer_that_met_a_log_in_is_filled_in_again(
     expect(page.locator("input[name=answer][value=no]")).to_be_checked()
 
 
-def test_a_server_that_is_not_well_loses_nothing(
+def test_no_answer_is_lost_when_the_server_fails(
     style: str, page: Page, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.replies = {"draft": reply({}, 503), "submit": reply({}, 503)}
@@ -326,7 +371,7 @@ def test_a_server_that_is_not_well_loses_nothing(
     assert chosen(page) == ["helpful=no"]
 
 
-def test_a_draft_made_offline_comes_back_on_reload(
+def test_a_draft_made_offline_is_restored_on_reload(
     style: str, page: Page, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.replies = {"draft": gone}
@@ -337,9 +382,7 @@ def test_a_draft_made_offline_comes_back_on_reload(
     assert chosen(page) == ["helpful=yes", "answer=no"]
 
 
-def test_time_left_shows_in_the_last_minutes_and_more_can_be_had(
-    style: str, page: Page, server: Server
-) -> None:
+def test_the_last_minutes_are_shown_and_can_be_extended(style: str, page: Page, server: Server) -> None:
     page.goto(style + "task/")
     assert not page.locator("[data-lease]").is_visible()
     page.route(
@@ -352,7 +395,7 @@ def test_time_left_shows_in_the_last_minutes_and_more_can_be_had(
     expect(page.locator("#live")).to_have_text("You have more time.")
 
 
-def test_undo_goes_after_its_seconds(
+def test_undo_disappears_after_its_time(
     style: str, page: Page, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page.clock.install()
@@ -383,7 +426,7 @@ def test_a_refusal_is_shown_at_its_question(
     expect(page.locator("input[name=answer]").first).to_be_focused()
 
 
-def test_leaving_the_page_and_pasting_are_counted_not_read(
+def test_leaving_the_page_and_pasting_are_only_counted(
     style: str, page: Page, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.replies = {"draft": reply({"version": 1}), "submit": html(BEFORE)}
@@ -421,7 +464,7 @@ def test_a_reload_without_a_connection_says_so(
     expect(page.locator("form[data-task]")).to_be_visible()
 
 
-def test_an_exam_half_done_comes_back_on_reload(style: str, page: Page) -> None:
+def test_a_half_finished_exam_is_restored_on_reload(style: str, page: Page) -> None:
     page.goto(style + "exam/")
     page.keyboard.press("4")
     page.keyboard.press("1")

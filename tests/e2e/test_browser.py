@@ -1,4 +1,4 @@
-"""The browser the other tests trust."""
+"""The browser fixtures themselves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every page there is, found through the resolver: nothing that axe finds in light and in dark, nothing the policy refuses."""
+"""Every page that the URL resolver knows: no finding of axe in light or dark, no violation of the content policy."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
 @pytest.fixture(scope="module")
 def world(django_db_setup: None, django_db_blocker: object) -> Iterator[World]:
-    """Made once for all pages, which only look."""
+    """Created once: the tests of pages don't change it."""
     with django_db_blocker.unblock():  # type: ignore[attr-defined]
         try:
             yield world_make()
         finally:
-            # Ids go on counting: what the process remembers of a snapshot by its id stays true.
+            # Sequences continue, because the process caches snapshots by id.
             call_command("flush", interactive=False, verbosity=0, reset_sequences=False)
             connections.close_all()
 
@@ -40,7 +40,7 @@ def address(world: World) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def visitors(world: World, browser: Browser, address: str) -> Iterator[dict[str, Page]]:
-    """A page for everybody who looks, logged in; made when first asked for."""
+    """A logged-in page for each kind of visitor, created on first use."""
     made: dict[str, Iterator[Page]] = {}
 
     class Visitors(dict[str, Page]):
@@ -64,7 +64,7 @@ def violations(page: Page, *rules: str) -> list[str]:
 
 
 def is_page(page: Page, url: str) -> bool:
-    """Whether an address answers a look with a page; those that take what is sent, or give a file, do not."""
+    """Whether a GET request returns a page, not a file and not an error because only POST is allowed."""
     answer = page.request.get(url, max_redirects=0)
     if answer.status in (400, 403, 405):
         return False
@@ -97,7 +97,7 @@ def test_axe_finds_nothing_in_light_or_dark(
         found = violations(page)
         page.emulate_media(color_scheme="dark", reduced_motion="reduce")
         found += [f"dark: {one}" for one in violations(page, "color-contrast")]
-        # 200 % zoom of a window of 640 pixels: everything is there without scrolling sideways.
+        # 200 % zoom of a window of 640 pixels: nothing needs horizontal scrolling.
         page.set_viewport_size({"width": 320, "height": 640})
         wide = page.evaluate("document.documentElement.scrollWidth")
         page.set_viewport_size(LAPTOP)
@@ -106,7 +106,7 @@ def test_axe_finds_nothing_in_light_or_dark(
 
 
 def test_most_addresses_are_pages(world: World, address: str, visitors: dict[str, Page]) -> None:
-    """So that a mistake above cannot make this file look at nothing."""
+    """A mistake in the list of addresses mustn't leave this file without anything to check."""
     every = [one for name in every_name() for one in addresses(name, world)]
     pages = [path for who, path in every if is_page(visitors[who], address + path)]
     assert len(pages) >= 90

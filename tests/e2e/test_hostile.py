@@ -1,4 +1,4 @@
-"""What an item, a title or a question says is text: in a real browser nothing of it runs, loads or breaks the policy."""
+"""The text of items, titles and questions never runs, loads anything or violates the policy in a real browser."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NASTY = (
 
 
 def test_hostile_items_neither_run_nor_load(live_server, page: Page) -> None:  # type: ignore[no-untyped-def]
-    """The page fixture fails on anything that the content security policy had to stop."""
+    """The page fixture fails on every violation of the content security policy."""
     study = make_study(title=f"T {NASTY}"[:200], summary=NASTY, contact=NASTY[:200], consent_text=NASTY)
     for number in range(2):
         payload = {name: f"{name} {number} {NASTY}" for name in ("question", "explanation", "follow_up")}

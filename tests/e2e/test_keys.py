@@ -52,8 +52,8 @@ def right(study: Study, question: Question) -> dict:
 def sit_exam(page: Page, study: Study) -> None:
     attempt = study.participations.get().exam_attempts.latest("number")
     if TEXT_QUESTION in attempt.exam.questions.values_list("key", flat=True):
-        # Which questions are drawn hangs on the rater's number. One that asks for words comes first, so that
-        # every run goes from a text on to the keys of the next question.
+        # The drawn questions depend on the rater's id. A text question comes first, so that every run goes from a
+        # text field to the keys of the next question.
         others = [key for key in attempt.drawn if key != TEXT_QUESTION]
         attempt.drawn = [TEXT_QUESTION, *others][: len(attempt.drawn)]
         attempt.save()

@@ -1,4 +1,4 @@
-"""A type dropped in from outside is worked on in a real browser, with keys."""
+"""Answer a task of a HIT type from outside the product in a real browser, with keys."""
 
 from __future__ import annotations
 

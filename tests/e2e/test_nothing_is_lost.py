@@ -1,4 +1,4 @@
-"""Connections that end, tabs that are closed, doubled or reloaded: a real browser, a real server, a real database."""
+"""Lost connections and closed, doubled or reloaded tabs, with a real browser, server and database."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def choose(page: Page, key: str) -> None:
 
 
 def soon(condition: Callable[[], Any], page: Page) -> None:
-    """Wait for something in the database; in steps, since the browser must go on meanwhile."""
+    """Wait for something in the database by polling, so that the browser continues meanwhile."""
     for _ in range(600):
         if condition():
             return
@@ -71,7 +71,7 @@ def test_ten_minutes_offline_and_the_tab_closed(
     page.keyboard.press("4")
     page.keyboard.press("Enter")
     expect(page.locator("[data-network]")).to_contain_text("saved on this device")
-    # The browser has it, not only the tab.
+    # It's stored in the browser, not only in the tab.
     soon(lambda: again.evaluate("localStorage.getItem('foretell.outbox')"), again)
     page.close()
     assert not Judgment.objects.exists()
@@ -91,7 +91,7 @@ def test_ten_minutes_offline_and_the_tab_closed(
 
 
 def test_behaviour_signals_reach_the_stored_judgment(live_server: Any, page: Page) -> None:
-    """What `timing.js` measures on the page is in the row: keys, pastes, instructions, leaving the page."""
+    """The signals of `timing.js` are stored in the row: keys, pastes, instructions, leaving the page."""
     study = demo_study("atomic_units", consent_text="", practice_required=False, exam_required=False)
     begin(page, live_server.url, study)
     page.keyboard.press("i")
@@ -152,7 +152,7 @@ def test_two_tabs_on_one_task_do_not_overwrite_each_other(live_server: Any, page
     assert Judgment.objects.get().response == {"helpful": "no"}
 
 
-def test_reload_and_back_resume_where_one_was(live_server: Any, page: Page, study: Study) -> None:
+def test_reload_and_back_return_to_the_same_task(live_server: Any, page: Page, study: Study) -> None:
     begin(page, live_server.url, study)
     first = task_of(page)
     choose(page, "4")
@@ -166,11 +166,11 @@ def test_reload_and_back_resume_where_one_was(live_server: Any, page: Page, stud
     page.go_back()
     page.goto(f"{live_server.url}/study/{study.slug}/")
     keyboard.wait_ready(page)
-    assert task_of(page) == second, "what is submitted does not come back"
+    assert task_of(page) == second, "a submitted task is not shown again"
     assert Judgment.objects.count() == 1
 
 
-def test_a_committed_stage_does_not_come_back(live_server: Any, page: Page) -> None:
+def test_a_committed_stage_is_not_shown_again(live_server: Any, page: Page) -> None:
     study = demo_study("utility", **{**EASY, "completion_code": ""})
     begin(page, live_server.url, study)
     page.keyboard.press("1")
@@ -209,7 +209,7 @@ def test_undo_takes_the_last_answer_back(live_server: Any, page: Page, study: St
 
 
 def check(page: Page, raw: dict[str, Any], prefix: str = "") -> None:
-    """Mark the answers as one does who moves with Tab and marks with Space."""
+    """Choose answers with Tab and Space."""
     for name, value in raw.items():
         for one in value if isinstance(value, list) else [value]:
             field = page.locator(f"[name='{prefix}{name}']").first
@@ -223,7 +223,7 @@ def check(page: Page, raw: dict[str, Any], prefix: str = "") -> None:
 
 
 @pytest.mark.parametrize("name", ["simulation", "utility", "plausibility"])
-def test_the_whole_way_without_a_script(live_server: Any, no_script_page: Page, name: str) -> None:
+def test_all_steps_without_javascript(live_server: Any, no_script_page: Page, name: str) -> None:
     study = demo_study(name, max_items_per_rater=2)
     kind, page, rng = study_hit_type(study), no_script_page, Random(3)
     page.goto(f"{live_server.url}/join/{study.join_token}/")

@@ -1,4 +1,4 @@
-"""A researcher and three annotators play one study from import to the exported report, on `make run`'s processes."""
+"""A researcher and three annotators complete a study, from import to the exported report, on the processes of `make run`."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def make_study(page: Page, base: str) -> str:
 
 
 def simulate(page: Page, base: str, provider: str) -> None:
-    """An endpoint, a run with its estimate, and its progress to the end, on the page that shows it live."""
+    """Create an endpoint and a run, check its estimate, and follow its progress on the live page."""
     page.goto(f"{base}/admin/evaluation/endpoint/add/")
     page.fill("[name=name]", "scripted")
     page.fill("[name=base_url]", provider)

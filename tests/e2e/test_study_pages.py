@@ -1,4 +1,4 @@
-"""The researchers' pages in a real browser: no policy violation, no script error, no barrier, hostile text is text."""
+"""The researchers' pages in a real browser: accessible, no policy violation, no script error, hostile text shown as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every screen in every state: nothing that axe finds, nothing the strictest policy refuses, nothing off the page."""
+"""Every screen in every state: no finding of axe, no violation of the strictest policy, no horizontal overflow."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def photograph(page: Page, name: str, theme: str) -> None:
 
 
 def captured(page: Page, file: Path) -> bytes:
-    """The picture. On a busy machine Chromium's compositor now and then gives none at the first asking."""
+    """A screenshot. On a busy machine Chromium sometimes fails to make one at the first attempt."""
     for _ in range(4):
         try:
             return page.screenshot(path=file)
@@ -149,7 +149,7 @@ def test_options_stay_in_view_on_a_phone_however_long_the_text(style: str, phone
 def test_the_options_of_the_text_that_is_read_are_in_view_on_a_phone(
     style: str, phone: Page, name: str
 ) -> None:
-    """Several texts with a question each: the one that fills the middle of the window has its options above the button."""
+    """With several texts, the options of the text in the middle of the window are above the button."""
     phone.set_viewport_size({"width": 390, "height": 560})
     phone.goto(f"{style}screen/{name}/")
     phone.wait_for_selector("[data-open-question]")
@@ -250,7 +250,7 @@ def test_instructions_print_unfolded_and_without_controls(style: str, page: Page
     assert not page.get_by_role("button", name="Continue").is_visible()
 
 
-def test_the_style_page_is_not_there_in_production() -> None:
+def test_the_style_gallery_does_not_exist_in_production() -> None:
     with override_settings(DEBUG=False):
         assert Client(HTTP_HOST="127.0.0.1").get("/style/").status_code == 404
         assert Client(HTTP_HOST="127.0.0.1").get("/style/screen/task/").status_code == 404

@@ -50,7 +50,7 @@ STEPS = ("consent", "instructions", "practice", "exam", "exam_result", "tasks", 
 
 @dataclass
 class World:
-    """Who is in it, and what; ``people`` are users by the step that they stand at."""
+    """The objects and people of the world. ``people`` maps each step of a study to a user who has reached it."""
 
     researcher: User
     study: Study
@@ -99,7 +99,7 @@ def world_make() -> World:
 
 
 def stand_at(step: str, participation: Participation) -> None:
-    """Bring somebody to a step of the way."""
+    """Bring a participation to a step of the study."""
     if step == "consent":
         return
     if step in ("tasks", "done"):
@@ -213,7 +213,7 @@ SEVERAL: dict[str, list[list[Any]]] = {
     "evaluation:report_export": [["report", "html"]],
     "admin:view_on_site": [],  # leads away from here; nothing of ours uses it
     "admin:jsi18n": [[]],
-    # Only there while DEBUG is on; test_style.py looks at every one of them.
+    # Only served with DEBUG on; test_style.py checks them.
     "style": [],
     "style_screen": [],
 }
@@ -227,7 +227,7 @@ AT_STEP = {f"annotator:{step}": step for step in STEPS}
 
 
 def addresses(name: str, world: World) -> list[tuple[str, str]]:
-    """(who looks, path) of every page of this name; raises ``LookupError`` where its arguments follow from no rule.
+    """(visitor, path) of every page of this name. Raises ``LookupError`` if no rule gives its arguments.
 
     History and deletion are one template of the admin's frame for all models: they are looked at on the study's.
     """
@@ -267,7 +267,7 @@ def viewers(name: str) -> list[str]:
 
 
 def argument(name: str, argument: str, world: World) -> Any:
-    """What a page wants by its argument's name and its own."""
+    """The value of a URL argument, by the names of the argument and the page."""
     short = name.split(":")[-1]
     if argument == "name" and short.endswith("_do"):
         return "cancel"

@@ -10,6 +10,7 @@ from typing import Any
 from django.db import connection
 
 from annotator.models import Item, Study, User
+from annotator.services.workspace import workspace_personal
 from evaluation.models import Endpoint, Run
 from evaluation.runs.create import RunPlan
 from evaluation.runs.lifecycle import run_finish, run_start

@@ -34,6 +34,11 @@ class ScriptedProcess:
     def reset(self) -> None:
         urllib.request.urlopen(f"{self.root}/stats", data=b"", timeout=10).close()
 
+    def outage(self, seconds: float, status: int = 503) -> None:
+        """Fail every request for so long."""
+        address = f"{self.root}/outage?seconds={seconds}&status={status}"
+        urllib.request.urlopen(address, data=b"", timeout=10).close()
+
     def stop(self) -> None:
         self.process.terminate()
         self.process.wait(timeout=10)

@@ -1,4 +1,4 @@
-"""A run put through everything: faulty endpoint, workers killed, Redis flushed. For the test and the benchmark."""
+"""A run with a faulty endpoint, killed workers and a flushed Redis, for the test and the benchmark."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from tests.processes import Process, WorkerProcess
 
 
 @dataclass(frozen=True)
-class Ordeal:
-    """What is done to a run. ``kills`` are spread over its calls, ``flushes`` too."""
+class FaultPlan:
+    """The faults of one run. ``kills`` and ``flushes`` are spread over its calls."""
 
     calls: int
     faults: float
@@ -58,24 +58,24 @@ class Outcome:
     flushes: int
 
 
-def go_through(
-    ordeal: Ordeal, provider: ScriptedProcess, folder: Path, say: Callable[[str], None]
+def run_with_faults(
+    plan: FaultPlan, provider: ScriptedProcess, folder: Path, say: Callable[[str], None]
 ) -> Outcome:
-    """Run it to its end while workers die and Redis forgets; two workers, started again after each kill."""
+    """Complete a run while workers are killed and Redis is flushed. Two workers, restarted after each kill."""
     provider.reset()
     endpoint = make_endpoint(
         provider,
-        name=f"ordeal-{time.time_ns()}",
-        concurrency=ordeal.concurrency,
-        timeout_seconds=ordeal.timeout,
+        name=f"plan-{time.time_ns()}",
+        concurrency=plan.concurrency,
+        timeout_seconds=plan.timeout,
         price_in=1,
         price_out=2,
     )
-    study = make_material(ordeal.calls, slug=f"ordeal-{time.time_ns()}")
+    study = make_material(plan.calls, slug=f"plan-{time.time_ns()}")
     model = "scripted"
-    if ordeal.faults:
+    if plan.faults:
         kinds = "429,500,hang,truncated,empty,refusal"
-        model += f"?faults={ordeal.faults}&kinds={kinds}&retry_after=0.02&latency={ordeal.latency}&hang=60"
+        model += f"?faults={plan.faults}&kinds={kinds}&retry_after=0.02&latency={plan.latency}&hang=60"
     run = simulation_create(
         study=study,
         endpoint=endpoint,
@@ -85,7 +85,7 @@ def go_through(
             use_cache=False,
             max_attempts=30,
             max_unparsable=30,
-            budget_cost=Decimal(ordeal.budget),
+            budget_cost=Decimal(plan.budget),
         ),
     )
     options = {"RUN_SLICE_SECONDS": "20", "RUN_WAKE_SECONDS": "2", "RUN_SWEEP_SECONDS": "1"}
@@ -95,10 +95,10 @@ def go_through(
         worker.start()
     started = time.monotonic()
     run_start(run=run)
-    rng = random.Random(ordeal.seed)
-    marks = [0.8 * (n + 1) / (ordeal.kills + 1) for n in range(ordeal.kills)]
-    flushes = [(n + 1) / (ordeal.flushes + 1) + 0.01 for n in range(ordeal.flushes)]
-    flying_at_kills, kills, flushed = 0, 0, 0
+    rng = random.Random(plan.seed)
+    marks = [0.8 * (n + 1) / (plan.kills + 1) for n in range(plan.kills)]
+    flushes = [(n + 1) / (plan.flushes + 1) + 0.01 for n in range(plan.flushes)]
+    in_flight_at_kills_count, kills, flushed = 0, 0, 0
     broker = redis.Redis.from_url(settings.CELERY_BROKER_URL)
     swept = 0.0
     try:
@@ -108,23 +108,23 @@ def go_through(
                 break
             if run.state != Run.State.RUNNING:
                 raise AssertionError(f"the run is {run.state}: {run.reason}")
-            if time.monotonic() - started > 60 + ordeal.calls:
+            if time.monotonic() - started > 60 + plan.calls:
                 raise AssertionError(f"not finished: {Counter(run.calls.values_list('state', flat=True))}")
-            settled = run.calls.exclude(state__in=["pending", "in_flight"]).count() / ordeal.calls
+            settled = run.calls.exclude(state__in=["pending", "in_flight"]).count() / plan.calls
             if marks and settled >= marks[0]:
                 marks.pop(0)
                 victim = rng.choice(workers)
                 victim.kill()
-                flying_at_kills += run.calls.filter(state="in_flight").count()
+                in_flight_at_kills_count += run.calls.filter(state="in_flight").count()
                 kills += 1
                 say(f"killed a worker at {settled:.0%}")
-                Process.start(victim)  # not waited for: the other one goes on meanwhile
+                Process.start(victim)  # don't wait for it: the other worker continues
             if flushes and settled >= flushes[0]:
                 flushes.pop(0)
                 broker.flushdb()
                 flushed += 1
                 say(f"flushed Redis at {settled:.0%}")
-            if time.monotonic() - swept > 1:  # what beat does; a test has none
+            if time.monotonic() - swept > 1:  # as beat would; the test has none
                 runs_sweep()
                 swept = time.monotonic()
             time.sleep(0.05)
@@ -139,11 +139,11 @@ def go_through(
         ),
         judgments=dict(Judgment.objects.filter(study=study).values_list("item__key", "response")),
         lost=run.lost_calls,
-        in_flight_at_kills=flying_at_kills,
+        in_flight_at_kills=in_flight_at_kills_count,
         paid_again=stats["paid_again"],
         spent=float(run.spent_cost),
         perhaps_spent=float(run.lost_cost),
-        budget=float(ordeal.budget),
+        budget=float(plan.budget),
         requests=stats["requests"],
         sent=run.sent_calls,
         seconds=time.monotonic() - started,
@@ -152,6 +152,6 @@ def go_through(
     )
 
 
-def undisturbed(calls: int, provider: ScriptedProcess, folder: Path) -> dict[str, Any]:
+def run_without_faults(calls: int, provider: ScriptedProcess, folder: Path) -> dict[str, Any]:
     """The judgments of the same items by the same model when nothing goes wrong."""
-    return go_through(Ordeal(calls, 0.0, 0, 0), provider, folder, lambda _: None).judgments
+    return run_with_faults(FaultPlan(calls, 0.0, 0, 0), provider, folder, lambda _: None).judgments

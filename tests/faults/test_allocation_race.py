@@ -1,4 +1,4 @@
-"""People who take tasks at the same moment: arms stay balanced and conditions apart."""
+"""Tasks taken at the same moment: arms stay balanced, and one person gets one condition."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ import pytest
 from django.db import close_old_connections, connection, transaction
 from django.utils import timezone
 
+from annotator.hit_types.registry import hit_types
 from annotator.models import Assignment, Participation, Study
-from annotator.services.assignment import assignment_next, leases_expire
+from annotator.services.assignment import assignment_next, assignment_return, leases_expire
 from annotator.services.study import study_launch
 from annotator.services.submit_and_next import turn_take
+from tests.annotator.services.test_one_condition import seen_of, template_study
 from tests.factories import make_item, make_participation, make_study, make_user
 
 pytestmark = [pytest.mark.fault, pytest.mark.django_db(transaction=True)]
@@ -37,7 +39,7 @@ def armed_study(*, items: int, places: int) -> Study:
 
 
 def together(call: Callable[[Any], Any], those: Sequence[Any]) -> list[Any]:
-    """One thread and connection each, all let go at once; what each gave, an error included."""
+    """Call it for each in a thread with its own connection, all at once; return the results."""
     gate = threading.Barrier(len(those))
 
     def one(thing: Any) -> Any:
@@ -73,7 +75,7 @@ def test_arms_of_an_item_that_many_take_at_once_stay_within_one():
     [counts] = arms_of(study)
     assert counts.total() == 10
     assert within_one(counts), counts
-    # All of one arm let their lease lapse: those who come next get that arm.
+    # All leases of one arm expire: the next people get that arm.
     gone = [one.pk for one in given if one.presentation["arm"] == 0]
     Assignment.objects.filter(pk__in=gone).update(lease_until=timezone.now() - timedelta(seconds=1))
     assert leases_expire() == len(gone)
@@ -114,7 +116,7 @@ def test_arms_are_balanced_over_the_whole_study_when_many_work_at_once():
 
 
 def one_instance(*, studies: int) -> list[Study]:
-    """Studies with three conditions of one and the same instance, each of which asks for one a person."""
+    """Studies with three conditions of the same instance; each study allows one per person."""
     made = [make_study(one_condition_per_instance=True, redundancy=3) for _ in range(studies)]
     instance = None
     for study in made:
@@ -152,5 +154,22 @@ def test_one_person_in_two_studies_at_once_gets_one_condition_of_an_instance():
         with transaction.atomic():
             assert assignment_next(participation=first)
             other = pool.submit(elsewhere)
-            wait([other], timeout=2)  # long enough to go wrong, if it does not wait for us
+            wait([other], timeout=2)  # enough time to fail if it doesn't wait for our transaction
         assert other.result(timeout=60) is None
+
+
+STAGED = [name for name, kind in hit_types().items() if kind.defaults.one_condition_per_instance]
+
+
+@pytest.mark.parametrize("name", STAGED)
+def test_windows_in_two_studies_of_a_template_never_show_one_input_twice(name: str) -> None:
+    """Each study's import makes instances of its own; the same question is the same question all the same."""
+    studies = [template_study(name, f"{name}-{number}".replace("_", "-")) for number in (1, 2)]
+    user = make_user()
+    windows = [make_participation(study, user) for study in studies] * 4
+    for _ in range(3):
+        together(lambda person: assignment_next(participation=person), windows)
+        assert max(seen_of(user.pk).values()) == 1
+        for assignment in Assignment.objects.filter(rater__user=user, state="leased"):
+            assignment_return(user_id=user.pk, assignment_pk=assignment.pk, reason="the next one")
+    assert len(seen_of(user.pk)) > 1

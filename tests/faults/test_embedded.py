@@ -1,4 +1,4 @@
-"""The embedded servers where things are not as they should be."""
+"""The embedded servers under faults."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ time.sleep(60)
 
 
 @pytest.mark.parametrize("after", [0.05, 0.25, 0.5, 0.8])
-def test_a_first_start_that_is_killed_midway_leaves_nothing_half_made(tmp_path: Path, after: float) -> None:
+def test_a_killed_first_start_is_completed_by_the_next(tmp_path: Path, after: float) -> None:
     child = subprocess.Popen([sys.executable, "-c", START, str(tmp_path)], cwd=env.ROOT)
     wait_until((tmp_path / "servers.json").exists, 90, "it has begun")
-    time.sleep(after)  # the moment of the kill, not a wait for something
+    time.sleep(after)  # the moment of the kill; there is nothing to wait for
     child.kill()
     child.wait()
     servers = EmbeddedServers(tmp_path, postgres_options=FAST)
@@ -69,7 +69,7 @@ def test_the_applications_role_is_no_superuser(tmp_path: Path) -> None:
 
 @pytest.fixture
 def closed_home() -> Iterator[Path]:
-    """A folder with programs below one that only its owner can enter, and a place that everyone can."""
+    """Programs in a directory that only its owner can enter, below one that everyone can enter."""
     base = Path(tempfile.mkdtemp(prefix="foretell-closed-", dir="/var/tmp"))
     base.chmod(0o755)
     home = base / "home"
@@ -82,7 +82,7 @@ def closed_home() -> Iterator[Path]:
     shutil.rmtree(base)
 
 
-def test_programs_that_nobody_can_reach_are_copied_to_where_everyone_can(
+def test_programs_in_a_private_directory_are_copied(
     closed_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (closed_home / "open").mkdir(mode=0o755)
@@ -99,25 +99,25 @@ def test_programs_that_nobody_can_reach_are_copied_to_where_everyone_can(
 
     first = program.stat().st_mtime_ns, program.stat().st_ino
     assert binaries.reachable(parts, account) == [program, library]
-    assert (program.stat().st_mtime_ns, program.stat().st_ino) == first, "a whole copy is used again"
+    assert (program.stat().st_mtime_ns, program.stat().st_ino) == first, "a complete copy is reused"
 
     (library / "part").unlink()
     binaries.reachable(parts, account)
-    assert (library / "part").read_text() == "part", "an incomplete copy is made anew"
+    assert (library / "part").read_text() == "part", "an incomplete copy is replaced"
     parts[0].write_text("#!/bin/sh\necho upgraded\n")
     binaries.reachable(parts, account)
     assert subprocess.run([program], capture_output=True, check=True).stdout == b"upgraded\n"
 
 
-def test_programs_within_reach_are_run_where_they_are(closed_home: Path) -> None:
+def test_readable_programs_are_not_copied(closed_home: Path) -> None:
     parts = [closed_home / "home" / "program"]
     assert binaries.reachable(parts, Account(os.geteuid(), os.getegid(), dropped=False)) == parts
 
 
-def test_a_redis_from_path_that_is_a_link_is_run_by_its_name(
+def test_a_redis_from_path_that_is_a_link_keeps_its_name(
     closed_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Debian's redis-server is a link to redis-check-rdb, which looks at the name it is called by."""
+    """Debian's redis-server is a link to redis-check-rdb, which behaves according to the name it is called by."""
     real = binaries.redis_program()
     program = closed_home / "redis-check-rdb"
     program.write_text(f'#!/bin/sh\necho "called $0"\nexec {real} "$@"\n')
@@ -131,14 +131,14 @@ def test_a_redis_from_path_that_is_a_link_is_run_by_its_name(
     assert f"called {closed_home / 'redis-server'}" in servers.redis.log.read_text()
 
 
-def test_a_machine_without_redis_is_told_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_redis_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(binaries, "package_dir", lambda name: None)
     monkeypatch.setenv("PATH", "/nonexistent")
     with pytest.raises(EmbeddedError, match="Install redis-server or valkey-server"):
         binaries.redis_program()
 
 
-def test_data_of_another_postgres_version_is_not_touched(tmp_path: Path) -> None:
+def test_data_of_another_postgres_version_is_refused(tmp_path: Path) -> None:
     servers = EmbeddedServers(tmp_path)
     servers.postgres.directory.mkdir(mode=0o700)
     os.chown(servers.postgres.directory, servers.postgres.account.uid, -1)
@@ -147,12 +147,12 @@ def test_data_of_another_postgres_version_is_not_touched(tmp_path: Path) -> None
         servers.start_postgres()
 
 
-def test_data_of_another_user_is_not_touched(tmp_path: Path) -> None:
+def test_data_of_another_user_is_refused(tmp_path: Path) -> None:
     with pytest.raises(EmbeddedError, match="run as the user who made it"):
         check_owner(tmp_path, Account(uid=os.geteuid() + 1, gid=1, dropped=True))
 
 
-def test_what_falls_over_at_once_is_restarted_more_and_more_patiently(tmp_path: Path) -> None:
+def test_a_process_that_ends_at_once_is_restarted_with_growing_waits(tmp_path: Path) -> None:
     said: list[str] = []
     service = Service(
         name="web",

@@ -1,4 +1,4 @@
-"""Web and worker processes that are killed, on the test's own servers."""
+"""Web and worker processes that are killed."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import pytest
 import redis
 from django.conf import settings
 
-from foretell.celery import app, take_over
+from foretell.celery import app, restore_unacknowledged
 from tests.processes import WebProcess, WorkerProcess, wait_until
 
 pytestmark = pytest.mark.fault
 
 
-def test_a_killed_web_process_leaves_nothing_and_starts_again(web_process: WebProcess) -> None:
+def test_a_killed_web_process_starts_again(web_process: WebProcess) -> None:
     assert urllib.request.urlopen(f"{web_process.url}/healthz").status == 200
     web_process.kill()
     with pytest.raises(OSError, match=r"refused|reset"):
@@ -23,7 +23,7 @@ def test_a_killed_web_process_leaves_nothing_and_starts_again(web_process: WebPr
     assert urllib.request.urlopen(f"{web_process.url}/healthz").status == 200
 
 
-def test_a_worker_takes_what_was_sent_while_it_was_dead(worker_process: WorkerProcess) -> None:
+def test_a_worker_takes_tasks_that_were_sent_while_it_was_down(worker_process: WorkerProcess) -> None:
     worker_process.kill()
     app.send_task("celery.backend_cleanup")
     broker = redis.Redis.from_url(settings.CELERY_BROKER_URL)
@@ -33,7 +33,7 @@ def test_a_worker_takes_what_was_sent_while_it_was_dead(worker_process: WorkerPr
 
 
 @pytest.mark.parametrize("sole", [True, False])
-def test_only_the_sole_worker_takes_over_what_a_dead_one_held(
+def test_only_a_sole_worker_takes_over_the_tasks_of_a_dead_one(
     sole: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broker = redis.Redis.from_url(settings.CELERY_BROKER_URL)
@@ -41,11 +41,11 @@ def test_only_the_sole_worker_takes_over_what_a_dead_one_held(
     with app.connection_for_write() as connection:
         app.send_task("celery.backend_cleanup", connection=connection)
         channel = connection.channel()
-        assert channel.basic_get("celery") is not None  # held, and never acknowledged
+        assert channel.basic_get("celery") is not None  # taken and never acknowledged
         channel.qos._dirty.clear()
-        channel.qos._delivered.clear()  # a killed process gives nothing back
+        channel.qos._delivered.clear()  # a killed process returns nothing to the queue
         assert (broker.llen("celery"), broker.hlen("unacked")) == (0, 1)
         monkeypatch.setattr("foretell.env.SOLE_WORKER", sole)
-        take_over()
+        restore_unacknowledged()
         assert (broker.llen("celery"), broker.hlen("unacked")) == ((1, 0) if sole else (0, 1))
     broker.flushdb()

@@ -1,4 +1,4 @@
-"""The README's two set-ups for real people, as they are written: the image without Docker, and behind a TLS proxy."""
+"""The two production set-ups of the README: the steps of the image, and an installation behind a TLS proxy."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from tests.tls_proxy import TlsProxy
 
 pytestmark = [pytest.mark.fault, pytest.mark.django_db(transaction=True)]
 SITE = "studies.example.org"
-#: A user that owns the collected files and is not the one that serves them.
+#: Owns the collected files; another user serves them.
 BUILDER = 12345
-#: What lets root read files that are not its own; an ordinary user has neither.
+#: Removes the capabilities that let root read the files of others.
 WITHOUT_PRIVILEGES = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"]
 
 
 def production(static: Path, **more: str) -> dict[str, str]:
-    """What an operator sets, and nothing of this test session's own."""
+    """The settings of an operator, without those of the test session."""
     return shared_environment(
         FORETELL_PRODUCTION="1",
         DEBUG="0",
@@ -109,7 +109,7 @@ def installation(tmp_path: Path) -> Iterator[TlsProxy]:
 
 
 class Visitor:
-    """Somebody's browser, with cookies, that reaches the site through the proxy."""
+    """A browser with cookies that uses the site through the proxy."""
 
     def __init__(self, proxy: TlsProxy) -> None:
         self.base = proxy.url
@@ -123,7 +123,7 @@ class Visitor:
         return self.open(f"{self.base}{path}").read().decode()
 
     def post(self, path: str, **fields: str) -> str:
-        """The path of the page that the form leads to."""
+        """Submit a form; return the path of the next page."""
         token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', self.get(path))
         assert token is not None
         body = urllib.parse.urlencode({"csrfmiddlewaretoken": token[1], **fields}).encode()
@@ -132,7 +132,7 @@ class Visitor:
         return self.open(request).geturl().removeprefix(self.base)
 
 
-class StayHere(urllib.request.HTTPRedirectHandler):
+class NoRedirects(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, *args: object) -> None:  # type: ignore[override]
         """Redirects are not followed."""
 
@@ -156,10 +156,10 @@ def test_a_production_installation_behind_a_tls_proxy_serves_people(installation
     # Plain HTTP, as a proxy reports it, is redirected to HTTPS.
     plain = urllib.request.Request(f"{installation.target}/login/", headers={"X-Forwarded-Proto": "http"})
     with pytest.raises(urllib.error.HTTPError) as redirected:
-        urllib.request.build_opener(StayHere).open(plain)
+        urllib.request.build_opener(NoRedirects).open(plain)
     assert redirected.value.code == 301
     assert redirected.value.headers["Location"].startswith("https://")
-    # The worker takes what the web process, or anybody else, queues.
+    # The worker takes queued tasks.
     app.send_task("annotator.leases_expire")
     broker = redis.Redis.from_url(settings.CELERY_BROKER_URL)
     wait_until(lambda: broker.llen("celery") == 0 and broker.hlen("unacked") == 0, 60, "the task is done")

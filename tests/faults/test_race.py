@@ -1,4 +1,4 @@
-"""A hundred annotators at once, over HTTP, against real web processes: the rules hold, whatever happens."""
+"""A hundred annotators at once, over HTTP, against real web processes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FORM = re.compile(r'<form\b[^>]*\baction="(/task/(\d+)/)"[^>]*>(.*?)</form>', re
 
 
 class Annotator:
-    """Joins by the link and answers until nothing is left; sends again what got no reply, as offline.js does."""
+    """Joins by the link and answers until nothing is left; repeats requests without a reply, as offline.js does."""
 
     def __init__(self, url: str, token: str, slug: str):
         self.client = httpx2.Client(base_url=url, follow_redirects=True, timeout=60)
@@ -77,7 +77,7 @@ def play(web: WebProcess, study, count: int) -> list[Annotator]:  # type: ignore
 
 
 def balances(study, people: list[Annotator]) -> None:  # type: ignore[no-untyped-def]
-    """The clients' ledger against the database: nothing lost, nothing double, nothing over k."""
+    """Compare the clients' ledger with the database: nothing lost, nothing twice, no item over k."""
     acknowledged = [pk for person in people for pk in person.acknowledged]
     judgments = Judgment.objects.filter(study=study)
     assert len(acknowledged) == len(set(acknowledged))
@@ -127,7 +127,7 @@ def test_the_ledger_balances_when_web_processes_are_killed(web):
     done = threading.Event()
 
     def killer() -> None:
-        # A machine so busy that nothing is answered between two kills gets there all the same.
+        # Limited, so that the test also ends on a machine too busy to answer between two kills.
         for _ in range(KILLS):
             if done.wait(1.2):
                 return
@@ -142,12 +142,12 @@ def test_the_ledger_balances_when_web_processes_are_killed(web):
         done.set()
         thread.join()
     balances(study, people)
-    assert sum(person.resent for person in people) > 0, "the kills met no request"
+    assert sum(person.resent for person in people) > 0, "no request was interrupted by a kill"
     free = Place.objects.filter(study=study, assignment__isnull=True).count()
     held = Assignment.objects.filter(state="leased").count()
     counted = Judgment.objects.filter(study=study, standing="counted").count()
     assert counted + free + held == 180
-    # A joiner whose reply was lost joins again as somebody new; what the first one held waits for its lease.
+    # Somebody whose reply to joining was lost joins again as a new person; the first one's places wait for their leases.
     assert free == 0
 
 

@@ -1,4 +1,4 @@
-"""Redis away, wiped, or handing out twice what takes long: nobody waits for it, nothing is lost or done again."""
+"""Redis unavailable, flushed, or delivering a long task twice: nothing is lost and nothing is done twice."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from annotator.models import Judgment
 from evaluation.models import Call, Run
 from evaluation.runs.lifecycle import run_start
 from evaluation.runs.sweep import runs_sweep
-from foretell.celery import app
+from foretell import env
 from foretell.embedded import EmbeddedServers
 from tests.evaluation.conftest import scripted, scripted_process  # noqa: F401
 from tests.evaluation.run_factories import make_endpoint, make_material, make_run
@@ -27,7 +27,7 @@ from tests.faults.test_race import Annotator
 from tests.processes import WebProcess, WorkerProcess, wait_until
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.fault]
-#: As long as it takes for every client's patience to run out: reconnecting ever more slowly must still work.
+#: Long enough for every client to reach its longest wait between two attempts to connect.
 AWAY_SECONDS = float(os.environ.get("REDIS_AWAY_SECONDS", "60"))
 
 
@@ -40,31 +40,31 @@ def _allowed(scripted: ScriptedProcess, settings: object, monkeypatch: pytest.Mo
 
 @pytest.fixture
 def own_redis(tmp_path: Path) -> Iterator[EmbeddedServers]:
-    """A Redis that only this test's processes know."""
+    """A Redis that only the processes of this test use."""
     servers = EmbeddedServers(tmp_path / "servers")
     servers.start_redis()
     yield servers
     servers.redis.stop()
 
 
-class WentHome(Exception):
+class Finished(Exception):
     """The test is over."""
 
 
-class Steady(Annotator):
-    """Takes its time between two requests, and remembers how long each one took."""
+class SlowAnnotator(Annotator):
+    """Waits between two requests and records the longest response time."""
 
     slowest = 0.0
-    home = False
+    finished = False
 
     def work(self, most: int = 10_000) -> None:
-        with suppress(WentHome):
+        with suppress(Finished):
             super().work(most)
 
     def send(self, *arguments: object, **more: object) -> object:  # type: ignore[override]
         time.sleep(0.3)
-        if self.home:
-            raise WentHome
+        if self.finished:
+            raise Finished
         began = time.monotonic()
         try:
             return super().send(*arguments, **more)  # type: ignore[arg-type]
@@ -72,7 +72,7 @@ class Steady(Annotator):
             self.slowest = max(self.slowest, time.monotonic() - began)
 
 
-def test_redis_is_away_for_a_minute_under_load(
+def test_redis_is_unavailable_for_a_minute_under_load(
     scripted: ScriptedProcess,  # noqa: F811
     own_redis: EmbeddedServers,
     tmp_path: Path,
@@ -85,7 +85,7 @@ def test_redis_is_away_for_a_minute_under_load(
     web = WebProcess(tmp_path, REDIS_URL=url)
     options = {"RUN_SLICE_SECONDS": "3", "RUN_WAKE_SECONDS": "2", "RUN_SWEEP_SECONDS": "1"}
     worker = WorkerProcess(tmp_path, REDIS_URL=url, SOLE_WORKER="1", WORKER_CONCURRENCY="1", **options)
-    people = [Steady(web.url, study.join_token, study.slug) for _ in range(3)]
+    people = [SlowAnnotator(web.url, study.join_token, study.slug) for _ in range(3)]
     threads = [threading.Thread(target=person.work, args=(400,), daemon=True) for person in people]
     done = Call.objects.filter(run=run, state="done")
     try:
@@ -94,29 +94,29 @@ def test_redis_is_away_for_a_minute_under_load(
         for thread in threads:
             thread.start()
         wait_until(lambda: all(person.acknowledged for person in people), 120, "everybody has answered once")
-        Run.objects.filter(pk=run.pk).update(state="running")  # no message: the worker's own clock finds it
-        wait_until(lambda: done.count() >= 4, 120, "the worker is at the run")
+        Run.objects.filter(pk=run.pk).update(state="running")  # not queued: the worker's own beat finds it
+        wait_until(lambda: done.count() >= 4, 120, "the worker has begun the run")
         own_redis.redis.stop()
         before = sum(len(person.acknowledged) for person in people)
-        time.sleep(AWAY_SECONDS)  # what is measured: nothing else ends it
+        time.sleep(AWAY_SECONDS)  # the length of the outage; there is nothing to wait for
         during = sum(len(person.acknowledged) for person in people) - before
-        assert done.count() < 40, "the run was over too early to say anything"
+        assert done.count() < 40, "the run ended during the outage"
         own_redis.start_redis()
-        wait_until(lambda: done.count() == 40, 180, "the worker comes back unaided")
+        wait_until(lambda: done.count() == 40, 180, "the worker reconnects by itself")
     finally:
         for person in people:
-            person.home = True
+            person.finished = True
         for thread in threads:
             if thread.ident:
                 thread.join(30)
         web.stop()
         worker.stop()
-    assert during >= AWAY_SECONDS / 3, "submits went on"
+    assert during >= AWAY_SECONDS / 3, "submits continued"
     assert max(person.slowest for person in people) < 30
     assert not [code for person in people for code in person.statuses if code >= 500]
     acknowledged = {pk for person in people for pk in person.acknowledged}
     assert acknowledged <= set(Judgment.objects.filter(study=study).values_list("assignment_id", flat=True))
-    # A worker that loses its broker stops what it is at: at most its one call in flight is asked again, each time.
+    # A worker that loses Redis stops its task: each time at most its one call in flight is sent again.
     assert scripted.stats()["requests"] <= 40 + Run.objects.get(pk=run.pk).lost_calls
 
 
@@ -129,7 +129,7 @@ def test_redis_is_flushed_with_a_thousand_jobs_queued(
     broker.flushdb()
     endpoint = make_endpoint(scripted, concurrency=64)
     runs = [make_run(endpoint, make_material(10), workers=50, use_cache=False) for _ in range(20)]
-    assert broker.llen(app.conf.task_default_queue) == 1000
+    assert broker.llen(env.LONG_QUEUE) == 1000
     broker.flushdb()
     worker = WorkerProcess(
         tmp_path, WORKER_CONCURRENCY="2", SOLE_WORKER="1", RUN_SWEEP_SECONDS="2", RUN_WAKE_SECONDS="15"
@@ -144,7 +144,7 @@ def test_redis_is_flushed_with_a_thousand_jobs_queued(
     assert scripted.stats()["requests"] == 200
 
 
-def test_a_turn_longer_than_the_visibility_timeout_is_handed_out_again_and_changes_nothing(
+def test_a_task_longer_than_the_visibility_timeout_has_one_effect(
     scripted: ScriptedProcess,  # noqa: F811
     tmp_path: Path,
 ) -> None:
@@ -160,7 +160,7 @@ def test_a_turn_longer_than_the_visibility_timeout_is_handed_out_again_and_chang
         run_start(run=run)
         wait_until(lambda: Run.objects.get(pk=run.pk).state == "done", 90, "the run is done")
         wait_until(
-            lambda: "'busy'" in worker.text(), 30, "the message came a second time, and found the lock taken"
+            lambda: "'busy'" in worker.text(), 30, "the task is delivered again and finds the lock taken"
         )
     finally:
         worker.stop()

@@ -1,4 +1,4 @@
-"""A run against a faulty endpoint, its workers killed and Redis flushed: complete, within budget, and the same."""
+"""Runs that complete, within budget and with the same result, despite a faulty endpoint, kills and flushes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from evaluation.tasks.runs import run_work
 from tests.evaluation.conftest import scripted, scripted_process  # noqa: F401
 from tests.evaluation.run_factories import make_endpoint, make_material, make_run
 from tests.evaluation.scripted_process import ScriptedProcess
-from tests.faults.llm_faults import Ordeal, go_through, undisturbed
+from tests.faults.llm_faults import FaultPlan, run_with_faults, run_without_faults
 from tests.processes import WorkerProcess, wait_until
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.fault]
@@ -32,13 +32,13 @@ def _allowed(scripted: ScriptedProcess, settings: object, monkeypatch: pytest.Mo
     monkeypatch.setenv("LLM_ALLOWED_HOSTS", scripted.host)
 
 
-def test_killed_and_flushed_the_run_is_complete_and_pays_for_nothing_twice(
+def test_a_run_survives_kills_and_flushes_without_paying_twice(
     scripted: ScriptedProcess,  # noqa: F811
     tmp_path: Path,
 ) -> None:
     said: list[str] = []
-    ordeal = Ordeal(calls=400, faults=0.3, kills=5, flushes=2)
-    outcome = go_through(ordeal, scripted, tmp_path, said.append)
+    plan = FaultPlan(calls=400, faults=0.3, kills=5, flushes=2)
+    outcome = run_with_faults(plan, scripted, tmp_path, said.append)
     assert sum(outcome.states.values()) == 400
     assert outcome.states == {"done": 400}
     assert len(outcome.judgments) == 400
@@ -48,7 +48,7 @@ def test_killed_and_flushed_the_run_is_complete_and_pays_for_nothing_twice(
     assert outcome.spent + outcome.perhaps_spent <= outcome.budget
     assert outcome.requests <= outcome.sent
     assert set(outcome.errors) >= {"rate_limit", "server", "timeout", "invalid_reply", "refusal"}
-    assert outcome.judgments == undisturbed(400, scripted, tmp_path)
+    assert outcome.judgments == run_without_faults(400, scripted, tmp_path)
 
 
 def test_a_task_that_is_delivered_twice_has_one_effect(scripted: ScriptedProcess) -> None:  # noqa: F811
@@ -72,7 +72,7 @@ def test_a_task_that_is_delivered_twice_has_one_effect(scripted: ScriptedProcess
     assert Judgment.objects.count() == 30
 
 
-def test_killed_after_the_reply_and_before_it_is_kept_it_is_asked_once_more(
+def test_a_call_whose_reply_was_lost_is_sent_once_more(
     scripted: ScriptedProcess,  # noqa: F811
     tmp_path: Path,
 ) -> None:
@@ -111,7 +111,7 @@ def test_a_run_whose_message_is_lost_is_found_by_the_sweeper(
         settings.RUN_WAKE_SECONDS = 0  # type: ignore[attr-defined]
         assert runs_sweep() == 5
         settings.RUN_WAKE_SECONDS = 60  # type: ignore[attr-defined]
-        wait_until(lambda: Judgment.objects.count() == 15, 90, "all runs are worked at")
+        wait_until(lambda: Judgment.objects.count() == 15, 90, "all runs are done")
         wait_until(lambda: runs_sweep() == 0, 90)
     finally:
         worker.stop()
@@ -120,8 +120,8 @@ def test_a_run_whose_message_is_lost_is_found_by_the_sweeper(
         assert run.state == "done"
 
 
-def test_the_database_goes_away_under_a_worker(scripted: ScriptedProcess) -> None:  # noqa: F811
-    """Every connection of the worker is cut, again and again: it goes on and asks nothing twice."""
+def test_a_worker_survives_cut_database_connections(scripted: ScriptedProcess) -> None:  # noqa: F811
+    """Every connection of the worker is cut three times; it continues and sends no call twice."""
     run = make_run(make_endpoint(scripted, concurrency=8), make_material(120), model="scripted?latency=0.1")
     done: list[str] = []
 

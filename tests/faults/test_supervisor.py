@@ -46,7 +46,7 @@ def test_a_killed_child_is_replaced_and_nothing_is_lost(running: Installation, v
     descendants = old.children(recursive=True)
     old.kill()
     wait_until(lambda: not old.is_running() and running.main_or_none(victim), 90, f"a new {victim}")
-    wait_until(running.serves, 90, "everything answers again")
+    wait_until(running.serves, 90, "everything responds again")
     assert running.notes() == before
     wait_until(lambda: not any(alive(process) for process in descendants), 60, "its children are gone")
 
@@ -58,7 +58,7 @@ def test_a_killed_web_worker_is_replaced(running: Installation) -> None:
     ] or main.children()[:1]
     old.kill()
     wait_until(lambda: not alive(old), 60)
-    wait_until(running.serves, 90, "another one answers")
+    wait_until(running.serves, 90, "the new one responds")
     assert running.main("granian").pid == main.pid
 
 
@@ -71,11 +71,11 @@ def test_a_killed_supervisor_leaves_no_process_and_loses_nothing(running: Instal
     assert running.notes() == before
 
 
-def test_everything_killed_at_once_is_recovered_from(running: Installation) -> None:
+def test_recovery_after_everything_is_killed_at_once(running: Installation) -> None:
     running.note("before the power cut")
     before = running.notes()
     victims = running.ours()
-    running.child.send_signal(signal.SIGSTOP)  # so that it does not put anything in order
+    running.child.send_signal(signal.SIGSTOP)  # so that it can't restart anything
     for process in victims:
         process.kill()
     running.kill()
@@ -86,7 +86,7 @@ def test_everything_killed_at_once_is_recovered_from(running: Installation) -> N
 def test_sigterm_stops_everything(running: Installation) -> None:
     assert running.stop() == 0
     assert running.ours() == []
-    assert "everything is kept" in running.log.read_text()
+    assert "all data is kept" in running.log.read_text()
 
 
 def test_ctrl_c_stops_everything(running: Installation) -> None:
@@ -110,7 +110,7 @@ def test_a_second_start_takes_seconds(running: Installation) -> None:
     assert running.start() < 15  # the target is 4 s on an idle machine; tests share theirs
 
 
-def test_a_stale_pid_file_that_names_an_innocent_process_is_no_obstacle(running: Installation) -> None:
+def test_a_stale_pid_file_of_an_unrelated_process_is_ignored(running: Installation) -> None:
     running.stop()
     pid_file = running.data / "postgres/data/postmaster.pid"
     pid_file.write_text(f"{os.getpid()}\n{running.data}\n1\n1\n\n127.0.0.1\n1 1\nready\n")
@@ -118,7 +118,7 @@ def test_a_stale_pid_file_that_names_an_innocent_process_is_no_obstacle(running:
     assert running.serves()
 
 
-def test_a_damaged_redis_file_is_set_aside(running: Installation) -> None:
+def test_a_damaged_redis_file_is_moved_away(running: Installation) -> None:
     running.stop()
     (running.data / "redis/appendonly.aof").write_bytes(b"*1\r\n$9\r\nNONSENSE!\r\n*3\r\n$-7\r\n")
     running.start()
@@ -126,7 +126,7 @@ def test_a_damaged_redis_file_is_set_aside(running: Installation) -> None:
     assert list(running.data.glob("redis-damaged-*"))
 
 
-def test_a_taken_port_of_a_server_is_exchanged(running: Installation) -> None:
+def test_a_server_whose_port_is_taken_gets_another(running: Installation) -> None:
     running.note("before its port was taken")
     before = running.notes()
     running.stop()
@@ -137,7 +137,7 @@ def test_a_taken_port_of_a_server_is_exchanged(running: Installation) -> None:
         assert running.notes() == before
 
 
-def test_a_busy_web_port_is_said_before_anything_starts(tmp_path: Path) -> None:
+def test_a_busy_web_port_is_reported_before_anything_starts(tmp_path: Path) -> None:
     installation = Installation(tmp_path)
     with socket.create_server(("127.0.0.1", installation.port)):
         assert installation.launch().wait(20) == 1

@@ -1,4 +1,4 @@
-"""docs/architecture.md names files and functions: each is there."""
+"""Every file and function that docs/architecture.md names exists."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ TEXT = (env.ROOT / "docs/architecture.md").read_text()
 NAMED = sorted(set(re.findall(r"`((?:annotator|evaluation|foretell|templates)/[\w/.]+)(?:::(\w+))?`", TEXT)))
 
 
-def test_the_walks_name_enough_to_follow() -> None:
+def test_the_walks_name_enough_files() -> None:
     assert len(NAMED) > 35
 
 
 @pytest.mark.parametrize(("path", "name"), NAMED)
-def test_what_is_named_exists(path: str, name: str) -> None:
+def test_named_files_and_functions_exist(path: str, name: str) -> None:
     file = env.ROOT / path
     assert file.exists()
     if name:
@@ -26,6 +26,6 @@ def test_what_is_named_exists(path: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("application", ["annotator", "evaluation"])
-def test_nothing_but_djangos_own_names_lies_at_the_top_of_an_application(application: str) -> None:
+def test_an_application_has_only_djangos_own_module_names_at_the_top(application: str) -> None:
     found = {path.stem for path in (env.ROOT / application).glob("*.py")}
     assert found <= {"__init__", "apps", "urls", "tasks"}

@@ -1,4 +1,4 @@
-"""The cache may be empty at any time, and must never be an error page."""
+"""The cache may be empty at any time and must never cause an error page."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from foretell.cache import ForgivingRedisCache
 
 @pytest.fixture
 def cache(monkeypatch: pytest.MonkeyPatch) -> ForgivingRedisCache:
-    monkeypatch.setattr(ForgivingRedisCache, "_resting_until", 0.0)
+    monkeypatch.setattr(ForgivingRedisCache, "_paused_until", 0.0)
     return ForgivingRedisCache(settings.CACHES["default"]["LOCATION"], {"KEY_PREFIX": "test_cache"})
 
 
-def test_values_come_back(cache: ForgivingRedisCache) -> None:
+def test_stored_values_are_returned(cache: ForgivingRedisCache) -> None:
     cache.set("a", {"b": [1, 2.5, "c", None]})
     assert cache.get("a") == {"b": [1, 2.5, "c", None]}
     assert cache.get("absent", "default") == "default"
@@ -36,10 +36,10 @@ def test_a_value_is_never_unpickled(cache: ForgivingRedisCache) -> None:
         cache.get("planted")
 
 
-def test_an_absent_redis_is_an_empty_cache_and_is_then_left_alone(
+def test_an_unavailable_redis_is_an_empty_cache(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(ForgivingRedisCache, "_resting_until", 0.0)
+    monkeypatch.setattr(ForgivingRedisCache, "_paused_until", 0.0)
     cache = ForgivingRedisCache("redis://127.0.0.1:1/0", {})
     cache.set("a", 1)
     assert cache.get("a", "default") == "default"
@@ -48,8 +48,8 @@ def test_an_absent_redis_is_an_empty_cache_and_is_then_left_alone(
     assert cache.delete("a") is False
 
 
-def test_a_redis_that_hangs_costs_one_request_half_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ForgivingRedisCache, "_resting_until", 0.0)
+def test_a_redis_that_hangs_delays_only_one_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ForgivingRedisCache, "_paused_until", 0.0)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         cache = ForgivingRedisCache(f"redis://127.0.0.1:{silent.getsockname()[1]}/0", {})
         started = time.monotonic()

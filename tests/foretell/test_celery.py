@@ -9,7 +9,7 @@ from foretell import env
 from foretell.celery import app
 
 
-def test_the_clock_wakes_tasks_that_exist() -> None:
+def test_every_scheduled_task_exists() -> None:
     app.loader.import_default_modules()
     assert settings.CELERY_BEAT_SCHEDULE
     for name, entry in settings.CELERY_BEAT_SCHEDULE.items():
@@ -27,7 +27,7 @@ def test_every_task_that_is_queued_by_name_exists() -> None:
     assert set(queued) <= set(app.tasks)
 
 
-def test_a_task_is_given_back_when_its_worker_is_lost() -> None:
+def test_a_task_returns_to_the_queue_when_its_worker_is_lost() -> None:
     assert app.conf.task_acks_late is True
     assert app.conf.task_reject_on_worker_lost is True
     assert app.conf.accept_content == ["json"]
@@ -35,7 +35,7 @@ def test_a_task_is_given_back_when_its_worker_is_lost() -> None:
     assert (options["unacked_restore_interval"], options["unacked_restore_throttle"]) == (1, 1)
 
 
-def test_sending_a_task_without_redis_fails_within_seconds_and_does_not_hang() -> None:
+def test_sending_a_task_without_redis_fails_within_seconds() -> None:
     import time
 
     from kombu.exceptions import OperationalError

@@ -1,4 +1,4 @@
-"""docker-compose.yml and Dockerfile, held to what the program reads (there is no Docker engine in a test run)."""
+"""docker-compose.yml and Dockerfile, checked against the settings (the tests have no Docker engine)."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tests.foretell.test_env import names_explained, names_read
 
 REQUIRED = re.compile(r"\$\{([A-Z_]+):\?")
 ANY = re.compile(r"\$\{([A-Z_]+)(?::[-?]([^}]*))?\}")
-OURS = ("migrate", "web", "worker", "beat")
-#: Set in the image, or of no use in production.
+OURS = ("migrate", "web", "worker", "housekeeping", "beat")
+#: Set in the image, or not used in production.
 NOT_PASSED = {
     *("DATA_DIR", "HOST", "PORT", "STATIC_ROOT", "STATIC_HASHED"),
     *("DEBUG", "DEMO", "SCRIPTED_PROVIDER_URL", "SOLE_WORKER"),
@@ -42,7 +42,7 @@ def compose() -> dict[str, Any]:
 
 
 def filled(value: str, values: dict[str, str]) -> str:
-    """As Compose fills ``${NAME}``, ``${NAME:-default}`` and ``${NAME:?message}``."""
+    """Replaces variables as Compose does: ``${NAME}``, ``${NAME:-default}`` and ``${NAME:?message}``."""
     return ANY.sub(lambda found: values.get(found[1]) or (found[2] or "" if ":-" in found[0] else ""), value)
 
 
@@ -51,15 +51,13 @@ def test_it_has_the_services_of_an_installation(compose: dict[str, Any]) -> None
 
 
 @pytest.mark.parametrize("name", OURS)
-def test_it_passes_every_setting_that_is_read_and_no_other(compose: dict[str, Any], name: str) -> None:
+def test_exactly_the_settings_that_are_read_are_passed(compose: dict[str, Any], name: str) -> None:
     passed = set(compose["services"][name]["environment"])
     assert passed - set(env.LLM_KEYS) == names_read() - NOT_PASSED
 
 
 @pytest.mark.parametrize("name", OURS)
-def test_production_starts_with_what_it_passes_when_only_the_required_is_filled(
-    compose: dict[str, Any], name: str
-) -> None:
+def test_production_starts_with_only_the_required_settings(compose: dict[str, Any], name: str) -> None:
     assert set(REQUIRED.findall(source())) == set(FILLED)
     settings = {
         key: filled(str(value), FILLED) for key, value in compose["services"][name]["environment"].items()
@@ -81,7 +79,7 @@ def test_production_starts_with_what_it_passes_when_only_the_required_is_filled(
     assert done.stdout.strip() == "[] True True db", done.stderr
 
 
-def test_what_the_operator_fills_is_explained() -> None:
+def test_every_variable_is_explained() -> None:
     assert {name for name, _ in ANY.findall(source())} <= names_explained()
 
 
@@ -96,14 +94,14 @@ def test_web_and_worker_can_be_scaled(compose: dict[str, Any]) -> None:
         service = compose["services"][name]
         assert "container_name" not in service
         assert "hostname" not in service
-        assert not service.get("ports"), "a host port can be taken once"
+        assert not service.get("ports"), "only one container can use a host port"
 
 
-def test_only_the_proxy_is_reached_from_outside(compose: dict[str, Any]) -> None:
+def test_only_the_proxy_has_public_ports(compose: dict[str, Any]) -> None:
     assert [name for name, service in compose["services"].items() if service.get("ports")] == ["proxy"]
 
 
-def test_whatever_keeps_running_has_a_health_check_and_comes_back(compose: dict[str, Any]) -> None:
+def test_every_long_running_service_has_a_health_check_and_restarts(compose: dict[str, Any]) -> None:
     for name, service in compose["services"].items():
         if name == "migrate":
             assert service["restart"] == "no"
@@ -112,8 +110,8 @@ def test_whatever_keeps_running_has_a_health_check_and_comes_back(compose: dict[
         assert service["restart"] == "unless-stopped", name
 
 
-def test_ours_start_when_their_servers_are_healthy_and_the_tables_are_made(compose: dict[str, Any]) -> None:
-    for name in ("web", "worker", "beat"):
+def test_our_services_wait_for_healthy_servers_and_migrations(compose: dict[str, Any]) -> None:
+    for name in ("web", "worker", "housekeeping", "beat"):
         waits = {key: value["condition"] for key, value in compose["services"][name]["depends_on"].items()}
         assert waits == {
             "db": "service_healthy",
@@ -122,7 +120,7 @@ def test_ours_start_when_their_servers_are_healthy_and_the_tables_are_made(compo
         }
 
 
-def test_volumes_that_are_used_are_declared_and_hold_the_data(compose: dict[str, Any]) -> None:
+def test_used_volumes_are_declared_and_contain_the_data(compose: dict[str, Any]) -> None:
     used = {
         volume.partition(":")[0] for service in compose["services"].values() for volume in service["volumes"]
     }
@@ -131,7 +129,7 @@ def test_volumes_that_are_used_are_declared_and_hold_the_data(compose: dict[str,
     assert compose["services"]["redis"]["volumes"] == ["redis:/data"]
 
 
-@pytest.mark.parametrize("name", ["web", "worker", "beat"])
+@pytest.mark.parametrize("name", ["web", "worker", "housekeeping", "beat"])
 def test_commands_exist(compose: dict[str, Any], name: str) -> None:
     command = compose["services"][name]["command"]
     assert command[:3] == ["python", "-m", "foretell.serve"]
@@ -141,7 +139,7 @@ def test_commands_exist(compose: dict[str, Any], name: str) -> None:
     assert done.returncode == 0
 
 
-def test_ours_have_no_more_rights_than_they_need(compose: dict[str, Any]) -> None:
+def test_our_services_have_few_privileges(compose: dict[str, Any]) -> None:
     for name in OURS:
         service = compose["services"][name]
         assert service["read_only"] is True
@@ -149,7 +147,7 @@ def test_ours_have_no_more_rights_than_they_need(compose: dict[str, Any]) -> Non
         assert "no-new-privileges:true" in service["security_opt"]
 
 
-def test_the_image_runs_as_an_ordinary_user_from_the_lock_and_holds_no_secret() -> None:
+def test_the_image_uses_the_lock_runs_as_an_ordinary_user_and_contains_no_secret() -> None:
     lines = (env.ROOT / "Dockerfile").read_text()
     users = re.findall(r"^USER (\S+)", lines, re.MULTILINE)
     assert users == ["foretell"]
@@ -158,7 +156,7 @@ def test_the_image_runs_as_an_ordinary_user_from_the_lock_and_holds_no_secret() 
     assert not re.search(r"SECRET_KEY|PASSWORD", lines)
 
 
-def test_everything_the_image_copies_exists_and_is_not_ignored() -> None:
+def test_every_file_that_the_image_copies_exists_and_is_not_ignored() -> None:
     copied = re.findall(r"^COPY (?!--)(.+) \S+$", (env.ROOT / "Dockerfile").read_text(), re.MULTILINE)
     sources = {name for line in copied for name in line.split()}
     kept = set(re.findall(r"^!(\S+)", (env.ROOT / ".dockerignore").read_text(), re.MULTILINE))

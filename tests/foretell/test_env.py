@@ -1,4 +1,4 @@
-"""The environment: complete documentation, plain messages, and what production refuses."""
+"""The environment: documentation, error messages, and the settings that production refuses."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def python(code: str, **settings: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_example_explains_exactly_what_is_read() -> None:
+def test_the_example_file_explains_exactly_the_settings_that_are_read() -> None:
     assert len(names_read()) > 20
     assert names_explained() - COMPOSE_ONLY - set(env.LLM_KEYS) == names_read()
 
@@ -57,7 +57,10 @@ def test_the_example_explains_exactly_what_is_read() -> None:
 def test_nothing_else_reads_the_environment() -> None:
     reading = re.compile(r"os\.environ(?:\.get\(|\[)|getenv\(|environ\.Env\(\)")
     allowed = {"foretell/env.py"}
-    passed_on = {"foretell/embedded/postgres.py", "foretell/embedded/redis.py"}  # PATH, for the programs
+    passed_on = {
+        "foretell/embedded/postgres.py",
+        "foretell/embedded/redis.py",
+    }  # pass on PATH to the programs
     offenders = [
         str(path.relative_to(env.ROOT))
         for room in ("foretell", "annotator", "evaluation")
@@ -96,7 +99,7 @@ def test_production_refuses_to_start_and_says_why(change: dict[str, str], said: 
     assert done.returncode == 1
     assert said in done.stderr
     assert "Traceback" not in done.stderr
-    assert done.stderr.count("\n- ") == 1  # that fault and no other
+    assert done.stderr.count("\n- ") == 1  # only that problem
 
 
 @pytest.mark.parametrize(
@@ -108,19 +111,19 @@ def test_production_refuses_to_start_and_says_why(change: dict[str, str], said: 
         ({"DEBUG": "maybe"}, "DEBUG must be 1 or 0, not 'maybe'"),
     ],
 )
-def test_a_wrong_value_is_named_without_a_traceback(change: dict[str, str], said: str) -> None:
+def test_an_invalid_value_is_reported_without_a_traceback(change: dict[str, str], said: str) -> None:
     done = python("import foretell.env", **change)
     assert done.returncode == 1
     assert said in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_an_empty_value_counts_as_none() -> None:
+def test_an_empty_value_means_not_set() -> None:
     done = python("from foretell import env; print(env.PORT, env.DEBUG)", PORT="", DEBUG="")
     assert done.stdout.split() == ["8000", "False"]
 
 
-def test_manage_py_finds_the_servers_of_make_run_but_never_in_production(tmp_path) -> None:
+def test_manage_py_uses_the_servers_of_make_run_except_in_production(tmp_path) -> None:
     (tmp_path / "servers.json").write_text('{"database_url": "postgres://there", "secret_key": "theirs"}')
     show = "from foretell import env; print(env.DATABASE_URL or '-', env.SECRET_KEY or '-')"
     assert python(show, DATA_DIR=str(tmp_path)).stdout.split() == ["postgres://there", "theirs"]

@@ -7,7 +7,7 @@ from foretell import health
 
 
 @pytest.mark.django_db
-def test_both_servers_answer(client: Client) -> None:
+def test_both_servers_respond(client: Client) -> None:
     response = client.get("/healthz", headers={"host": "not-an-allowed-host"})
     assert response.status_code == 200
     assert response.json() == {"database": "ok", "redis": "ok"}
@@ -23,13 +23,13 @@ def test_without_redis_it_is_still_alive(client: Client, settings) -> None:
 def test_without_postgres_it_is_not(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     from django.db import OperationalError
 
-    class Away:
+    class Unavailable:
         def cursor(self) -> None:
             raise OperationalError("connection refused, password is hunter2")
 
         def close(self) -> None: ...
 
-    monkeypatch.setattr(health, "connection", Away())
+    monkeypatch.setattr(health, "connection", Unavailable())
     response = client.get("/healthz")
     assert (response.status_code, response.json()["database"]) == (503, "down")
     assert b"hunter2" not in response.content

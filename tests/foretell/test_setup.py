@@ -1,4 +1,4 @@
-"""``foretell/setup.sh``, on machines that lack something (pretended through PATH)."""
+"""``foretell/setup.sh`` on machines that lack programs (simulated through PATH)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from foretell import env
 
 TOOLS = ("sh", "cmp", "cp", "dirname", "id", "mkdir", "chmod")
-#: A python that makes an environment of one program, itself, and notes what pip is told.
+#: A fake python: `-m venv` copies it into .venv, and calls of pip are recorded.
 PYTHON = """\
 case "$*" in
 *"-m venv"*) mkdir -p .venv/bin; cp "$0" .venv/bin/python; chmod +x .venv/bin/python;;
@@ -22,7 +22,7 @@ esac"""
 
 
 class Machine:
-    """A checkout on a machine that has only the tools named."""
+    """A checkout on a machine that has only the tools in ``TOOLS``."""
 
     def __init__(self, root: Path) -> None:
         self.root, self.bin = root / "checkout", root / "bin"
@@ -60,19 +60,19 @@ def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path)
 
 
-def test_without_python_it_says_which_is_needed(machine: Machine) -> None:
+def test_without_python_the_error_names_the_version(machine: Machine) -> None:
     done = machine.setup()
     assert done.returncode != 0
     assert "needs Python 3.11 or later" in done.stderr
     assert not (machine.root / ".venv").exists()
 
 
-def test_an_old_python_is_not_taken(machine: Machine) -> None:
+def test_an_old_python_is_not_used(machine: Machine) -> None:
     machine.program("python3", 'case "$*" in *version_info*) exit 1;; esac; exit 0')
     assert "needs Python 3.11 or later" in machine.setup().stderr
 
 
-def test_a_python_without_venv_is_said_with_the_package_to_install(machine: Machine) -> None:
+def test_without_venv_the_error_names_the_package(machine: Machine) -> None:
     machine.program(
         "python3", 'case "$*" in *"-m venv"*) exit 1;; *print*) echo 3.11; exit 0;; *) exit 0;; esac'
     )
@@ -81,7 +81,7 @@ def test_a_python_without_venv_is_said_with_the_package_to_install(machine: Mach
     assert "apt install python3.11-venv" in done.stderr
 
 
-def test_root_on_debian_installs_the_package_that_makes_environments(machine: Machine) -> None:
+def test_root_on_debian_installs_the_venv_package(machine: Machine) -> None:
     machine.program("id", "echo 0")
     machine.program("apt-get", 'echo "$*" >> apt; : > venv-installed')
     machine.program(
@@ -93,7 +93,7 @@ def test_root_on_debian_installs_the_package_that_makes_environments(machine: Ma
     assert (machine.root / ".venv" / "bin" / "python").exists()
 
 
-def test_an_installed_lock_is_not_installed_again_and_a_changed_one_is(machine: Machine) -> None:
+def test_only_a_changed_lock_is_installed_again(machine: Machine) -> None:
     machine.program("python3", PYTHON)
     assert "installing requirements.lock" in machine.setup().stdout
     assert machine.pip_calls() == ["install -qq --no-deps --require-hashes -r requirements.lock"]
@@ -103,7 +103,7 @@ def test_an_installed_lock_is_not_installed_again_and_a_changed_one_is(machine: 
     assert len(machine.pip_calls()) == 2
 
 
-def test_a_failed_installation_is_not_taken_for_a_whole_one(machine: Machine) -> None:
+def test_a_failed_installation_is_repeated(machine: Machine) -> None:
     machine.program("python3", PYTHON)
     (machine.root / "pip-fails").touch()
     assert machine.setup().returncode != 0

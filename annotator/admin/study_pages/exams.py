@@ -47,7 +47,7 @@ def exam(request: HttpRequest, study: Study) -> HttpResponse:
     version = next((one for one in versions if one.digest.startswith(wanted)), None)
     people = raters_quality(study=study)
     return render(
-        request, study, "exam", tab="exam", title=f"Exam of {study.title}", status=400 if sent else 200,
+        request, study, "exam", tab="settings", title=f"Exam of {study.title}", status=400 if sent else 200,
         editors=[
             _editor(study, which, getattr(kind, which), sent) for which in FIELDS
         ] if may(request, study, EDITOR) and study.state != Study.State.CLOSED and not kind.external else [],

@@ -47,7 +47,7 @@ def exports(request: HttpRequest, study: Study) -> HttpResponseBase:
         return redirect("admin:study_exports", study.pk)
     mine = study.exports.filter(created_by=request.user)[:50]  # type: ignore[misc]
     return render(
-        request, study, "exports", tab="exports", title=f"Exports of {study.title}", form=form, exports=mine,
+        request, study, "exports", tab="judgments", title=f"Exports of {study.title}", form=form, exports=mine,
         large=large, limit=STREAMED, status=400 if form.errors else 200,
         building=any(one.state == Export.State.QUEUED for one in mine),
     )  # fmt: skip

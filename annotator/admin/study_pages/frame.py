@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import wraps
 from typing import Any
 
@@ -20,18 +21,102 @@ from annotator.selectors.study import ROLES, study_get_for, study_role
 VIEWER, REVIEWER, EDITOR, OWNER = ROLES
 Page = Callable[..., HttpResponseBase]
 
-#: (address, name, title) of the tabs of every study.
+
+@dataclass(frozen=True)
+class Tab:
+    """A tab of every study and the pages under it: (URL name, title, least role)."""
+
+    name: str
+    title: str
+    pages: tuple[tuple[str, str, str], ...]
+
+
+#: The tabs are the same on every page of a study; a page is found by its URL name.
 TABS = (
-    ("admin:annotator_study_change", "home", "Study"),
-    ("admin:study_live", "live", "Live"),
-    ("admin:study_exam", "exam", "Exam"),
-    ("admin:study_items", "items", "Items"),
-    ("admin:study_judgments", "judgments", "Judgments"),
-    ("admin:study_raters", "raters", "Raters"),
-    ("admin:study_exclusions", "exclusions", "Exclusions"),
-    ("admin:study_exports", "exports", "Exports"),
-    ("evaluation:reports", "reports", "Reports"),
+    Tab(
+        "overview",
+        "Overview",
+        (
+            ("admin:study_live", "Progress", VIEWER),
+            ("annotator:preview", "Preview as an annotator", VIEWER),
+            ("admin:study_rehearsal", "Rehearsal", VIEWER),
+        ),
+    ),
+    Tab(
+        "items",
+        "Items",
+        (
+            ("admin:study_items", "All items", VIEWER),
+            ("admin:annotator_study_import", "Import material", EDITOR),
+        ),
+    ),
+    Tab(
+        "participants",
+        "Participants",
+        (
+            ("admin:study_raters", "Raters", VIEWER),
+            ("admin:study_payments", "Payments", VIEWER),
+        ),
+    ),
+    Tab(
+        "judgments",
+        "Judgments",
+        (
+            ("admin:study_judgments", "All judgments", VIEWER),
+            ("admin:study_exports", "Exports", VIEWER),
+            ("admin:annotator_study_import_judgments", "Import judgments", EDITOR),
+        ),
+    ),
+    Tab(
+        "review",
+        "Review",
+        (("admin:study_exclusions", "Exclusions", VIEWER),),
+    ),
+    Tab("simulators", "Simulators", (("evaluation:simulators", "Simulators", VIEWER),)),
+    Tab("reports", "Reports", (("evaluation:reports", "Reports", VIEWER),)),
+    Tab(
+        "settings",
+        "Settings",
+        (
+            ("admin:annotator_study_change", "Settings", VIEWER),
+            ("admin:study_exam", "Exam and practice", VIEWER),
+            ("admin:study_versions", "Versions", VIEWER),
+            ("admin:study_manage", "Duplicate, archive, delete", VIEWER),
+        ),
+    ),
 )
+
+
+@dataclass(frozen=True)
+class Link:
+    """A tab or page as it is rendered."""
+
+    url: str
+    title: str
+    current: bool
+
+
+def tabs_of(
+    study: Study, *, tab: str, page: str = "", role: str | None = None
+) -> tuple[list[Link], list[Link]]:
+    """The tabs of a study, and the pages of the current tab that this role may open.
+
+    ``page`` is the URL name of the current page. Pages of an application that is not installed are left out.
+    """
+    rank = ROLES.index(Membership.Role(role)) if role else -1
+    tabs: list[Link] = []
+    pages: list[Link] = []
+    for one in TABS:
+        links = [
+            Link(where, title, address == page)
+            for address, title, least in one.pages
+            if ROLES.index(Membership.Role(least)) <= rank and (where := address_of(address, study.pk))
+        ]
+        if links:
+            tabs.append(Link(links[0].url, one.title, one.name == tab))
+        if one.name == tab:
+            pages = links
+    return tabs, pages if len(pages) > 1 else []
 
 
 def study_page(role: str = VIEWER, *, methods: tuple[str, ...] = ("GET", "HEAD")) -> Callable[[Page], Page]:
@@ -75,6 +160,8 @@ def render(
     """Render a page of a study in the admin's frame."""
     role = role_of(request, study)
     rank = ROLES.index(role) if role else -1
+    match = request.resolver_match
+    tabs, pages = tabs_of(study, tab=tab, page=match.view_name if match else "", role=role)
     whole = {
         **admin.site.each_context(request),
         "title": title or study.title,
@@ -84,10 +171,8 @@ def render(
         "can_review": rank >= ROLES.index(REVIEWER),
         "can_edit": rank >= ROLES.index(EDITOR),
         "can_own": rank >= ROLES.index(OWNER),
-        "tab": tab,
-        "tabs": [
-            (where, name, text) for address, name, text in TABS if (where := address_of(address, study.pk))
-        ],
+        "tabs": tabs,
+        "pages": pages,
         **context,
     }
     return TemplateResponse(request, f"admin/annotator/study_pages/{template}.html", whole, status=status)

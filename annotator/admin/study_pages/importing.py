@@ -104,7 +104,7 @@ class _Import:
                     result = self.run(form, file, waiting.name, dry_run=False)
                     waiting.discard()
                     messages.success(self.request, self.done(result))
-                    return redirect("admin:annotator_study_change", self.study.pk)
+                    return redirect("admin:study_live", self.study.pk)
             except ImportRefused as error:
                 refused = error
         return self.show(form=form, ticket=waiting.ticket, name=waiting.name, result=result, refused=refused)
@@ -115,6 +115,7 @@ class _Import:
         return render(
             self.request, self.study, self.template, tab="items" if "material" in self.template else "judgments",
             title=f"{self.title} into {self.study.title}", limit=max_bytes() // 1_000_000, status=status,
+            has_items=self.study.items.exists(), replace="replace" in self.request.POST,
             example=[(c.name, c.example) for c in self.kind.columns if c.required],
             cancel_url=reverse(self.address, args=[self.study.pk]), **context,
         )  # fmt: skip
@@ -138,7 +139,8 @@ class _Material(_Import):
 
     def run(self, form: Any, file: IO[bytes], name: str, *, dry_run: bool) -> Any:
         return material_import(
-            study=self.study, file=file, name=name, mapping=form.mapping(), constants=form.constants(), dry_run=dry_run
+            study=self.study, file=file, name=name, mapping=form.mapping(), constants=form.constants(), dry_run=dry_run,
+            replace="replace" in self.request.POST
         )  # fmt: skip
 
     def done(self, result: Any) -> str:

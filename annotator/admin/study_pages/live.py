@@ -14,8 +14,10 @@ from django.utils import timezone
 from django.utils.http import urlencode
 from django.utils.timesince import timesince
 
-from annotator.admin.study_pages.frame import VIEWER, address_of, render, study_page
-from annotator.core.words import plural
+from annotator.admin.study_pages.frame import EDITOR, VIEWER, address_of, may, render, study_page
+from annotator.admin.study_pages.overview import next_of
+from annotator.core.words import listed, plural
+from annotator.hit_types.registry import hit_type_get
 from annotator.models import Message, Study
 from annotator.selectors.live import Bin, Condition, Live, study_live
 from annotator.selectors.progress import Progress, study_progress
@@ -68,7 +70,11 @@ class Answer:
 def live(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the page; for htmx only the three answers, and 204 if nothing has changed."""
     still = "still" in request.GET
-    context = answers(study) | {"study": study, "live": study.state == Study.State.LIVE and not still}
+    progress = study_progress(study)
+    context = answers(study, progress) | {
+        "study": study,
+        "live": study.state == Study.State.LIVE and not still,
+    }
     part = render_to_string("admin/annotator/study_pages/_live.html", context)
     mark = sha256(part.encode()).hexdigest()[:16]
     if request.headers.get("HX-Request"):
@@ -76,7 +82,8 @@ def live(request: HttpRequest, study: Study) -> HttpResponse:
             return HttpResponse(status=204)
         return HttpResponse(_framed(context, part, mark))
     return render(
-        request, study, "live", tab="live", title=f"Live: {study.title}", part=_framed(context, part, mark),
+        request, study, "live", tab="overview", title=study.title, part=_framed(context, part, mark),
+        next=next_of(request, study, progress, editor=may(request, study, EDITOR), external=hit_type_get(study.hit_type).external),
         still=still, agreement_url=address_of("evaluation:live_agreement", study.pk), running=study.state == "live",
     )  # fmt: skip
 
@@ -87,9 +94,9 @@ def _framed(context: dict[str, Any], part: str, mark: str) -> str:
     )
 
 
-def answers(study: Study) -> dict[str, Any]:
+def answers(study: Study, progress: Progress) -> dict[str, Any]:
     """The three answers for a study now."""
-    found, progress = study_live(study), study_progress(study)
+    found = study_live(study, progress.work)
     rows = reverse("admin:study_judgments", args=[study.pk])
     return {
         "going": Answer(
@@ -183,8 +190,27 @@ def going_facts(study: Study, live: Live, progress: Progress, rows: str) -> tupl
             f"{money(live.whole, study)} once all is done",
             reverse("admin:annotator_ledgerentry_changelist") + f"?study__id__exact={study.pk}",
         ),
-        Fact("People", intcomma(progress.people), f"{plural(left, 'place')} left", people),
+        Fact(
+            "Participants",
+            intcomma(progress.people),
+            others_words(progress) or f"{plural(left, 'place')} left",
+            people,
+        ),
     )
+
+
+def others_words(progress: Progress) -> str:
+    """The raters of the study that no figure of this page counts."""
+    others = [
+        plural(n, name)
+        for n, name in (
+            (progress.rehearsal_raters, "rehearsal rater"),
+            (progress.imported_raters, "imported rater"),
+        )
+        if n
+    ]
+    one = progress.rehearsal_raters + progress.imported_raters == 1
+    return f"{listed(others)} {'is' if one else 'are'} not counted" if others else ""
 
 
 def trust_words(live: Live, progress: Progress, study: Study) -> str:

@@ -58,7 +58,10 @@ def items(request: HttpRequest, study: Study) -> HttpResponse:
 def item(request: HttpRequest, study: Study, item_pk: int) -> HttpResponse:
     """An item as it is shown at its last stage, the material behind it, and its judgments."""
     one = get_object_or_404(
-        study.items.select_related("instance", "explanation__system", "follow_up"), pk=item_pk
+        study.items.select_related(
+            "instance", "explanation__system", "follow_up", "replaces", "replaced_by", "withdrawn_by"
+        ),
+        pk=item_pk,
     )
     kind = study_hit_type(study)
     stages = kind.stages(one.payload)
@@ -146,7 +149,7 @@ def raters(request: HttpRequest, study: Study) -> HttpResponse:
     rows = raters_of(study, limit=PAGE + 1, offset=min(offset, 10**9))
     excluded = ExclusionReasons(study).raters
     return render(
-        request, study, "raters", tab="raters", title=f"Raters of {study.title}",
+        request, study, "raters", tab="participants", title=f"Raters of {study.title}",
         rows=[{"rater": row, "excluded": excluded.get(row.pk, "")} for row in rows[:PAGE]],
         following=offset + PAGE if len(rows) > PAGE else 0,
     )  # fmt: skip
@@ -158,7 +161,7 @@ def exclusions(request: HttpRequest, study: Study) -> HttpResponse:
         "rater", "item", "judgment__item", "judgment__rater", "created_by"
     )
     return render(
-        request, study, "exclusions", tab="exclusions", title=f"Exclusions of {study.title}",
+        request, study, "exclusions", tab="review", title=f"Exclusions of {study.title}",
         exclusions=found.order_by("lifted_at", "-id")[:500],
     )  # fmt: skip
 
@@ -186,7 +189,7 @@ def exclude(request: HttpRequest, study: Study, what: str, target_pk: int) -> Ht
         "judgment": study.judgments.filter(pk=target_pk),
     }[what].count()
     return render(
-        request, study, "exclude", tab="exclusions", title=f"Exclude {what} {target}", form=form, what=what,
+        request, study, "exclude", tab="review", title=f"Exclude {what} {target}", form=form, what=what,
         target=target, affected=affected, status=400 if form.errors else 200,
     )  # fmt: skip
 
@@ -212,7 +215,7 @@ def exclude_judgments(request: HttpRequest, study: Study) -> HttpResponse:
         )
         return redirect("admin:study_exclusions", study.pk)
     return render(
-        request, study, "exclude", tab="exclusions", title=f"Exclude {len(chosen)} judgments", form=form,
+        request, study, "exclude", tab="review", title=f"Exclude {len(chosen)} judgments", form=form,
         what="judgments", target=", ".join(str(one.pk) for one in chosen[:20]), affected=len(chosen),
         status=400 if form.errors else 200,
     )  # fmt: skip

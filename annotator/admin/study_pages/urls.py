@@ -7,7 +7,17 @@ from typing import Any
 
 from django.urls import URLPattern, path
 
-from annotator.admin.study_pages import exams, exporting, importing, live, rehearsals, rows
+from annotator.admin.study_pages import (
+    exams,
+    exporting,
+    importing,
+    item_changes,
+    live,
+    manage,
+    payments,
+    rehearsals,
+    rows,
+)
 from annotator.core import converters  # noqa: F401 - registers them
 
 
@@ -19,9 +29,21 @@ def patterns(view: Callable[..., Any]) -> list[URLPattern]:
         path(f"{one}import-judgments/", view(importing.judgments), name="annotator_study_import_judgments"),
         path(f"{one}live/", view(live.live), name="study_live"),
         path(f"{one}rehearsal/", view(rehearsals.rehearsal), name="study_rehearsal"),
+        path(f"{one}payments/", view(payments.payments), name="study_payments"),
+        path(f"{one}payments/owed.csv", view(payments.owed), name="study_owed"),
+        path(f"{one}payments/bonus/<row:rater_pk>/", view(payments.bonus), name="study_bonus"),
         path(f"{one}exam/", view(exams.exam), name="study_exam"),
         path(f"{one}items/", view(rows.items), name="study_items"),
         path(f"{one}items/<row:item_pk>/", view(rows.item), name="study_item"),
+        path(f"{one}items/<row:item_pk>/edit/", view(item_changes.edit), name="study_item_edit"),
+        path(f"{one}items/<row:item_pk>/withdraw/", view(item_changes.withdraw), name="study_item_withdraw"),
+        path(f"{one}items/<row:item_pk>/delete/", view(item_changes.delete), name="study_item_delete"),
+        path(f"{one}manage/", view(manage.manage), name="study_manage"),
+        path(f"{one}duplicate/", view(manage.duplicate), name="study_duplicate"),
+        path(f"{one}archive/", view(manage.archive), name="study_archive"),
+        path(f"{one}remove/", view(manage.delete), name="study_delete"),
+        path(f"{one}versions/", view(manage.versions), name="study_versions"),
+        path("deleted/", view(manage.deleted), name="studies_deleted"),
         path(f"{one}judgments/", view(rows.judgments), name="study_judgments"),
         path(f"{one}judgments/<row:judgment_pk>/", view(rows.judgment), name="study_judgment"),
         path(f"{one}raters/", view(rows.raters), name="study_raters"),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from annotator.hit_types.atomic_units import schema, scoring
@@ -16,10 +17,12 @@ from annotator.hit_types.base import (
     ItemDraft,
     ItemSource,
     Labels,
+    Question,
     Rating,
     Stage,
     Unparsable,
     Variable,
+    for_variant,
     read_answers,
     read_line,
     write_answers,
@@ -44,7 +47,13 @@ class AtomicUnits(HitType):
     )
     columns: ClassVar[tuple[Column, ...]] = schema.COLUMNS
     defaults = Defaults(
-        redundancy=3, exam_questions=8, pass_mark=6, minutes_per_item=3.0, min_seconds=10.0, follow_ups=3
+        redundancy=3,
+        exam_questions=8,
+        pass_mark=6,
+        minutes_per_item=3.0,
+        min_seconds=10.0,
+        follow_ups=3,
+        one_condition_per_instance=True,
     )
     headline = "in_output"
     measures = frozenset({"unit_presence"})
@@ -52,6 +61,7 @@ class AtomicUnits(HitType):
     variants: ClassVar[tuple[str, ...]] = schema.DOMAINS
     variant_field = "domain"
     part_field = "ask"
+    rule_field = "matching"
     made_from = "follow_ups"
 
     def make_row(self, source: ItemSource) -> JSON | None:
@@ -83,6 +93,7 @@ class AtomicUnits(HitType):
                 "generator": follow_up.generator,
                 # Parsing is judged once for each explanation (Appendix A), not again with each counterfactual.
                 "ask": list(schema.PARTS) if source.first else ["input", "output"],
+                "matching": source.choices.get("matching", ""),
             }
         )
 
@@ -100,8 +111,38 @@ class AtomicUnits(HitType):
         return numbers if payload["domain"] == "news" else (*numbers, "details", "suggestions")
 
     def sections(self, payload: JSON, gold: JSON | None = None) -> tuple[str, ...]:
-        """``news/parse`` and so on: the domain with each part that the item asks."""
-        return tuple(f"{payload['domain']}/{part}" for part in payload["ask"])
+        """``news/parse`` and so on: the domain with each part that the item asks; and the rule on partial matches."""
+        parts = tuple(f"{payload['domain']}/{part}" for part in payload.get("ask") or schema.PARTS)
+        return (*parts, schema.rule_of(payload))
+
+    def bound(self, payload: JSON) -> HitType:
+        """With the item's variant, and with its rule on partial matches."""
+        text = for_variant(self.instructions, self.variant(payload), schema.rule_of(payload))
+        return self._ruled(super().bound(payload), [payload]).replaced(instructions=text)
+
+    def instructed(self, payloads: Iterable[JSON], *, exam: bool = True, practice: bool = True) -> HitType:
+        """With the items' variants and parts, and with the questions that their rule on partial matches allows."""
+        items = list(payloads)
+        if not items:
+            return self
+        own = self._ruled(self, items)
+        return HitType.instructed(own, items, exam=exam, practice=practice)
+
+    def _ruled(self, kind: HitType, items: list[JSON]) -> HitType:
+        """Questions whose answers hold under the items' rule, put as that rule says; all where items differ in it."""
+        rules = {schema.rule_of(payload) for payload in items}
+        if len(rules) != 1:
+            return kind
+        rule = rules.pop()
+
+        def under(questions: tuple[Question, ...]) -> tuple[Question, ...]:
+            return tuple(
+                replace(question, payload=question.payload | {"matching": rule})
+                for question in questions
+                if question.payload.get("matching", rule) == rule
+            )
+
+        return kind.replaced(exam=under(kind.exam), practice=under(kind.practice))
 
     def grade(self, response: JSON, gold: JSON) -> Grade:
         """Every judgment that gold names; free text is not graded."""
@@ -118,7 +159,12 @@ class AtomicUnits(HitType):
         blocks = self.stages(payload)[stage].blocks
         points = [f"{b.name.removeprefix('unit_')}. {b.text}" for b in blocks if b.group == "points"]
         texts = [f"{b.label}: {b.text}" for b in blocks if b.group != "points"]
-        return {"material": "\n".join(texts), "points": "\n".join(points) or "(the list is empty)"}
+        rule = schema.RULES[schema.rule_of(payload)]
+        return {
+            "material": "\n".join(texts),
+            "points": "\n".join(points) or "(the list is empty)",
+            "rule": rule,
+        }
 
     def parse_reply(self, text: str, payload: JSON, stage: int = 0, presentation: JSON | None = None) -> JSON:
         """``ANSWER: 1=YES; 2=NO``, after ``MISSING: ...`` if a list is checked, as a response of that stage."""

@@ -23,6 +23,13 @@ from annotator.hit_types.base import (
 
 DOMAINS = ("news", "medical")
 PARTS = ("parse", "input", "output")
+#: Whether a point is found where only a part of it is, and what annotators read about it.
+RULES: Mapping[str, str] = {
+    "part": "If the text has part of the point, it is found.",
+    "whole": "A partial match is not enough.",
+}
+#: P2's own readings: Figure 13 finds a detail by a part of it, Figure 8 rejects an event whose date is missing.
+PAPER_RULES: Mapping[str, str] = {"news": "whole", "medical": "part"}
 #: Domain -> (what the input is called, what the output is called).
 NAMES: Mapping[str, tuple[str, str]] = {
     "news": ("Article", "The robot's summary"),
@@ -45,16 +52,14 @@ PLAN: Mapping[str, tuple[tuple[str, str, str, str, str], ...]] = {
 LEADS: Mapping[str, str] = {
     "news_parse": "The list was made from the explanation. Choose No if the explanation does not say the point, or says something"
     " different.",
-    "news_input": "A point is found if the article contains something of that kind. The wording does not matter, but a partial match is"
-    " not enough.",
-    "news_output": "A point is found if the summary contains something of that kind. The wording does not matter, but a partial match"
-    " is not enough.",
+    "news_input": "A point is found if the article contains something of that kind. The wording does not matter. $rule",
+    "news_output": "A point is found if the summary contains something of that kind. The wording does not matter. $rule",
     "medical_details": "The list should contain what the explanation says about the patient: symptoms, history, age and so on. Choose"
     " No if the explanation does not say the point, says it differently, or if it is not a detail of the patient.",
-    "medical_input": "A detail is found if the question says it in any words, or implies it. A partial match is not enough.",
+    "medical_input": "A detail is found if the question says it in any words, or implies it. $rule",
     "medical_suggestions": "The list should contain what the explanation suggests doing. Choose No if the explanation does not say the"
     " point, says it differently, or if it is not a suggestion.",
-    "medical_output": "A suggestion is found if the advice says it in any words. A partial match is not enough.",
+    "medical_output": "A suggestion is found if the advice says it in any words. $rule",
 }
 LABELS: Mapping[str, str] = {
     "news_parse": "Does the explanation say this?",
@@ -98,6 +103,13 @@ COLUMNS = (
         "json",
         example=list(PARTS),
     ),
+    Column(
+        "matching",
+        "part: a point is found if part of it is there; whole: only if all of it is. Missing: as in the paper (medical: "
+        "part, news: whole). Use the same for all items of a study",
+        False,
+        "label",
+    ),
     Column("original", "The input that the explanation was written for; never shown", False),
     *SYSTEM_COLUMNS,
     Column("generator", "Who or what wrote the counterfactual input", False, example="writer-x"),
@@ -119,12 +131,16 @@ def parse_row(raw: Mapping[str, Any]) -> tuple[Row, JSON, Material]:
         "input": row.text("input", required="input" in ask),
         "output": row.text("output", required="output" in ask),
         "ask": ask,
+        "matching": row.label("matching", {name: name for name in RULES}, required=False)
+        or PAPER_RULES.get(domain, "whole"),
     }
     original = row.text("original", required=False)
+    instance = row.text("instance", required=False, limit=200)
+    instance = instance or stable_key(original or payload["explanation"])
     material = Material(
-        instance_key=row.text("instance", required=False, limit=200)
-        or stable_key(original or payload["explanation"]),
-        instance_input=original or "(the original input is not in the file)",
+        instance_key=instance,
+        # Never the same text for two instances: equal inputs are taken for one and the same.
+        instance_input=original or f"(the original input of {instance} is not in the file)",
         system=system,
         model=model,
         method=method,
@@ -169,6 +185,15 @@ def _units(row: Row, domain: str) -> list[JSON]:
             row.errors.setdefault("units", f"entry {number}: {name} {message}")
         units.append({"role": role, "text": text})
     return sorted(units, key=lambda unit: unit["role"] == "output")
+
+
+def rule_of(payload: JSON) -> str:
+    """The rule on partial matches that an item follows; items from before there was a choice follow *whole*.
+
+    >>> rule_of({"matching": "part"}), rule_of({})
+    ('part', 'whole')
+    """
+    return str(payload.get("matching") or "whole")
 
 
 def numbered(payload: JSON, role: str) -> list[tuple[int, str]]:
@@ -218,7 +243,9 @@ def _stage(payload: JSON, name: str, part: str, role: str, title: str, what: str
         )
     if part == "parse":
         fields += _whole(what)
-    return Stage(name, title, tuple(blocks), tuple(fields), LEADS[name])
+    return Stage(
+        name, title, tuple(blocks), tuple(fields), LEADS[name].replace("$rule", RULES[rule_of(payload)])
+    )
 
 
 def _whole(what: str) -> list[Field]:

@@ -41,7 +41,13 @@ class GeneralizationUtility(HitType):
     columns: ClassVar[tuple[Column, ...]] = schema.COLUMNS
     #: 35.93 seconds an item on average (P3, Table 17); five annotators, five questions a kind.
     defaults = Defaults(
-        redundancy=5, exam_questions=8, pass_mark=6, minutes_per_item=0.6, min_seconds=5.0, follow_ups=15
+        redundancy=5,
+        exam_questions=8,
+        pass_mark=6,
+        minutes_per_item=0.6,
+        min_seconds=5.0,
+        follow_ups=15,
+        one_condition_per_instance=True,
     )
     headline = "follow_up_after"
     part_field = "arms"
@@ -90,7 +96,7 @@ class GeneralizationUtility(HitType):
 
     def sections(self, payload: JSON, gold: JSON | None = None) -> tuple[str, ...]:
         """The steps of all the item's arms; of a question those that its gold grades."""
-        steps = dict.fromkeys(step for arm in payload["arms"] for step in arm)
+        steps = dict.fromkeys(step for arm in payload.get("arms") or [schema.STEPS] for step in arm)
         return tuple(step for step in steps if gold is None or schema.VARIABLE_OF[step] in gold)
 
     def grade(self, response: JSON, gold: JSON) -> Grade:

@@ -45,6 +45,7 @@ class QuestionValidation(HitType):
     ratings_need_item = False
     variants: ClassVar[tuple[str, ...]] = tuple(schema.RELATIONS)
     variant_field = "kind"
+    measures = frozenset({"question_validity"})
     made_from = "questions"
 
     def make_row(self, source: ItemSource) -> JSON | None:

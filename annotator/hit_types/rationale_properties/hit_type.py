@@ -47,7 +47,14 @@ class RationaleProperties(HitType):
     )
     columns: ClassVar[tuple[Column, ...]] = schema.COLUMNS
     #: 36.50 seconds an item on average (P3, Table 17); five annotators.
-    defaults = Defaults(redundancy=5, exam_questions=8, pass_mark=6, minutes_per_item=0.61, min_seconds=5.0)
+    defaults = Defaults(
+        redundancy=5,
+        exam_questions=8,
+        pass_mark=6,
+        minutes_per_item=0.61,
+        min_seconds=5.0,
+        one_condition_per_instance=True,
+    )
     headline = "association"
     measures = frozenset({"rationale_properties"})
     ratings_need_item = False

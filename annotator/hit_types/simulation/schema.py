@@ -8,6 +8,7 @@ from typing import Any
 from annotator.hit_types.base import (
     ITEM_COLUMNS,
     JSON,
+    NO_ANSWER,
     SYSTEM_COLUMNS,
     YES_NO,
     Block,
@@ -33,7 +34,11 @@ COLUMNS = (
     Column("answer", "The system's answer to the starter question: yes or no", kind="label", example="yes"),
     Column("follow_up", "The follow-up question", example="Do ants have eight legs?"),
     Column(
-        "real_output", "The system's real answer to the follow-up question; never shown", False, "label", "no"
+        "real_output",
+        "The system's real answer to the follow-up question, refusal or neither if it gave none; never shown",
+        False,
+        "label",
+        "no",
     ),
     *SYSTEM_COLUMNS,
     Column("generator", "Who or what wrote the follow-up question", False, example="writer-x"),
@@ -96,7 +101,7 @@ def parse_row(raw: Mapping[str, Any]) -> tuple[Row, JSON, Material]:
         follow_up=payload["follow_up"],
         generator=row.text("generator", required=False, limit=200),
         kind=row.text("kind", required=False, limit=60),
-        real_output=row.label("real_output", YES_NO, required=False),
+        real_output=row.label("real_output", {**YES_NO, **NO_ANSWER}, required=False),
     )
     return row, payload, material
 

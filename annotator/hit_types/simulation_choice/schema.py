@@ -8,6 +8,7 @@ from typing import Any
 from annotator.hit_types.base import (
     ITEM_COLUMNS,
     JSON,
+    NO_ANSWER,
     SYSTEM_COLUMNS,
     Answers,
     Block,
@@ -91,7 +92,7 @@ def parse_row(raw: Mapping[str, Any]) -> tuple[Row, JSON, Material]:
         follow_up=_as_text(payload["follow_up"], follow_up),
         generator=row.text("generator", required=False, limit=200),
         kind=row.text("kind", required=False, limit=60),
-        real_output=follow_up.read(row, "real_output", required=False) if readable else "",
+        real_output=follow_up.read(row, "real_output", required=False, also=NO_ANSWER) if readable else "",
     )
     return row, payload, material
 

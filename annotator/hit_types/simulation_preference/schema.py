@@ -8,6 +8,7 @@ from typing import Any
 from annotator.hit_types.base import (
     ITEM_COLUMNS,
     JSON,
+    NO_ANSWER,
     SYSTEM_COLUMNS,
     Block,
     Column,
@@ -106,7 +107,7 @@ def parse_row(raw: Mapping[str, Any]) -> tuple[Row, JSON, Material]:
         ),
         generator=row.text("generator", required=False, limit=200),
         kind=row.text("kind", required=False, limit=60),
-        real_output=row.label("real_output", CHOICES, required=False),
+        real_output=row.label("real_output", {**CHOICES, **NO_ANSWER}, required=False),
     )
     return row, payload, material
 

@@ -38,7 +38,14 @@ class Utility(HitType):
     )
     columns: ClassVar[tuple[Column, ...]] = schema.COLUMNS
     #: 37.41 seconds an item on average (P3, Table 17); five annotators.
-    defaults = Defaults(redundancy=5, exam_questions=8, pass_mark=6, minutes_per_item=0.63, min_seconds=5.0)
+    defaults = Defaults(
+        redundancy=5,
+        exam_questions=8,
+        pass_mark=6,
+        minutes_per_item=0.63,
+        min_seconds=5.0,
+        one_condition_per_instance=True,
+    )
     headline = "after"
     measures = frozenset({"utility"})
     ratings_need_item = False

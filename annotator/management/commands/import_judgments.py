@@ -44,6 +44,9 @@ class Command(BaseCommand):
         add("--aside", nargs="+", action="extend", default=[], metavar="VALUE=NAME",
             help="a value that is no label (--aside=-9=needs_more_info): a yes/no variable of its own")  # fmt: skip
         add("--recode", nargs="+", action="extend", default=[], metavar="OLD=NEW", help="spellings of labels")
+        add("--missing", nargs="+", action="extend", default=[], metavar="LABEL",
+            help="labels that stand for no answer, such as NA")  # fmt: skip
+        add("--fold-case", action="store_true", help="read labels that differ only in case or form as one")
         add("--show", nargs="+", default=[], metavar="COL", help="what was judged (MTurk: Input.*)")
         add(
             "--skip-blank",
@@ -129,6 +132,8 @@ def judgment_columns(**options: Any) -> JudgmentColumns:
         aside=pairs(options["aside"], "--aside"),
         simulators=frozenset(options["simulators"]),
         show=tuple(options["show"]),
+        missing=tuple(options["missing"]),
+        fold_case=options["fold_case"],
     )
 
 

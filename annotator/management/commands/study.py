@@ -53,10 +53,17 @@ class Command(BaseCommand):
             if not equals or not isinstance(field, models.Field) or field.is_relation or not field.editable:
                 raise CommandError(f"{value!r}: expected FIELD=VALUE with a field that can be set")
             try:
-                changes[name] = None if text == "" and field.null else field.to_python(text)
+                changes[name] = None if text == "" and field.null else self.value(field, text)
             except ValidationError as error:
                 raise CommandError(f"{name}: {'; '.join(error.messages)}") from None
         return changes
+
+    def value(self, field: models.Field[Any, Any], text: str) -> Any:
+        if isinstance(field, models.BooleanField):
+            text = {"yes": "true", "no": "false", "on": "true", "off": "false"}.get(
+                text.lower(), text
+            ).title()
+        return field.to_python(text)
 
     def show(self, study: Study) -> None:
         counted = study.judgments.filter(standing="counted").count()

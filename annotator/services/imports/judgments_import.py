@@ -112,6 +112,7 @@ class _Job:
         self.kind: HitType = hit_type_get(study.hit_type)
         self.columns = columns
         self.variables: list[JSON] = []
+        self.one_name: dict[str, dict[str, str]] = {}
 
     def table(self, log: FaultLog) -> Table:
         """The file from its start."""
@@ -194,14 +195,22 @@ class _Job:
         known = self.study.items.values_list("payload", flat=True).first()
         if known is not None:
             self.variables = known["variables"]
-        else:
-            gathered = Gathered(self.columns)
-            reading = Reading(self.columns)
-            for _, values in self.first_look():
-                with suppress(FieldErrors):
-                    for variable, _, label in reading.external(values):
-                        gathered.add(variable, label)
-            self.variables = gathered.variables()
+            self._declare_known()
+        gathered = Gathered(self.columns)
+        reading = Reading(self.columns)
+        for _, values in self.first_look():
+            with suppress(FieldErrors):
+                for variable, _, label in reading.external(values):
+                    gathered.add(variable, label)
+        self.one_name = gathered.one_name()
+        self.result.notes += gathered.notes(self.one_name)
+        if known is None:
+            try:
+                self.variables = gathered.variables()
+            except FieldErrors as error:
+                for column, message in error.errors.items():
+                    self.log.add(message, field=column)
+                raise UnreadableRest from None
         self.result.variables = self.variables
         dataset, _ = Dataset.objects.get_or_create(workspace_id=self.study.workspace_id, name=self.study.slug)
         seen: set[str] = set(self.study.items.values_list("key", flat=True))
@@ -232,6 +241,19 @@ class _Job:
         if self.log:
             raise UnreadableRest
 
+    def _declare_known(self) -> None:
+        """Levels and labels of the study's own variables, whatever this import says of them."""
+        known = {variable["name"]: variable for variable in self.variables}
+        self.columns = replace(
+            self.columns,
+            values=tuple(
+                replace(value, level=own["level"], labels=tuple(own["labels"]))
+                if (own := known.get(value.name))
+                else value
+                for value in self.columns.values
+            ),
+        )
+
     def _shown(self, values: dict[str, Any]) -> str:
         lines = [(name.removeprefix(MTURK_INPUT), cell_text(values.get(name))) for name in self.columns.show]
         return "\n".join(f"{name}: {text}" for name, text in lines if text)
@@ -254,7 +276,7 @@ class _Job:
             }
             staged = []
             for line, values in chunk:
-                if self.columns.skip_blank and self._blank(values):
+                if self._left_out(values):
                     skipped += 1
                     continue
                 judgment = self._judgment(line, values, items, numbers)
@@ -265,8 +287,12 @@ class _Job:
         if skipped:
             self.result.notes.append(f"{skipped} rows left out: nothing in their value columns.")
 
-    def _blank(self, values: dict[str, Any]) -> bool:
-        return not any(cell_text(values.get(v.column)) for v in self.columns.values)
+    def _left_out(self, values: dict[str, Any]) -> bool:
+        """Whether a row has no label: its cells are blank and that was allowed, or hold what stands for no answer."""
+        cells = [cell_text(values.get(value.column)) for value in self.columns.values]
+        if any(map(self.columns.spelling.read, cells)):
+            return False
+        return self.columns.skip_blank or any(cells)
 
     def _judgment(
         self, line: int, values: dict[str, Any], items: dict[str, tuple[int, JSON]], numbers: Counter[str]
@@ -323,7 +349,7 @@ class _Job:
         return seconds
 
     def _response(self, line: int, values: dict[str, Any], payload: JSON) -> JSON:
-        reading = Reading(self.columns)
+        reading = Reading(self.columns, self.one_name)
         try:
             if self.kind.external:
                 declared = {v["name"] for v in self.variables}

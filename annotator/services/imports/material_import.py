@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import IO, Any
 
+from django.core.exceptions import ValidationError
 from django.db import models, transaction
 
 from annotator.hit_types.base import FieldErrors, HitType, ItemDraft
@@ -16,6 +17,7 @@ from annotator.models import Dataset, FollowUp, Instance, Item, Study, System
 from annotator.services.imports.faults import FaultLog, UnreadableRest
 from annotator.services.imports.readers import Line, Table, table_open
 from annotator.services.imports.staging import stage_row, staged_store, staging
+from annotator.services.items import items_clear
 
 PREVIEW = 5
 
@@ -70,13 +72,14 @@ def material_import(
     name: str,
     mapping: Mapping[str, str] | None = None,
     constants: Mapping[str, str] | None = None,
+    replace: bool = False,
     dry_run: bool = False,
 ) -> ImportResult:
     """Read a file (JSON lines, CSV, TSV or Parquet, told by the ending of ``name``) into a draft study.
 
     ``mapping`` names the file's column for a column of the HIT type; ``constants`` gives a value for every row.
     An item that is there already with the same content is left as it is, so the same file can be imported again.
-    ``dry_run`` does everything and takes it back. Raises ``ImportRefused`` with every fault; then nothing is
+    With ``replace`` the study's items are deleted first. ``dry_run`` does everything and takes it back. Raises ``ImportRefused`` with every fault; then nothing is
     written.
 
     The rows go through a temporary table: time is linear in the rows, memory flat.
@@ -88,6 +91,12 @@ def material_import(
         if study.state != Study.State.DRAFT:
             log.add(f"the study is {study.state}; material can be imported into a draft only")
             log.check()
+        if replace:
+            try:
+                items_clear(study=study)
+            except ValidationError as error:
+                log.add(" ".join(error.messages))
+                log.check()
         reader = _Reader(hit_type_get(study.hit_type), mapping or {}, constants or {}, log, result)
         dataset, _ = Dataset.objects.get_or_create(workspace_id=study.workspace_id, name=study.slug)
         with suppress(UnreadableRest), staging() as copy:

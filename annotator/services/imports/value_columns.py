@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
+from annotator.core.labels import MISSING_WORDS, Spelling, clean_label, label_number, remarks, write_number
 from annotator.hit_types.base import JSON, MARKER, FieldErrors, HitType, Unparsable, is_blank
 
 MTURK_INPUT, MTURK_ANSWER, MTURK_WORKER = "Input.", "Answer.", "WorkerId"
@@ -36,7 +40,8 @@ class JudgmentColumns:
 
     ``rater_name`` is one rater for all rows; ``unnamed`` numbers the raters of each item from 1. ``aside`` maps
     a value that is no label ("-9": needs more information) to the name of a variable of its own. ``recode``
-    maps spellings of the file to labels. ``show`` are columns that say what was judged.
+    maps spellings of the file to labels, ``missing`` are labels that stand for no answer, and with ``fold_case`` labels
+    that differ only in case or form are one. ``show`` are columns that say what was judged.
     """
 
     item: str
@@ -51,6 +56,12 @@ class JudgmentColumns:
     aside: Mapping[str, str] = field(default_factory=dict)
     simulators: frozenset[str] = frozenset()
     show: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    fold_case: bool = False
+
+    @cached_property
+    def spelling(self) -> Spelling:
+        return Spelling(self.missing, self.recode, self.fold_case)
 
 
 def variable_name(column: str) -> str:
@@ -74,18 +85,33 @@ def cell_text(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    return str(value).strip()
+    return clean_label(str(value))
 
 
 class Reading:
-    """Reads rows by ``columns`` into raw responses of a HIT type; raises ``FieldErrors`` keyed by column."""
+    """Reads rows by ``columns`` into raw responses of a HIT type; raises ``FieldErrors`` keyed by column.
 
-    def __init__(self, columns: JudgmentColumns):
+    ``one_name`` gives, for a variable, the label that a spelling of it is read as (see ``Spelling.one_name``).
+    """
+
+    def __init__(self, columns: JudgmentColumns, one_name: Mapping[str, Mapping[str, str]] | None = None):
         self.columns = columns
+        self.one_name = one_name or {}
 
     def label(self, values: Mapping[str, Any], column: ValueColumn) -> str:
-        text = cell_text(values.get(column.column))
-        return self.columns.recode.get(text, text)
+        """The label of a cell; empty where it is blank or stands for no answer."""
+        text = self.columns.spelling.read(cell_text(values.get(column.column)))
+        if column.level in ("interval", "ratio") and text and text not in self.columns.aside:
+            return self._number(text, column)
+        return self.one_name.get(column.name, {}).get(text, text)
+
+    def _number(self, text: str, column: ValueColumn) -> str:
+        number = label_number(text)
+        if math.isnan(number) or (column.level == "ratio" and number < 0):
+            expected = "a number" if column.level == "interval" else "a number, 0 or more"
+            hint = f"; --missing {text} reads it as no answer" if text.lower() in MISSING_WORDS else ""
+            raise FieldErrors({column.column: f"expected {expected}, as {column.level} labels are{hint}"})
+        return write_number(number)
 
     def listed(self, text: str, column: ValueColumn) -> list[str]:
         """The units that a cell lists; raises ``FieldErrors`` for one that is not there or stands twice."""
@@ -156,25 +182,52 @@ class Gathered:
     """What a first look at the file says of its variables: the labels of each, in the order declared or sorted."""
 
     columns: JudgmentColumns
-    labels: dict[str, set[str]] = field(default_factory=dict)
+    labels: dict[str, Counter[str]] = field(default_factory=dict)
 
     def add(self, variable: str, label: str) -> None:
-        found = self.labels.setdefault(variable, set())
-        if len(found) <= MOST_LABELS:
-            found.add(label)
+        found = self.labels.setdefault(variable, Counter())
+        if label in found or len(found) <= MOST_LABELS:
+            found[label] += 1
+
+    def one_name(self) -> dict[str, dict[str, str]]:
+        """For each variable, the label that a spelling found is read as; free text is left as it is."""
+        declared = {column.name: column.labels for column in self.columns.values}
+        return {
+            name: self.columns.spelling.one_name(counts, declared=declared.get(name, ()))
+            for name, counts in self.labels.items()
+            if len(counts) <= MOST_LABELS
+        }
+
+    def notes(self, one_name: Mapping[str, Mapping[str, str]]) -> list[str]:
+        """What is odd about the labels as they are read, with counts; numbers cannot be spelled in two ways."""
+        found = []
+        levels = {column.name: column.level for column in self.columns.values}
+        for name, counts in self.labels.items():
+            if levels.get(name) in ("interval", "ratio") or len(counts) > MOST_LABELS:
+                continue
+            read: Counter[str] = Counter()
+            for label, count in counts.items():
+                read[one_name.get(name, {}).get(label, label)] += count
+            found += remarks(name, read)
+        return found
 
     def variables(self) -> list[JSON]:
-        """The declarations for ``external_labels``; a variable without a label is left out, unless all are."""
+        """The declarations for ``external_labels``; a variable without a label is left out, unless all are.
+
+        Raises ``FieldErrors`` where ordinal labels that are not numbers have no order.
+        """
         if not self.labels:
             return [{"name": column.name} for column in self.columns.values]
         declared = {column.name: column for column in self.columns.values}
         asides = {f"{c.name}_{name}" for c in self.columns.values for name in self.columns.aside.values()}
+        one_name = self.one_name()
         variables: list[JSON] = []
         for name, found in self.labels.items():
             column = declared.get(name)
-            if name in asides and found == {"no"}:
+            if name in asides and set(found) == {"no"}:
                 continue
-            labels = list(column.labels) if column and column.labels else sorted(found)
+            spelled = {one_name.get(name, {}).get(label, label) for label in found}
+            labels = list(column.labels) if column and column.labels else in_order(spelled, column)
             if column is None or column.listed:
                 labels = ["no", "yes"]
             variables.append({
@@ -184,3 +237,21 @@ class Gathered:
                 "units": list(column.listed) if column else [],
             })  # fmt: skip
         return variables
+
+
+def in_order(labels: Collection[str], column: ValueColumn | None) -> list[str]:
+    """Labels that nobody declared: numbers by size, text by name, which is no order for ordinal labels.
+
+    >>> in_order({"10", "9", "2"}, None)
+    ['2', '9', '10']
+    """
+    numbers = {label: label_number(label) for label in labels}
+    if not any(math.isnan(number) for number in numbers.values()):
+        return sorted(labels, key=lambda label: (numbers[label], label))
+    if column is not None and column.level == "ordinal":
+        found = ", ".join(map(repr, sorted(labels)[:20]))
+        raise FieldErrors({
+            column.column: f"ordinal labels that are not numbers need their order, from low to high, as in "
+            f"--labels {column.name}=low,mid,high; the file has: {found}"
+        })  # fmt: skip
+    return sorted(labels)

@@ -168,4 +168,4 @@ def _sit_exam(
         for number, key in enumerate(attempt.drawn, 1)
         for name, value in right[key].items()
     }
-    return browser.post(page.url.path, data)
+    return browser.post(page.url.path, data | {"attempt": str(attempt.pk)})

@@ -18,6 +18,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from annotator.accounts.login_throttle import ThrottledLoginForm, is_throttled
+from annotator.accounts.usernames import username_check
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Study, User
 from annotator.selectors.participation import exam_pay_words
@@ -90,6 +91,13 @@ class SignUpForm(BaseUserCreationForm):
     class Meta(BaseUserCreationForm.Meta):
         model = User
         fields = ("username", "email")
+
+    def clean_username(self) -> str:
+        username = str(self.cleaned_data["username"])
+        username_check(username)
+        if User.objects.filter(username__iexact=username).exists():
+            raise forms.ValidationError(User._meta.get_field("username").error_messages["unique"])
+        return username
 
 
 @never_cache

@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 
 from annotator.accounts.attempts import attempt_count, client_address
+from annotator.accounts.login_throttle import ThrottledPasswordChangeForm
 from annotator.models import LoginAttempt
 from annotator.web.views.common import trouble
 
@@ -42,6 +43,18 @@ class Reset(auth.PasswordResetView):
 @method_decorator(never_cache, name="dispatch")
 class Sent(auth.PasswordResetDoneView):
     template_name = "annotator/password_reset_sent.html"
+
+
+@method_decorator(never_cache, name="dispatch")
+class Change(auth.PasswordChangeView):
+    form_class = ThrottledPasswordChangeForm
+    template_name = "annotator/password_change.html"
+    success_url = reverse_lazy("annotator:password_done")
+
+    def form_invalid(self, form: Any) -> HttpResponse:
+        return self.render_to_response(
+            self.get_context_data(form=form), status=429 if form.throttled else 200
+        )
 
 
 class Confirm(auth.PasswordResetConfirmView):

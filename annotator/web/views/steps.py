@@ -19,7 +19,7 @@ from annotator.models import ExamAttempt, Participation, Study
 from annotator.selectors.participation import exam_pay_words, participation_step, progress_of
 from annotator.selectors.qualification import attempts_at, qualifications_held
 from annotator.selectors.snapshot import snapshot_content
-from annotator.services.exam import exam_retry_at, exam_start, exam_submit, question_of
+from annotator.services.exam import exam_attempt_of, exam_retry_at, exam_start, exam_submit, question_of
 from annotator.services.participation import (
     consent_give,
     instructions_finish,
@@ -193,32 +193,37 @@ def missed_question(kind: HitType, question: Question, response: JSON, number: i
 
 @never_cache
 @require_http_methods(["GET", "POST"])
-@at_step("exam")
-def exam(request: HttpRequest, participation: Participation) -> HttpResponse:
+@says_refusals
+def exam(request: HttpRequest, slug: str) -> HttpResponse:
     """The exam: all questions on one page, so that answers can be changed before submitting."""
+    participation = participant(request, slug)
+    result = redirect("annotator:exam_result", slug=slug)
+    attempt: ExamAttempt | None = None
+    if request.method == "POST":
+        attempt = exam_attempt_of(participation=participation, pk=request.POST.get("attempt", ""))
+        if attempt.submitted_at is not None:  # sent again: the same reply
+            return result
+    if participation_step(participation) != "exam":
+        return redirect("annotator:study", slug=slug)
     rules = snapshot_content(participation.study.snapshot_id)
     attempts = attempts_at(participation)
-    last = attempts[-1] if attempts else None
-    if (
-        request.method == "GET"
-        and last is not None
-        and last.submitted_at is not None
-        and "again" not in request.GET
-    ):
-        return redirect("annotator:exam_result", slug=participation.study.slug)
-    attempt = exam_start(participation=participation)
+    if attempt is None:
+        if attempts and attempts[-1].submitted_at is not None and "again" not in request.GET:
+            return result
+        attempt = exam_start(participation=participation)
     errors: dict[str, str] = {}
+    answers: dict[str, dict[str, Any]] = {}
     if request.method == "POST":
+        answers = exam_answers(request, attempt)
         try:
-            exam_submit(attempt=attempt, answers=exam_answers(request, attempt))
+            exam_submit(attempt=attempt, answers=answers)
         except FieldErrors as error:
             errors = error.errors
         else:
-            return redirect("annotator:exam_result", slug=participation.study.slug)
+            return result
     questions = {question.key: question for question in attempt.exam.questions.filter(key__in=attempt.drawn)}
     pages = []
     kind = hit_type_get(rules["hit_type"])
-    answers = exam_answers(request, attempt) if request.method == "POST" else {}
     for number, key in enumerate(attempt.drawn, 1):
         row = questions[key]
         question = question_of(row)
@@ -243,6 +248,7 @@ def exam(request: HttpRequest, participation: Participation) -> HttpResponse:
         "task_title": kind.task_title,
         "instructions_url": reverse("annotator:instructions_drawer", args=[participation.study.slug]),
         "submit_url": request.path,
+        "hidden": {"attempt": attempt.pk},
     }
     return render(request, "annotator/exam.html", context, status=422 if errors else 200)
 
@@ -271,7 +277,9 @@ def exam_result(request: HttpRequest, slug: str) -> HttpResponse:
     rules = snapshot_content(participation.study.snapshot_id)
     retry_at = None if attempt.passed else exam_retry_at(attempts=attempts, rules=rules)
     missed = []
-    if rules["exam_feedback"]:
+    # People who can still pass don't get the key: they would learn it instead of the task.
+    feedback = rules["exam_feedback"] and (retry_at is None or rules.get("exam_key_early", False))
+    if feedback:
         kind = hit_type_get(rules["hit_type"])
         for answer in attempt.answers.filter(right=False).select_related("question"):
             number = attempt.drawn.index(answer.question.key) + 1
@@ -285,7 +293,8 @@ def exam_result(request: HttpRequest, slug: str) -> HttpResponse:
         "passed": attempt.passed,
         "exam_pay": exam_pay_words(rules),
         "missed": missed,
-        "feedback": rules["exam_feedback"],
+        "feedback": feedback,
+        "feedback_later": rules["exam_feedback"] and not feedback,
         "retry_at": retry_at,
         "can_retry_now": retry_at is not None and retry_at <= timezone.now(),
         "next_url": reverse("annotator:study", args=[slug]),

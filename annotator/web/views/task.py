@@ -14,7 +14,7 @@ from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from annotator.core.errors import DraftConflict, Refused
+from annotator.core.errors import ConsentOutdated, DraftConflict, Refused
 from annotator.hit_types.base import FieldErrors
 from annotator.models import Assignment, Participation
 from annotator.selectors.participation import progress_of
@@ -101,6 +101,9 @@ def submit(request: HttpRequest, pk: int) -> HttpResponse:
         turn = turn_take(user_id=user_id, assignment_pk=pk, stage=stage, raw=raw, signals=_signals(request))
     except FieldErrors as error:
         return _invalid(request, pk, raw, error)
+    except ConsentOutdated:
+        slug = Assignment.objects.values_list("participation__study__slug", flat=True).get(pk=pk)
+        return to_page(request, reverse("annotator:consent", args=[slug]))
     submitted, participation = turn.submitted, turn.submitted.assignment.participation
     if not request.headers.get("HX-Request"):
         return redirect("annotator:tasks", slug=participation.study.slug)
@@ -118,7 +121,7 @@ def submit(request: HttpRequest, pk: int) -> HttpResponse:
 def _signals(request: HttpRequest) -> dict[str, Any]:
     try:
         signals = json.loads(request.POST.get("signals") or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):  # nested too deeply; the answer itself still counts
         return {}
     return signals if isinstance(signals, dict) else {}
 

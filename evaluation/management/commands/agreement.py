@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from annotator.core.labels import Spelling
 from evaluation.agreement.output import as_csv, as_json, as_text
 from evaluation.agreement.reading import UnreadableRatings, read_ratings
 from evaluation.agreement.summary import AgreementSummary, summarize
@@ -44,6 +45,14 @@ def _share(text: str) -> float:
     return number
 
 
+def _pairs(arguments: list[str]) -> dict[str, str]:
+    """``OLD=NEW`` for each label that is read as another."""
+    for argument in arguments:
+        if "=" not in argument[1:]:
+            raise CommandError(f"--recode: expected OLD=NEW, got {argument!r}")
+    return {old: new for old, _, new in (argument.partition("=") for argument in arguments)}
+
+
 class Command(BaseCommand):
     help = "Agreement of the ratings in a long CSV, one row a rating. Needs no study and no database."
     requires_system_checks = []
@@ -56,9 +65,23 @@ class Command(BaseCommand):
         parser.add_argument(
             "--value", required=True, metavar="COL", help="column of the label; blank is missing"
         )
+        parser.add_argument(
+            "--cluster", default="", metavar="COL",
+            help="column of the instance that a unit belongs to: intervals draw those (else units)",
+        )  # fmt: skip
         parser.add_argument("--level", choices=("nominal", "ordinal", "interval", "ratio"), default="nominal")
         parser.add_argument(
             "--order", type=_names, default=[], metavar="a,b,c", help="all labels, from low to high"
+        )
+        parser.add_argument(
+            "--recode", nargs="+", action="extend", default=[], metavar="OLD=NEW", help="read a label as another",
+        )  # fmt: skip
+        parser.add_argument(
+            "--missing", action="append", default=[], metavar="L",
+            help="a label that stands for no answer, such as NA; can be repeated",
+        )  # fmt: skip
+        parser.add_argument(
+            "--fold-case", action="store_true", help="read labels that differ only in case or form as one"
         )
         parser.add_argument(
             "--min-overlap", type=_whole(1), default=10, metavar="N",
@@ -115,12 +138,15 @@ class Command(BaseCommand):
             rater=options["rater"],
             unit=options["unit"],
             value=options["value"],
+            cluster=options["cluster"],
             level=options["level"],
             order=options["order"],
             simulators=options["simulators"],
+            spelling=Spelling(options["missing"], _pairs(options["recode"]), options["fold_case"]),
             name="standard input" if from_stdin else options["file"],
         )
-        notes = [
+        notes = [*read.notes]
+        notes += [
             f"nobody gave the label {label!r} of --without-label"
             for label in options["without_label"]
             if label not in read.ratings.labels

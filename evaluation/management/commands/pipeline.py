@@ -22,6 +22,21 @@ from evaluation.services.dataset import DatasetFaults, dataset_load
 from evaluation.services.report import report_compute
 
 
+def _overrides(given: list[str]) -> dict[str, dict[str, Any]]:
+    """Step -> choices, from texts like ``counterfactuals.n=5``; raises ``CommandError``."""
+    found: dict[str, dict[str, Any]] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        step, dot, choice = name.rpartition(".")
+        if not (equals and dot and step and choice):
+            raise CommandError(f"--override {text}: expected STEP.CHOICE=VALUE, such as counterfactuals.n=5")
+        try:
+            found.setdefault(step, {})[choice] = json.loads(value)
+        except ValueError:
+            found.setdefault(step, {})[choice] = value
+    return found
+
+
 class Command(BaseCommand):
     help = "Carry out a recipe on a file of questions, documents or queries, and say what each step left."
 
@@ -40,6 +55,13 @@ class Command(BaseCommand):
             "--second", default="", help="The second model, for recipes whose generators alternate."
         )
         parser.add_argument("--budget", type=money, help="The most that all its runs may cost together.")
+        parser.add_argument(
+            "--override",
+            action="append",
+            default=[],
+            metavar="STEP.CHOICE=VALUE",
+            help="Replace one choice of a step; VALUE is JSON or a plain text. May be given several times.",
+        )
         parser.add_argument("--inline", action="store_true", help="Work here instead of in Celery's workers.")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -49,6 +71,7 @@ class Command(BaseCommand):
         if endpoint is None:
             names = ", ".join(endpoints_usable_in(owner).values_list("name", flat=True)) or "none"
             raise CommandError(f"no endpoint {options['endpoint']!r}; there are: {names}")
+        overrides = _overrides(options["override"])
         path: Path = options["dataset"]
         if not path.is_file():
             raise CommandError(f"no file {path}")
@@ -67,7 +90,7 @@ class Command(BaseCommand):
                 recipe=recipe,
                 dataset=dataset,
                 endpoint=endpoint,
-                overrides={ALL_STEPS: whole} if whole else {},
+                overrides=overrides | ({ALL_STEPS: whole} if whole else {}),
             )
         except (DatasetFaults, RecipeError, KeyError) as error:
             raise CommandError(str(error.args[0] if isinstance(error, KeyError) else error)) from None
@@ -109,8 +132,8 @@ class Command(BaseCommand):
                     self.stdout.write(f"  {name}: " + ", ".join(f"{k} {v}" for k, v in result.items()))
             if pipeline.state != Pipeline.State.RUNNING:
                 break
-            if not inline:
-                time.sleep(1)
+            if not inline or not pipeline.runs.filter(state=Run.State.RUNNING).exists():
+                time.sleep(0.2 if inline else 1)
         if inline:
             for result in pipeline.results.values():
                 if (

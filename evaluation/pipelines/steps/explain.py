@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from annotator.core.canonical import text_digest
-from annotator.hit_types.base import JSON
+from annotator.hit_types.base import JSON, Message
 from annotator.models import Explanation, Instance
 from evaluation.models import Call, Run
+from evaluation.pipelines.rewards import conditioned
 from evaluation.pipelines.steps.material import (
     GENERATION,
     OUTPUT_LABEL,
@@ -22,6 +23,7 @@ from evaluation.pipelines.steps.material import (
     shown,
     system_of,
     task_of,
+    whole_number,
 )
 from evaluation.prompts.replies import answer_of, labelled, marked_answer, reasoning_then_answer, reasons
 from evaluation.runs.step import ClaimedCall, Job
@@ -35,12 +37,25 @@ class Explain(MaterialStep):
 
     ``method``: *cot* reasons and then answers; *post_hoc* answers and then gives reasons, in two calls (in one
     for generation); *answer_reason* does both in one reply, answer first; *forced* asks the post-hoc prompt for reasons
-    for the answer that ``base``, a post-hoc system, did not give, by default only where ``base`` was right.
+    for the answer that ``base``, a post-hoc system, did not give, by default only where ``base`` was right. ``part`` takes
+    the train or test part of the dataset only, ``samples`` asks several times, ``reward`` conditions on a reward token.
     """
 
     name = "explain"
     title = "Explanations"
     max_tokens = 700
+
+    def sampling(self, options: JSON) -> tuple[int, JSON]:
+        """``samples`` of each request, at ``temperature`` where one is given; one by default."""
+        samples = whole_number(options.get("samples", 1), "samples")
+        heat = options.get("temperature")
+        return samples, {} if heat is None else {"temperature": heat}
+
+    def messages(self, run: Run, call: ClaimedCall) -> list[Message]:
+        """The chat; with the choice ``reward`` that of a model tuned on rewards, without demonstrations."""
+        chat = super().messages(run, call)
+        quantile = run.options.get("reward")
+        return chat if quantile is None else conditioned(chat, int(quantile))
 
     def check(self, run: Run) -> None:
         super().check(run)
@@ -107,7 +122,8 @@ class Explain(MaterialStep):
         return Job(call.key, None, call.subject, call.sample, call.stage + 1, {"output": parsed["output"]})
 
     def apply(self, run: Run, groups: Sequence[Sequence[Call]]) -> None:
-        system = system_of(run, option(run, "method", METHODS, "cot"))
+        method = option(run, "method", METHODS, "cot")
+        system = system_of(run, option(run, "label", default=method))
         rows = []
         for _, instance, parsed in results(groups):
             text, output = parsed["explanation"], parsed["output"]

@@ -11,6 +11,7 @@ from annotator.hit_types.base import JSON, Unparsable
 from annotator.models import Explanation, FollowUp, Instance
 from evaluation.metrics import BASELINE_KIND
 from evaluation.models import Call, Run
+from evaluation.pipelines.steps.explain import other_answer
 from evaluation.pipelines.steps.material import (
     MaterialStep,
     OptionError,
@@ -24,7 +25,7 @@ from evaluation.pipelines.steps.material import (
     task_of,
     whole_number,
 )
-from evaluation.prompts.replies import answered_questions, guessed_question, numbered, plain, questions
+from evaluation.prompts.replies import answer_of, guessed_question, labelled, numbered, plain, questions
 from evaluation.runs.step import ClaimedCall, Job
 from evaluation.runs.structured import Form
 
@@ -33,7 +34,8 @@ WAYS = ("explained", "baseline")
 ONE_AT_A_TIME = frozenset({"yes_no", "preference"})
 #: Follow-ups of one explanation, as in the papers (P1 section 4.3; P2 section 4.4, automatic evaluation).
 USUAL_NUMBER = {"yes_no": 10, "multiple_choice": 10, "preference": 6, "news": 5, "medical": 5}
-KINDS = ("rephrase", "counterfactual", "similar")
+KINDS = ("rephrase", "counterfactual", "similar_reasoning")
+NEW_QUESTION = ("New question",)
 _PREFERENCE = re.compile(
     r"\s*Context:\s*(\S.*?)\s*\n\s*Response 1:\s*(\S.*?)\s*\n\s*Response 2:\s*(\S.*)", re.DOTALL
 )
@@ -164,12 +166,19 @@ class Counterfactuals(MaterialStep):
 
 
 class Generalization(MaterialStep):
-    """Generalization questions of each instance: ``n`` of each kind, with their answers (P3)."""
+    """Generalization questions of each instance: ``n`` of each kind, sampled one at a time at temperature 0.7 (P3).
+
+    A rephrased question has the instance's gold label as its right answer and a counterfactual the opposite one, whatever
+    the generator answers; a question of similar reasoning has the generator's answer, for validators to check.
+    """
 
     name = "generalization"
     title = "Generalization questions"
-    max_tokens = 700
-    defaults = {"temperature": 0.7}
+    max_tokens = 200
+
+    def sampling(self, options: JSON) -> tuple[int, JSON]:
+        """``n`` samples of each request (P3 section 3)."""
+        return whole_number(options.get("n", 5), "n"), {"temperature": 0.7}
 
     def check(self, run: Run) -> None:
         super().check(run)
@@ -180,6 +189,7 @@ class Generalization(MaterialStep):
                 raise OptionError(f"kinds: {kind!r} is not one of {', '.join(KINDS)}")
 
     def kinds(self, run: Run) -> Sequence[str]:
+        """The kinds of question that are asked for; all three by default."""
         return list(run.options.get("kinds", KINDS))
 
     def jobs(self, run: Run) -> Iterator[Job]:
@@ -195,28 +205,22 @@ class Generalization(MaterialStep):
         return str(call.context["kind"])
 
     def form(self, run: Run, call: ClaimedCall) -> Form:
-        return "answered"
+        return "question" if self.part(run, call) == "counterfactual" else "answered_question"
 
     def values(self, run: Run, call: ClaimedCall) -> dict[str, str]:
-        instance = call.thing
-        return {
-            "input": instance.input,
-            "rationale": instance.gold_rationale or "(none is given)",
-            "gold": instance.gold_label,
-            "n": str(number(run, "n", 5)),
-        }
+        return {"input": call.thing.input, "rationale": call.thing.gold_rationale or "(none is given)"}
 
     def parse(self, run: Run, call: ClaimedCall, text: str) -> JSON:
-        found = answered_questions(text, number(run, "n", 5))
-        answers = dict(reversed([(question, answer) for question, answer in found]))
-        kept = _distinct([question for question, _ in found], but=call.thing.input)
-        if not kept:
-            raise Unparsable("nothing but the question itself is written")
-        return {
-            "questions": [[question, answers[question]] for question in kept],
-            "duplicates": len(found) - len(kept),
-            "missing": number(run, "n", 5) - len(found),
-        }
+        kind, gold = self.part(run, call), call.thing.gold_label
+        pieces = labelled(text, NEW_QUESTION if kind == "counterfactual" else (*NEW_QUESTION, "Answer"))
+        question = " ".join(pieces["New question"].split())
+        if not question.rstrip("\"'").endswith("?"):
+            raise Unparsable(f"not a question: {question[:60]!r}")
+        if same(question) == same(call.thing.input):
+            raise Unparsable("the reply repeats the question")
+        own = answer_of(pieces["Answer"], "yes_no") if "Answer" in pieces else ""
+        right = {"rephrase": gold, "counterfactual": other_answer(gold, "yes_no", "")}.get(kind, own)
+        return {"questions": [[question, right]], "own_answer": own}
 
     def apply(self, run: Run, groups: Sequence[Sequence[Call]]) -> None:
         generator = str(run.options.get("generator") or run.model)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from django.db.models import QuerySet
 
+from annotator.core.canonical import text_digest
 from annotator.hit_types.base import JSON, Message, prompt_part, render_prompt
 from annotator.models import Explanation, Instance, System
 from evaluation.models import Call, Run
@@ -109,7 +110,22 @@ class MaterialStep(Step):
 
 
 def instances(run: Run) -> Any:
-    return Instance.objects.filter(dataset=run.dataset).order_by("pk")
+    """The dataset's instances; with the choice ``part`` those of its train or test part."""
+    found = Instance.objects.filter(dataset=run.dataset).order_by("pk")
+    part = option(run, "part", ("all", "train", "test"), "all")
+    if part == "all":
+        return found
+    pks = [pk for pk, key in found.values_list("pk", "key") if in_test_part(key) == (part == "test")]
+    return found.filter(pk__in=pks)
+
+
+def in_test_part(key: str) -> bool:
+    """Whether an instance belongs to the fifth of a dataset that no model is trained on, by its key alone.
+
+    >>> [in_test_part(str(n)) for n in range(6)]
+    [False, False, False, False, True, False]
+    """
+    return int(text_digest(key)[:8], 16) % 5 == 0
 
 
 def explanations(run: Run) -> Any:

@@ -138,7 +138,7 @@ class GenU(MaterialStep):
     """One of GEN-U's two runs (P3): a model answers each generalization question, without or with a rationale.
 
     ``rationale`` is empty, or names the system whose explanation of the instance is shown. The outputs are kept
-    under ``<model> · GEN-U without`` and ``<model> · GEN-U with <system>``.
+    under ``<model> · GEN-U without`` and ``<model> · GEN-U with <system>``. ``questions`` is *all* or *validated*.
     """
 
     name = "gen_u"
@@ -152,6 +152,8 @@ class GenU(MaterialStep):
     def jobs(self, run: Run) -> Iterator[Job]:
         self.check(run)
         asked = FollowUp.objects.filter(instance__dataset=run.dataset, explanation__isnull=True)
+        if option(run, "questions", ("all", "validated"), "all") == "validated":
+            asked = asked.filter(validated=True)
         rationale = option(run, "rationale")
         shown = dict(
             Explanation.objects.filter(instance__dataset=run.dataset, system__name=rationale)
@@ -159,7 +161,7 @@ class GenU(MaterialStep):
             .values_list("instance_id", "pk")
         )
         if rationale and not shown:
-            raise OptionError(f"rationale: {rationale!r} has explained nothing here")
+            raise OptionError(f"rationale: {rationale!r} has no explanations in this dataset")
         for pk, instance in asked.order_by("pk").values_list("pk", "instance_id").iterator():
             if not rationale:
                 yield Job(key=f"f{pk}", subject=pk)

@@ -21,6 +21,8 @@ class Ask:
     #: Differs between samples of one question, and is 0 where the temperature is 0.
     sample: int = 0
     schema: dict[str, Any] | None = None
+    #: Answers, yes or no, that a fine-tuned model has learnt not to give here.
+    avoided: frozenset[str] = frozenset()
 
     def right(self, *about: object) -> bool:
         """Whether the model follows its rule here; so in a share ``quality`` of all questions."""

@@ -38,6 +38,10 @@ class Batches:
             return self._file_create(request)
         if len(parts) == 3 and parts[0] == "files" and parts[2] == "content" and parts[1] in self.files:
             return Response(200, self.files[parts[1]], {"content-type": "application/jsonl"})
+        if len(parts) == 2 and parts[0] == "files" and parts[1] in self.files:
+            return json_response(
+                {"id": parts[1], "object": "file", "status": "processed", "purpose": "batch"}
+            )
         if parts == ["batches"] and request.method == "POST":
             return self._batch_create(request)
         if len(parts) >= 2 and parts[0] == "batches" and parts[1] in self.batches:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from evaluation.providers.scripted.ask import Ask
@@ -11,7 +11,12 @@ from evaluation.providers.scripted.skills import answer
 
 
 def reply_to(
-    messages: Sequence[dict[str, Any]], options: Options, *, sample: int = 0, schema: Any = None
+    messages: Sequence[dict[str, Any]],
+    options: Options,
+    *,
+    sample: int = 0,
+    schema: Any = None,
+    avoided: Collection[str] = (),
 ) -> str:
     """The scripted reply to a chat.
 
@@ -20,7 +25,14 @@ def reply_to(
     """
     texts = [str(message.get("content") or "") for message in messages]
     return answer(
-        Ask(texts[-1] if texts else "", texts[0] if len(texts) > 1 else "", options, sample, schema)
+        Ask(
+            texts[-1] if texts else "",
+            texts[0] if len(texts) > 1 else "",
+            options,
+            sample,
+            schema,
+            frozenset(avoided),
+        )
     )
 
 

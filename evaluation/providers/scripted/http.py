@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
 MAX_BODY = 64 * 1024 * 1024
+#: Bytes of a streamed body that may wait for a slow client.
+MAX_UNSENT = 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -26,12 +28,15 @@ class Request:
 
 @dataclass(frozen=True)
 class Response:
-    """``keep`` bytes of the body are sent and the connection is then cut, if it is not None."""
+    """``keep``: send that many bytes of the body, then cut the connection. ``stream``: send its parts as they come,
+    without a length, then close.
+    """
 
     status: int = 200
     body: bytes = b""
     headers: dict[str, str] = field(default_factory=dict)
     keep: int | None = None
+    stream: AsyncIterator[bytes] | None = None
 
 
 def json_response(content: Any, status: int = 200, **headers: str) -> Response:
@@ -101,20 +106,44 @@ class Connection(asyncio.Protocol):
             response = await self.handler(request)
         except Exception as error:  # the server outlives any one request
             response = json_response({"error": {"message": repr(error), "type": "server_error"}}, 500)
+        if response.stream is not None:
+            await self._stream(response)
+            return
         self._write(response)
         self.busy = False
         if response.keep is not None and self.transport is not None:
             self.transport.close()
         self._next()
 
+    async def _stream(self, response: Response) -> None:
+        if self.transport is None or response.stream is None:
+            return
+        self.transport.write(_head(response) + b"connection: close\r\n\r\n")
+        async for part in response.stream:
+            if self.transport is None:  # the client has had enough
+                return
+            self.transport.write(part)
+            while self.transport is not None and self.transport.get_write_buffer_size() > MAX_UNSENT:
+                await asyncio.sleep(0.01)
+        if self.transport is not None:
+            self.transport.close()
+
     def _write(self, response: Response) -> None:
         if self.transport is None:
             return
         body = response.body if response.keep is None else response.body[: response.keep]
-        head = [f"HTTP/1.1 {response.status} {HTTPStatus(response.status).phrase}"]
-        head += [f"{name}: {value}" for name, value in response.headers.items()]
-        head.append(f"content-length: {len(response.body)}")
-        self.transport.write("\r\n".join(head).encode("latin-1") + b"\r\n\r\n" + body)
+        length = f"content-length: {len(response.body)}\r\n\r\n"
+        self.transport.write(_head(response) + length.encode() + body)
+
+
+def _head(response: Response) -> bytes:
+    try:
+        phrase = HTTPStatus(response.status).phrase
+    except ValueError:  # 529 and the like
+        phrase = "Unknown"
+    lines = [f"HTTP/1.1 {response.status} {phrase}"]
+    lines += [f"{name}: {value}" for name, value in response.headers.items()]
+    return "\r\n".join([*lines, ""]).encode("latin-1")
 
 
 async def serve(handler: Handler, host: str, port: int) -> asyncio.Server:

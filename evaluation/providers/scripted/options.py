@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from urllib.parse import parse_qsl
 
-#: What can go wrong, by the name that ``kinds`` knows it under.
-FAULTS = (
+from evaluation.providers.scripted.misbehave import KINDS as MISBEHAVIOUR
+
+#: Names of what can go wrong, for ``kinds``; see ``misbehave`` for those at the end.
+FAULTS: tuple[str, ...] = (
     "429",
     "500",
     "hang",
@@ -17,6 +19,7 @@ FAULTS = (
     "filter",
     "nonsense",
     "cut",
+    *MISBEHAVIOUR,
 )
 DEFAULT_FAULTS = ("429", "500", "hang", "truncated", "empty", "refusal")
 
@@ -45,8 +48,16 @@ class Options:
     hang: float = 600.0
     status: int = 0
     seed: int = 0
+    #: A request that holds one of these texts, separated by ``|``, gets a 400 with this code.
+    refuse: str = ""
+    code: str = "context_length_exceeded"
+    #: Requests a second that are answered; those beyond it get a 429 without Retry-After. 0: no limit.
+    per_second: float = 0.0
     #: Completion tokens are reported this many times over: an endpoint that charges more than it was asked for.
     overcharge: float = 1.0
+    #: How fine-tuning goes wrong, if it does: reject, fail, cancel or quota. ``tuning_seconds``: how long a job takes.
+    tuning: str = ""
+    tuning_seconds: float = 0.0
 
 
 def parse_model(model: str, extra: str = "") -> Options:
@@ -72,6 +83,9 @@ def parse_model(model: str, extra: str = "") -> Options:
                     f"kinds: unknown {', '.join(sorted(strange))}; there are: {', '.join(FAULTS)}"
                 )
             values[key] = kinds
+            continue
+        if types[key] == "str":
+            values[key] = text
             continue
         try:
             values[key] = int(text) if types[key] == "int" else float(text)

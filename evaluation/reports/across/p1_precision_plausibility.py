@@ -28,8 +28,7 @@ def p1_precision_plausibility(across: Across) -> Section | None:
         [precision[key] for key in keys],
         [instance for instance, _ in keys],
         names=("plausibility", "precision"),
-        rng=across.rng("plausibility-precision"),
-        replicates=across.replicates,
+        **across.resampling,
     )
     rule = rule_of(simulated[0])
     several = len(judged) > 1

@@ -29,8 +29,10 @@ def p1_systems_across(across: Across) -> Section | None:
         table = pooled(contexts)
         if len(set(table.system)) < 2:
             continue
-        rng = across.rng(f"systems/{dataset}") if len(set(table.system)) <= MOST else None
-        found = compare_systems(table, rng=rng, replicates=across.replicates)
+        resampling = across.resampling
+        if len(set(table.system)) > MOST:
+            resampling["rng"] = None
+        found = compare_systems(table, **resampling)
         rule = rule_of(contexts[0])
         prose.append(
             f"{dataset}: {count(len(found.systems), 'system')} of {listed_titles(contexts)} share "

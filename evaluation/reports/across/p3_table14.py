@@ -8,10 +8,12 @@ from evaluation.core.estimate import Estimate
 from evaluation.metrics import MixedModel, property_model
 from evaluation.metrics.mixed import PROPERTIES
 from evaluation.reports.across_studies import Across, Key, instance_keys, listed_titles
+from evaluation.reports.choices import Choices
 from evaluation.reports.columns import own_answers, rule_of
 from evaluation.reports.content import Cell, Column, Figure, Row, Section, Table
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section_across
+from evaluation.reports.resampling import as_chosen
 from evaluation.reports.words import count, estimate, left_out, listed
 
 #: Twice the normal quantile that the model's intervals are made with: their width over it is the standard deviation.
@@ -54,8 +56,13 @@ def p3_table14(across: Across) -> Section | None:
         id="p3-table-14",
         number="P3 Tables 14, 15",
         title="Properties and utility",
-        prose=[*_prose(model), _matched(sum(map(bool, keyed)), len(keyed))],
-        blocks=[_table14(model, names), _table15(model), *_figure(model, names), *_spread(model)],
+        prose=[*_prose(model, across.choices), _matched(sum(map(bool, keyed)), len(keyed))],
+        blocks=[
+            _table14(model, names, across.choices),
+            _table15(model, across.choices),
+            *_figure(model, names, across.choices),
+            *_spread(model),
+        ],
         notes=notes,
     )
 
@@ -92,7 +99,7 @@ def _matched(found: int, total: int) -> str:
     return f"{found:,} of {count(total, 'answer')} are about a rationale whose properties were judged."
 
 
-def _prose(model: MixedModel) -> list[str]:
+def _prose(model: MixedModel, choices: Choices) -> list[str]:
     if model.reason:
         return [f"The model is not defined: {model.reason}."]
     names = list(model.present)
@@ -100,12 +107,12 @@ def _prose(model: MixedModel) -> list[str]:
     best = max(every, key=lambda held: model.log_odds(held).value)
     trust = "" if model.converged else " The fit did not converge: do not rely on it."
     return [
-        f"Over {count(model.n, 'answer')}, the log odds of a right answer are {estimate(model.intercept)} where no property "
-        f"holds, and highest, {estimate(model.log_odds(best))}, where exactly these hold: {listed(list(best)) or 'none'}.{trust}"
+        f"Over {count(model.n, 'answer')}, the log odds of a right answer are {estimate(as_chosen(model.intercept, choices))} where no property "
+        f"holds, and highest, {estimate(as_chosen(model.log_odds(best), choices))}, where exactly these hold: {listed(list(best)) or 'none'}.{trust}"
     ]
 
 
-def _table14(model: MixedModel, names: list[str]) -> Table:
+def _table14(model: MixedModel, names: list[str], choices: Choices) -> Table:
     return Table(
         id="p3-table-14",
         number="P3 Table 14",
@@ -115,7 +122,10 @@ def _table14(model: MixedModel, names: list[str]) -> Table:
         rows=[
             Row(
                 [name.capitalize()],
-                [Cell.of(side[name], rule=RULE) for side in (model.present, model.absent)],
+                [
+                    Cell.of(as_chosen(side[name], choices), rule=RULE)
+                    for side in (model.present, model.absent)
+                ],
             )
             for name in names
         ],
@@ -123,16 +133,35 @@ def _table14(model: MixedModel, names: list[str]) -> Table:
     )
 
 
-def _table15(model: MixedModel) -> Table:
-    pairs = list(model.pairs.items())[:TOP]
-    rows = [("(Intercept)", model.intercept), *((f"+ {a} + {b}", value) for (a, b), value in pairs)]
+def _table15(model: MixedModel, choices: Choices) -> Table:
+    """The pairs that raise the log odds most: the sum of their three terms, and their interaction term alone."""
+
+    def cell(value: Estimate) -> Cell:
+        return Cell.of(as_chosen(value, choices), rule=RULE)
+
+    nothing = Cell("–")
+    rows = [Row(["(Intercept)"], [cell(model.intercept), _sd(model.intercept), nothing, nothing])]
+    for (a, b), increase in list(model.pairs.items())[:TOP]:
+        term = model.interactions[a, b]
+        cells = [cell(increase), _sd(increase), cell(term), _sd(term)]
+        rows.append(Row([f"+ {a} + {b}"], cells))
     return Table(
         id="p3-table-15",
         number="P3 Table 15",
         title="The ten pairs of properties that raise the log odds most over the base where none holds",
         head=["Parameter"],
-        columns=[Column("Coefficient"), Column("SD")],
-        rows=[Row([name], [Cell.of(value, rule=RULE), _sd(value)]) for name, value in rows],
+        columns=[
+            Column("Log odds", "Increase over the base"),
+            Column("SD", "Increase over the base"),
+            Column("Coefficient", "Interaction term"),
+            Column("SD", "Interaction term"),
+        ],
+        rows=rows,
+        notes=[
+            "Increase over the base: both properties’ own coefficients and their interaction. Interaction term: the "
+            "coefficient of the two properties’ product alone. The paper’s text describes the first and its column is "
+            "named a coefficient, so both are given."
+        ],
     )
 
 
@@ -140,7 +169,7 @@ def _sd(found: Estimate) -> Cell:
     return Cell.number((found.high - found.low) / WIDTH, reason=found.reason or "no interval", n=found.n)
 
 
-def _figure(model: MixedModel, names: list[str]) -> list[Figure]:
+def _figure(model: MixedModel, names: list[str], choices: Choices) -> list[Figure]:
     if model.reason:
         return []
     return [
@@ -152,7 +181,7 @@ def _figure(model: MixedModel, names: list[str]) -> list[Figure]:
             data={
                 "x": "Log odds of a right answer",
                 "points": [
-                    {"label": label, "group": name.capitalize(), **side[name].to_dict()}
+                    {"label": label, "group": name.capitalize(), **as_chosen(side[name], choices).to_dict()}
                     for name in names
                     for label, side in (("present", model.present), ("absent", model.absent))
                 ],

@@ -94,7 +94,7 @@ def _table(table: Mapping[str, Any]) -> str:
     ]
     notes = [
         *(f"\\textsuperscript{{{mark}}}Not defined: {escape(reason)}." for reason, mark in reasons.items()),
-        *(escape(note) for note in table["notes"]),
+        *(escape(note) for note in [*table["notes"], *table.get("denominators", ())]),
     ]
     if notes:
         lines.append(rf"  \par\smallskip\footnotesize {' '.join(notes)}")

@@ -17,10 +17,16 @@ def render(content: Mapping[str, Any]) -> str:
         title = f"{section['title']} ({section['number']})" if section["number"] else section["title"]
         lines += ["", "", title, "-" * len(title), *section["prose"]]
         for block in section["blocks"]:
-            if block["kind"] == "table":
-                lines += ["", *_table(block)]
+            lines += ["", *(_table(block) if block["kind"] == "table" else _figure(block))]
         lines += [f"  {note}" for note in section["notes"]]
     return "".join(ch for ch in "\n".join(lines) if ch == "\n" or ch.isprintable()) + "\n"
+
+
+def _figure(figure: Mapping[str, Any]) -> list[str]:
+    """Title and what it shows in words."""
+    title = f"{figure['number']}. {figure['title']}" if figure["number"] else figure["title"]
+    said = [figure["alt"], *figure["notes"], *figure.get("denominators", ())]
+    return [f"Figure: {title}", *(f"  {note}" for note in said)]
 
 
 def _table(table: Mapping[str, Any]) -> list[str]:
@@ -46,7 +52,7 @@ def _table(table: Mapping[str, Any]) -> list[str]:
         group = row["group"]
         lines.append(line(cells))
     lines += [f"  ({number}) not defined: {reason}" for reason, number in reasons.items()]
-    return [*lines, *(f"  {note}" for note in table["notes"])]
+    return [*lines, *(f"  {note}" for note in [*table["notes"], *table.get("denominators", ())])]
 
 
 def _cell(cell: Mapping[str, Any], reasons: dict[str, int]) -> str:

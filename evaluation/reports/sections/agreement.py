@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -50,6 +52,12 @@ def agreement(ctx: Context) -> Section:
 
 
 def _sentence(ctx: Context, variable: Variable, found: Agreement) -> str:
+    if ctx.only_simulators:
+        return (
+            f"Only simulators have judged “{variable.title}”: there is no agreement among people to report."
+        )
+    if not found.human_human.defined and not found.alpha.defined:
+        return f"On “{variable.title}”, agreement among {ctx.people} can’t be computed: {found.alpha.reason}."
     parts = [f"Cohen’s κ is {estimate(found.human_human)}"]
     if found.human_human.defined:
         parts[0] += f" (mean over {count(found.human_human.n, 'pair')})"
@@ -64,14 +72,14 @@ def _sentence(ctx: Context, variable: Variable, found: Agreement) -> str:
 def _statistics(found: Agreement, who: str) -> list[tuple[str, Estimate, Shape]]:
     rows: list[tuple[str, Estimate, Shape]] = [
         (f"Cohen’s κ, {who} with each other", found.human_human, "number"),
-        ("– weighted by shared items", found.human_human_weighted, "number"),
+        ("– weighted by shared units", found.human_human_weighted, "number"),
     ]
     if found.quadratic is not None:
         rows.append(("– with quadratic weights", found.quadratic, "number"))
     for name in found.human_simulator:
         rows += [
             (f"Cohen’s κ, {who} with {name}", found.human_simulator[name], "number"),
-            ("– weighted by shared items", found.human_simulator_weighted[name], "number"),
+            ("– weighted by shared units", found.human_simulator_weighted[name], "number"),
         ]
     return [
         *rows,
@@ -142,6 +150,10 @@ def _shares(ctx: Context, variable: Variable, found: Agreement) -> list[Figure]:
         name: shares for name, shares in rows.items() if shares and not np.isnan(list(shares.values())).any()
     }
     labels = list(found.ratings.labels)
+    sizes = [
+        len(found.ratings.people()) if name == ctx.people else len(found.ratings.only_raters([name]))
+        for name in rows
+    ]
     if not rows or len(labels) > 8:
         return []
     spoken = {label: label.replace("_", " ") for label in labels}
@@ -157,6 +169,7 @@ def _shares(ctx: Context, variable: Variable, found: Agreement) -> list[Figure]:
             data={
                 "x": "% of ratings",
                 "rows": list(rows),
+                "n": sizes,
                 "parts": [spoken[label] for label in labels],
                 "values": [[shares[label] for label in labels] for shares in rows.values()],
             },
@@ -179,13 +192,7 @@ def _matrix(variable: Variable, found: Agreement) -> Figure:
 def _pairs(ctx: Context, variable: Variable, found: Agreement) -> Table:
     rows = []
     for pair in found.pairs:
-        value = Estimate(
-            nan_if_none(pair["value"]),
-            nan_if_none(pair["low"]),
-            nan_if_none(pair["high"]),
-            n=pair["n"],
-            reason=pair["reason"],
-        )
+        value = pair_estimate(pair)
         averaged = "yes" if pair["averaged"] else "no"
         rows.append(Row([pair["a"], pair["b"]], [Cell.of(value), Cell.count(pair["n"]), Cell(text=averaged)]))
     size = len(found.ratings.raters)
@@ -201,8 +208,11 @@ def _pairs(ctx: Context, variable: Variable, found: Agreement) -> Table:
     )
 
 
-def nan_if_none(value: float | None) -> float:
-    return math.nan if value is None else value
+def pair_estimate(pair: Mapping[str, Any]) -> Estimate:
+    """The kappa of two raters, from a row of the summary's pairs."""
+    value, low, high = (math.nan if pair[key] is None else pair[key] for key in ("value", "low", "high"))
+    how = "" if math.isnan(low) else "95 %, over the same instances as the mean of κ"
+    return Estimate(value, low, high, n=pair["n"], reason=pair["reason"], interval=how)
 
 
 def _rest(variable: Variable, found: Agreement) -> Table:

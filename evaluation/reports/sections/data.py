@@ -24,7 +24,7 @@ def _prose(ctx: Context) -> list[str]:
     judgments = ctx.data.judgments
     items, raters = judgments.items, judgments.raters
     if not len(judgments):
-        return ["No judgment counts in this study yet: every figure below is not defined."]
+        return ["No judgment counts yet, so no figure below is defined."]
     people = int((~raters.is_simulator).sum())
     word = "rehearsal rater" if judgments.rehearsal else "person"
     who = [count(people, word, "people" if word == "person" else "")] if people else []
@@ -62,13 +62,14 @@ def _redundancy(ctx: Context) -> str:
 def _raters(ctx: Context) -> Table:
     judgments = ctx.data.judgments
     simulator = judgments.raters.is_simulator
-    rows = [_row("Rehearsal raters" if judgments.rehearsal else "People", ctx, np.flatnonzero(~simulator))]
+    human = np.flatnonzero(~simulator)
+    rows = [] if ctx.only_simulators else [_row(ctx.people.capitalize(), ctx, human)]
     rows += [_row(judgments.raters.names[n], ctx, np.array([n])) for n in np.flatnonzero(simulator)]
     return Table(
         id="data-raters",
         title="Judgments that count",
-        head=["Raters"],
-        columns=[Column("Raters"), Column("Judgments"), Column("Items judged"), Column("Per item")],
+        head=["Group"],
+        columns=[Column("Raters"), Column("Judgments"), Column("Items judged"), Column("Judgments per item")],
         rows=rows,
     )
 
@@ -86,13 +87,13 @@ def _left_out(ctx: Context) -> Table:
     found = ctx.data.judgments.left_out
     return Table(
         id="data-left-out",
-        title="Judgments left out, each under the first reason that applies",
+        title="Judgments left out, each counted under the first reason that applies",
         head=["Reason"],
         columns=[Column("Judgments")],
         rows=[Row([reason], [Cell.count(number)]) for reason, number in found.items()],
         notes=[]
         if ctx.choices.exclusions
-        else ["What researchers have excluded is counted in this report, as chosen."],
+        else ["As chosen, this report counts what researchers have excluded."],
     )
 
 

@@ -25,12 +25,10 @@ def p1_plausibility(ctx: Context) -> Section | None:
     scores = np.array([SCORES[label] for label in ratings.labels])[ratings.value]
     system = np.asarray(table.units.system.values("not known"), dtype=object)[ratings.unit]
     instance = np.asarray(table.units.instance.values(""), dtype=object)[ratings.unit]
-    rng, replicates = ctx.rng("plausibility"), max(ctx.choices.replicates, 1)
+    resampling = ctx.resampling
     clusters = np.unique(instance.astype(str), return_inverse=True)[1]
     means = {
-        name: ratio_estimate(
-            scores * (system == name), system == name, clusters, rng=rng, replicates=replicates
-        )
+        name: ratio_estimate(scores * (system == name), system == name, clusters, **resampling)
         for name in sorted(set(system))
     }
     ceiling = ceiling_of(ctx)
@@ -96,8 +94,7 @@ def ceiling_of(ctx: Context) -> Correlation:
             [ratings.raters[code] for code in ratings.rater],
             instance.tolist(),
             _distinct(system, table.units.suffix.values(""), ratings.unit),
-            rng=ctx.rng("plausibility-ceiling"),
-            replicates=max(ctx.choices.replicates, 1),
+            **ctx.resampling,
         )
 
     return ctx.once("plausibility-ceiling", make)

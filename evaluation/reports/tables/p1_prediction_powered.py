@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from evaluation.core.estimate import Estimate
 from evaluation.metrics import (
@@ -10,11 +11,13 @@ from evaluation.metrics import (
     PredictionPowered,
     prediction_powered_precision,
     prediction_powered_simulatable,
+    simulatability,
 )
 from evaluation.reports.columns import rule_of
 from evaluation.reports.content import Cell, Column, Row, Section, Table
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
+from evaluation.reports.resampling import as_chosen
 from evaluation.reports.words import estimate, number
 
 
@@ -31,7 +34,7 @@ def p1_prediction_powered(ctx: Context) -> Section | None:
         (simulator,) = ctx.follow_ups(variable, f"single:{name}")
         if not (people.labelled & simulator.labelled).any():
             continue
-        found += [(name, what, one) for what, one in _figures(people, simulator)]
+        found += [(name, what, one) for what, one in _figures(ctx, people, simulator)]
     if not found:
         return None
     return Section(
@@ -48,11 +51,21 @@ def p1_prediction_powered(ctx: Context) -> Section | None:
     )
 
 
-def _figures(people: FollowUps, simulator: FollowUps) -> list[tuple[str, PredictionPowered]]:
+def _figures(ctx: Context, people: FollowUps, simulator: FollowUps) -> list[tuple[str, PredictionPowered]]:
+    """The three figures; that of people alone has the interval that it has in every other table."""
+    alone = simulatability(people, **ctx.resampling)
+    found = [
+        ("Precision, macro", prediction_powered_precision(people, simulator), alone.precision),
+        (
+            "Precision, micro",
+            prediction_powered_precision(people, simulator, micro=True),
+            alone.precision_micro,
+        ),
+        ("Simulatable", prediction_powered_simulatable(people, simulator), alone.simulatable),
+    ]
     return [
-        ("Precision, macro", prediction_powered_precision(people, simulator)),
-        ("Precision, micro", prediction_powered_precision(people, simulator, micro=True)),
-        ("Simulatable", prediction_powered_simulatable(people, simulator)),
+        (what, replace(one, people=own, estimate=as_chosen(one.estimate, ctx.choices)))
+        for what, one, own in found
     ]
 
 

@@ -54,8 +54,7 @@ def p1_table1(ctx: Context) -> Section | None:
         all_similarities(Cosine(encoder_of(ctx.choices.encoder, ctx.study))),
         mixes=[generators] if len(generators) > 1 else [],
         mix_rng=np.random.default_rng([ctx.choices.seed, 2]),
-        rng=ctx.rng("p1-table-1"),
-        replicates=max(ctx.choices.replicates, 1),
+        **ctx.resampling,
     )
     first = rows[0]
     return Section(
@@ -121,9 +120,7 @@ def _simulatable(ctx: Context, table: FollowUps, row: Diversity) -> Estimate:
         return row.simulatable
     explained = table.take(np.asarray(table.kind != BASELINE_KIND, dtype=bool))
     whole = explained if row.generator.startswith("mixed: ") else table.where("generator", row.generator)
-    found = simulatability(
-        whole, rng=ctx.rng(f"p1-table-1/{row.generator}"), replicates=max(ctx.choices.replicates, 1)
-    )
+    found = simulatability(whole, **ctx.resampling)
     return found.simulatable
 
 

@@ -31,8 +31,8 @@ def p1_table2(ctx: Context) -> Section | None:
         return None
     table = tables[0]
     systems = [name for name in everyone if name not in ctx.forced_systems]
-    rng = ctx.rng("p1-table-2") or np.random.default_rng([ctx.choices.seed, 2])
-    replicates = max(ctx.choices.replicates, 1)
+    # Without intervals the permutation test still needs a generator.
+    rng, replicates = np.random.default_rng(ctx.choices.seed), ctx.choices.replicates
     values = {name: precision_by_instance(table.where("system", name)) for name in systems}
     if ctx.choices.restriction == "common":
         shared = set.intersection(*(set(found) for found in values.values()))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from evaluation.core.estimate import Estimate
-from evaluation.metrics import Simulatability
 from evaluation.reports.choices import RESTRICTIONS
 from evaluation.reports.content import Cell, Column, Figure, Row, Section, Table
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
 from evaluation.reports.simulating import (
     Judge,
+    denominators,
     in_layout,
     judges,
     measure,
@@ -19,6 +19,11 @@ from evaluation.reports.simulating import (
     system_columns,
 )
 from evaluation.reports.words import count, estimate, left_out
+
+NO_COMMON = (
+    "No instance has a precision in every system, so the systems cannot be compared on shared instances: choose “All "
+    "instances” to see each system on its own.",
+)
 
 
 @section(order=40, title="P1 Table 4: simulation precision", measure="simulatability")
@@ -48,13 +53,11 @@ class _Measured:
         self.instances = shared_instances(judge)
         self.seen = len(set(judge.tables[0].instance))
         inside = judge.only(of_instances(self.instances))
-        self.common = {s: self._measure(ctx, inside, s, "common") for s in self.systems}
-        self.all = {s: self._measure(ctx, judge, s, "all") for s in self.systems}
-        self.together = measure(ctx, judge, f"p1-table-4/{judge.name}")
-
-    def _measure(self, ctx: Context, judge: Judge, system: str, where: str) -> Simulatability:
-        name = f"p1-table-4/{self.judge.name}/{where}/{system}"
-        return measure(ctx, judge.only(of_system(system)), name)
+        self.common = {s: measure(ctx, inside.only(of_system(s))) for s in self.systems}
+        self.all = {s: measure(ctx, judge.only(of_system(s))) for s in self.systems}
+        self.together = measure(ctx, judge)
+        self.counts = denominators(judge)
+        self.counts_of = {s: denominators(judge.only(of_system(s))) for s in self.systems}
 
     def headline(self, ctx: Context, system: str) -> Estimate:
         chosen = self.common if ctx.choices.restriction == "common" else self.all
@@ -63,19 +66,31 @@ class _Measured:
 
 def _prose(ctx: Context, found: _Measured) -> list[str]:
     whole = found.together
-    text = (
-        f"On all systems together, {found.judge.name.lower()} foretold the real output with a precision of "
-        f"{estimate(whole.precision, 'percent')} (mean over {count(whole.precision.n, 'explanation')}; "
-        f"pooled over follow-ups {estimate(whole.precision_micro, 'percent')}). "
-        f"Of the labelled follow-ups, {estimate(whole.simulatable, 'percent')} could be simulated."
-    )
+    raters = len(found.judge.tables)
+    pooled = "pooled over follow-ups" if raters == 1 else "pooled over each rater’s follow-ups"
+    said = estimate(whole.precision, "percent")
+    if whole.precision.defined:
+        said = f"{said} (macro, over {count(found.counts.explanations, 'explanation')}; {pooled} "
+        said += f"{estimate(whole.precision_micro, 'percent')})"
+    whose = _whose(found.judge.name)
+    text = f"On all systems together, {whose} simulation precision is {said}. "
+    text += f"Of the labelled follow-ups, {estimate(whole.simulatable, 'percent')} could be simulated."
+    if raters > 1:
+        text += f" These are means over {count(raters, 'rater')}, each measured alone."
     if len(found.systems) < 2:
         return [text]
     return [
         text,
         f"Precision is defined in all {len(found.systems)} systems on {count(len(found.instances), 'instance')} "
         f"of {found.seen:,}; systems are compared on {'those' if ctx.choices.restriction == 'common' else 'all'}.",
+        *(NO_COMMON if not found.instances and ctx.choices.restriction == "common" else ()),
     ]
+
+
+def _whose(name: str) -> str:
+    """Whose precision it is, for a sentence: people’s, gpt-4’s."""
+    name = name.lower() if name in ("People", "Rehearsal raters") else name
+    return f"{name}’" if name == "rehearsal raters" else f"{name}’s"
 
 
 def _paper_table(ctx: Context, measured: list[_Measured]) -> Table:
@@ -135,7 +150,9 @@ def _details(ctx: Context, measured: list[_Measured]) -> Table:
                 everywhere.simulatable,
             ]
             cells = [Cell.of(value, shape="percent", rule=rule) for value in shares]
-            cells += [Cell.count(everywhere.precision.n), Cell.count(everywhere.simulatable.n)]
+            rests_on = found.counts_of[system]
+            cells += [Cell.of(everywhere.unanswered, shape="percent", rule=rule)]
+            cells += [Cell.count(rests_on.explanations), Cell.count(rests_on.follow_ups)]
             rows.append(Row([system], cells, group=found.judge.name))
     return Table(
         id="p1-table-4-details",
@@ -146,11 +163,16 @@ def _details(ctx: Context, measured: list[_Measured]) -> Table:
             Column("All instances", "Macro precision"),
             Column("Micro precision"),
             Column("Simulatable"),
+            Column("No answer"),
             Column("Explanations"),
             Column("Follow-ups"),
         ],
         rows=rows,
-        notes=["Explanations and follow-ups are the denominators of macro precision and simulatable share."],
+        notes=[
+            "Explanations and follow-ups are the denominators of macro precision and simulatable share.",
+            "No answer: follow-ups behind micro precision that the system refused or answered with neither answer. "
+            "No prediction of them is right, so they count as wrong.",
+        ],
     )
 
 

@@ -38,8 +38,7 @@ def p1_table5(ctx: Context) -> Section | None:
             counts.precision,
             counts.instance.tolist(),
             names=("generality", "precision"),
-            rng=ctx.rng(f"p1-table-5/{key}"),
-            replicates=max(ctx.choices.replicates, 1),
+            **ctx.resampling,
         )
         cells["Pearson"].append(Cell.of(correlation.pearson, rule=rule))
         cells["Spearman"].append(Cell.of(correlation.spearman, rule=rule))

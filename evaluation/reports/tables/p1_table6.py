@@ -21,13 +21,13 @@ def p1_table6(ctx: Context) -> Section | None:
         return None
     counts = per_explanation(tables[0])
     output, gold, instance, system = _starters(ctx)
-    options = {"rng": ctx.rng("p1-table-6"), "replicates": max(ctx.choices.replicates, 1)}
-    accuracy = task_accuracy(output, gold, instance, system, **options)  # type: ignore[arg-type]
+    options = ctx.resampling
+    accuracy = task_accuracy(output, gold, instance, system, **options)
     precision = mean_over_systems(
         counts.precision,
         counts.instance.tolist(),
         counts.system.tolist(),
-        **options,  # type: ignore[arg-type]
+        **options,
     )
     names = sorted({*accuracy.systems, *precision.systems})
     rows = [

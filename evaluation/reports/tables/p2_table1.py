@@ -26,6 +26,13 @@ from evaluation.reports.unit_labels import (
     unit_table,
 )
 from evaluation.reports.words import count, estimate, left_out
+from evaluation.selectors.material import matching_rules
+
+#: What the report says about the study's rule on partial matches.
+RULES = {
+    "part": "A unit counted as found where part of it was (the paper's Figure 13).",
+    "whole": "A unit counted as found only as a whole (the paper's Figure 8).",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,21 +75,24 @@ def p2_table1(ctx: Context) -> Section | None:
         ],
         blocks=blocks,
         notes=[
-            f"{what}, left out: {left_out(found.left_out)}."
-            for what, found in (
-                ("Precision", whole.found.precision),
-                ("Simulatable", whole.found.simulatable),
-            )
-            if found.left_out
+            *(RULES[rule] for rule in matching_rules(study=ctx.study)),
+            *(
+                f"{what}, left out: {left_out(found.left_out)}."
+                for what, found in (
+                    ("Precision", whole.found.precision),
+                    ("Simulatable", whole.found.simulatable),
+                )
+                if found.left_out
+            ),
         ],
     )
 
 
 def _figures(ctx: Context, units: UnitTable, name: str) -> _Figures:
-    options = {"rng": ctx.rng(f"p2-table-1/{name}"), "replicates": max(ctx.choices.replicates, 1)}
-    found = unit_simulatability(units, **options)  # type: ignore[arg-type]
+    options = ctx.resampling
+    found = unit_simulatability(units, **options)
     cosine = Cosine(encoder_of(ctx.choices.encoder, ctx.study))
-    spread = generality(found.follow_ups(), cosine, **options)  # type: ignore[arg-type]
+    spread = generality(found.follow_ups(), cosine, **options)
     return _Figures(spread.generality, found)
 
 
@@ -169,8 +179,8 @@ def _cells(ctx: Context, who: Annotation, units: UnitTable, system: str) -> list
 def _figure(ctx: Context, who: Annotation, units: UnitTable, systems: list[str]) -> Figure:
     points = []
     for system in systems:
-        options = {"rng": ctx.rng(f"p2-figure/{system}"), "replicates": max(ctx.choices.replicates, 1)}
-        found = unit_simulatability(of_systems(units, {system}), **options)  # type: ignore[arg-type]
+        options = ctx.resampling
+        found = unit_simulatability(of_systems(units, {system}), **options)
         points.append({"label": system, **found.precision.to_dict()})
     return Figure(
         id="p2-table-1-precision",

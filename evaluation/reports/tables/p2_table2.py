@@ -13,6 +13,7 @@ from evaluation.core.estimate import Estimate, undefined
 from evaluation.reports.content import Cell, Column, Row, Section, Table
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
+from evaluation.reports.sections.agreement import pair_estimate
 from evaluation.reports.unit_labels import is_sanity
 from evaluation.reports.words import estimate, listed
 
@@ -29,8 +30,7 @@ def p2_table2(ctx: Context) -> Section | None:
     found = summarize(
         ratings,
         min_overlap=ctx.choices.min_overlap,
-        replicates=ctx.choices.replicates,
-        rng=ctx.rng("p2-table-2"),
+        **ctx.resampling,
     )
     kappa = found.kappa["nominal"]
     given = np.bincount(ratings.rater, minlength=len(ratings.raters))
@@ -109,10 +109,7 @@ def _cell(pairs: dict[frozenset[str], dict[str, Any]], name: str, other: str) ->
     row = pairs.get(frozenset((name, other)))
     if row is None:
         return Cell.of(undefined("the two share no unit"))
-    if row["value"] is None:
-        return Cell.of(undefined(row["reason"], n=row["n"]))
-    low, high = (np.nan if row[end] is None else row[end] for end in ("low", "high"))
-    return Cell.of(Estimate(row["value"], low, high, n=row["n"]), rule="each annotator")
+    return Cell.of(pair_estimate(row), rule="each annotator")
 
 
 def _n(given: np.ndarray, ratings: Ratings, name: str) -> Cell:

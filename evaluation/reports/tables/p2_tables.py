@@ -56,8 +56,7 @@ def _parsing(ctx: Context, rule: str) -> Table:
         [None if f[0] is None else f[0] == "no" for f in faults.values()],
         [None if f[1] is None else f[1] == "no" for f in faults.values()],
         [str(f[2]) for f in faults.values()],
-        rng=ctx.rng("p2-table-4"),
-        replicates=max(ctx.choices.replicates, 1),
+        **ctx.resampling,
     )
     rows = [Row(["Accuracy"], [Cell.of(quality.accuracy, rule=rule)])]
     for title, number in (
@@ -97,8 +96,7 @@ def _growth(ctx: Context, follow_ups: FollowUps) -> Table:
     steps = growth(
         follow_ups,
         cosine,
-        rng=ctx.rng("p2-table-6"),
-        replicates=max(ctx.choices.replicates, 1),
+        **ctx.resampling,
     )
     return Table(
         id="p2-table-6",

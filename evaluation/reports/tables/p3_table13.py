@@ -64,8 +64,7 @@ def _rows(one: _Property) -> list[PropertyRow]:
         {one.name: found.ratings.people()},
         dict(zip(names, found.units.system.values("not known"), strict=True)),
         dict(zip(names, found.units.instance.values(""), strict=True)),
-        rng=one.ctx.rng(f"p3-figure-7/{one.name}"),
-        replicates=max(one.ctx.choices.replicates, 1),
+        **one.ctx.resampling,
     )
     return [replace(row, property=one.title) for row in rows]
 
@@ -83,10 +82,7 @@ def _agreement(judged: list[_Property], order: list[str]) -> Table:
     lines = []
     for system in order:
         only = "" if system == "all" else system
-        found = [
-            alpha_of(one.ctx, of_system(one.ctx, one.name, only), f"p3-13/{one.name}/{system}")
-            for one in judged
-        ]
+        found = [alpha_of(one.ctx, of_system(one.ctx, one.name, only)) for one in judged]
         cells = [Cell.of(value) for value in [*found, mean_of(found, "property’s α")]]
         lines.append(Row([_title(system)], cells))
     return Table(

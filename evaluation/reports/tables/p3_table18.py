@@ -17,10 +17,7 @@ def p3_table18(ctx: Context) -> Section | None:
     rows = [
         Row(
             [title],
-            [
-                Cell.of(alpha_of(ctx, of_system(ctx, variable, s), f"p3-table-18/{variable}/{s}"))
-                for s in [*systems, ""]
-            ],
+            [Cell.of(alpha_of(ctx, of_system(ctx, variable, s))) for s in [*systems, ""]],
         )
         for variable, title in (("before", "Before the rationale"), ("after", "After the rationale"))
     ]

@@ -26,8 +26,7 @@ def p3_table20(ctx: Context) -> Section | None:
         rows.system,
         utility_classes(rows.label["before"], rows.label["after"], rows.gold),
         combine=_models(ctx, rows.system),
-        rng=ctx.rng("p3-table-20"),
-        replicates=max(ctx.choices.replicates, 1),
+        **ctx.resampling,
     )
     if not cells:
         return None

@@ -24,8 +24,7 @@ def p3_table3(ctx: Context) -> Section | None:
         rows.gold,
         rows.instance,
         rows.system,
-        rng=ctx.rng("p3-table-3"),
-        replicates=max(ctx.choices.replicates, 1),
+        **ctx.resampling,
     )
     names = ["all", *(name for name in found if name != "all")]
     whole = found["all"]
@@ -93,8 +92,7 @@ def _own(ctx: Context) -> list[Table]:
                 [answers.gold[i] for i in kept],
                 [answers.instance[i] for i in kept],
                 [answers.rater[i] for i in kept],
-                rng=ctx.rng(f"p3-table-3/own/{system}"),
-                replicates=max(ctx.choices.replicates, 1),
+                **ctx.resampling,
             )
         )
     for name in CLASSES:

@@ -26,11 +26,11 @@ def p3_table4(ctx: Context) -> Section | None:
     if not found.rows.instance:
         return None
     systems = ["", *found.systems]
-    accuracy = [told_by(ctx, f"p3-table-4/{name}", found.right, found.of(name)) for name in systems]
-    scores = [eta_of_bertscore(ctx, f"p3-table-4/bert/{name}", found.of(name)) for name in systems]
+    accuracy = [told_by(ctx, found.right, found.of(name)) for name in systems]
+    scores = [eta_of_bertscore(ctx, found.of(name)) for name in systems]
     runs = gen_u_by_model(ctx)
     everything = found.of("")
-    by_gen_u = [told_by(ctx, f"p3-table-6/{run.model}", run.told, everything) for run in runs]
+    by_gen_u = [told_by(ctx, run.told, everything) for run in runs]
     rule = found.rows.rule
     blocks: list[Table | Figure] = [
         _table4(ctx, systems, accuracy, scores, rule),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
@@ -12,7 +14,7 @@ from django.urls import reverse
 from annotator.models import Exclusion, Judgment, Membership, Message, Study
 from annotator.services.assignment import assignment_next
 from annotator.services.message import message_send
-from annotator.services.study import study_launch
+from annotator.services.study import study_launch, study_update
 from annotator.services.submit_and_next import turn_take
 from tests.annotator.admin.test_study_pages import sent_form
 from tests.factories import (
@@ -43,6 +45,12 @@ def researcher_client(owner):
 
 def page(study: Study, name: str = "change", *rest) -> str:
     return reverse(f"admin:annotator_study_{name}", args=[study.pk, *rest])
+
+
+def settings_sent(form) -> dict:
+    """What a browser would send from the settings as they stand."""
+    values = {name: form[name].value() for name in form.fields}
+    return {name: value for name, value in values.items() if value is not None and value is not False}
 
 
 def csv_file(*rows: str) -> SimpleUploadedFile:
@@ -97,19 +105,12 @@ def test_a_template_or_slug_that_does_not_work_says_so(researcher_client):
 
 def test_settings_of_a_live_study_make_a_new_version(researcher_client, owner):
     study = make_study(items=1, by=owner, launched=True)
-    form = researcher_client.get(page(study)).context["adminform"].form
-    data = {name: value for name, value in form.initial.items() if value is not None and name in form.fields}
-    data = {name: value for name, value in data.items() if value is not False} | {
-        "title": "A new title",
-        "_save": "1",
-    }
-    inline = {
-        f"memberships-{name}": "0"
-        for name in ("TOTAL_FORMS", "INITIAL_FORMS", "MIN_NUM_FORMS", "MAX_NUM_FORMS")
-    }
-    reply = researcher_client.post(page(study), data | inline, follow=True)
+    shown = researcher_client.get(page(study)).context["form"]
+    data = settings_sent(shown)
+    reply = researcher_client.post(page(study), data | {"title": "A new title"}, follow=True)
     study.refresh_from_db()
-    assert study.title == "A new title", reply.context and reply.context.get("errors")
+    assert study.title == "A new title", reply.context["form"].errors
+    assert "Saved as version 2" in reply.content.decode()
     assert study.snapshot.number == 2
 
 
@@ -185,7 +186,8 @@ def test_a_viewer_sees_and_changes_nothing(owner):
     assert page(study, "import") not in seen.content.decode()
     assert client.post(page(study, "do", "launch")).status_code == 404
     assert client.post(page(study, "import"), {"file": csv_file(GOOD)}).status_code == 404
-    assert client.post(page(study), {"title": "mine"}).status_code == 403
+    assert 'name="save"' not in seen.content.decode(), "no form that would be refused"
+    assert client.post(page(study), {"title": "mine"}).status_code == 404
     study.refresh_from_db()
     assert (study.state, study.items.count()) == ("draft", 1)
 
@@ -293,12 +295,75 @@ def test_pay_under_the_floor_on_the_median_is_an_alarm(researcher_client, owner)
     study = make_study(
         items=3, by=owner, launched=True, pay_per_item="0.20", minutes_per_item=1, pay_floor_per_hour="9.00"
     )
-    alarm = "below your minimum of 9.00"
+    alarm = "figures__alarm"
     person = make_participation(study)
     for seconds in (60, 200, 100):
         task = assignment_next(participation=person)
         turn_take(user_id=person.rater.user_id, assignment_pk=task.pk, stage=0, raw={"helpful": "no"})
         Judgment.objects.filter(assignment=task).update(seconds=seconds)
-        shown = researcher_client.get(page(study)).content.decode()
+        shown = researcher_client.get(reverse("admin:study_live", args=[study.pk])).content.decode()
         assert (alarm in shown) == (seconds != 60), seconds
     assert "7.20" in shown, "on the median of 100 seconds"
+
+
+def test_an_error_of_the_settings_is_at_its_field(researcher_client, owner):
+    """A constraint of the database has a name, and that name is no message."""
+    study = make_study(items=1, by=owner)
+    shown = researcher_client.get(page(study)).context["form"]
+    data = settings_sent(shown)
+    data |= {"exam_questions": "5", "pass_mark": "7", "title": "", "redundancy": "0"}
+    reply = researcher_client.post(page(study), data)
+    assert reply.status_code == 400
+    text = reply.content.decode()
+    assert "The exam asks 5 questions, so the pass mark can be at most 5." in text
+    for name in ("pass_mark", "title", "redundancy"):
+        assert f'id="id_{name}_error"' in text, name
+        assert f'href="#id_{name}"' in text, name
+    assert "Constraint" not in text
+    assert 'value="7"' in text, "what was typed is still there"
+    study.refresh_from_db()
+    assert study.redundancy == 3
+
+
+def test_settings_are_saved_on_the_way_to_the_launch(researcher_client, owner):
+    study = make_study(items=1, by=owner)
+    shown = researcher_client.get(page(study)).context["form"]
+    data = settings_sent(shown)
+    reply = researcher_client.post(page(study), data | {"title": "Edited last", "launch": "1"})
+    assert reply["Location"].endswith(f"/{study.pk}/do/launch/")
+    study.refresh_from_db()
+    assert study.title == "Edited last"
+
+
+def test_the_launch_warns_when_one_rater_may_see_two_conditions(researcher_client, owner):
+    study = make_study(by=owner)
+    for condition in ("normal", "forced"):
+        make_item(study, key=condition, instance="owl", condition=condition)
+    warning = "1 instance has items of several conditions"
+    assert warning in researcher_client.get(page(study, "do", "launch")).content.decode()
+    study_update(study=study, one_condition_per_instance=True)
+    assert warning not in researcher_client.get(page(study, "do", "launch")).content.decode()
+
+
+PAGES = (
+    "live/",
+    "items/",
+    "raters/",
+    "payments/",
+    "judgments/",
+    "exclusions/",
+    "exports/",
+    "exam/",
+    "change/",
+)
+
+
+def test_every_page_of_a_study_has_the_same_tabs(researcher_client, owner):
+    study = make_study(items=1, by=owner)
+    tabs = set()
+    for one in PAGES:
+        text = researcher_client.get(f"/admin/annotator/study/{study.pk}/{one}").content.decode()
+        bar = text.split('aria-label="Study"')[1].split("</nav>")[0]
+        tabs.add(tuple(re.findall(r'<a href="([^"]+)"', bar)))
+        assert bar.count("aria-current") == 1, one
+    assert len(tabs) == 1

@@ -230,7 +230,7 @@ def test_rules_of_the_exam_are_set_in_the_settings(researcher_client: Client, st
     study.refresh_from_db()
     assert (str(study.exam_pay), study.requires, study.exam_wait_minutes) == ("2.50", ["utility"], 30)
     wrong = researcher_client.post(address, data | {"instructions_text": "```example\n{}\n```"})
-    assert wrong.status_code == 200
+    assert wrong.status_code == 400
     assert "the example needs" in text_of(wrong)
 
 
@@ -239,9 +239,8 @@ def settings_of(form: Any) -> dict[str, Any]:
     from lxml import html
 
     tree = html.fromstring(form.content)
-    fields = dict(
-        tree.forms[-1].fields if len(tree.forms) == 1 else tree.get_element_by_id("study_form").fields
-    )
+    (settings,) = [one for one in tree.forms if "title" in one.fields]
+    fields = dict(settings.fields)
     return {name: value for name, value in fields.items() if value is not None and name != "requires"}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from decimal import Decimal
 from html import unescape
 from typing import Any
 
@@ -16,14 +17,22 @@ from django.utils import timezone
 
 from annotator.admin.study_pages.live import going_words, needs_words, trust_words
 from annotator.models import Judgment, Message, Participation, Study, User
-from annotator.selectors.live import Pace, pace_of, study_live
+from annotator.selectors.live import Live, Pace, pace_of, study_live
 from annotator.selectors.progress import study_progress
 from annotator.services.assignment import assignment_next
 from annotator.services.exclusion import exclusion_make
 from annotator.services.message import message_send
-from annotator.services.study import study_close, study_launch, study_pause
+from annotator.services.rehearsal.fill import rehearsal_raters, rehearse
+from annotator.services.study import study_close, study_launch, study_pause, study_update
 from annotator.services.submit_and_next import turn_take
-from tests.factories import make_item, make_participation, make_study, make_user
+from tests.factories import (
+    make_item,
+    make_judgment,
+    make_participation,
+    make_rater,
+    make_study,
+    make_user,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -75,6 +84,10 @@ def text(client: Client, study: Study) -> str:
     return unescape(" ".join(re.sub(r"<[^>]+>", " ", client.get(address(study)).content.decode()).split()))
 
 
+def figures(study: Study) -> Live:
+    return study_live(study, study_progress(study).work)
+
+
 def seconds(study: Study, value: float) -> None:
     Judgment.objects.filter(study=study).update(seconds=value)
 
@@ -113,7 +126,7 @@ def test_a_study_that_stands_still_or_is_stopped_says_so(researcher_client: Clie
 
 def test_each_condition_has_its_strip_and_the_last_is_named(researcher_client: Client, study: Study) -> None:
     work(study, 6, condition="normal")
-    found = {one.name: one for one in study_live(study).conditions}
+    found = {one.name: one for one in figures(study).conditions}
     assert {one.places for one in found.values()} == {12}
     assert sum(one.done for one in found.values()) == Judgment.objects.filter(study=study).count()
     behind, ahead = sorted(found.values(), key=lambda one: one.share)
@@ -140,7 +153,7 @@ def test_who_stands_out_is_named_with_every_reason_until_excluded(
     fast, steady = work(study, 12), work(study, 10)
     Judgment.objects.filter(study=study, rater=fast.rater).update(seconds=1.5, signals={"pastes": 2})
     Judgment.objects.filter(study=study, rater=steady.rater).update(seconds=30)
-    flagged = study_live(study).flagged
+    flagged = figures(study).flagged
     assert [(one.name, one.reasons) for one in flagged] == [
         (fast.rater.name, ("12 of 12 in under 5 s", "pasted text into 12 of 12"))
     ]
@@ -149,7 +162,7 @@ def test_who_stands_out_is_named_with_every_reason_until_excluded(
     assert "12 judgments took under 5 s" in shown
     assert "1 rater to check." in shown
     exclusion_make(study=study, by=None, reason="too fast", rater=fast.rater)
-    assert study_live(study).flagged == ()
+    assert figures(study).flagged == ()
 
 
 def test_leaving_the_page_stands_out_only_where_others_stay(study: Study) -> None:
@@ -157,11 +170,11 @@ def test_leaving_the_page_stands_out_only_where_others_stay(study: Study) -> Non
     everybody = Judgment.objects.filter(study=study)
     everybody.update(seconds=20)
     everybody.filter(rater=leaver.rater).update(signals={"left": 2})
-    assert [(one.name, one.reasons) for one in study_live(study).flagged] == [
+    assert [(one.name, one.reasons) for one in figures(study).flagged] == [
         (leaver.rater.name, ("left the page during 10 of 10",))
     ]
     everybody.filter(rater=stayer.rater).update(signals={"leaves": 1})
-    assert study_live(study).flagged == (), "where everybody looks things up, nobody stands out"
+    assert figures(study).flagged == (), "where everybody looks things up, nobody stands out"
 
 
 def test_the_same_answer_again_and_again_stands_out_where_others_differ(study: Study) -> None:
@@ -172,9 +185,9 @@ def test_the_same_answer_again_and_again_stands_out_where_others_differ(study: S
     one = everybody.order_by("rater_id").first()
     assert one is not None
     everybody.filter(rater=one.rater).update(digest=one.digest)
-    assert [found.reasons for found in study_live(study).flagged] == [("the same answer in 10 of 10",)]
+    assert [found.reasons for found in figures(study).flagged] == [("the same answer in 10 of 10",)]
     everybody.update(digest=one.digest)
-    assert study_live(study).flagged == (), "where everybody says the same, nobody stands out"
+    assert figures(study).flagged == (), "where everybody says the same, nobody stands out"
 
 
 def test_failed_checks_stand_out(researcher: User) -> None:
@@ -186,14 +199,14 @@ def test_failed_checks_stand_out(researcher: User) -> None:
     study.refresh_from_db()
     work(study, 6)
     seconds(study, 20)
-    assert [one.reasons for one in study_live(study).flagged] == [("3 of 3 checks failed",)]
+    assert [one.reasons for one in figures(study).flagged] == [("3 of 3 checks failed",)]
 
 
 def test_what_waits_is_counted_by_kind_and_the_latest_are_there(
     researcher_client: Client, study: Study
 ) -> None:
     participation = make_participation(study)
-    assert needs_words(study_live(study)) == "Nothing needs you."
+    assert needs_words(figures(study)) == "Nothing needs you."
     for kind, words in (
         ("question", "Do bats count?"),
         ("flag", "<b>Broken</b>"),
@@ -208,7 +221,7 @@ def test_what_waits_is_counted_by_kind_and_the_latest_are_there(
     )
     assert "&lt;b&gt;Broken&lt;/b&gt;" in shown
     Message.objects.update(settled_at=timezone.now())
-    assert needs_words(study_live(study)) == "Nothing needs you."
+    assert needs_words(figures(study)) == "Nothing needs you."
 
 
 def test_every_figure_leads_to_its_rows(researcher_client: Client, study: Study) -> None:
@@ -264,7 +277,7 @@ def test_its_queries_do_not_grow_with_the_study(study: Study, researcher: User) 
     for _ in range(2):
         work(study, 8)
     assert queries() <= few + 1
-    assert few <= 26
+    assert few <= 24
 
 
 def test_it_is_for_the_studys_researchers_alone(study: Study) -> None:
@@ -275,9 +288,41 @@ def test_it_is_for_the_studys_researchers_alone(study: Study) -> None:
 
 
 def test_words_of_a_study_without_judgments(study: Study) -> None:
-    live: Any = study_live(study)
+    live: Any = figures(study)
     assert going_words(study, live) == "Nobody has submitted anything yet; 0 tasks are in progress."
     assert (
         trust_words(live, study_progress(study), study)
         == "Too early to say: nobody has submitted five judgments yet."
     )
+
+
+def test_rehearsal_raters_and_imports_change_no_figure_of_participants(
+    researcher_client: Client, study: Study
+) -> None:
+    """A rehearsal takes milliseconds and earns nothing; imported raters were never paid here."""
+    work(study, 3)
+    seconds(study, 40)
+    before, money = study_progress(study), figures(study).spent
+    raters = rehearsal_raters(study=study, count=6, accuracy=0.9, spread=0, seed=1)
+    assert rehearse(study=study, raters=raters, seed=1) == 24
+    make_judgment(study.items.get(key="owl-0"), make_rater("worker-1"))
+    after, live = study_progress(study), figures(study)
+    for name in ("people", "web", "done", "median_seconds", "pay_per_hour", "fast", "surplus"):
+        assert getattr(after, name) == getattr(before, name), name
+    assert (after.people, after.rehearsal_raters, after.imported_raters) == (1, 6, 1)
+    assert live.spent == money == Decimal("1.50")
+    assert live.raters == 0, "nobody has left five judgments"
+    assert sum(one.n for one in live.times) == 3
+    shown = text(researcher_client, study)
+    assert "1.50 USD" in shown
+    assert "6 rehearsal raters and 1 imported rater are not counted" in shown
+
+
+def test_work_paid_at_an_earlier_rate_costs_what_it_was_paid(study: Study) -> None:
+    work(study, 2)
+    study_update(study=study, pay_per_item="1.00")
+    study.refresh_from_db()
+    work(study, 1)
+    live = figures(study)
+    assert live.spent == Decimal("2.00")
+    assert live.whole == Decimal("2.00") + 21 * Decimal("1.00")

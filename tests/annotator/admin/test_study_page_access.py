@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from annotator.admin.study_pages.urls import patterns
-from annotator.models import Export, Membership, Study, User
+from annotator.models import Export, Membership, Participation, Study, User
 from annotator.services.exclusion import exclusion_make
 from annotator.services.exports import export_request
 from tests.factories import make_item, make_judgment, make_rater, make_study, make_user
@@ -19,6 +19,16 @@ ROLES = ["viewer", "reviewer", "editor", "owner"]
 PAGES = {
     "live/": "viewer",
     "rehearsal/": "viewer",
+    "payments/": "viewer",
+    "payments/owed.csv": "viewer",
+    "payments/bonus/PERSON/": "reviewer",
+    "manage/": "viewer",
+    "duplicate/": "viewer",
+    "remove/": "owner",
+    "versions/": "viewer",
+    "items/ITEM/edit/": "editor",
+    "items/ITEM/withdraw/": "editor",
+    "items/ITEM/delete/": "editor",
     "exam/": "viewer",
     "items/": "viewer",
     "items/ITEM/": "viewer",
@@ -40,6 +50,12 @@ SENT = {
     "exclude/judgment/JUDGMENT/": "reviewer",
     "exclusions/EXCLUSION/lift/": "reviewer",
     "rehearsal/": "editor",
+    "payments/": "reviewer",
+    "archive/": "owner",
+    "remove/": "owner",
+    "items/ITEM/edit/": "editor",
+    "items/ITEM/withdraw/": "editor",
+    "items/ITEM/delete/": "editor",
     "exam/": "editor",
     "import/": "editor",
     "import-judgments/": "editor",
@@ -53,6 +69,7 @@ def mine(researcher: User) -> Study:
     judgment = make_judgment(make_item(study), make_rater("ann"))
     exclusion_make(study=study, by=researcher, judgment=judgment, reason="x")
     export_request(study=study, by=researcher)
+    Participation.objects.create(study=study, rater=make_rater("pam"))
     return study
 
 
@@ -63,6 +80,7 @@ def address(study: Study, page: str) -> str:
         "JUDGMENT": judgment.pk,
         "RATER": judgment.rater_id,
         "EXCLUSION": study.exclusions.get().pk,
+        "PERSON": study.participations.get().rater_id,
     }
     for name, value in names.items():
         page = page.replace(name, str(value))
@@ -81,12 +99,14 @@ def test_every_page_is_in_these_lists() -> None:
     for pattern in patterns(lambda view: view):
         page = str(pattern.pattern).removeprefix("<row:pk>/")
         for name in ("item_pk", "judgment_pk", "exclusion_pk", "export_pk"):
-            page = page.replace(f"<row:{name}>", name.removesuffix("_pk").upper())
+            page = page.replace("<row:rater_pk>", "PERSON").replace(
+                f"<row:{name}>", name.removesuffix("_pk").upper()
+            )
         for what in ("rater", "item", "judgment"):
             page = page.replace(f"exclude/{what}/<row:target_pk>", f"exclude/{what}/{what.upper()}")
         found.add(page)
     listed = {page.partition("?")[0] for page in [*PAGES, *SENT]}
-    assert found == listed | {"exports/EXPORT/", "api-token/"}
+    assert found == listed | {"exports/EXPORT/", "api-token/", "deleted/"}
 
 
 def test_anonymous_and_annotators_are_sent_to_the_log_in(mine: Study) -> None:

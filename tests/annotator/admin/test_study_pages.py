@@ -83,7 +83,7 @@ def test_material_is_looked_at_before_it_is_imported(researcher_client: Client, 
     assert data["column-question"] == "Input.question"
     data["value-system"] = "robot-x"
     reply = researcher_client.post(f"{ROOT}{study.pk}/import/", data | {"import": "1"})
-    assert reply["Location"] == f"{ROOT}{study.pk}/change/"
+    assert reply["Location"] == f"{ROOT}{study.pk}/live/"
     assert Item.objects.get().explanation.system.name == "robot-x"
     again = researcher_client.post(f"{ROOT}{study.pk}/import/", data | {"import": "1"}, follow=True)
     assert "The uploaded file has expired" in again.content.decode()

@@ -40,7 +40,13 @@ def study(researcher: User) -> Study:
         row = {**json.loads(line), "arms": ["figure_11", "follow_up_only"]}
         row["gold"] = {"follow_up_after": row["gold"]["follow_up_after"]}
         rows.append(json.dumps(row))
-    study = study_create(by=researcher, hit_type="generalization_utility", slug="arms", title="Arms")
+    study = study_create(
+        by=researcher,
+        hit_type="generalization_utility",
+        slug="arms",
+        title="Arms",
+        one_condition_per_instance=False,
+    )
     material_import(study=study, file=io.BytesIO("\n".join(rows).encode()), name="arms.jsonl")
     study_launch(study=study, by=researcher)
     study.refresh_from_db()

@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.db.models import F
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 import annotator.demo
 from annotator.hit_types.registry import hit_types
-from annotator.models import Assignment, Participation, Study
+from annotator.models import Assignment, Instance, Participation, Study
 from annotator.services.assignment import assignment_next
 from annotator.services.imports.material_import import material_import
 from annotator.services.participation import participation_join
@@ -42,6 +43,7 @@ def filled_study(name: str, *, items: int, others: int) -> Study:
             row["arms"] = ["all", "in_turn"]
         made.append(json.dumps(row))
     material_import(study=study, file=io.BytesIO("\n".join(made).encode()), name="m.jsonl")
+    Instance.objects.update(input=F("key"))  # the demo's few questions stand for many different ones
     study_launch(study=study)
     study.refresh_from_db()
     raters = rehearsal_raters(study=study, count=others, accuracy=1, spread=0, seed=1)

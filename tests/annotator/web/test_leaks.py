@@ -63,7 +63,7 @@ def marked(value: Any, numbers: Iterator[int]) -> Any:
 def study_with_markers(name: str, **fields: Any) -> Study:
     study = study_create(
         by=None, hit_type=name, slug="leaks", title="Leaks", consent_text="Yes?", completion_code=CODE,
-        **({"exam_feedback": False} | fields),
+        **({"exam_feedback": False, "one_condition_per_instance": False} | fields),
     )  # fmt: skip
     lines = (DEMO / f"{name}.jsonl").read_bytes().splitlines(keepends=True)[:4]
     material_import(study=study, file=io.BytesIO(b"".join(lines)), name="demo.jsonl")

@@ -254,7 +254,7 @@ def test_a_pipeline_is_begun_watched_and_its_steps_done_again(
     assert "0 of 1 call" in boss.get(progress).content.decode()
     carried_on(pipeline)
     page = boss.get(begun["Location"]).content.decode()
-    assert "Done: 10 of 10 steps" in page
+    assert "Done: 11 of 11 steps" in page
     assert "every 2s" not in boss.get(progress).content.decode()
     budgets = [run.budget_cost for run in pipeline.runs.order_by("pk")]
     assert budgets[0] == 5

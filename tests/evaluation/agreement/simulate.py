@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from evaluation.agreement import (
@@ -16,7 +18,9 @@ from evaluation.agreement import (
 )
 from evaluation.agreement.bootstrap import add_interval
 from evaluation.agreement.intervals import replicate_counts
-from evaluation.agreement.kappa_bootstrap import replicate_kappas
+from evaluation.agreement.kappa_jackknife import jackknife_kappas
+from evaluation.core.estimate import Estimate
+from evaluation.core.interval import AT_MOST_ONE
 
 #: Raters' shares of honest answers; otherwise they answer at random.
 HONEST = np.array([0.9, 0.8, 0.75, 0.7, 0.6])
@@ -65,46 +69,110 @@ def coverage(statistic: str, *, studies: int, seed: int, replicates: int = 500) 
             table = study(rng)
             drawn = replicate_counts(table, rng=rng, replicates=replicates)
             found = add_interval(
-                krippendorff_alpha(table), drawn.values["krippendorff_alpha"], clusters=drawn.clusters
+                krippendorff_alpha(table),
+                drawn.values["krippendorff_alpha"],
+                clusters=drawn.clusters,
+                bounds=AT_MOST_ONE,
             )
         else:
-            table = study(rng)
-            pairs = pairwise_kappa(table)
-            kappas = replicate_kappas(table, pairs, groups=["all"], rng=rng, replicates=replicates)
-            found = add_interval(pairs.mean(), kappas.mean["all"], clusters=kappas.clusters, reflect=True)
+            found = mean_kappa(study(rng))
         covered += found.low <= truth <= found.high
     return covered / studies
 
 
-def crowd(rng: np.random.Generator, honest: np.ndarray, units: int, per_unit: int) -> Ratings:
-    """Many raters, each pair of whom shares few units."""
-    rated = np.argsort(rng.random((units, honest.size)), axis=1)[:, :per_unit]
-    truth = rng.choice(3, units, p=PREVALENCE)
-    given = np.where(
-        rng.random(rated.shape) < honest[rated], truth[:, None], rng.choice(3, rated.shape, p=PREVALENCE)
-    )
-    return Ratings(
-        tuple(f"{r:02}" for r in range(honest.size)),
-        tuple(f"{u:07}" for u in range(units)),
-        ("x", "y", "z"),
-        rated.ravel().astype(np.int32),
-        np.repeat(np.arange(units, dtype=np.int32), per_unit),
-        given.ravel().astype(np.int32),
-    )
+def mean_kappa(table: Ratings) -> Estimate:
+    """The mean kappa over pairs with its interval, as a report has it."""
+    pairs = pairwise_kappa(table)
+    found = jackknife_kappas(table, pairs)
+    weight = np.full(found.kept.size, 1 / max(found.kept.size, 1))
+    return found.add_interval(pairs.mean(), weight)
 
 
-def coverage_in_a_crowd(*, studies: int, seed: int, reflect: bool, replicates: int = 300) -> float:
-    """Coverage of mean kappa's interval, 40 raters, about 13 shared units a pair, with and without the reflection."""
-    honest = np.random.default_rng(8).beta(8, 3, 40)
-    truth = pairwise_kappa(crowd(np.random.default_rng(9), honest, 50_000, 20)).mean().value
-    covered = 0
+@dataclass(frozen=True)
+class KappaDesign:
+    """``clusters`` explanations of ``per_cluster`` follow-ups, ``k`` of the raters a follow-up or a whole explanation."""
+
+    clusters: int
+    per_cluster: int
+    raters: int
+    k: int
+    prevalence: tuple[float, ...]
+    #: How alike the true labels of one cluster are.
+    clustering: float = 0.2
+    whole: bool = False
+    missing: float = 0.0
+
+    @property
+    def accuracy(self) -> np.ndarray:
+        return np.linspace(0.6, 0.95, self.raters)
+
+    def draw(self, rng: np.random.Generator) -> Ratings:
+        shares, labels = np.array(self.prevalence), len(self.prevalence)
+        units = self.clusters * self.per_cluster
+        if self.clustering:
+            strength = (1 - self.clustering) / self.clustering
+            shares = rng.dirichlet(shares * strength, self.clusters).repeat(self.per_cluster, axis=0)
+        truth = (
+            rng.random((units, 1)) > np.cumsum(np.broadcast_to(shares, (units, labels)), axis=1)[:, :-1]
+        ).sum(axis=1)
+        drawn = np.argsort(rng.random((self.clusters if self.whole else units, self.raters)), axis=1)[
+            :, : self.k
+        ]
+        rated = drawn.repeat(self.per_cluster, axis=0) if self.whole else drawn
+        wrong = (truth[:, None] + rng.integers(1, labels, rated.shape)) % labels
+        given = np.where(rng.random(rated.shape) < self.accuracy[rated], truth[:, None], wrong)
+        kept = rng.random(rated.shape) >= self.missing
+        return Ratings(
+            tuple(f"r{r:03}" for r in range(self.raters)),
+            tuple(f"{u:07}" for u in range(units)),
+            tuple(map(str, range(labels))),
+            rated[kept].astype(np.int32),
+            np.arange(units, dtype=np.int32).repeat(self.k).reshape(rated.shape)[kept],
+            given[kept].astype(np.int32),
+            clusters=np.arange(self.clusters, dtype=np.int32).repeat(self.per_cluster),
+        )
+
+    def kappas(self) -> np.ndarray:
+        """Kappa of each two raters in a study without end, from their tables of label probabilities."""
+        labels, shares = len(self.prevalence), np.array(self.prevalence)
+        given = np.array([
+            np.where(np.eye(labels, dtype=bool), a, (1 - a) / (labels - 1)) for a in self.accuracy
+        ])  # fmt: skip
+        joint = np.einsum("t,ati,btj->abij", shares, given, given)
+        agreed = np.einsum("abii->ab", joint)
+        chance = (joint.sum(axis=3) * joint.sum(axis=2)).sum(axis=2)
+        return (agreed - chance) / (1 - chance)
+
+
+EVEN, SKEWED, THREE = (0.5, 0.5), (0.85, 0.15), (0.5, 0.3, 0.2)
+KAPPA_DESIGNS = {
+    "few": KappaDesign(20, 10, 5, 3, EVEN),
+    "skewed": KappaDesign(50, 10, 5, 3, SKEWED),
+    "missing": KappaDesign(50, 10, 5, 3, SKEWED, missing=0.2),
+    "explanations": KappaDesign(60, 10, 5, 3, THREE, whole=True),
+    "explanations, skewed": KappaDesign(60, 10, 5, 3, SKEWED, whole=True),
+    "explanations, ten raters": KappaDesign(120, 10, 10, 3, THREE, whole=True),
+    "explanations, twenty raters": KappaDesign(600, 10, 20, 3, THREE, whole=True),
+    "explanations, forty raters": KappaDesign(200, 10, 40, 3, THREE, whole=True),
+    "crowd": KappaDesign(1_000, 1, 40, 5, THREE, clustering=0.0),
+    "crowd, skewed": KappaDesign(1_000, 1, 40, 5, SKEWED, clustering=0.0),
+    "crowd, follow-ups": KappaDesign(200, 10, 40, 3, THREE),
+}
+
+
+def coverage_of_mean_kappa(design: str, *, studies: int, seed: int) -> float:
+    """Share of the studies with an interval of mean kappa in which it holds the truth; nan where none has one."""
+    chosen = KAPPA_DESIGNS[design]
+    true = chosen.kappas()
+    hits = []
     for rng in np.random.default_rng(seed).spawn(studies):
-        table = crowd(rng, honest, 1_000, 5)
-        pairs = pairwise_kappa(table)
-        drawn = replicate_kappas(table, pairs, groups=["all"], rng=rng, replicates=replicates)
-        found = add_interval(pairs.mean(), drawn.mean["all"], clusters=drawn.clusters, reflect=reflect)
-        covered += found.low <= truth <= found.high
-    return covered / studies
+        table = chosen.draw(rng)
+        found = mean_kappa(table)
+        if not np.isnan(found.low):
+            pairs = pairwise_kappa(table)
+            truth = true[pairs.sums.a, pairs.sums.b][pairs.averaged].mean()
+            hits.append(found.low <= truth <= found.high)
+    return float(np.mean(hits)) if hits else float("nan")
 
 
 def precisions(rng: np.random.Generator, mean: float = 0.7) -> tuple[np.ndarray, np.ndarray]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -17,17 +15,14 @@ from evaluation.agreement import (
     fleiss_kappa,
     gwet_ac1,
     krippendorff_alpha,
-    pairwise_kappa,
     percent_agreement,
     ratio,
     undefined,
 )
 from evaluation.agreement import intervals as intervals_module
-from evaluation.agreement import kappa_bootstrap as kappa_module
-from evaluation.agreement.bootstrap import add_interval, draw_counts, percentile_interval, resampled_totals
-from evaluation.agreement.counts import count_units
+from evaluation.agreement.bootstrap import add_interval, draw_counts, resampled_totals
+from evaluation.agreement.counts import cluster_codes, count_units
 from evaluation.agreement.intervals import replicate_counts
-from evaluation.agreement.kappa_bootstrap import cluster_codes, replicate_kappas
 from evaluation.agreement.krippendorff import scale_of
 from tests.evaluation.agreement.simulate import coverage
 from tests.evaluation.agreement.tables import LEVELS, random_matrices, ratings_of
@@ -77,11 +72,12 @@ def test_interval_of_a_mean_against_scipy():
     x = np.random.default_rng(1).gamma(2.0, size=80)
     mine = bootstrap_mean(x, rng=np.random.default_rng(2), replicates=20_000)
     theirs = stats.bootstrap(
-        (x,), np.mean, n_resamples=20_000, method="percentile", rng=np.random.default_rng(3), vectorized=True
-    ).confidence_interval
+        (x,), np.mean, n_resamples=20_000, rng=np.random.default_rng(3), vectorized=True
+    ).standard_error
+    half = stats.t.ppf(0.975, 79) * theirs * (80 / 79) ** 0.5
     assert mine.value == pytest.approx(x.mean())
-    assert (mine.low, mine.high) == pytest.approx((theirs.low, theirs.high), abs=0.012)
-    assert mine.interval == "95 % percentile bootstrap, 20000 replicates of 80 clusters"
+    assert (mine.low, mine.high) == pytest.approx((x.mean() - half, x.mean() + half), abs=0.006)
+    assert mine.interval == "95 % t interval, bootstrap standard error, 20000 replicates of 80 clusters"
 
 
 def test_few_kinds_of_clusters_are_drawn_alike():
@@ -124,46 +120,6 @@ def test_replicates_of_counts_equal_literal_resampling(level):
                 assert slow[replicate][name][0] == pytest.approx(value, abs=1e-10, nan_ok=True)
 
 
-@pytest.mark.parametrize("weights", ["nominal", "linear", "quadratic"])
-@pytest.mark.parametrize("most_labels", [0, 8], ids=["cells", "tables"])
-def test_replicates_of_kappa_equal_literal_resampling(weights, most_labels, monkeypatch):
-    monkeypatch.setattr(kappa_module, "_TABLE_LABELS", most_labels)
-    monkeypatch.setattr(kappa_module, "_PAIRS", 2)
-    monkeypatch.setattr(kappa_module, "_NUMBERED_RATERS", 4)
-    compared = 0
-    for seed, matrix in enumerate(random_matrices(12, seed=52)):
-        table = clustered(matrix, seed, "interval", labels=[str(i) for i in range(5)])
-        pairs = pairwise_kappa(table, weights=weights, min_overlap=3)
-        kept = np.flatnonzero(pairs.averaged)
-        found = replicate_kappas(table, pairs, groups=["all"], rng=np.random.default_rng(seed), replicates=4)
-        _, clusters = cluster_codes(table)
-        for replicate, row in enumerate(
-            np.concatenate(list(draw_counts(clusters, 4, np.random.default_rng(seed), batch=64)))
-        ):
-            literal = pairwise_kappa(literally(table, row), weights=weights, min_overlap=1)
-            expected, n = [], []
-            for index in kept:
-                a, b = table.raters[pairs.sums.a[index]], table.raters[pairs.sums.b[index]]
-                if {a, b} <= set(literal.raters):
-                    kappa = literal.pair(a, b)
-                    expected.append(kappa.value)
-                    n.append(kappa.n)
-                else:
-                    expected.append(np.nan)
-                    n.append(0)
-            np.testing.assert_allclose(found.pairs[:, replicate], expected, atol=1e-9)
-            expected, n = np.array(expected), np.array(n)
-            known = ~np.isnan(expected)
-            if known.any():
-                assert found.mean["all"][replicate] == pytest.approx(expected[known].mean(), abs=1e-9)
-                weighted = np.average(expected[known], weights=n[known])
-                assert found.weighted_mean["all"][replicate] == pytest.approx(weighted, abs=1e-9)
-                compared += 1
-            else:
-                assert np.isnan(found.mean["all"][replicate])
-    assert compared >= 20
-
-
 def test_seeded():
     x = np.arange(30.0)
     first, second, other = (bootstrap_mean(x, rng=np.random.default_rng(seed)) for seed in (7, 7, 8))
@@ -202,27 +158,31 @@ def test_cluster_sums():
         cluster_sums([[1, 2]], [1])
 
 
-def test_replicates_without_a_value():
+def test_replicates_without_a_value_are_counted_and_too_many_leave_no_interval():
     values = np.array([np.nan, *np.linspace(0, 1, 99)])
-    low, high, note = percentile_interval(values)
-    assert (low, high) == pytest.approx((0.025, 0.975))
-    assert note == "undefined in 1"
-    low, _, note = percentile_interval(np.array([np.nan, 1.0, 2.0]))
-    assert np.isnan(low)
-    assert note == "undefined in 1 of 3 replicates"
+    found = add_interval(Estimate(0.5, n=9), values, clusters=9)
+    assert found.interval.endswith("replicates of 9 clusters, undefined in 1")
+    half = stats.t.ppf(0.975, 8) * np.linspace(0, 1, 99).std() * (9 / 8) ** 0.5
+    assert (found.low, found.high) == pytest.approx((0.5 - half, 0.5 + half))
+    values[:9] = np.nan
+    none = add_interval(Estimate(0.5, n=9), values, clusters=9)
+    assert (np.isnan(none.low), none.interval) == (True, "none: undefined in 9 of 100 replicates")
 
 
-def test_reflected_only_where_resamples_are_biased():
-    rng = np.random.default_rng(0)
-    near = add_interval(Estimate(0.0, n=1), rng.normal(0.1, 1, 4000), clusters=9, reflect=True)
-    assert "percentile" in near.interval
-    off = add_interval(Estimate(0.0, n=1), rng.normal(-2.0, 1, 4000), clusters=9, reflect=True)
-    assert "basic (bias -1.98" in off.interval
-    told = re.search(r"percentiles (-?[0-9.]+) to (-?[0-9.]+)\)", off.interval)
-    assert told is not None
-    assert (-off.high, -off.low) == pytest.approx(tuple(map(float, told.groups())), abs=1e-4)
-    assert (off.low, off.high) == pytest.approx((0.04, 3.96), abs=0.15)
-    assert "percentile" in add_interval(Estimate(0.0, n=1), rng.normal(-2.0, 1, 4000), clusters=9).interval
+@pytest.mark.parametrize("replicates", [0, 1, 19])
+def test_too_few_replicates_give_no_interval(replicates):
+    found = bootstrap_mean([0, 1, 1, 1], rng=np.random.default_rng(0), replicates=replicates)
+    assert np.isnan([found.low, found.high]).all()
+    assert found.interval == ("none: at least 20 replicates are needed" if replicates else "none asked for")
+
+
+def test_shares_without_variation_have_wilsons_interval():
+    found = bootstrap_mean([1.0] * 20, rng=np.random.default_rng(0))
+    q = stats.t.ppf(0.975, 19) ** 2
+    assert (found.low, found.high) == pytest.approx((20 / (20 + q), 1.0))
+    assert found.interval == "95 % Wilson interval over 20 clusters"
+    none = bootstrap_mean([0.0] * 20, rng=np.random.default_rng(0))
+    assert (none.low, none.high) == pytest.approx((0.0, q / (20 + q)))
 
 
 def test_degenerate():
@@ -233,10 +193,10 @@ def test_degenerate():
     assert one.interval == "none: fewer than two clusters to draw from"
     assert bootstrap_mean([], rng=np.random.default_rng(0)).reason == "there are no values"
     same = bootstrap_mean([2.0, 2.0, 2.0], rng=np.random.default_rng(0))
-    assert (same.low, same.high) == (2.0, 2.0)
+    assert (np.isnan(same.low), same.interval) == (True, "none: the clusters do not vary")
     assert resampled_totals(np.zeros((0, 2)), 3, np.random.default_rng(0)).tolist() == [[0, 0]] * 3
     with pytest.raises(ValueError, match="replicates"):
-        resampled_totals(np.ones((2, 1)), 0, np.random.default_rng(0))
+        resampled_totals(np.ones((2, 1)), -1, np.random.default_rng(0))
     with pytest.raises(ValueError, match="values: expected one dimension"):
         bootstrap_mean([[1.0]], rng=np.random.default_rng(0))
 

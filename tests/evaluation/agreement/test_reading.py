@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from annotator.core.labels import Spelling
 from evaluation.agreement import UnreadableRatings, read_ratings
 from evaluation.agreement import reading as reading_module
 from tests.evaluation.agreement.tables import rows_of
@@ -198,3 +199,49 @@ def test_order_of_rows_does_not_matter():
     base = rows_of(read("who,what,says\n" + "".join(lines)).ratings)
     np.random.default_rng(0).shuffle(lines)
     assert sorted(rows_of(read("who,what,says\n" + "".join(lines)).ratings)) == sorted(base)
+
+
+def test_spellings_of_one_label_are_remarked_on_and_read_as_one_when_asked():
+    text = "who,what,says\n" + "".join(
+        f"r{n},q,{label}\n" for n, label in enumerate(["yes", "Yes", " yes", "NA", "cafe\u0301", "caf\u00e9"])
+    )
+    found = read(text)
+    assert found.ratings.labels == ("NA", "Yes", "caf\u00e9", "yes")
+    assert found.notes == (
+        "says: 'yes' (2) and 'Yes' (1) differ in case or form only; --fold-case reads them as one",
+        "says: 'NA' (1) is kept as a label; --missing NA reads it as no answer",
+    )
+    found = read(text, spelling=Spelling(missing=["NA"], recode={"caf\u00e9": "bar"}, fold_case=True))
+    assert found.ratings.labels == ("bar", "yes")
+    assert (found.notes, found.blank) == ((), 1)
+
+
+def test_whole_numbers_that_pandas_wrote_with_a_fraction():
+    text = "who,what,says\na,1,3.0\nb,1,3\na,2,1.0\n"
+    assert read(text).ratings.labels == ("1", "3")
+    assert read(text, order=["1", "2", "3"], level="ordinal").ratings.labels == ("1", "2", "3")
+    mixed = read("who,what,says\na,1,3.0\nb,1,3\na,2,none\n")
+    assert mixed.ratings.labels == ("3", "3.0", "none")  # a version number, for all we know
+    assert "are one number; --recode" in mixed.notes[0]
+
+
+def test_units_of_one_name_in_two_forms_are_one():
+    table = read("who,what,says\na,caf\u00e9,x\nb,cafe\u0301,x\n").ratings
+    assert table.units == ("caf\u00e9",)
+
+
+def test_errors_about_labels_say_what_to_do():
+    text = "who,what,says\na,1,NA\nb,1,2\n"
+    assert "'NA'; expected a number; --missing NA reads it as no answer" in refused(text, level="interval")
+    assert "--recode OLD=NEW" in refused(text, order=["1", "2"])
+
+
+def test_a_column_of_clusters():
+    text = "who,what,says,of\nb,2,x,d1\na,1,x,d2\nb,1,y,d2\na,2,x,d1\na,0,x,d1\n"
+    table = read(text, cluster="of").ratings
+    assert table.units == ("0", "1", "2")
+    clusters = table.clusters.tolist()
+    assert clusters[0] == clusters[2] != clusters[1]
+    message = refused(text + "c,1,x,d1\n", cluster="of")
+    assert message == "r.csv, line 7, column 'of': 'd1'; '1' belongs to 'd2' in line 3"
+    assert "line 7, column 'of': blank; expected a cluster" in refused(text + "c,1,x,\n", cluster="of")

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 
-from evaluation.agreement import Ratings, cohen_kappa, krippendorff_alpha, pairwise_kappa, summarize
+from evaluation.agreement import Ratings, as_text, cohen_kappa, krippendorff_alpha, pairwise_kappa, summarize
 from tests.evaluation.agreement.tables import DATA, random_matrices, ratings_of, rows_of
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -315,3 +316,23 @@ def test_real_people_and_models(tmp_path):
         for test in result["alternative_annotator_test"]
     }
     assert (round(rho["gpt-4o"], 2), round(rho["gemini_pro"], 2), len(rho)) == (0.77, 0.76, 6)
+
+
+def test_the_table_shows_pairs_that_share_units_first_and_survives_a_line_end():
+    rows = [(f"r{n}", f"u{n}", "yes") for n in range(12)]  # 66 pairs, none of which shares a unit
+    rows += [(rater, f"v{n}", "a\nb" if n % 2 else "no") for rater in ("y", "z") for n in range(12)]
+    text = as_text(summarize(Ratings.from_rows(rows)))
+    pairs = text[text.index("rater  rater") :].splitlines()
+    assert pairs[2].split()[:3] == ["y", "z", "12"]
+    assert "a\\nb" in text
+
+
+def test_no_replicates_mean_no_interval_anywhere():
+    rows = [(rater, f"u{n}", str(n % 3 if rater != "c" else n % 2)) for rater in "abc" for n in range(30)]
+    table = Ratings.from_rows(rows, level="ordinal", simulators=["c"])
+    for replicates in (0, 1):
+        found = json.dumps(
+            summarize(table, rng=np.random.default_rng(0), replicates=replicates, min_overlap=1).to_dict()
+        )
+        assert '"low": null' in found
+        assert not re.search(r'"(low|high)": -?\d', found)

@@ -24,7 +24,9 @@ def make_form(user: User, endpoint: Endpoint, content: bytes) -> NewPipelineForm
 
 def test_validating_writes_nothing_and_saving_creates_the_pipeline_once() -> None:
     user = make_user(staff=True)
-    endpoint = Endpoint.objects.create(workspace=workspace_personal(user=user), name="e", base_url="http://127.0.0.1:9/v1", model="m")
+    endpoint = Endpoint.objects.create(
+        workspace=workspace_personal(user=user), name="e", base_url="http://127.0.0.1:9/v1", model="m"
+    )
     form = make_form(user, endpoint, b'{"key": "a", "query": "My knee hurts."}')
     with CaptureQueriesContext(
         connection,
@@ -40,7 +42,9 @@ def test_validating_writes_nothing_and_saving_creates_the_pipeline_once() -> Non
 
 def test_a_file_with_faults_is_reported_on_its_field() -> None:
     user = make_user(staff=True)
-    endpoint = Endpoint.objects.create(workspace=workspace_personal(user=user), name="e", base_url="http://127.0.0.1:9/v1", model="m")
+    endpoint = Endpoint.objects.create(
+        workspace=workspace_personal(user=user), name="e", base_url="http://127.0.0.1:9/v1", model="m"
+    )
     form = make_form(user, endpoint, b'{"query": ""}')
     assert not form.is_valid()
     assert "q.jsonl:1: input: is missing" in form.errors["file"][0]

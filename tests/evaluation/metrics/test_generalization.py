@@ -22,12 +22,15 @@ def test_accuracy_cells_by_hand():
     assert table == {
         ("counterfactual", "gold", "unsure"): (1.0, 1.0, 0.0),
         ("rephrase", "gpt", "useful"): (0.5, 1.0, 0.5),
-        ("rephrase", "t5", "useful"): (1.0, 0.0, -1.0),
-        ("rephrase", "combined", "useful"): pytest.approx((2 / 3, 2 / 3, 0.0)),
+        # each figure has its own denominator: two answers before, one after, one with both
+        ("rephrase", "t5", "useful"): (0.5, 0.0, -1.0),
+        ("rephrase", "combined", "useful"): pytest.approx((1 / 2, 2 / 3, 0.0)),
     }
-    assert cells[2].before.left_out == {"without a label before, after, or a gold label": 1}
+    assert cells[2].before.left_out == {}
+    assert cells[2].after.left_out == {"without a label after the rationale": 1}
+    assert cells[2].difference.left_out == {"without a label both before and after the rationale": 1}
     assert cells[-1].system == "combined"  # after the systems that it pools
-    assert (cells[-1].before.n, cells[1].before.n) == (3, 2)
+    assert (cells[-1].before.n, cells[1].before.n) == (4, 2)
 
 
 def test_accuracy_does_not_depend_on_order_and_has_paired_intervals():

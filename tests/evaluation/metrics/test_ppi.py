@@ -27,11 +27,32 @@ def powered_mean(y, f, clusters, **options):
 
 
 def test_by_hand_at_full_weight():
-    # people 1 0 1 1 (mean .75); predictions there 1 0 0 1 (.5); predictions elsewhere 1 1 (1.0)
+    # people 1 0 1 1 (mean .75); predictions there 1 1 0 1 (.75); predictions elsewhere 0 1 (.5)
+    y, f = [1, 0, 1, 1, np.nan, np.nan], [1, 1, 0, 1, 0, 1]
+    found = powered_mean(np.array(y), f, list("abcdef"), tuning=1.0)
+    assert found.estimate.value == pytest.approx(0.75 + (0.5 - 0.75))
+    assert found.simulator == pytest.approx(4 / 6)
+
+
+def test_a_share_and_its_interval_stay_between_0_and_1():
+    """Three labels, and a correction of a half on top of a share of three quarters."""
     y, f = [1, 0, 1, 1, np.nan, np.nan], [1, 0, 0, 1, 1, 1]
     found = powered_mean(np.array(y), f, list("abcdef"), tuning=1.0)
-    assert found.estimate.value == pytest.approx(0.75 + (1.0 - 0.5))
-    assert found.simulator == pytest.approx(4 / 6)
+    assert found.estimate.value == found.estimate.high == 1.0
+    assert 0 <= found.estimate.low < 1
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        labels = np.where(np.arange(9) < 3, rng.random(9) < 0.6, np.nan)
+        few = powered_mean(labels, (rng.random(9) < 0.6).astype(float), [f"x{i}" for i in range(9)])
+        for part in (few.estimate, few.people):
+            assert 0 <= part.value <= 1
+            assert np.isnan(part.low) or 0 <= part.low <= part.value <= part.high <= 1
+
+
+def on_the_logit_scale(value, half):
+    """The ends of an interval whose standard error is carried over to the logit."""
+    logit, reach = math.log(value / (1 - value)), half / (value * (1 - value))
+    return tuple(1 / (1 + math.exp(-end)) for end in (logit - reach, logit + reach))
 
 
 def test_a_mean_follows_the_closed_form_of_the_paper():
@@ -48,14 +69,14 @@ def test_a_mean_follows_the_closed_form_of_the_paper():
         found = powered_mean(y, f, clusters)
         assert found.tuning == pytest.approx(lam)
         assert found.estimate.value == pytest.approx(value)
-        assert (found.estimate.low, found.estimate.high) == pytest.approx((value - half, value + half))
+        assert (found.estimate.low, found.estimate.high) == pytest.approx(on_the_logit_scale(value, half))
 
 
-def test_people_alone_is_the_ordinary_t_interval():
+def test_people_alone_is_the_ordinary_t_interval_on_the_logit_scale():
     y, f, clusters = mean_case(np.random.default_rng(0))
     found = powered_mean(y, f, clusters)
-    low, high = stats.t.interval(0.95, 59, y[:60].mean(), stats.sem(y[:60]))
-    assert (found.people.low, found.people.high) == pytest.approx((low, high))
+    half = stats.t.ppf(0.975, 59) * stats.sem(y[:60])
+    assert (found.people.low, found.people.high) == pytest.approx(on_the_logit_scale(y[:60].mean(), half))
     assert powered_mean(y, f, clusters, tuning=0.0).estimate.value == pytest.approx(found.people.value)
 
 

@@ -139,10 +139,11 @@ def test_one_instance_has_a_value_but_no_interval():
     assert result.precision.interval == "none: fewer than two instances to draw from"
 
 
-def test_total_disagreement_with_the_system_is_zero_not_undefined():
+def test_total_disagreement_with_the_system_is_zero_and_defined():
     rows = [(f"e{i}", f"x{i}", "s", "yes", "no") for i in range(5)]
     result = simulatability(followups(rows), rng=np.random.default_rng(0))
-    assert (result.precision.value, result.precision.low, result.precision.high) == (0.0, 0.0, 0.0)
+    assert (result.precision.value, result.precision.low) == (0.0, 0.0)
+    assert result.precision.interval == "95 % Wilson interval over 5 instances"
 
 
 def test_wrong_shapes_and_mixed_explanations_are_named():
@@ -243,3 +244,18 @@ def test_macro_and_micro_differ_as_in_the_public_replication():
     result = simulatability(followups(rows))
     assert round(100 * result.precision_micro.value, 2) == 80.30
     assert result.precision.value == pytest.approx((162 / 201 + 1 + 0) / 3)
+
+
+def test_a_refusal_is_an_outcome_that_no_prediction_gets_right():
+    """Ten of 63 follow-ups were refused. Dropped, they would raise the precision of the same predictions."""
+    answered = [(f"e{i}", f"x{i}", "s", "yes", "yes" if i < 48 else "no") for i in range(53)]
+    refused = [(f"e{i}", f"x{i}", "s", "yes", "refusal" if i % 2 else "neither") for i in range(53, 63)]
+    found = simulatability(followups(answered + refused))
+    assert found.precision.value == pytest.approx(48 / 63)
+    assert found.precision_micro.value == pytest.approx(48 / 63)
+    assert (found.unanswered.value, found.unanswered.n) == (pytest.approx(10 / 63), 63)
+    assert found.per_explanation.unanswered.sum() == 10
+    dropped = simulatability(followups(answered + [(*row[:4], None) for row in refused]))
+    assert dropped.precision.value == pytest.approx(48 / 53)
+    assert dropped.precision.left_out == {"real output not known": 10}
+    assert dropped.unanswered.value == 0.0

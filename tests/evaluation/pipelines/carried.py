@@ -48,5 +48,7 @@ def carried_out(
     """The pipeline of a shipped recipe, done; ``options`` are those of ``manage.py pipeline``."""
     make_endpoint(scripted, model=model)
     path = material(recipe_file(name)["task"], folder)
+    if name == "p3-utility":  # nobody is here to validate the questions
+        options.setdefault("override", ["validated.by=simulators"])
     call_command("pipeline", name, dataset=path, endpoint="scripted", inline=True, verbosity=0, **options)
     return Pipeline.objects.get()

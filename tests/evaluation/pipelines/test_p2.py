@@ -54,5 +54,9 @@ def test_the_sanity_check_of_both_methods_gives_one_and_parsing_is_asked_once(
         precision, verdict, checked, below = row["cells"]
         assert (precision["value"], verdict["text"], below["value"]) == (1.0, "passed", 0)
         assert checked["value"] > 0
+    rule = "part" if task == "medical" else "whole"
+    assert {item.payload["matching"] for item in items} == {rule}
+    (section,) = [s for s in content["sections"] if s["id"] == "p2-table-1"]
+    assert ("where part of it was" in " ".join(section["notes"])) == (rule == "part")
     heads = {row["head"][1] for row in table_of(content, "p2-table-1")["rows"]}
     assert heads == {"cot", "post_hoc", "All"}  # the check is in no other table

@@ -13,8 +13,8 @@ from annotator.hit_types.base import Unparsable
 from evaluation.prompts import prompt_file, prompt_names
 from evaluation.prompts.injection import gives_orders
 from evaluation.prompts.replies import (
-    answered_questions,
     bullets,
+    guessed_question,
     labelled,
     marked_answer,
     numbered,
@@ -133,11 +133,16 @@ def test_no_more_than_was_asked_for() -> None:
     assert len(numbered("\n".join(f"{n}. entry" for n in range(1, 9)), 3)) == 3
 
 
-@pytest.mark.parametrize("arrow", ["=>", "->", "→", "|", "—", "-"])
-def test_questions_with_their_answers(arrow: str) -> None:
-    assert answered_questions(f"1. Can owls swim? {arrow} Yes.", 5) == [("Can owls swim?", "yes")]
-    with pytest.raises(Unparsable):
-        answered_questions(f"1. Can owls swim? {arrow} Before", 5)
+def test_a_question_with_the_writers_own_guess() -> None:
+    text = "**Follow-up question:** Can emus fly?\n\n**Guess:** Emus are birds. So the robot will likely answer **yes**."
+    assert guessed_question(text) == ("Can emus fly?", "yes")
+    for broken in (
+        "Can emus fly?",
+        "Follow-up question: Emus fly.\nGuess: So the answer: yes",
+        text.replace("yes", "perhaps"),
+    ):
+        with pytest.raises(Unparsable):
+            guessed_question(broken)
 
 
 def test_labelled_pieces() -> None:
@@ -173,9 +178,10 @@ def test_any_text_is_read_or_unparsable_and_nothing_else(text: str) -> None:
         lambda t: reasoning_then_answer(t, "yes_no"),
         lambda t: marked_answer(t, "preference"),
         lambda t: questions(t, 5),
-        lambda t: answered_questions(t, 5),
+        guessed_question,
         lambda t: labelled(t, ["Explanation", "Summary"]),
         bullets,
+        guessed_question,
         reasons,
     ]
     for read in readers:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from annotator.models import FollowUp, Instance, Item, Judgment, Output, Rater, Study, System
+from tests.evaluation.reports.studies import of_type
 from tests.factories import make_item, make_judgment, make_rater, make_study, simulation_payload
 
 
@@ -16,7 +17,7 @@ def answered(item: Item, rater: Rater, response: dict[str, Any]) -> None:
 
 def turned(study: Study, hit_type: str, gold: str = "yes") -> Study:
     """The study as one of another type; every instance has the gold label, one question a name."""
-    Study.objects.filter(pk=study.pk).update(hit_type=hit_type)
+    of_type(study, hit_type)
     for instance in Instance.objects.filter(items__study=study).distinct():
         Instance.objects.filter(pk=instance.pk).update(gold_label=gold, input=f"Question {instance.key}?")
     study.refresh_from_db()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from annotator.models import Study
+from annotator.models import Item, Study
 from evaluation.models import Report
 from evaluation.reports.choices import Choices
 from evaluation.reports.compute import Computed, compute
@@ -32,6 +32,22 @@ def small_study(*, simulator: bool = False, **fields: Any) -> Study:
         make_judgment(item, bob, second)
         if simulator:
             make_judgment(item, make_rater("gpt-4", kind="simulator", source="simulator"), "yes")
+    return study
+
+
+#: What items of a type hold beside a simulation's payload, as far as the type itself looks at it.
+PAYLOADS: dict[str, dict[str, Any]] = {
+    "atomic_units": {"domain": "news", "ask": ["parse", "input", "output"]},
+    "generalization_utility": {"arms": [["before", "after", "follow_up_before", "follow_up_after"]]},
+}
+
+
+def of_type(study: Study, hit_type: str) -> Study:
+    """The study as one of another type: these tests are about what comes after a type's own parser."""
+    Study.objects.filter(pk=study.pk).update(hit_type=hit_type)
+    for item in study.items.all():
+        Item.objects.filter(pk=item.pk).update(payload=PAYLOADS.get(hit_type, {}) | item.payload)
+    study.refresh_from_db()
     return study
 
 

@@ -16,8 +16,8 @@ from evaluation.reports.choices import Choices
 from evaluation.reports.compute import compute_across
 from evaluation.services import report as service
 from tests.evaluation.reports.paper_studies import p3_properties_study
-from tests.evaluation.reports.studies import cells_of, small_study, stored, table_of
-from tests.evaluation.reports.test_tables import judged, of_type
+from tests.evaluation.reports.studies import cells_of, of_type, small_study, stored, table_of
+from tests.evaluation.reports.test_tables import judged
 from tests.factories import make_item, make_judgment, make_rater, make_study, make_user
 
 pytestmark = pytest.mark.django_db

@@ -120,7 +120,7 @@ def undefined_everywhere(content: dict) -> set[str]:
 def test_an_empty_study_says_so():
     content = computed(make_study()).content
     data = content["sections"][0]
-    assert data["prose"] == ["No judgment counts in this study yet: every figure below is not defined."]
+    assert data["prose"] == ["No judgment counts yet, so no figure below is defined."]
     cells = cells_of(content, "agreement-simulation")
     statistics = [cell for (_, column), cell in cells.items() if column.endswith("Value")]
     assert statistics
@@ -217,7 +217,7 @@ def test_intervals_surround_their_value():
     found = [cell for cell in cells.values() if cell["low"] is not None]
     assert found
     assert all(cell["low"] <= cell["value"] <= cell["high"] for cell in found)
-    assert all("percentile" in cell["interval"] for cell in found)
+    assert all(cell["interval"].startswith(("95 % t interval", "95 % Wilson")) for cell in found)
 
 
 def test_every_figure_is_drawn_twice_and_as_png():

@@ -298,19 +298,38 @@ def test_p3_tables_14_and_15_across_two_studies():
         [
             ("p3-table-14", "P3 Table 14", "Leakage", "Present", by_hand.present["leakage"].value),
             ("p3-table-14", "P3 Table 14", "Contrast", "Absent", by_hand.absent["contrast"].value),
-            ("p3-table-15", "P3 Table 15", "(Intercept)", "Coefficient", by_hand.intercept.value),
-            ("p3-table-15", "P3 Table 15", f"+ {first} + {second}", "Coefficient", top.value),
+            (
+                "p3-table-15",
+                "P3 Table 15",
+                "(Intercept)",
+                "Increase over the base Log odds",
+                by_hand.intercept.value,
+            ),
+            (
+                "p3-table-15",
+                "P3 Table 15",
+                f"+ {first} + {second}",
+                "Increase over the base Log odds",
+                top.value,
+            ),
+            (
+                "p3-table-15",
+                "P3 Table 15",
+                f"+ {first} + {second}",
+                "Interaction term Coefficient",
+                by_hand.interactions[first, second].value,
+            ),
         ],
         p3_utility_study(title="Utility", gen_u=False),
         p3_properties_study(title="Properties"),
     )
     cells = cells_of(report.content or {}, "p3-table-15")
-    assert cells["(Intercept)", "SD"]["value"] == pytest.approx(
+    assert cells["(Intercept)", "Increase over the base SD"]["value"] == pytest.approx(
         (by_hand.intercept.high - by_hand.intercept.value) / 1.959963984540054
     )
     section = next(s for s in (report.content or {})["sections"] if s["id"] == "p3-table-14")
     assert any("grammaticality" in note for note in section["notes"])  # nobody judged it
-    assert cells["(Intercept)", "Coefficient"]["n"] == 12
+    assert cells["(Intercept)", "Increase over the base Log odds"]["n"] == 12
 
 
 def test_the_documentation_maps_every_number():

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from annotator.models import Item, Judgment, Study
-from tests.evaluation.reports.studies import cells_of, computed, small_study
+from tests.evaluation.reports.studies import cells_of, computed, of_type, small_study
 from tests.factories import make_item, make_judgment, make_rater, make_study, simulation_payload
 
 pytestmark = pytest.mark.django_db
@@ -15,12 +15,6 @@ def judged(study: Study, item: Item, rater: str, response: dict[str, Any]) -> No
     """A stored response of any type, past the type's own parser: these tests are about what comes after it."""
     judgment = make_judgment(item, make_rater(rater))
     Judgment.objects.filter(pk=judgment.pk).update(response=response)
-
-
-def of_type(study: Study, hit_type: str) -> Study:
-    Study.objects.filter(pk=study.pk).update(hit_type=hit_type)
-    study.refresh_from_db()
-    return study
 
 
 def utility_study() -> Study:

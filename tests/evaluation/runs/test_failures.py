@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from urllib.parse import urlencode
 
 import pytest
 
@@ -44,7 +45,7 @@ def test_retries_are_bounded_and_the_failure_is_recorded(scripted: ScriptedProce
         make_endpoint(scripted), make_material(3), model="scripted?faults=1&kinds=500", max_attempts=2
     )
     work(run)
-    assert (run.state, states(run)) == ("done", {"failed": 3})
+    assert (run.state, states(run)) == ("incomplete", {"failed": 3})
     assert scripted.stats()["requests"] == 6
     for call in run.calls.all():
         assert call.errors == ["server", "server"]
@@ -63,7 +64,7 @@ def test_unreadable_replies_are_retried_and_then_recorded(
     model = f"scripted?faults=1&kinds={kind}"
     run = make_run(make_endpoint(scripted), make_material(3), model=model, max_unparsable=2)
     work(run)
-    assert (run.state, states(run)) == ("done", {"unparsable": 3})
+    assert (run.state, states(run)) == ("incomplete", {"unparsable": 3})
     assert scripted.stats()["requests"] == 6
     for call in run.calls.all():
         assert call.errors == [named, named]
@@ -88,20 +89,44 @@ def test_errors_that_waiting_cannot_fix_pause_the_run(scripted: ScriptedProcess,
     assert states(run) == {"done": 6}
 
 
-def test_a_bad_request_pauses_and_is_not_sent_again(scripted: ScriptedProcess) -> None:
-    run = make_run(make_endpoint(scripted, concurrency=1), make_material(3), model="scripted?status=400")
+def test_a_refused_item_fails_alone(scripted: ScriptedProcess) -> None:
+    study = make_material(12)
+    word = study.items.get(key="item-3").payload["follow_up"]
+    model = f"scripted?{urlencode({'refuse': word})}"
+    run = make_run(make_endpoint(scripted, concurrency=1), study, model=model)
+    work(run)
+    assert (run.state, states(run)) == ("incomplete", {"failed": 1, "done": 11})
+    assert run.reason == "1 call failed: context_length 1."
+    call = run.calls.get(state="failed")
+    assert (call.key, call.error_kind, call.attempts) == ("item-3", "context_length", 1)
+    assert "This prompt is not accepted" in call.error
+    Run.objects.filter(pk=run.pk).update(model="scripted")
+    assert run_retry_failed(run=run) == 1
+    work(run)
+    assert (run.state, run.reason, states(run)) == ("done", "", {"done": 12})
+
+
+def test_a_prompt_that_the_content_filter_refuses_is_not_sent_again(scripted: ScriptedProcess) -> None:
+    study = make_material(3)
+    word = study.items.get(key="item-1").payload["follow_up"]
+    model = f"scripted?{urlencode({'refuse': word, 'code': 'content_filter'})}"
+    run = make_run(make_endpoint(scripted), study, model=model)
+    work(run)
+    assert (run.state, states(run)) == ("incomplete", {"unparsable": 1, "done": 2})
+    assert scripted.stats()["requests"] == 3
+
+
+def test_a_run_pauses_when_too_large_a_share_of_its_calls_fails(scripted: ScriptedProcess) -> None:
+    endpoint = make_endpoint(scripted, concurrency=1)
+    run = make_run(endpoint, make_material(30), model="scripted?status=400", max_failed_share=0.2)
     work(run)
     assert run.state == "paused"
-    assert "HTTP 400" in run.reason
-    assert states(run) == {"failed": 1, "pending": 2}
-    assert scripted.stats()["requests"] == 1
+    assert "10 of 10 calls failed, most of them as bad_request: HTTP 400" in run.reason
+    assert (states(run), scripted.stats()["requests"]) == ({"failed": 10, "pending": 20}, 10)
     Run.objects.filter(pk=run.pk).update(model="scripted")
     run_resume(run=run)
     work(run)
-    assert states(run) == {"failed": 1, "done": 2}
-    assert run_retry_failed(run=run) == 1
-    work(run)
-    assert states(run) == {"done": 3}
+    assert (run.state, states(run)) == ("incomplete", {"failed": 10, "done": 20})
 
 
 def test_a_refused_host_pauses_the_run_before_anything_is_sent(
@@ -116,16 +141,16 @@ def test_a_refused_host_pauses_the_run_before_anything_is_sent(
 
 
 def test_retry_after_delays_every_request_to_the_endpoint(scripted: ScriptedProcess) -> None:
-    endpoint = make_endpoint(scripted, concurrency=1)
-    run = make_run(
-        endpoint, make_material(2), model="scripted?faults=1&kinds=429&retry_after=0.6", max_attempts=2
-    )
+    endpoint = make_endpoint(scripted, concurrency=4)
+    model = "scripted?faults=0.5&kinds=429&retry_after=0.6&seed=1"
+    run = make_run(endpoint, make_material(4), model=model, max_attempts=1)
     started = time.monotonic()
     work(run)
-    assert time.monotonic() - started >= 0.6 * 2
+    assert scripted.stats()["counts"]["fault 429"] > 0
+    assert time.monotonic() - started >= 0.6
     endpoint.refresh_from_db()
     assert endpoint.hold_until is not None
-    assert states(run) == {"failed": 2}
+    assert (run.state, states(run)) == ("done", {"done": 4})
 
 
 def test_a_run_whose_worker_crashes_pauses_and_can_be_resumed(scripted: ScriptedProcess) -> None:

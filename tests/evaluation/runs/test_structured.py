@@ -28,7 +28,10 @@ FORMS: dict[Form, JSON] = {
     "entries": {"entries": ["Can owls swim?"]},
     "examples": {"entries": [{"context": "Tea?", "response_1": "Yes.", "response_2": "No."}]},
     "choices": {"entries": [{"question": "Which?", "options": ["one", "two"]}]},
-    "answered": {"entries": [{"question": "Can owls swim?", "answer": "yes"}]},
+    "question": {"question": "Can owls swim?"},
+    "answered_question": {"question": "Can owls swim?", "answer": "yes"},
+    "guessed": {"follow_up": "Can emus fly?", "reason": "They are birds.", "answer": "yes"},
+    "example": {"context": "Tea?", "response_1": "Yes.", "response_2": "No."},
     "units": {"units": ["a decision"]},
     "person_units": {"person": ["is 51"], "suggestions": ["rest"]},
 }

@@ -145,7 +145,7 @@ def test_a_call_that_kills_every_worker_fails(scripted: ScriptedProcess) -> None
     run.calls.update(lost=19)
     claim(run=run, endpoint=endpoint, step=step_get("simulate"), token="0:dead", want=1)
     work(run)
-    assert (run.state, states(run)) == ("done", {"failed": 1})
+    assert (run.state, states(run)) == ("incomplete", {"failed": 1})
     assert run.calls.get().error_kind == "lost"
 
 

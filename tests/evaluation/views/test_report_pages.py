@@ -13,8 +13,9 @@ from evaluation.api.reports import ChoicesSerializer
 from evaluation.forms.reports import NewReportForm, ReportForm
 from evaluation.models import Report, ReportFile
 from evaluation.reports.choices import Choices
+from evaluation.reports.comparison import compare
 from evaluation.services import report as service
-from tests.evaluation.reports.studies import small_study, stored
+from tests.evaluation.reports.studies import cells_of, small_study, stored
 from tests.factories import make_item, make_judgment, make_rater, make_study, make_user
 
 pytestmark = pytest.mark.django_db
@@ -221,7 +222,7 @@ def test_two_reports_side_by_side():
     one, two = stored(study, restriction="common"), stored(study, restriction="all")
     address = reverse("evaluation:report_compare", args=[study.pk])
     page = client_of(study).get(f"{address}?a={one.pk}&b={two.pk}").content.decode()
-    assert "restriction" in page
+    assert "Systems are compared on" in page
     assert "−50.0" in page  # robot-b: 100 % on common instances, 50 % on all
     assert client_of(study).get(f"{address}?a={one.pk}&b=9999999").status_code == 404
     assert client_of(study).get(f"{address}?a={one.pk}&b=x").status_code == 404
@@ -257,3 +258,54 @@ def test_forms_and_api_ask_for_every_choice():
     study = small_study()
     assert set(ReportForm(study=study).fields) == names
     assert set(ChoicesSerializer().fields) == names | {"studies"}
+
+
+def test_a_comparison_says_the_largest_changes_first():
+    study = small_study()
+    one, two = stored(study, restriction="common"), stored(study, restriction="all")
+    found = compare(one, two)
+    assert found.sentences[0].endswith(" values differ.") or found.sentences[0].endswith(" values differs.")
+    sizes = [line.size for table in found.changed for line in table.differing]
+    assert found.changed[0].size == max(sizes)
+    assert found.sentences[1].startswith("P1 Table 4, ")
+    page = (
+        client_of(study)
+        .get(f"{reverse('evaluation:report_compare', args=[study.pk])}?a={one.pk}&b={two.pk}")
+        .content.decode()
+    )
+    assert page.index("What changed") < page.index("The same in both")
+    assert compare(one, one).sentences == [
+        f"All {sum(len(t.lines) for t in found.tables):,} values are the same."
+    ]
+
+
+def test_a_report_begins_with_its_summary_and_explains_its_statistics():
+    report = stored(small_study(simulator=True))
+    sections = report.content["sections"]
+    assert sections[0]["id"] == "summary"
+    assert 3 <= len(sections[0]["prose"]) <= 5
+    assert [block["kind"] for block in sections[0]["blocks"]] == ["figure"]
+    page = client_of(report.study).get(reverse("evaluation:report", args=[report.pk])).content.decode()
+    assert page.index('id="summary"') < page.index('id="data"') < page.index('id="method"')
+    assert '<abbr title="Agreement of any number of raters' in page
+    assert "What the statistics mean" in page
+
+
+def test_simulators_have_short_names_and_their_full_ones_in_a_note():
+    study = make_study()
+    name = "gpt-4 · simulation v1 · prompt 154222cf"
+    gpt = make_rater(name, kind="simulator", source="simulator")
+    for number in range(3):
+        item = make_item(study, key=f"k{number}", instance=f"x{number}")
+        make_judgment(item, gpt, "yes")
+        make_judgment(item, make_rater("ann"), "no" if number else "yes")
+    content = stored(study).content
+    method = content["sections"][-1]
+    assert method["notes"] == [f"Simulators in full: gpt-4 is {name}."]
+    texts = [
+        text for s in content["sections"][:-1] for text in [*s["prose"], *(b["title"] for b in s["blocks"])]
+    ]
+    assert not any(name in text for text in texts)
+    assert any("gpt-4" in text for text in texts)
+    cell = cells_of(content, "p1-table-4-details")["gpt-4 robot-a", "Simulatable"]
+    assert cell["rule"] == f"single:{name}"

@@ -6,9 +6,16 @@ from evaluation.providers.scripted.ask import Ask, Skill, plain
 from evaluation.providers.scripted.skills.judge import judge
 from evaluation.providers.scripted.skills.structured import structured
 from evaluation.providers.scripted.skills.together import together
-from evaluation.providers.scripted.skills.write import explain, follow_up, follow_ups, generate, units
+from evaluation.providers.scripted.skills.write import (
+    explain,
+    follow_up,
+    follow_ups,
+    generate,
+    new_question,
+    units,
+)
 
-SKILLS: tuple[Skill, ...] = (judge, follow_up, follow_ups, explain, generate, units)
+SKILLS: tuple[Skill, ...] = (judge, new_question, follow_up, follow_ups, explain, generate, units)
 
 
 def answer(ask: Ask) -> str:

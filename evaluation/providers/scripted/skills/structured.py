@@ -54,6 +54,8 @@ def _text(name: str, said: str) -> str:
         return found or " ".join(kept) or said
     if name == "output":
         return pieces.get("Summary") or pieces.get("Suggestion") or said
+    if name == "question":
+        return pieces.get("New question", said)
     if name == "follow_up":
         return pieces.get("Follow-up question", said)
     if name == "reason":
@@ -71,8 +73,6 @@ def _entries(ask: Ask, name: str, entry: dict[str, Any], said: str) -> list[Any]
         return re.findall(r"^- (.+)$", part, re.MULTILINE)
     texts = [text.strip() for text in _NUMBER.split(said) if text.strip()]
     keys = set(entry.get("properties", {}))
-    if keys == {"question", "answer"}:
-        return [dict(zip(("question", "answer"), text.split(" => "), strict=True)) for text in texts]
     if keys == {"question", "options"}:
         return [
             {"question": lines[0], "options": [line[2:].strip() for line in lines[1:]]}

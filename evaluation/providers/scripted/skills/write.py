@@ -90,7 +90,8 @@ def _answer(ask: Ask, parts: dict[str, str]) -> str:
     options = dict(_OPTION.findall(ask.text))
     if options:
         return list(options)[choice(ask.text, [*options.values()])]
-    return "yes" if believe(ask, {"question": named(parts, "question")}) else "no"
+    answer = "yes" if believe(ask, {"question": named(parts, "question")}) else "no"
+    return {"yes": "no", "no": "yes"}[answer] if answer in ask.avoided else answer
 
 
 def _because(ask: Ask, answer: str) -> str:
@@ -176,8 +177,6 @@ def follow_ups(ask: Ask) -> str | None:
     if not n:
         return None
     parts = sections(ask.text)
-    if "=> and yes or no" in ask.system:
-        return _generalizations(ask, parts, n)
     if "Response 1: <" in ask.system:
         entries = [_example(ask, k) for k in range(n)]
     elif "articles" in ask.system:
@@ -205,29 +204,21 @@ def _variant(ask: Ask, parts: dict[str, str], k: int) -> str:
     return "\n".join([forms[k % 3], *options])
 
 
-def _generalizations(ask: Ask, parts: dict[str, str], n: int) -> str:
-    question = named(parts, "question").rstrip("?")
-    gold = named(parts, "answer").lower().strip(" .") or "yes"
-    other = "no" if gold == "yes" else "yes"
-    lines = []
-    for k in range(n):
-        setting = _SETTINGS[(k + ask.sample) % len(_SETTINGS)]
-        if "Rephrase" in ask.system:
-            asked, answer = (
-                f"Is the following so, {setting} or not: {question[:1].lower()}{question[1:]}",
-                gold,
-            )
-        elif "opposite" in ask.system:
-            asked, answer = (
-                f"Is it wrong to say {setting} that this is so: {question[:1].lower()}{question[1:]}",
-                other,
-            )
-        else:
-            long = max(words(question) or ("it",), key=len)
-            asked = f"Does {long} matter {setting} for {pick(words(ask.text) or ('it',), 'g', k)}"
-            answer = "yes" if truth(asked) else "no"
-        lines.append(f"{k + 1}. {asked}? => {answer}")
-    return "\n".join(lines)
+def new_question(ask: Ask) -> str | None:
+    """One generalization question, rephrased, turned round or of similar reasoning; samples of one request differ."""
+    if not ask.text.rstrip().endswith("New question:"):
+        return None
+    parts = sections(ask.text)
+    question = parts.get("question", "").rstrip("?")
+    setting = _SETTINGS[ask.sample % len(_SETTINGS)]
+    if "rephrase" in ask.system.lower():
+        asked = f"Is the following so, {setting} or not: {question[:1].lower()}{question[1:]}?"
+    elif "opposite" in ask.system:
+        return f"New question: Is it wrong to say {setting} that this is so: {question[:1].lower()}{question[1:]}?"
+    else:
+        long = max(words(question) or ("it",), key=len)
+        asked = f"Does {long} matter {setting} for {pick(words(ask.text) or ('it',), 'g', ask.sample)}?"
+    return f"New question: {asked}\nAnswer: {'yes' if truth(asked) else 'no'}"
 
 
 def _example(ask: Ask, k: int) -> str:

@@ -116,7 +116,8 @@ def test_a_refused_file_leaves_nothing(db: None, file: Path) -> None:
         (["--rater", "nope"], "nope: this column is missing"),
         (["--rater", "r", "--level", "odd"], "'odd' is not one of: nominal"),
         (["--rater", "r", "--level", "w=ordinal"], "'w' is none of: v"),
-        (["--rater", "r", "--level", "ordinal"], None),
+        (["--rater", "r", "--level", "ordinal"], "ordinal labels that are not numbers need their order"),
+        (["--rater", "r", "--level", "ordinal", "--labels", "y,x"], None),
         (["--rater", "r", "--value", "w=r", "--variable", "z"], "the variable of the only --value"),
         (["--rater", "r", "--aside", "x"], "expected NAME=VALUE"),
         (["--rater", "r", "--recode", "x=1", "x=2"], "given twice"),
@@ -127,7 +128,7 @@ def test_arguments_that_make_no_sense(
     db: None, file: Path, arguments: list[str], expected: str | None
 ) -> None:
     if expected is None:
-        assert "v (ordinal): x, y" in run("labels", file, *NEW, *arguments)
+        assert "v (ordinal): y, x" in run("labels", file, *NEW, *arguments)
         return
     with pytest.raises(CommandError, match=expected):
         run("labels", file, *NEW, *arguments)

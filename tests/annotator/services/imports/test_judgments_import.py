@@ -304,3 +304,75 @@ def test_very_many_labels_are_free_text(elsewhere: Study) -> None:
     result = put(elsewhere, text, JudgmentColumns("u", (ValueColumn("v"),), "r"))
     assert result.variables[0]["labels"] == []
     assert result.judgments == 300
+
+
+# -- one label, several spellings -----------------------------------------------------------------------
+
+
+def variable_of(study: Study) -> dict[str, Any]:
+    payload = study.items.values_list("payload", flat=True)[0]
+    return dict(payload["variables"][0])
+
+
+@pytest.mark.parametrize(
+    ("labels", "order"), [("9 2 10", ["2", "9", "10"]), ("0.5 -1 10", ["-1", "0.5", "10"])]
+)
+def test_ordinal_numbers_without_an_order_are_ordered_by_size(
+    elsewhere: Study, labels: str, order: list[str]
+) -> None:
+    rows = "".join(f"{n},a,{label}\n" for n, label in enumerate(labels.split()))
+    put(elsewhere, f"u,r,v\n{rows}", JudgmentColumns("u", (ValueColumn("v", level="ordinal"),), "r"))
+    assert variable_of(elsewhere)["labels"] == order
+
+
+def test_ordinal_words_without_an_order_are_refused(elsewhere: Study) -> None:
+    """Sorted by name they would give another alpha, and nobody would know."""
+    columns = JudgmentColumns("u", (ValueColumn("v", level="ordinal"),), "r")
+    assert refused(elsewhere, "u,r,v\n1,a,low\n1,b,high\n2,a,mid\n", columns) == [
+        "j.csv: v: ordinal labels that are not numbers need their order, from low to high, as in --labels"
+        " v=low,mid,high; the file has: 'high', 'low', 'mid'"
+    ]
+
+
+@pytest.mark.parametrize("level", ["interval", "ratio"])
+def test_numbers_are_numbers_at_interval_and_ratio_level(elsewhere: Study, level: str) -> None:
+    columns = JudgmentColumns("u", (ValueColumn("v", level=level),), "r")
+    put(elsewhere, "u,r,v\n1,a,0\n1,b,0.0\n2,a,1.50\n2,b,1.5\n3,a,1e1\n", columns)
+    assert [response["v"] for _, _, response in ratings(elsewhere)] == ["0", "0", "1.5", "1.5", "10"]
+
+
+def test_a_word_among_numbers_is_told_with_what_to_do(elsewhere: Study) -> None:
+    columns = JudgmentColumns("u", (ValueColumn("v", level="interval"),), "r")
+    text = "u,r,v\n1,a,1\n1,b,NA\n"
+    assert refused(elsewhere, text, columns) == [
+        "j.csv:3: v: 'NA': expected a number, as interval labels are; --missing NA reads it as no answer"
+    ]
+    columns = JudgmentColumns("u", (ValueColumn("v", level="interval"),), "r", missing=("NA",))
+    assert put(elsewhere, text, columns).judgments == 1
+
+
+def test_pandas_whole_numbers_are_the_whole_numbers(elsewhere: Study) -> None:
+    columns = JudgmentColumns("u", (ValueColumn("v", labels=("1", "2", "3"), level="ordinal"),), "r")
+    put(elsewhere, "u,r,v\n1,a,3.0\n1,b,3\n2,a,1.0\n", columns)
+    assert [response["v"] for _, _, response in ratings(elsewhere)] == ["3", "3", "1"]
+
+
+def test_spellings_of_one_label_are_remarked_on_and_folded_when_asked(
+    elsewhere: Study, researcher: User
+) -> None:
+    text = "u,r,v\n1,a,yes\n1,b,Yes\n2,a, yes\n2,b,nan\n3,a,caf\u00e9\n3,b,cafe\u0301\n"
+    columns = JudgmentColumns("u", (ValueColumn("v"),), "r")
+    result = put(elsewhere, text, columns)
+    assert result.notes == [
+        "v: 'yes' (2) and 'Yes' (1) differ in case or form only; --fold-case reads them as one",
+        "v: 'nan' (1) is kept as a label; --missing nan reads it as no answer",
+    ]
+    assert variable_of(elsewhere)["labels"] == ["Yes", "caf\u00e9", "nan", "yes"]
+    folded = study_create(by=researcher, hit_type="external_labels", slug="folded", title="Folded")
+    columns = JudgmentColumns("u", (ValueColumn("v"),), "r", missing=("nan",), fold_case=True)
+    result = put(folded, text, columns)
+    assert result.notes == ["1 rows left out: nothing in their value columns."]
+    assert variable_of(folded)["labels"] == ["caf\u00e9", "yes"]
+    # A second file is read by the study's own labels.
+    assert put(folded, "u,r,v\n1,c,YES\n", columns).judgments == 1
+    assert ratings(folded)[-1] == ("1", "c", {"v": "yes"})

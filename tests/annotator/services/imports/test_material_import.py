@@ -289,3 +289,36 @@ def test_twenty_thousand_rows_in_constant_statements(
     with django_assert_max_num_queries(30):
         result: ImportResult = material_import(study=study, file=rows(0, 2_000), name="m.jsonl")
     assert (result.items, result.instances) == (2_000, 200)
+
+
+CHOICES = ROW | {"answer": "A", "options": ["yes", "no"], "follow_up_options": ["yes", "no"]}
+PREFERENCE = {
+    name: name
+    for name in (
+        "context", "response_1", "response_2", "explanation", "follow_up_context", "follow_up_response_1",
+        "follow_up_response_2",
+    )
+} | {"choice": "1", "system": "toy"}  # fmt: skip
+SIMULATIONS = {"simulation": ROW, "simulation_choice": CHOICES, "simulation_preference": PREFERENCE}
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"), [("Refused", "refusal"), ("neither", "neither"), ("no answer", "neither")]
+)
+@pytest.mark.parametrize("hit_type", SIMULATIONS)
+def test_a_real_output_that_is_no_answer_is_kept(
+    researcher: User, hit_type: str, given: str, kept: str
+) -> None:
+    """Left blank it would be dropped from the denominators, and the system's precision would rise."""
+    study = study_create(by=researcher, hit_type=hit_type, slug="refused", title="Refused")
+    row = SIMULATIONS[hit_type] | {"real_output": given}
+    material_import(study=study, file=jsonl(row), name="m.jsonl")
+    assert Output.objects.get().text == kept
+
+
+@pytest.mark.parametrize("hit_type", SIMULATIONS)
+def test_other_texts_are_still_refused_as_real_outputs(researcher: User, hit_type: str) -> None:
+    study = study_create(by=researcher, hit_type=hit_type, slug="refused", title="Refused")
+    faults = refused(study, jsonl(SIMULATIONS[hit_type] | {"real_output": "perhaps"}))
+    assert "'perhaps' is not" in faults[0]
+    assert "refusal, neither" in faults[0]

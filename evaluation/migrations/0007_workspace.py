@@ -38,8 +38,8 @@ class Migration(migrations.Migration):
     """Workspaces own endpoints and recipes; pipelines and runs belong where their dataset or study does."""
 
     dependencies = [
-        ('annotator', '0009_workspace'),
-        ('evaluation', '0004_report_across'),
+        ('annotator', '0012_workspace'),
+        ('evaluation', '0006_training'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

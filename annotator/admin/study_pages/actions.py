@@ -6,17 +6,25 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from django.contrib import admin, messages
+from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 
-from annotator.admin.access import EDITOR
+from annotator.admin.study_pages import frame
+from annotator.admin.study_pages.frame import EDITOR
 from annotator.models import Item, Judgment, Study, User
 from annotator.selectors.study import studies_for, study_get_for
 from annotator.services.exports import judgments_export
-from annotator.services.study import launch_faults, study_close, study_launch, study_pause, study_resume
+from annotator.services.study import (
+    launch_faults,
+    launch_warnings,
+    study_close,
+    study_launch,
+    study_pause,
+    study_resume,
+)
 
 
 @dataclass(frozen=True)
@@ -65,12 +73,6 @@ def actions_for(study: Study) -> list[Action]:
     return [action for action in ACTIONS if study.state in action.states]
 
 
-def page(request: HttpRequest, template: str, study: Study, title: str, **context: Any) -> HttpResponse:
-    """Render a page of the admin about one study."""
-    every = admin.site.each_context(request) | {"study": study, "title": title, "opts": Study._meta} | context
-    return render(request, f"admin/annotator/study/{template}", every, status=context.get("status", 200))
-
-
 def do(request: HttpRequest, pk: int, name: str) -> HttpResponse:
     """Explain the action; carry it out once confirmed."""
     study = study_get_for(user=request.user, pk=pk, role=EDITOR)
@@ -85,16 +87,18 @@ def do(request: HttpRequest, pk: int, name: str) -> HttpResponse:
                 messages.error(request, message)
         else:
             messages.success(request, action.done)
-        return redirect("admin:annotator_study_change", study.pk)
+        return redirect("admin:study_live", study.pk)
     items = study.items.count()
-    return page(
+    return frame.render(
         request,
-        "confirm.html",
         study,
-        f"{action.label}: {study.title}",
+        "confirm",
+        tab="overview",
+        title=f"{action.label}: {study.title}",
         action=action,
         possible=study.state in action.states,
         faults=launch_faults(study) if name == "launch" else [],
+        warnings=launch_warnings(study) if name == "launch" else [],
         items=items,
         judgments=items * study.redundancy,
         cost=items * study.redundancy * study.pay_per_item,

@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
     """
 
     dependencies = [
-        ('annotator', '0008_study_life'),
+        ('annotator', '0011_usernames_without_case'),
     ]
 
     operations = [

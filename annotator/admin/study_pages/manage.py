@@ -1,0 +1,122 @@
+"""Duplicate, archive, delete and restore a study; its versions."""
+
+from __future__ import annotations
+
+from django.contrib import admin, messages
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.template.response import TemplateResponse
+from django.views.decorators.http import require_http_methods
+
+from annotator.admin.study_pages.frame import OWNER, VIEWER, render, study_page
+from annotator.core.words import plural
+from annotator.forms.service import errors_add
+from annotator.forms.study_pages import DeleteForm, DuplicateForm
+from annotator.models import Study
+from annotator.selectors.owed import balances_of, totals_of
+from annotator.selectors.study import deleted_studies_for
+from annotator.selectors.user import user_of
+from annotator.selectors.versions import version_diff, versions_of
+from annotator.services.study_copy import slug_free, study_duplicate
+from annotator.services.study_removal import (
+    KEPT_DAYS,
+    study_archive,
+    study_delete,
+    study_restore,
+    study_unarchive,
+)
+
+
+@study_page(VIEWER)
+def manage(request: HttpRequest, study: Study) -> HttpResponse:
+    """What can be done with a study as a whole."""
+    return render(
+        request, study, "manage", tab="settings", title=f"Duplicate, archive or delete {study.title}", days=KEPT_DAYS,
+    )  # fmt: skip
+
+
+@study_page(VIEWER, methods=("GET", "HEAD", "POST"))
+def duplicate(request: HttpRequest, study: Study) -> HttpResponse:
+    """Make a new draft from a study; whoever does it owns the copy."""
+    start = {"title": f"{study.title} (copy)"[:200], "slug": slug_free(study.slug), "material": True}
+    form = DuplicateForm(request.POST or None, initial=start)
+    if request.method == "POST" and form.is_valid():
+        try:
+            copy = study_duplicate(study=study, by=user_of(request), **form.cleaned_data)
+        except ValidationError as error:
+            errors_add(form, error)
+        else:
+            messages.success(request, f"“{copy.title}” is a draft of its own.")
+            return redirect("admin:study_live", copy.pk)
+    return render(
+        request, study, "duplicate", tab="settings", title=f"Duplicate {study.title}", form=form,
+        status=400 if form.errors else 200,
+    )  # fmt: skip
+
+
+@study_page(OWNER, methods=("POST",))
+def archive(request: HttpRequest, study: Study) -> HttpResponse:
+    """Archive a study, or put it back on the list."""
+    try:
+        if "back" in request.POST:
+            study_unarchive(study=study)
+            messages.success(request, "The study is back on the list.")
+        else:
+            study_archive(study=study)
+            messages.success(request, "The study is archived. You find it under Archived on the home page.")
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+    return redirect("admin:study_manage", study.pk)
+
+
+@study_page(OWNER, methods=("GET", "HEAD", "POST"))
+def delete(request: HttpRequest, study: Study) -> HttpResponse:
+    """Delete a study once its short name is typed; it can be restored for some time."""
+    form = DeleteForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            study_delete(study=study, by=user_of(request), typed=form.cleaned_data["typed"])
+        except ValidationError as error:
+            errors_add(form, error)
+        else:
+            messages.success(request, f"“{study.title}” is deleted. You can restore it for {KEPT_DAYS} days.")
+            return redirect("admin:studies_deleted")
+    return render(
+        request, study, "delete", tab="settings", title=f"Delete {study.title}", form=form, days=KEPT_DAYS,
+        totals=totals_of(balances_of(study)), judgments=plural(study.judgments.count(), "judgment"),
+        items=plural(study.items.count(), "item"), status=400 if form.errors else 200,
+    )  # fmt: skip
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def deleted(request: HttpRequest) -> HttpResponse:
+    """The studies that the researcher can still restore."""
+    found = deleted_studies_for(user=request.user).select_related("deleted_by").order_by("-deleted_at")
+    if request.method == "POST":
+        pk = request.POST.get("study", "")
+        study = get_object_or_404(found, pk=int(pk) if pk.isdecimal() and len(pk) < 19 else 0)
+        study_restore(study=study)
+        messages.success(request, f"“{study.title}” is restored.")
+        return redirect("admin:study_live", study.pk)
+    context = {
+        **admin.site.each_context(request), "title": "Deleted studies", "studies": found[:200], "days": KEPT_DAYS,
+    }  # fmt: skip
+    return TemplateResponse(request, "admin/annotator/study_pages/deleted.html", context)
+
+
+@study_page(VIEWER)
+def versions(request: HttpRequest, study: Study) -> HttpResponse:
+    """List the versions of a study, and compare two of them."""
+    listed = list(versions_of(study)[:200])
+    numbers = {str(one.number): one for one in listed}
+    newest = listed[0] if listed else None
+    after = numbers.get(request.GET.get("after", ""), newest)
+    before = numbers.get(request.GET.get("before", ""))
+    if before is None and after is not None:
+        before = next((one for one in listed if one.number < after.number), None)
+    changes = version_diff(before, after) if before and after and before != after else []
+    return render(
+        request, study, "versions", tab="settings", title=f"Versions of {study.title}", versions=listed, before=before,
+        after=after, changes=changes,
+    )  # fmt: skip

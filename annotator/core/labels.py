@@ -1,0 +1,151 @@
+"""One label, however a file spells it: what every reader of labels does, and what it remarks on.
+
+Text is trimmed and brought to Unicode's composed form (NFC). Numbers that are whole are written as whole numbers where all
+labels of a column are numbers, since pandas writes 3 as 3.0 beside a blank cell. Nothing else is changed unasked: labels
+that differ in case or form only, equal numbers, and the usual words for missing are remarked on, with their counts.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+#: What programs write for a missing value, in lower case.
+MISSING_WORDS = frozenset({"na", "n/a", "#n/a", "<na>", "nan", "none", "null", "nil", "missing"})
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+
+
+def clean_label(text: str) -> str:
+    """The text without outer white space, in Unicode's composed form.
+
+    >>> clean_label(" cafe\\u0301 ") == "caf\\u00e9"
+    True
+    """
+    text = text.strip()
+    return text if text.isascii() else unicodedata.normalize("NFC", text).strip()
+
+
+def label_number(text: str) -> float:
+    """The finite number that a label is, in ASCII digits; ``nan`` where it isn't one.
+
+    >>> label_number("3.0"), label_number("1e1"), label_number("inf")
+    (3.0, 10.0, nan)
+    """
+    number = float(text) if _NUMBER.fullmatch(text) else math.nan
+    return number + 0.0 if math.isfinite(number) else math.nan  # -0 is 0
+
+
+def write_number(number: float) -> str:
+    """A number as a label: whole ones without a fraction.
+
+    >>> write_number(3.0), write_number(0.5)
+    ('3', '0.5')
+    """
+    return f"{number:.0f}" if number.is_integer() and abs(number) < 1e15 else repr(number)
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """How to read the labels of a column.
+
+    ``missing`` are labels that stand for no answer, ``recode`` maps spellings to labels, ``fold_case`` reads labels that
+    differ only in case or form as one.
+    """
+
+    missing: Collection[str] = ()
+    recode: Mapping[str, str] = field(default_factory=dict)
+    fold_case: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "missing", frozenset(map(clean_label, self.missing)))
+        recode = {clean_label(old): clean_label(new) for old, new in self.recode.items()}
+        object.__setattr__(self, "recode", recode)
+
+    def read(self, text: str) -> str:
+        """A cell's label before it is compared with the others; empty where it is missing."""
+        text = clean_label(text)
+        text = self.recode.get(text, text)
+        return "" if text in self.missing else text
+
+    def one_name(self, counts: Mapping[str, int], *, declared: Sequence[str] = ()) -> dict[str, str]:
+        """The label that each label found is read as; those that are read as they stand are left out.
+
+        With ``declared`` labels, one that is no declared label is read as the declared one of the same number, or, with
+        ``fold_case``, of the same letters. Without them, whole numbers lose their fraction where all labels are numbers,
+        and ``fold_case`` chooses the most frequent spelling, the first in order among equals.
+
+        >>> Spelling().one_name({"3.0": 2, "1": 5})
+        {'3.0': '3'}
+        >>> Spelling(fold_case=True).one_name({"yes": 7, "Yes": 2, "no": 4})
+        {'Yes': 'yes'}
+        """
+        if declared:
+            return self._declared(counts, declared)
+        names = {label: label for label in counts}
+        numbers = {label: label_number(label) for label in counts}
+        if all(number == number for number in numbers.values()):
+            names = {
+                label: write_number(numbers[label]) if numbers[label].is_integer() else label
+                for label in counts
+            }
+        if self.fold_case:
+            best: dict[str, tuple[int, str]] = {}
+            for label in sorted(names):
+                at = (-counts[label], names[label])
+                best[_folded(label)] = min(best.get(_folded(label), at), at)
+            names = {label: best[_folded(label)][1] for label in names}
+        return {label: name for label, name in names.items() if label != name}
+
+    def _declared(self, counts: Mapping[str, int], declared: Sequence[str]) -> dict[str, str]:
+        known = set(declared)
+        by_number = {number: name for name in declared if (number := label_number(name)) == number}
+        by_letters = {_folded(name): name for name in declared} if self.fold_case else {}
+        found = {}
+        for label in counts:
+            if label not in known:
+                name = by_number.get(label_number(label)) or by_letters.get(_folded(label))
+                if name is not None:
+                    found[label] = name
+        return found
+
+
+def _folded(label: str) -> str:
+    return unicodedata.normalize("NFKC", label).casefold()
+
+
+def remarks(column: str, counts: Mapping[str, int]) -> list[str]:
+    """What is odd about a column's labels as they were read, each in a sentence that says what to do.
+
+    >>> remarks("says", {"Yes": 1, "yes": 12, "NA": 3})[0]
+    "says: 'yes' (12) and 'Yes' (1) differ in case or form only; --fold-case reads them as one"
+    """
+    found = []
+    for group in _alike(counts, _folded):
+        listed = " and ".join(f"{label!r} ({counts[label]:,})" for label in group)
+        found.append(f"{column}: {listed} differ in case or form only; --fold-case reads them as one")
+    for group in _alike(
+        {k: v for k, v in counts.items() if label_number(k) == label_number(k)}, label_number
+    ):
+        listed = " and ".join(f"{label!r} ({counts[label]:,})" for label in group)
+        found.append(f"{column}: {listed} are one number; --recode {group[1]}={group[0]} reads them as one")
+    for label in sorted(counts):
+        if label.lower() in MISSING_WORDS:
+            found.append(
+                f"{column}: {label!r} ({counts[label]:,}) is kept as a label; --missing {label} reads it as no answer"
+            )
+    return found
+
+
+def _alike(counts: Mapping[str, int], key: Callable[[str], Hashable]) -> list[list[str]]:
+    """Groups of two labels or more with one key, the most frequent label first."""
+    groups: dict[Hashable, list[str]] = {}
+    for label in counts:
+        groups.setdefault(key(label), []).append(label)
+    return [
+        sorted(group, key=lambda label: (-counts[label], label))
+        for group in groups.values()
+        if len(group) > 1
+    ]

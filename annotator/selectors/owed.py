@@ -1,0 +1,127 @@
+"""What participants are owed: the ledger of a study, by participant and in all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
+
+from django.db import connection
+
+from annotator.models import Study
+
+CENT = Decimal("0.01")
+
+# Judgments are grouped by version first: each is paid at the rate of its own version.
+_OWED = """
+WITH work AS (
+    SELECT j.rater_id, j.snapshot_id, count(*) AS done, count(v.id) AS accepted
+    FROM annotator_judgment j LEFT JOIN annotator_review v ON v.judgment_id = j.id
+    WHERE j.study_id = %(study)s AND j.source = 'web' GROUP BY j.rater_id, j.snapshot_id
+), items AS (
+    SELECT w.rater_id, sum(w.done) AS done, sum(w.accepted) AS accepted,
+        sum(w.accepted * (s.content->>'pay_per_item')::numeric) AS earned,
+        sum((w.done - w.accepted) * (s.content->>'pay_per_item')::numeric) AS waiting
+    FROM work w JOIN annotator_snapshot s ON s.id = w.snapshot_id GROUP BY w.rater_id
+), exams AS (
+    SELECT p.rater_id, sum(e.pay) AS pay FROM annotator_examattempt e
+    JOIN annotator_participation p ON p.id = e.participation_id WHERE p.study_id = %(study)s GROUP BY p.rater_id
+), ledger AS (
+    SELECT l.rater_id, sum(l.amount) FILTER (WHERE l.kind = 'bonus') AS bonus,
+        sum(l.amount) FILTER (WHERE l.kind = 'payment') AS paid
+    FROM annotator_ledgerentry l WHERE l.study_id = %(study)s GROUP BY l.rater_id
+)
+SELECT r.id, r.name, p.recruiter, p.recruiter_id, p.state, coalesce(i.done, 0), coalesce(i.accepted, 0),
+    coalesce(i.earned, 0), coalesce(i.waiting, 0), coalesce(e.pay, 0), coalesce(l.bonus, 0), coalesce(l.paid, 0)
+FROM annotator_participation p JOIN annotator_rater r ON r.id = p.rater_id
+LEFT JOIN items i ON i.rater_id = r.id LEFT JOIN exams e ON e.rater_id = r.id LEFT JOIN ledger l ON l.rater_id = r.id
+WHERE p.study_id = %(study)s AND NOT r.rehearsal AND (%(raters)s::bigint[] IS NULL OR r.id = ANY(%(raters)s))
+ORDER BY r.name, r.id
+"""
+
+
+@dataclass(frozen=True)
+class Balance:
+    """The account of one participant in one study. Amounts are in the study's currency.
+
+    ``items`` is earned by accepted judgments, ``waiting`` would be by those that nobody has accepted yet. ``done``
+    and ``accepted`` count judgments, late ones among them: they are paid like any other.
+    """
+
+    rater: int
+    name: str
+    recruiter: str
+    recruiter_id: str
+    state: str
+    done: int
+    accepted: int
+    items: Decimal
+    waiting: Decimal
+    exam: Decimal
+    bonus: Decimal
+    paid: Decimal
+
+    @property
+    def earned(self) -> Decimal:
+        """Accepted judgments, exam and bonuses."""
+        return self.items + self.exam + self.bonus
+
+    @property
+    def owed(self) -> Decimal:
+        """Earned and not paid; negative where more was paid than earned."""
+        return self.earned - self.paid
+
+    @property
+    def payable(self) -> Decimal:
+        """What can be paid now: ``owed`` in whole cents, never negative. A fraction of a cent stays owed."""
+        return max(self.owed.quantize(CENT, ROUND_HALF_UP), Decimal(0))
+
+    @property
+    def unreviewed(self) -> int:
+        return self.done - self.accepted
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Sums over participants; ``payable`` is the sum of what each can be paid."""
+
+    done: int
+    accepted: int
+    items: Decimal
+    waiting: Decimal
+    exam: Decimal
+    bonus: Decimal
+    paid: Decimal
+    owed: Decimal
+    payable: Decimal
+
+
+def balances_of(study: Study, *, raters: Sequence[int] | None = None) -> list[Balance]:
+    """The balance of every participant (or of ``raters``), in one query. Rehearsal raters are never owed anything."""
+    with connection.cursor() as cursor:
+        cursor.execute(_OWED, {"study": study.pk, "raters": list(raters) if raters is not None else None})
+        return [Balance(*row) for row in cursor.fetchall()]
+
+
+def totals_of(balances: Sequence[Balance]) -> Totals:
+    """The sums of balances.
+
+    >>> one = Balance(1, "a", "", "", "active", 3, 2, Decimal("1.00"), Decimal("0.50"), Decimal(0), Decimal(2), Decimal(1))
+    >>> totals_of([one, one]).payable
+    Decimal('4.00')
+    """
+
+    def total(name: str) -> Decimal:
+        return sum((getattr(one, name) for one in balances), Decimal(0))
+
+    return Totals(
+        done=sum(one.done for one in balances),
+        accepted=sum(one.accepted for one in balances),
+        items=total("items"),
+        waiting=total("waiting"),
+        exam=total("exam"),
+        bonus=total("bonus"),
+        paid=total("paid"),
+        owed=total("owed"),
+        payable=total("payable"),
+    )

@@ -1,0 +1,92 @@
+"""The versions of a study, and what differs between two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import unified_diff
+from typing import Any
+
+from django.db.models import Count, QuerySet
+
+from annotator.models import ExamQuestion, Snapshot, Study
+
+#: Read as text, line by line; everything else is shown as a value before and a value after.
+TEXTS = ("summary", "consent_text", "instructions")
+NAMES = {
+    "redundancy": "raters per item",
+    "lease_minutes": "minutes to answer",
+    "seed": "order seed",
+    "exam_digest": "exam",
+    "items_digest": "content of the items",
+    "instructions": "instructions",
+    "min_seconds": "shortest plausible time",
+}
+
+
+@dataclass(frozen=True)
+class Change:
+    """One difference. ``lines`` holds the changed lines of a text, each with its mark (``+``, ``-`` or a blank)."""
+
+    name: str
+    before: str = ""
+    after: str = ""
+    lines: tuple[tuple[str, str], ...] = ()
+
+
+def versions_of(study: Study) -> QuerySet[Snapshot]:
+    """The versions of a study, newest first, with ``used``: how many judgments were made under each."""
+    found = study.snapshots.select_related("created_by").defer("content").annotate(used=Count("judgments"))
+    return found.order_by("-number")
+
+
+def version_diff(before: Snapshot, after: Snapshot) -> list[Change]:
+    """What differs between two versions of a study: instructions, exam, practice and settings."""
+    old, new = before.content, after.content
+    changes = []
+    for name in sorted({*old, *new}):
+        if name in ("exam", "practice") or old.get(name) == new.get(name):
+            continue
+        title = NAMES.get(name, name.replace("_", " "))
+        if name in TEXTS:
+            changes.append(Change(title, lines=_lines(old.get(name) or "", new.get(name) or "")))
+        else:
+            changes.append(Change(title, _value(old.get(name)), _value(new.get(name))))
+    changes += _questions("practice", old.get("practice") or [], new.get("practice") or [])
+    if old.get("exam") != new.get("exam"):
+        changes += _questions("exam", _exam(old.get("exam")), _exam(new.get("exam")))
+    return changes
+
+
+def _exam(pk: int | None) -> list[dict[str, Any]]:
+    names = ("key", "payload", "gold", "reason", "pool")
+    return list(ExamQuestion.objects.filter(exam=pk).order_by("number").values(*names)) if pk else []
+
+
+def _questions(
+    which: str, old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]
+) -> list[Change]:
+    was, now = {one["key"]: one for one in old}, {one["key"]: one for one in new}
+    changes = []
+    for key in [*was, *(key for key in now if key not in was)]:
+        if was.get(key) == now.get(key):
+            continue
+        name = f"{which} question {key}"
+        changes.append(Change(name, "" if key in was else "not asked", "" if key in now else "not asked") if key not in was or key not in now else Change(name, _value(was[key]), _value(now[key])))  # fmt: skip
+    return changes
+
+
+def _lines(before: str, after: str) -> tuple[tuple[str, str], ...]:
+    found = unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=1)
+    kept = [line for line in found if not line.startswith(("---", "+++", "@@"))]
+    return tuple((line[:1], line[1:]) for line in kept)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "; ".join(f"{name}: {_value(one)}" for name, one in value.items())
+    if isinstance(value, list):
+        return ", ".join(_value(one) for one in value) or "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "none" if value in (None, "") else str(value)

@@ -1,0 +1,163 @@
+"""Change the items of a study: edit and delete in a draft; withdraw and correct once it is launched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import ProtectedError
+from django.utils import timezone
+
+from annotator.core.canonical import digest_of
+from annotator.hit_types.base import JSON, FieldErrors
+from annotator.hit_types.questions import payload_fault
+from annotator.hit_types.registry import hit_type_get
+from annotator.models import Assignment, Exclusion, Item, Place, Study, User
+from annotator.services.study import snapshot_freeze
+
+_JUDGED = "It has judgments. Clear the rehearsal, or delete the runs and imports that made them."
+
+
+@transaction.atomic
+def item_edit(*, item: Item, payload: JSON, gold: Mapping[str, Any] | None) -> Item:
+    """Change an item of a draft. Raises ``ValidationError`` with the error of ``payload`` or ``gold``."""
+    study = _draft(item.study_id)
+    item = study.items.select_for_update().get(pk=item.pk)
+    if item.judgments.exists():
+        raise ValidationError(f"The item can't be changed. {_JUDGED}")
+    item.payload, item.gold = _content(study, payload, gold)
+    item.save(update_fields=["payload", "gold"])
+    return item
+
+
+@transaction.atomic
+def item_delete(*, item: Item) -> None:
+    """Delete an item of a draft. Raises ``ValidationError`` where it has judgments."""
+    study = _draft(item.study_id)
+    try:
+        study.items.get(pk=item.pk).delete()
+    except ProtectedError:
+        raise ValidationError(f"The item can't be deleted. {_JUDGED}") from None
+
+
+@transaction.atomic
+def items_clear(*, study: Study) -> int:
+    """Delete all items of a draft; returns how many. Raises ``ValidationError`` where some have judgments."""
+    study = _draft(study.pk)
+    removed = study.items.count()
+    try:
+        study.items.all().delete()
+    except ProtectedError:
+        raise ValidationError(f"The items can't be replaced. {_JUDGED}") from None
+    return removed
+
+
+@transaction.atomic
+def item_withdraw(*, item: Item, by: User | None, reason: str) -> Item:
+    """Give an item to nobody any more. Its judgments stay, are paid, and are excluded from statistics.
+
+    Who is working on it can still submit; that judgment is kept and paid, but not counted. Raises
+    ``ValidationError``. Withdrawing twice changes nothing.
+    """
+    study = _launched(item.study_id)
+    item = study.items.select_for_update().get(pk=item.pk)
+    if item.withdrawn_at is not None:
+        return item
+    reason = reason.strip()
+    if not reason:
+        raise ValidationError({"reason": "Give a reason. It is kept with the item and shown in reports."})
+    _withdraw(study, item, by, reason)
+    _new_version(study, by)
+    return item
+
+
+def _withdraw(study: Study, item: Item, by: User | None, reason: str) -> None:
+    now = timezone.now()
+    # The places are locked first: whoever is claiming one at this moment is waited for, and then released.
+    places = list(Place.objects.select_for_update().filter(item=item).values_list("pk", flat=True))
+    Assignment.objects.filter(item=item, state=Assignment.State.LEASED).update(
+        state=Assignment.State.EXPIRED, closed_at=now, reason="the item was withdrawn"
+    )
+    Place.objects.filter(pk__in=places, judgment__isnull=True).delete()
+    item.withdrawn_at, item.withdrawn_by, item.withdrawn_reason = now, by, reason
+    item.save(update_fields=["withdrawn_at", "withdrawn_by", "withdrawn_reason"])
+    if not study.exclusions.filter(item=item, lifted_at__isnull=True).exists():
+        Exclusion.objects.create(study=study, item=item, reason=f"withdrawn: {reason}", created_by=by)
+
+
+@transaction.atomic
+def item_correct(
+    *, item: Item, by: User | None, reason: str, payload: JSON, gold: Mapping[str, Any] | None
+) -> Item:
+    """Replace an item of a launched study by a corrected version of it; returns the new version.
+
+    The version before is withdrawn and keeps its judgments. The new one has the same material behind it, places of
+    its own, and a key that ends in its version (``owl-3.v2``). Raises ``ValidationError``.
+    """
+    study = _launched(item.study_id)
+    item = study.items.select_for_update().get(pk=item.pk)
+    if Item.objects.filter(replaces=item).exists():
+        raise ValidationError("A newer version replaces this item. Correct that one.")
+    reason = reason.strip()
+    if not reason:
+        raise ValidationError(
+            {"reason": "Say what was wrong. It is kept with the item and shown in reports."}
+        )
+    payload, gold = _content(study, payload, gold)
+    if digest_of([payload, gold]) == digest_of([item.payload, item.gold]):
+        raise ValidationError("Nothing was changed.")
+    place = item.places.filter(rehearsal=False).order_by("number").first()
+    position = place.position if place else 0
+    if item.withdrawn_at is None:
+        _withdraw(study, item, by, reason)
+    version = item.version + 1
+    corrected = Item(
+        study=study, key=f"{item.key.removesuffix(f'.v{item.version}')}.v{version}", payload=payload, gold=gold,
+        role=item.role, condition=item.condition, instance_id=item.instance_id, explanation_id=item.explanation_id,
+        follow_up_id=item.follow_up_id, parts=item.parts, version=version, replaces=item,
+    )  # fmt: skip
+    corrected.full_clean(exclude=["payload", "gold", "parts"])
+    corrected.save()
+    # Annotators may have passed this position already, so the places are offered first.
+    Place.objects.bulk_create(
+        Place(study=study, item=corrected, number=number, position=position, freed=True)
+        for number in range(1, study.redundancy + 1)
+    )
+    _new_version(study, by)
+    return corrected
+
+
+def _content(study: Study, payload: JSON, gold: Mapping[str, Any] | None) -> tuple[JSON, JSON | None]:
+    """Payload and gold as they are stored; raises ``ValidationError``."""
+    kind = hit_type_get(study.hit_type)
+    if fault := payload_fault(kind, payload):
+        raise ValidationError({"payload": f"The item {fault}."})
+    if not gold:
+        return payload, None
+    try:
+        return payload, kind.parse_gold(payload, gold)
+    except FieldErrors as error:
+        raise ValidationError({"gold": [f"{name}: {text}" for name, text in error.errors.items()]}) from None
+
+
+def _draft(pk: int) -> Study:
+    study = Study.objects.select_for_update().get(pk=pk)
+    if study.state != Study.State.DRAFT:
+        raise ValidationError(f"The study is {study.state}. Only items of a draft can be edited or deleted.")
+    return study
+
+
+def _launched(pk: int) -> Study:
+    study = Study.objects.select_for_update().get(pk=pk)
+    if study.state not in (Study.State.LIVE, Study.State.PAUSED):
+        raise ValidationError(
+            f"The study is {study.state}. Only items of a live or paused study can be withdrawn or corrected."
+        )
+    return study
+
+
+def _new_version(study: Study, by: User | None) -> None:
+    study.snapshot = snapshot_freeze(study=study, by=by)
+    study.save(update_fields=["snapshot"])

@@ -1,0 +1,103 @@
+"""Accept work in bulk, record bonuses and payments. What is owed follows from the rows: ``selectors.owed``."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from annotator.models import Judgment, LedgerEntry, Rater, Study, User
+from annotator.selectors.owed import CENT, Balance, balances_of
+from annotator.services.exports import cell_neutral
+from annotator.services.review import judgments_accept
+
+HEADER = (
+    "participant", "recruiter", "recruiter_id", "state", "judgments", "accepted", "currency", "items", "exam",
+    "bonus", "paid", "owed",
+)  # fmt: skip
+
+
+def work_accept(*, study: Study, by: User | None, raters: Sequence[int] | None = None) -> int:
+    """Accept everything that participants (or these ``raters``) have submitted; returns how many judgments."""
+    waiting = Judgment.objects.filter(study=study, source=Judgment.Source.WEB)
+    if raters is not None:
+        waiting = waiting.filter(rater__in=raters)
+    return judgments_accept(judgments=waiting, by=by)
+
+
+@transaction.atomic
+def payments_record(
+    *, study: Study, by: User | None, reference: str, amounts: Mapping[int, Decimal]
+) -> list[LedgerEntry]:
+    """Record that participants were paid; ``amounts`` maps a rater to what was sent, in the study's currency.
+
+    ``reference`` names the transfer or batch and is used once for each participant. Raises ``ValidationError`` where
+    an amount is not what is owed now: somebody may have recorded the payment a moment ago.
+    """
+    Study.objects.select_for_update().get(pk=study.pk)
+    reference = reference.strip()
+    if not reference:
+        raise ValidationError(
+            {"reference": "Give the reference of the payment, such as a batch or transfer number."}
+        )
+    if not amounts:
+        raise ValidationError("Select at least one participant.")
+    known = {one.rater: one for one in balances_of(study, raters=list(amounts))}
+    taken = study.ledger.filter(kind=LedgerEntry.Kind.PAYMENT, reference=reference, rater__in=list(amounts))
+    if name := taken.values_list("rater__name", flat=True).first():
+        raise ValidationError(
+            {"reference": f"{name} was already paid under this reference. Use another one."}
+        )
+    entries = []
+    for rater, amount in amounts.items():
+        balance = known.get(rater)
+        if balance is None:
+            raise ValidationError("A selected rater does not take part in this study.")
+        if amount <= 0 or amount != balance.payable:
+            raise ValidationError(
+                f"{balance.name} is owed {balance.payable} {study.currency}, not {amount}. Nothing was recorded."
+                " Check the list again: a payment may have been recorded since."
+            )
+        entries.append(
+            LedgerEntry(
+                study=study, rater_id=rater, kind=LedgerEntry.Kind.PAYMENT, amount=amount, reason="payment",
+                reference=reference, created_by=by,
+            )
+        )  # fmt: skip
+    return LedgerEntry.objects.bulk_create(entries)
+
+
+def bonus_give(*, study: Study, rater: Rater, by: User | None, amount: Decimal, reason: str) -> LedgerEntry:
+    """Owe a participant a bonus, with the reason that they read. Raises ``ValidationError``."""
+    if amount != amount.quantize(CENT) or amount <= 0:
+        raise ValidationError({"amount": "Give an amount above 0, in whole cents."})
+    if not reason.strip():
+        raise ValidationError({"reason": "Give a reason. The participant can read it."})
+    if not study.participations.filter(rater=rater, rater__rehearsal=False).exists():
+        raise ValidationError("This rater does not take part in this study.")
+    return LedgerEntry.objects.create(
+        study=study,
+        rater=rater,
+        kind=LedgerEntry.Kind.BONUS,
+        amount=amount,
+        reason=reason.strip(),
+        created_by=by,
+    )
+
+
+def owed_csv(*, study: Study, balances: Iterable[Balance]) -> str:
+    """What each participant is owed, as CSV; cells that a spreadsheet would take for a formula are neutralised."""
+    out = io.StringIO(newline="")
+    writer = csv.writer(out)
+    writer.writerow(HEADER)
+    for one in balances:
+        row = (
+            one.name, one.recruiter, one.recruiter_id, one.state, one.done, one.accepted, study.currency,
+            one.items.quantize(CENT), one.exam, one.bonus.quantize(CENT), one.paid.quantize(CENT), one.payable,
+        )  # fmt: skip
+        writer.writerow([cell_neutral(cell) for cell in row])
+    return out.getvalue()

@@ -1,0 +1,109 @@
+"""Archive a study, delete it with 30 days to undo, and remove it for good after that."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.core.exceptions import ValidationError
+from django.db import models, transaction
+from django.utils import timezone
+
+from annotator.core import jobs
+from annotator.models import (
+    Assignment,
+    Exclusion,
+    Item,
+    Judgment,
+    LedgerEntry,
+    Message,
+    Participation,
+    Place,
+    Snapshot,
+    Study,
+    User,
+)
+
+KEPT_DAYS = 30
+
+
+@transaction.atomic
+def study_archive(*, study: Study) -> Study:
+    """Take a draft or closed study off the list; everything stays and can be read. Raises ``ValidationError``."""
+    study = Study.objects.select_for_update().get(pk=study.pk)
+    if study.state not in (Study.State.DRAFT, Study.State.CLOSED):
+        raise ValidationError(f"The study is {study.state}. Close it before you archive it.")
+    study.archived_at = study.archived_at or timezone.now()
+    study.save(update_fields=["archived_at"])
+    return study
+
+
+def study_unarchive(*, study: Study) -> Study:
+    """Put an archived study back on the list."""
+    study.archived_at = None
+    study.save(update_fields=["archived_at"])
+    return study
+
+
+@transaction.atomic
+def study_delete(*, study: Study, by: User | None, typed: str) -> Study:
+    """Hide a study from everybody; after ``KEPT_DAYS`` it is removed for good. Until then it can be restored.
+
+    ``typed`` must be the study's short name. Raises ``ValidationError`` where it is not, or where annotators may be
+    working on it.
+    """
+    study = Study.objects.select_for_update().get(pk=study.pk)
+    if study.state in (Study.State.LIVE, Study.State.PAUSED):
+        raise ValidationError(f"The study is {study.state}. Close it before you delete it.")
+    if typed.strip() != study.slug:
+        raise ValidationError({"typed": f"Type the short name of the study, {study.slug}, to delete it."})
+    if study.deleted_at is None:
+        study.deleted_at, study.deleted_by = timezone.now(), by
+        study.save(update_fields=["deleted_at", "deleted_by"])
+    return study
+
+
+def study_restore(*, study: Study) -> Study:
+    """Undo a deletion."""
+    study.deleted_at = study.deleted_by = None
+    study.save(update_fields=["deleted_at", "deleted_by"])
+    return study
+
+
+def studies_purge() -> int:
+    """Remove studies for good whose time to be restored is over; returns how many. Safe to run twice."""
+    over = timezone.now() - timedelta(days=KEPT_DAYS)
+    pks = list(Study.objects.filter(deleted_at__lt=over).values_list("pk", flat=True)[:20])
+    return sum(study_purge(study_pk=pk) for pk in pks)
+
+
+def study_purge(*, study_pk: int) -> bool:
+    """Remove a deleted study with everything that belongs to it; False where another worker does it."""
+    with jobs.lock_held("study_purge", study_pk) as mine:
+        if not mine:
+            return False
+        with transaction.atomic():
+            study = Study.objects.select_for_update().filter(pk=study_pk, deleted_at__isnull=False).first()
+            if study is None:
+                return False
+            _remove(study)
+    return True
+
+
+def _remove(study: Study) -> None:
+    """Rows that protect others go first; material of other studies stays."""
+    for relation in Study._meta.related_objects:  # runs, reports: rows of applications built on this one
+        if relation.related_model._meta.app_label != "annotator" and relation.on_delete is models.CASCADE:
+            relation.related_model._default_manager.filter(**{relation.field.name: study}).delete()
+    Exclusion.objects.filter(study=study).delete()
+    Judgment.objects.filter(study=study).delete()
+    Place.objects.filter(study=study).delete()
+    Assignment.objects.filter(participation__study=study).delete()
+    Message.objects.filter(study=study).delete()
+    LedgerEntry.objects.filter(study=study).delete()
+    Participation.objects.filter(study=study).delete()
+    while corrected := Item.objects.filter(study=study, replaced_by__isnull=True, replaces__isnull=False):
+        corrected.delete()
+    Item.objects.filter(study=study).delete()
+    Study.objects.filter(pk=study.pk).update(snapshot=None, state=Study.State.DRAFT)
+    Snapshot.objects.filter(study=study).delete()
+    Study.objects.filter(pk=study.pk).delete()

@@ -1,0 +1,232 @@
+"""The jackknife of Cohen's kappa over pairs of raters: each pair without each of the clusters that it shares.
+
+A pair's kappa from few shared clusters is biased (the chance agreement is estimated from the same few labels), and an
+average over many pairs keeps that bias while its spread all but vanishes. Percentiles of a bootstrap then lie
+beside the truth, and even beside the estimate. Leaving clusters out pair by pair measures the bias and the spread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import stdtrit
+
+from evaluation.agreement.cohen import PairwiseKappa
+from evaluation.agreement.counts import cluster_codes, pairs_within
+from evaluation.agreement.pairs import Weights, disagreement, pair_positions
+from evaluation.core.estimate import Estimate
+from evaluation.core.interval import LEVEL, SIGNED, t_interval
+from evaluation.core.ratings_table import Codes, Floats, Ints, Ratings
+
+#: With fewer shared clusters the bias of a pair's kappa cannot be told.
+LEAST_SHARED = 4
+#: The most weight that such pairs may have in an average with an interval.
+_MOST_FEW = 0.1
+#: Cells (pair and cluster, label) worked on at once.
+_BLOCK = 2_000_000
+#: Up to this many raters a table of all pairs' numbers is made.
+_NUMBERED_RATERS = 3_000
+
+
+@dataclass(frozen=True, eq=False)
+class KappaJackknife:
+    """What leaving clusters out of each averaged pair of ``kappas`` shows; arrays of shape (P,), P averaged pairs.
+
+    ``shared`` counts the clusters that a pair shares, ``bias`` is the jackknife's estimate of the bias of its kappa and
+    ``variance`` that of its variance (``nan`` where it shares one cluster only). ``pair``, ``cluster`` and ``deviation`` have
+    an entry for each pair and cluster: squares of a pair's deviations add up to its variance. ``clusters`` of the study
+    hold a rating.
+    """
+
+    kept: Ints
+    shared: Ints
+    bias: Floats
+    variance: Floats
+    pair: Codes
+    cluster: Codes
+    deviation: Floats
+    clusters: int
+
+    def add_interval(self, estimate: Estimate, weight: Floats, *, word: str = "clusters") -> Estimate:
+        """An average of the pairs' kappas with its 95 % interval, for these raters and other clusters.
+
+        ``weight`` of shape (P,) adds up to 1, 0 for pairs that are not in the average. The interval is a t interval on
+        Fisher's scale, the bias taken off and the estimate held in any case. There is none where more than a tenth
+        of the weight lies on pairs that share fewer than ``LEAST_SHARED`` clusters: their bias cannot be told.
+        """
+        if not estimate.defined:
+            return estimate
+        in_average = weight > 0
+        touched = np.zeros(self.clusters, dtype=bool)
+        touched[self.cluster[in_average[self.pair]]] = True
+        found = int(touched.sum())
+        if found < 2:
+            return replace(estimate, interval=f"none: fewer than two {word} to leave out")
+        few = in_average & (self.shared < LEAST_SHARED)
+        if weight[few].sum() > _MOST_FEW:
+            why = f"{int(few.sum())} of {int(in_average.sum())} pairs share fewer than {LEAST_SHARED} {word}"
+            return replace(estimate, interval=f"none: {why}, too few to tell how biased their kappas are")
+        error = self.variance_of_mean(weight) ** 0.5
+        if error <= 1e-12:
+            return replace(estimate, interval=f"none: the {word} do not vary")
+        bias = float(weight @ np.nan_to_num(self.bias))
+        low, high = t_interval(estimate.value, error, degrees_of_freedom=found - 1, bounds=SIGNED, bias=bias)
+        how = f"95 % jackknife t interval over {found} {word}, for these raters; bias {bias:+.4f} taken off"
+        return replace(estimate, low=low, high=high, interval=how)
+
+    def pair_intervals(self, kappas: PairwiseKappa) -> Floats:
+        """Shape (pairs of ``kappas``, 2): each pair's own interval, ``nan`` where it is not averaged or shares too little."""
+        bounds = np.full((len(kappas), 2), np.nan)
+        value, error = kappas.kappa[self.kept], np.sqrt(self.variance)
+        enough = (self.shared >= LEAST_SHARED) & (error > 1e-12)
+        centre = np.clip(value - np.nan_to_num(self.bias), -1.0, 1.0)
+        inside = enough & (np.abs(centre) < 1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            half = stdtrit(np.maximum(self.shared - 1, 1), (1 + LEVEL) / 2) * error
+            reach, z = half / (1 - centre**2), np.arctanh(centre)
+            ends = np.where(
+                inside,
+                np.tanh(np.stack([z - reach, z + reach])),
+                np.clip([centre - half, centre + half], -1, 1),
+            )
+        low, high = np.minimum(ends[0], value), np.maximum(ends[1], value)
+        bounds[self.kept[enough]] = np.stack([low, high], axis=1)[enough]
+        return bounds
+
+    def variance_of_mean(self, weight: Floats) -> float:
+        """Variance of ``sum_p weight_p kappa_p``: deviations add up within a cluster, squares over clusters."""
+        sums = np.bincount(self.cluster, weights=weight[self.pair] * self.deviation, minlength=self.clusters)
+        return float(sums @ sums)
+
+
+def jackknife_kappas(ratings: Ratings, kappas: PairwiseKappa) -> KappaJackknife:
+    """Leave each cluster (each unit, where the table has no clusters) out of each averaged pair that shares it.
+
+    With kappa_p the kappa of pair p, kappa_pc the same without cluster c, and the C_p clusters that p shares::
+
+        bias_p = (C_p - 1) (mean_c kappa_pc - kappa_p)
+        deviation_pc = sqrt((C_p - 1) / C_p) (kappa_pc - mean_c kappa_pc),  variance_p = sum_c deviation_pc^2
+
+    A kappa_pc that is not defined is taken as the mean of the others. Efron and Tibshirani (1993), chapter 11.
+    """
+    codes, clusters = cluster_codes(ratings)
+    kept = np.flatnonzero(kappas.averaged)
+    pair, cluster, row, column = _records(ratings, kappas, kept, codes)
+    order = np.argsort(pair.astype(np.int64) * max(clusters, 1) + cluster, kind="stable")
+    pair, cluster, row, column = pair[order], cluster[order], row[order], column[order]
+    first = np.flatnonzero(np.append(True, (pair[1:] != pair[:-1]) | (cluster[1:] != cluster[:-1])))[
+        : pair.size
+    ]
+    of_pair, of_cluster = pair[first], cluster[first]
+    x = pair_positions(ratings, kappas.weights)
+    without = np.concatenate(
+        [np.zeros(0), *_without_each(pair, row, column, first, kept.size, x, kappas.weights)]
+    )
+    shared = np.bincount(of_pair, minlength=kept.size)
+    known = ~np.isnan(without)
+    counted = np.bincount(of_pair[known], minlength=kept.size)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.bincount(of_pair[known], weights=without[known], minlength=kept.size) / counted
+        bias = np.where(counted > 1, (shared - 1) * (mean - kappas.kappa[kept]), np.nan)
+        spread = np.sqrt((shared - 1) / shared)
+    deviation = np.where(known, spread[of_pair] * (without - mean[of_pair]), 0.0)
+    squares: Floats = np.bincount(of_pair, weights=deviation * deviation, minlength=kept.size).astype(
+        np.float64
+    )
+    variance: Floats = np.where(counted > 1, squares, np.nan)
+    return KappaJackknife(kept, shared, bias, variance, of_pair, of_cluster, deviation, clusters)
+
+
+Records = tuple[Codes, Codes, npt.NDArray[np.int32], npt.NDArray[np.int32]]
+
+
+def _records(ratings: Ratings, kappas: PairwiseKappa, kept: Ints, codes: Ints) -> Records:
+    """Every unit that an averaged pair shares, once a pair: the pair's number, the unit's cluster, both labels."""
+    grouped, raters = ratings.grouped, len(ratings.raters)
+    clusters = codes.astype(np.int32)
+    keys = kappas.sums.a[kept].astype(np.int64) * raters + kappas.sums.b[kept]
+    number = np.full(raters * raters, -1, dtype=np.int32) if raters <= _NUMBERED_RATERS else None
+    if number is not None:
+        number[keys] = np.arange(keys.size)
+    parts: list[tuple[Codes, ...]] = []
+    for i, j in pairs_within(grouped.start) if keys.size else ():
+        key = grouped.rater[i].astype(np.int64) * raters + grouped.rater[j]
+        if number is not None:
+            at = number[key]
+        else:
+            at = np.minimum(np.searchsorted(keys, key), keys.size - 1).astype(np.int32)
+            at[keys[at] != key] = -1
+        found = at >= 0
+        i, j = i[found], j[found]
+        parts.append((at[found], clusters[grouped.unit[i]], grouped.value[i], grouped.value[j]))
+    if not parts:
+        empty = np.zeros(0, dtype=np.int32)
+        return empty, empty, empty, empty
+    first, second, third, fourth = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return first, second, third, fourth
+
+
+def _without_each(
+    pair: Codes, row: Codes, column: Codes, first: Ints, pairs: int, x: Floats, weights: Weights
+) -> Iterator[Floats]:
+    """Kappa of each pair without each of its clusters, in the order of ``first``; a block of whole pairs at a time."""
+    labels = max(x.size, 1)
+    order = np.argsort(x, kind="stable")
+    place = np.empty(x.size, dtype=np.int64)
+    place[order] = np.arange(x.size)
+    at = x[order]
+    starts = np.searchsorted(pair, np.arange(pairs + 1))  # first record of each pair
+    begin = 0
+    while begin < pairs:
+        room = max(_BLOCK // labels, 1)
+        end = max(begin + 1, int(np.searchsorted(starts, starts[begin] + room, side="right")) - 1)
+        rows = slice(starts[begin], starts[end])
+        groups = first[np.searchsorted(first, starts[begin]) : np.searchsorted(first, starts[end])]
+        yield _block(
+            (pair[rows] - begin).astype(np.int64),
+            place[row[rows]],
+            place[column[rows]],
+            groups - starts[begin],
+            end - begin,
+            at,
+            weights,
+        )
+        begin = end
+
+
+def _block(
+    pair: Ints, row: Ints, column: Ints, first: Ints, pairs: int, x: Floats, weights: Weights
+) -> Floats:
+    labels, groups = x.size, first.size
+    group = np.zeros(pair.size, dtype=np.int64)
+    group[first[1:]] = 1
+    group = np.cumsum(group)
+    weight = disagreement(x[row], x[column], weights)
+    of_pair = pair[first]
+
+    def table(codes: Ints, values: Ints, size: int) -> Floats:
+        flat = np.bincount(codes * labels + values, minlength=size * labels)
+        return flat.reshape(size, labels).astype(np.float64)
+
+    r = table(pair, row, pairs)[of_pair] - table(group, row, groups)
+    c = table(pair, column, pairs)[of_pair] - table(group, column, groups)
+    observed = np.bincount(pair, weights=weight, minlength=pairs)[of_pair]
+    observed -= np.bincount(group, weights=weight, minlength=groups)
+    n = r.sum(axis=1)
+    expected = _expected(r, c, n, x, weights)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(expected > 1e-9 * n * n, 1.0 - n * observed / expected, np.nan)
+
+
+def _expected(r: Floats, c: Floats, n: Floats, x: Floats, weights: Weights) -> Floats:
+    """``sum_ij w_ij r_i c_j`` of tables' margins, shape (groups, labels); positions ``x`` in ascending order."""
+    if weights == "nominal":
+        return n * n - (r * c).sum(axis=1)
+    if weights == "quadratic":
+        return n * ((r + c) @ (x * x)) - 2.0 * (r @ x) * (c @ x)
+    below_r, below_c = np.cumsum(r, axis=1)[:, :-1], np.cumsum(c, axis=1)[:, :-1]
+    across = below_r * (n[:, None] - below_c) + below_c * (n[:, None] - below_r)
+    return across @ np.diff(x)

@@ -1,0 +1,85 @@
+"""95 % intervals from a standard error: inside the statistic's range, and never without the estimate itself."""
+
+from __future__ import annotations
+
+import math
+
+#: Coverage of every interval.
+LEVEL = 0.95
+#: The least and the greatest value that a statistic can take.
+Bounds = tuple[float, float]
+SHARE: Bounds = (0.0, 1.0)
+#: Differences of shares, correlations, kappa.
+SIGNED: Bounds = (-1.0, 1.0)
+#: Alpha, AC1: at most 1, and as far below 0 as there is systematic disagreement.
+AT_MOST_ONE: Bounds = (-math.inf, 1.0)
+UNBOUNDED: Bounds = (-math.inf, math.inf)
+
+
+def t_quantile(degrees_of_freedom: int) -> float:
+    """The 97.5th percentile of Student's t.
+
+    >>> round(t_quantile(9), 3)
+    2.262
+    """
+    from scipy.special import stdtrit
+
+    return float(stdtrit(degrees_of_freedom, (1 + LEVEL) / 2))
+
+
+def t_interval(
+    value: float, error: float, *, degrees_of_freedom: int, bounds: Bounds = UNBOUNDED, bias: float = 0.0
+) -> tuple[float, float]:
+    """Ends of the 95 % t interval of a value with a standard error, made on a scale where the bounds lie at infinity.
+
+    That scale is ``log((x - a) / (b - x))`` between bounds a and b (the logit for shares, twice Fisher's z for -1 and
+    1), ``-log(b - x)`` below an upper bound and x itself without one; the error is carried over by the scale's slope
+    at the value. A known ``bias`` is taken off first, and the interval then widened, where need be, to hold the value.
+    A value at a bound has no slope: its interval is cut at the bounds.
+
+    >>> low, high = t_interval(0.98, 0.02, degrees_of_freedom=50, bounds=SHARE)
+    >>> round(low, 3), round(high, 3)
+    (0.867, 0.997)
+    """
+    least, most = bounds
+    half = t_quantile(degrees_of_freedom) * error
+    centre = min(max(value - bias, least), most)
+    if centre in bounds or bounds == UNBOUNDED:
+        low, high = max(centre - half, least), min(centre + half, most)
+    elif math.isinf(least):
+        reach = half / (most - centre)
+        low, high = most - (most - centre) * _exp(reach), most - (most - centre) * math.exp(-reach)
+    else:
+        odds, width = (centre - least) / (most - centre), most - least
+        reach = half * width / ((centre - least) * (most - centre))
+        low = least + width * _share_of_odds(odds, -reach)
+        high = least + width * _share_of_odds(odds, reach)
+    return min(low, value), max(high, value)
+
+
+def _exp(power: float) -> float:
+    return math.exp(min(power, 700.0))
+
+
+def _share_of_odds(odds: float, shift: float) -> float:
+    """p with ``p / (1 - p) = odds * exp(shift)``, without overflow."""
+    log_odds = math.log(odds) + shift
+    if log_odds >= 0:
+        return 1.0 / (1.0 + math.exp(-log_odds))
+    return math.exp(log_odds) / (1.0 + math.exp(log_odds))
+
+
+def wilson_interval(share: float, n: int) -> tuple[float, float]:
+    """Wilson's score interval of a share among n independent clusters, with the t quantile for few of them.
+
+    For shares of 0 and 1, of which no resample differs: all of 20 clusters right says that most are, not that all
+    are. Wilson (1927).
+
+    >>> low, high = wilson_interval(1.0, 20)
+    >>> round(low, 3), high
+    (0.82, 1.0)
+    """
+    q = t_quantile(max(n - 1, 1)) ** 2
+    centre = (share + q / (2 * n)) / (1 + q / n)
+    half = math.sqrt(q * (share * (1 - share) / n + q / (4 * n * n))) / (1 + q / n)
+    return max(0.0, min(centre - half, share)), min(1.0, max(centre + half, share))

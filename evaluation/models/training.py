@@ -1,0 +1,72 @@
+"""GEN-U as a reward (Joshi et al. 2023, section 5): what each sampled rationale earned, and each fine-tuning job."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+
+from evaluation.models.endpoint import Endpoint
+from evaluation.models.pipeline import Pipeline
+
+
+class Reward(models.Model):
+    """The reward of one rationale in one round, and the quantile that it was sorted into."""
+
+    pipeline = models.ForeignKey(Pipeline, models.CASCADE, related_name="rewards")
+    step = models.CharField(max_length=100, help_text="The reward step of the round.")
+    explanation = models.ForeignKey("annotator.Explanation", models.CASCADE, related_name="+")
+    value = models.FloatField(help_text="GEN-U: -1, 0 or 1.")
+    quantile = models.PositiveSmallIntegerField(help_text="0 is the lowest.")
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["pipeline", "step", "explanation"], name="reward_once_per_step")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.step}: {self.value:g}"
+
+
+class FineTuning(models.Model):
+    """One fine-tuning job at an endpoint, with the file that it was given."""
+
+    class State(models.TextChoices):
+        WAITING = "waiting", "waiting to be sent"
+        RUNNING = "running", "at the endpoint"
+        DONE = "done", "done"
+        FAILED = "failed", "failed"
+        CANCELLING = "cancelling", "being cancelled"
+        CANCELLED = "cancelled", "cancelled"
+
+    pipeline = models.ForeignKey(Pipeline, models.CASCADE, related_name="tunings")
+    endpoint = models.ForeignKey(Endpoint, models.PROTECT, related_name="+")
+    step = models.CharField(max_length=100)
+    base_model = models.CharField(max_length=200)
+    suffix = models.CharField(max_length=64, blank=True)
+    epochs = models.PositiveSmallIntegerField(default=1)
+    examples = models.PositiveIntegerField()
+    file = models.TextField(help_text="The training file as it is sent: JSON lines.")
+    file_id = models.CharField(max_length=200, blank=True)
+    job_id = models.CharField(max_length=200, blank=True)
+    model = models.CharField(max_length=200, blank=True, help_text="The fine-tuned model's name.")
+    state = models.CharField(max_length=10, choices=State, default=State.WAITING)
+    error = models.TextField(blank=True)
+    #: Per million training tokens; the most that the job may cost is held against the pipeline's budget beforehand.
+    price = models.DecimalField(max_digits=12, decimal_places=6, default=0)
+    most_cost = models.DecimalField(max_digits=14, decimal_places=8, default=0)
+    cost = models.DecimalField(max_digits=14, decimal_places=8, default=0)
+    trained_tokens = models.PositiveIntegerField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    looked_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["pipeline", "step"], name="tuning_once_per_step"),
+            models.CheckConstraint(name="tuning_done_has_model", condition=~Q(state="done") | ~Q(model="")),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.step}: {self.base_model}"

@@ -1,0 +1,58 @@
+"""Steps that write material without a call: gold rationales as a system, and the verdict on each question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.db import transaction
+
+from annotator.core.canonical import text_digest
+from annotator.hit_types.base import JSON
+from annotator.models import Dataset, Explanation, FollowUp, Instance, System
+from evaluation.ratings.validation import CRITERIA, Verdict
+
+#: The explain method that takes the dataset's own rationales, and the name of its system.
+GOLD = "gold"
+
+
+@transaction.atomic
+def gold_explanations(*, dataset: Dataset) -> int:
+    """Keep each instance's gold rationale as an explanation of the system "gold", with the gold label as its output.
+
+    Returns how many instances have one. Called again, it changes nothing.
+    """
+    system, _ = System.objects.get_or_create(
+        workspace=dataset.workspace, name=GOLD, defaults={"model": "", "method": GOLD}
+    )
+    found = Instance.objects.filter(dataset=dataset).exclude(gold_rationale="").exclude(gold_label="")
+    rows = [
+        Explanation(
+            instance=instance,
+            system=system,
+            text=instance.gold_rationale,
+            output=instance.gold_label,
+            digest=text_digest(instance.gold_rationale, instance.gold_label),
+        )
+        for instance in found.order_by("pk")
+    ]
+    Explanation.objects.bulk_create(rows, ignore_conflicts=True)
+    return len(rows)
+
+
+@transaction.atomic
+def questions_validate(*, dataset: Dataset, verdicts: Sequence[Verdict]) -> JSON:
+    """Mark the dataset's generalization questions as accepted or not; returns the counts.
+
+    The keys of a validation study's items are "f" and the primary key of the question.
+    """
+    pks = {int(verdict.key.removeprefix("f")): verdict.accepted for verdict in verdicts}
+    questions = FollowUp.objects.filter(instance__dataset=dataset, pk__in=pks, explanation__isnull=True)
+    for accepted in (True, False):
+        questions.filter(pk__in=[pk for pk, value in pks.items() if value is accepted]).update(
+            validated=accepted
+        )
+    return {
+        "questions": len(verdicts),
+        "accepted": sum(verdict.accepted for verdict in verdicts),
+        **{f"not_{name}": sum(not getattr(verdict, name) for verdict in verdicts) for name in CRITERIA},
+    }

@@ -1,0 +1,93 @@
+"""Reward tokens and training files (Joshi et al. 2023, section 5; Quark, Lu et al. 2022). Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from annotator.hit_types.base import Message
+
+#: The paper's number of distinct reward bins (Table 16): 1, 0 and -1.
+PAPER_BINS = 3
+_OF_VALUE = {-1.0: 0, 0.0: 1, 1.0: 2}
+
+
+def reward_token(quantile: int) -> str:
+    """The token that opens the system message of an example.
+
+    >>> reward_token(2)
+    '<reward_2>'
+    """
+    return f"<reward_{quantile}>"
+
+
+def reward_quantiles(values: Sequence[float], bins: int = PAPER_BINS) -> list[int]:
+    """Each reward's quantile, 0 the lowest. With three bins they are the values -1, 0 and 1 themselves, as in the paper;
+    with other numbers, quantiles of equal size by rank, ties in the lower one.
+
+    >>> reward_quantiles([-1, 0, 1, 1]), reward_quantiles([-1, 0, 1, 1], bins=2)
+    ([0, 1, 2, 2], [0, 0, 1, 1])
+    """
+    if bins == PAPER_BINS and all(float(value) in _OF_VALUE for value in values):
+        return [_OF_VALUE[float(value)] for value in values]
+    found = np.asarray(values, dtype=np.float64)
+    ranks = np.searchsorted(np.sort(found), found, side="left")
+    return [int(rank * bins // max(len(found), 1)) for rank in ranks]
+
+
+def conditioned(chat: Sequence[Message], quantile: int) -> list[Message]:
+    """A chat as a model tuned on rewards is asked: the token before the instructions, and no demonstrations."""
+    first, *rest = chat
+    if first.role != "system":
+        return [Message("system", reward_token(quantile)), chat[-1]]
+    return [Message("system", f"{reward_token(quantile)}\n{first.content}"), rest[-1]]
+
+
+@dataclass(frozen=True)
+class Example:
+    """One rationale as a training example: the chat that asks for it, what is replied, and its reward's quantile."""
+
+    chat: tuple[Message, ...]
+    reply: str
+    quantile: int
+    reward: float
+    key: str = ""
+    round: str = ""
+
+
+def chat_lines(examples: Iterable[Example]) -> str:
+    """The training file of a fine-tuning endpoint: one chat a line, whose system message carries the reward token."""
+    return "".join(json.dumps({"messages": _messages(one)}, ensure_ascii=False) + "\n" for one in examples)
+
+
+def export_lines(examples: Iterable[Example], form: str) -> str:
+    """The same for labs that train themselves, with the reward and its quantile in columns of their own.
+
+    ``form``: *messages*, or *prompt_completion* with the chat as one text.
+    """
+    lines = []
+    for one in examples:
+        row: dict[str, Any] = {
+            "key": one.key,
+            "round": one.round,
+            "reward": one.reward,
+            "reward_quantile": one.quantile,
+            "reward_token": reward_token(one.quantile),
+        }
+        if form == "messages":
+            row["messages"] = _messages(one)
+        else:
+            chat = conditioned(one.chat, one.quantile)
+            row["prompt"] = "\n\n".join(message.content for message in chat) + "\n"
+            row["completion"] = one.reply
+        lines.append(json.dumps(row, ensure_ascii=False) + "\n")
+    return "".join(lines)
+
+
+def _messages(one: Example) -> list[dict[str, str]]:
+    chat = [{"role": m.role, "content": m.content} for m in conditioned(one.chat, one.quantile)]
+    return [*chat, {"role": "assistant", "content": one.reply}]

@@ -1,0 +1,258 @@
+"""Rewards and fine-tuning in a pipeline: every round's rationales, rewards, file, job and model are rows.
+
+Nothing here waits: a worker looks at a job and comes back. A job is begun once: a worker that takes over looks for the
+job of its file before it begins one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Coroutine
+from decimal import ROUND_UP, Decimal
+from typing import Any, TypeVar
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import Sum
+from django.utils import timezone
+
+from annotator.core import jobs
+from annotator.hit_types.base import JSON, prompt_part, render_prompt
+from annotator.models import FollowUp, Output
+from evaluation.metrics import gen_u
+from evaluation.models import Endpoint, FineTuning, Pipeline, Reward, Run
+from evaluation.pipelines.rewards import PAPER_BINS, Example, chat_lines, reward_quantiles
+from evaluation.pipelines.steps.material import shown
+from evaluation.prompts import prompt_file
+from evaluation.providers.base import ProviderError
+from evaluation.providers.fine_tuning import FineTuner, TuningJob
+from evaluation.providers.keys import KeyRefused
+from evaluation.selectors.endpoint import endpoint_provider
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+_OPEN = (FineTuning.State.WAITING, FineTuning.State.RUNNING)
+_MILLION = Decimal(1_000_000)
+_UNIT = Decimal("0.00000001")
+
+
+def rewards_keep(*, pipeline: Pipeline, step: str, run: Run, bins: int = PAPER_BINS) -> JSON:
+    """Keep the GEN-U of each rationale that a reward run has answered with; returns the round's numbers.
+
+    Called again, it changes nothing.
+    """
+    calls = list(
+        run.calls.filter(parsed__isnull=False).order_by("pk").values_list("subject", "context", "parsed")
+    )
+    gold = dict(FollowUp.objects.filter(pk__in={pk for pk, _, _ in calls}).values_list("pk", "gold_label"))
+    alone = dict(
+        Output.objects.filter(
+            follow_up__in=gold, system__name=f"{run.model} · GEN-U without"[:200]
+        ).values_list("follow_up", "text")
+    )
+    found = gen_u(
+        [parsed["output"] == gold[pk] for pk, _, parsed in calls],
+        [alone[pk] == gold[pk] if pk in alone else None for pk, _, _ in calls],
+        [str(context["explanation"]) for _, context, _ in calls],
+    )
+    values = [float(value) for value in found.values]
+    rows = [
+        Reward(pipeline=pipeline, step=step, explanation_id=int(name), value=value, quantile=quantile)
+        for name, value, quantile in zip(found.instances, values, reward_quantiles(values, bins), strict=True)
+    ]
+    Reward.objects.bulk_create(rows, ignore_conflicts=True)
+    mean = sum(values) / len(values) if values else None
+    return {"rewards": len(values), "mean_reward": None if mean is None else round(mean, 4)}
+
+
+def examples_of(pipeline: Pipeline) -> list[Example]:
+    """Every rewarded rationale of a pipeline so far, in the order in which they were rewarded (Quark's data pool)."""
+    task = str(pipeline.recipe.content["task"])
+    part = prompt_part(prompt_file("explain", task), "answer_reason")
+    examples = []
+    rewards = Reward.objects.filter(pipeline=pipeline).select_related("explanation__instance").order_by("pk")
+    for reward in rewards:
+        explanation = reward.explanation
+        chat = render_prompt(part, {"input": explanation.instance.input, "output": ""})
+        reply = f"Answer: {shown(explanation.output)}\nReason: {explanation.text}"
+        examples.append(
+            Example(tuple(chat), reply, reward.quantile, reward.value, explanation.instance.key, reward.step)
+        )
+    return examples
+
+
+def tuning_step(*, pipeline: Pipeline, step: str, options: JSON, left: Decimal | None) -> JSON | None:
+    """Create or look after the fine-tuning job of a step; its result, or None while it is not over.
+
+    ``left`` is what the pipeline may still spend. Raises ``ValidationError`` where the job cannot begin.
+    """
+    tuning = FineTuning.objects.filter(pipeline=pipeline, step=step).first()
+    if tuning is None:
+        _tuning_create(pipeline, step, options, left)
+        return None
+    if tuning.state == FineTuning.State.DONE:
+        return {
+            "model": tuning.model,
+            "examples": tuning.examples,
+            "file": tuning.file_id,
+            "job": tuning.job_id,
+            "spent": str(tuning.cost),
+        }
+    if tuning.state in (FineTuning.State.FAILED, FineTuning.State.CANCELLED):
+        pipeline.state = Pipeline.State.PAUSED
+        pipeline.reason = f"{step}: fine-tuning {tuning.get_state_display()}: {tuning.error}"[:2000]
+    return None
+
+
+def _tuning_create(pipeline: Pipeline, step: str, options: JSON, left: Decimal | None) -> None:
+    examples = examples_of(pipeline)
+    if not examples:
+        raise ValidationError("no rationale has a reward yet; a reward step comes before fine_tune")
+    lines = chat_lines(examples)
+    epochs = int(options.get("epochs", 1))
+    price = Decimal(str(options.get("price", 0)))
+    most = (price * len(lines.encode()) * epochs / _MILLION).quantize(
+        _UNIT, ROUND_UP
+    )  # a token is a byte or more
+    if left is not None and most > left:
+        raise ValidationError(f"the fine-tuning job may cost {most:.4f}; {left:.4f} of the budget is left")
+    FineTuning.objects.create(
+        pipeline=pipeline,
+        endpoint=pipeline.endpoint,
+        step=step,
+        base_model=str(options.get("model") or pipeline.endpoint.model),
+        suffix=str(options.get("suffix", "rationales"))[:64],
+        epochs=epochs,
+        examples=len(examples),
+        file=lines,
+        price=price,
+        most_cost=most,
+    )
+
+
+def tuning_spent(pipeline: Pipeline) -> Decimal:
+    """What the pipeline's fine-tuning jobs have cost, and the most that open ones may cost."""
+    rows = FineTuning.objects.filter(pipeline=pipeline)
+    done = rows.exclude(state__in=_OPEN).aggregate(total=Sum("cost"))["total"] or Decimal(0)
+    return done + (rows.filter(state__in=_OPEN).aggregate(total=Sum("most_cost"))["total"] or Decimal(0))
+
+
+def tuning_work(*, pipeline_pk: int) -> bool:
+    """Send, or look at, the pipeline's open job, outside of any transaction; True if it is over now.
+
+    Called twice at once, the second call does nothing.
+    """
+    with jobs.lock_held("tuning", pipeline_pk) as mine:
+        tuning = (
+            FineTuning.objects.select_related("endpoint")
+            .filter(pipeline=pipeline_pk, state__in=_OPEN)
+            .first()
+            if mine
+            else None
+        )
+        if tuning is None:
+            return False
+        try:
+            job = _job_of(tuning)
+        except (ProviderError, KeyRefused) as error:
+            FineTuning.objects.filter(pk=tuning.pk).update(looked_at=timezone.now(), error=str(error)[:2000])
+            if isinstance(error, ProviderError) and not error.fatal:
+                return False  # looked at again by the next sweep
+            _settle(tuning, FineTuning.State.FAILED, TuningJob("", "failed", error=str(error)))
+            return True
+        if job.state == "running":
+            FineTuning.objects.filter(pk=tuning.pk).update(looked_at=timezone.now(), error="")
+            return False
+        states = {
+            "succeeded": FineTuning.State.DONE,
+            "failed": FineTuning.State.FAILED,
+            "cancelled": FineTuning.State.CANCELLED,
+        }
+        _settle(tuning, states[job.state], job)
+        return True
+
+
+def _job_of(tuning: FineTuning) -> TuningJob:
+    """The job as it is now; file and job are created first where they are not there, and kept as soon as they are."""
+    if not tuning.file_id:
+        tuning.file_id = _ask(tuning.endpoint, lambda tuner: tuner.file_send(tuning.file.encode()))
+        FineTuning.objects.filter(pk=tuning.pk).update(file_id=tuning.file_id)
+    if tuning.job_id:
+        return _ask(tuning.endpoint, lambda tuner: tuner.job_read(tuning.job_id))
+    job = _ask(tuning.endpoint, lambda tuner: tuner.job_find(tuning.file_id)) or _ask(
+        tuning.endpoint,
+        lambda tuner: tuner.job_begin(
+            file_id=tuning.file_id, model=tuning.base_model, suffix=tuning.suffix, epochs=tuning.epochs
+        ),
+    )
+    FineTuning.objects.filter(pk=tuning.pk).update(job_id=job.id, state=FineTuning.State.RUNNING)
+    return job
+
+
+def _settle(tuning: FineTuning, state: str, job: TuningJob) -> None:
+    tokens = job.tokens
+    cost = Decimal(0) if tokens is None else (tuning.price * tokens / _MILLION).quantize(_UNIT, ROUND_UP)
+    if state == FineTuning.State.DONE and tokens is None:
+        cost = tuning.most_cost
+    FineTuning.objects.filter(pk=tuning.pk, state__in=_OPEN).update(
+        state=state,
+        model=job.model,
+        error=job.error,
+        trained_tokens=tokens,
+        cost=cost,
+        finished_at=timezone.now(),
+    )
+
+
+def tunings_cancel(*, pipeline: Pipeline) -> None:
+    """Mark the pipeline's open jobs for cancelling; ``tunings_sweep`` tells the endpoint."""
+    pipeline.tunings.filter(state=FineTuning.State.RUNNING).update(state=FineTuning.State.CANCELLING)
+    pipeline.tunings.filter(state=FineTuning.State.WAITING).update(
+        state=FineTuning.State.CANCELLED, finished_at=timezone.now()
+    )
+
+
+def tunings_sweep() -> int:
+    """Cancel at their endpoints the jobs that were cancelled here; what fails is tried again by the next sweep."""
+    cancelled = 0
+    for tuning in FineTuning.objects.select_related("endpoint").filter(state=FineTuning.State.CANCELLING):
+        job_id = tuning.job_id
+        try:
+            _ask(tuning.endpoint, lambda tuner, job_id=job_id: tuner.job_cancel(job_id))  # type: ignore[misc]
+        except (ProviderError, KeyRefused) as error:
+            log.warning("fine-tuning %s cannot be cancelled: %s", job_id, error)
+            FineTuning.objects.filter(pk=tuning.pk).update(error=str(error)[:2000])
+            if isinstance(error, ProviderError) and not error.fatal:
+                continue
+        FineTuning.objects.filter(pk=tuning.pk).update(
+            state=FineTuning.State.CANCELLED, finished_at=timezone.now()
+        )
+        cancelled += 1
+    return cancelled
+
+
+def tunings_retry(*, pipeline: Pipeline) -> None:
+    """Forget the jobs that failed or were cancelled, so that their steps begin anew."""
+    with transaction.atomic():
+        pipeline.tunings.filter(state__in=[FineTuning.State.FAILED, FineTuning.State.CANCELLED]).delete()
+
+
+def _ask(endpoint: Endpoint, what: Callable[[FineTuner], Coroutine[Any, Any, T]]) -> T:
+    async def main() -> T:
+        provider = endpoint_provider(endpoint)
+        try:
+            return await what(FineTuner(provider))
+        finally:
+            await provider.aclose()
+
+    return asyncio.run(main())
+
+
+def rounds_of(pipeline: Pipeline) -> list[tuple[str, int, float]]:
+    """(reward step, rationales, mean reward) of each round, in order."""
+    found: dict[str, list[float]] = defaultdict(list)
+    for step, value in Reward.objects.filter(pipeline=pipeline).order_by("pk").values_list("step", "value"):
+        found[step].append(value)
+    return [(step, len(values), sum(values) / len(values)) for step, values in found.items()]

@@ -1,0 +1,94 @@
+"""Fine-tuning over the OpenAI protocol: hand in a file, begin a job, look at it, cancel it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from evaluation.providers.base import ProviderError
+from evaluation.providers.openai_compatible import OpenAICompatible, provider_error
+
+JobState = Literal["running", "succeeded", "failed", "cancelled"]
+_OVER: dict[str, JobState] = {"succeeded": "succeeded", "failed": "failed", "cancelled": "cancelled"}
+
+
+@dataclass(frozen=True)
+class TuningJob:
+    """A fine-tuning job as the endpoint reports it. ``tokens`` were trained on; None if it does not say."""
+
+    id: str
+    state: JobState
+    model: str = ""
+    error: str = ""
+    tokens: int | None = None
+
+
+class FineTuner:
+    """The fine-tuning half of an OpenAI-compatible endpoint; every method raises ``ProviderError``."""
+
+    def __init__(self, provider: OpenAICompatible) -> None:
+        self.client = provider.client
+
+    async def file_send(self, lines: bytes) -> str:
+        """Hand in a training file (JSON lines of chats); returns its id."""
+        try:
+            file = await self.client.files.create(file=("rationales.jsonl", lines), purpose="fine-tune")
+        except Exception as error:
+            raise provider_error(error) from error
+        if str(getattr(file, "status", "")) == "error":
+            raise ProviderError(
+                "bad_request", f"the file was rejected: {getattr(file, 'status_details', '')}"
+            )
+        return str(file.id)
+
+    async def job_find(self, file_id: str) -> TuningJob | None:
+        """The job that was begun on a file, if there is one: a worker that died may have begun it."""
+        try:
+            page = await self.client.fine_tuning.jobs.list(limit=100)
+        except Exception as error:
+            raise provider_error(error) from error
+        found = [job for job in page.data if job.training_file == file_id and job.status != "cancelled"]
+        return _job(found[0]) if found else None
+
+    async def job_begin(self, *, file_id: str, model: str, suffix: str, epochs: int) -> TuningJob:
+        """Begin a job on a file."""
+        try:
+            job = await self.client.fine_tuning.jobs.create(
+                training_file=file_id,
+                model=model,
+                suffix=suffix or "rationales",
+                method={"type": "supervised", "supervised": {"hyperparameters": {"n_epochs": epochs}}},
+            )
+        except Exception as error:
+            raise provider_error(error) from error
+        return _job(job)
+
+    async def job_read(self, job_id: str) -> TuningJob:
+        """How far a job is."""
+        try:
+            return _job(await self.client.fine_tuning.jobs.retrieve(job_id))
+        except Exception as error:
+            raise provider_error(error) from error
+
+    async def job_cancel(self, job_id: str) -> TuningJob:
+        """Cancel a job; one that is over stays as it is."""
+        try:
+            return _job(await self.client.fine_tuning.jobs.cancel(job_id))
+        except Exception as error:
+            raise provider_error(error) from error
+
+
+def _job(job: object) -> TuningJob:
+    error = getattr(getattr(job, "error", None), "message", None) or ""
+    tokens = getattr(job, "trained_tokens", None)
+    state = _OVER.get(str(getattr(job, "status", "")), "running")
+    model = str(getattr(job, "fine_tuned_model", None) or "")
+    if state == "succeeded" and not model:
+        return TuningJob(str(getattr(job, "id", "")), "failed", error="the job names no model")
+    return TuningJob(
+        str(getattr(job, "id", "")),
+        state,
+        model[:200],
+        str(error)[:500],
+        tokens if isinstance(tokens, int) else None,
+    )

@@ -1,0 +1,141 @@
+"""Replies that a correct server would never send. Each was seen, or is a small step from one that was."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+from evaluation.providers.scripted.http import Response, json_response
+
+JSON_TYPE = {"content-type": "application/json"}
+#: Uncompressed size of ``gzip_bomb``, in bytes.
+BOMB = 400 * 1024 * 1024
+
+
+def misbehave(kind: str, reply: dict[str, Any]) -> Response | None:
+    """The response for a kind of misbehaviour, made from the reply that a good server would give; None if unknown."""
+    make = KINDS.get(kind)
+    return make(reply) if make else None
+
+
+async def _forever(part: bytes, seconds: float) -> AsyncIterator[bytes]:
+    while True:
+        yield part
+        await asyncio.sleep(seconds)
+
+
+async def _slowly(body: bytes) -> AsyncIterator[bytes]:
+    for byte in body:
+        yield bytes([byte])
+        await asyncio.sleep(0.05)
+
+
+def _whitespace(reply: dict[str, Any]) -> Response:
+    return Response(headers=JSON_TYPE, stream=_forever(b" " * 1024, 0.02))
+
+
+def _flood(reply: dict[str, Any]) -> Response:
+    return Response(headers=JSON_TYPE, stream=_forever(b" " * 1024 * 1024, 0.001))
+
+
+def _slow(reply: dict[str, Any]) -> Response:
+    return Response(headers=JSON_TYPE, stream=_slowly(json.dumps(reply).encode()))
+
+
+def _deep(reply: dict[str, Any]) -> Response:
+    return Response(200, b'{"choices":' + b"[" * 100_000 + b"]" * 100_000 + b"}", JSON_TYPE)
+
+
+def _deep_extra(reply: dict[str, Any]) -> Response:
+    """A good reply with a field beside it that is nested 400 deep: too much for recursive code, not for JSON."""
+    body = json.dumps(reply)[:-1] + ',"extra":' + "[" * 400 + "]" * 400 + "}"
+    return Response(200, body.encode(), JSON_TYPE)
+
+
+def _nan(reply: dict[str, Any]) -> Response:
+    odd = {"extra": [float("nan"), float("inf"), float("-inf")], "logprobs": float("nan")}
+    return json_response(reply | odd)
+
+
+def _overflow(reply: dict[str, Any]) -> Response:
+    return Response(200, json.dumps(reply)[:-1].encode() + b',"extra":1e999,"created":-1e999}', JSON_TYPE)
+
+
+def _long_number(reply: dict[str, Any]) -> Response:
+    return Response(200, json.dumps(reply)[:-1].encode() + b',"extra":' + b"9" * 5000 + b"}", JSON_TYPE)
+
+
+def _bomb(reply: dict[str, Any]) -> Response:
+    block = gzip.compress(b" " * 1024 * 1024)
+    return Response(200, block * (BOMB // (1024 * 1024)), JSON_TYPE | {"content-encoding": "gzip"})
+
+
+def _gzip(reply: dict[str, Any]) -> Response:
+    return Response(200, gzip.compress(json.dumps(reply).encode()), JSON_TYPE | {"content-encoding": "gzip"})
+
+
+def _bad_gzip(reply: dict[str, Any]) -> Response:
+    return Response(200, json.dumps(reply).encode(), JSON_TYPE | {"content-encoding": "gzip"})
+
+
+def _nul(reply: dict[str, Any]) -> Response:
+    """The good reply, with NUL and half a surrogate pair in what is stored beside its text."""
+    return json_response(reply | {"id": "a\x00b", "extra": {"\ud800": "\udfff\x00"}})
+
+
+def _error_body(reply: dict[str, Any]) -> Response:
+    error = {"message": "The engine is overloaded, please try again.", "type": "server_error", "code": 503}
+    return json_response({"error": error})
+
+
+def _fractional(reply: dict[str, Any]) -> Response:
+    usage = {name: count + 0.5 for name, count in reply["usage"].items()}
+    return json_response(reply | {"usage": usage})
+
+
+def _odd_types(reply: dict[str, Any]) -> Response:
+    odd = {
+        "model": {"name": ["x"] * 500},
+        "system_fingerprint": 7,
+        "usage": ["none"],
+        "choices": {"0": "text"},
+    }
+    return json_response(reply | odd)
+
+
+def _html(reply: dict[str, Any]) -> Response:
+    return Response(200, b"<!doctype html><title>502 Bad Gateway</title>", {"content-type": "text/html"})
+
+
+def _long_text(reply: dict[str, Any]) -> Response:
+    message = {"role": "assistant", "content": "so (so " * 200_000}
+    return json_response(reply | {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]})
+
+
+def _empty_body(reply: dict[str, Any]) -> Response:
+    return Response(200, b"", JSON_TYPE)
+
+
+KINDS: dict[str, Callable[[dict[str, Any]], Response]] = {
+    "whitespace": _whitespace,
+    "flood": _flood,
+    "slow": _slow,
+    "deep": _deep,
+    "deep_extra": _deep_extra,
+    "nan": _nan,
+    "overflow": _overflow,
+    "long_number": _long_number,
+    "gzip_bomb": _bomb,
+    "gzip": _gzip,
+    "bad_gzip": _bad_gzip,
+    "nul": _nul,
+    "error_body": _error_body,
+    "fractional": _fractional,
+    "odd_types": _odd_types,
+    "html": _html,
+    "long_text": _long_text,
+    "empty_body": _empty_body,
+}

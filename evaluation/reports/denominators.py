@@ -1,0 +1,79 @@
+"""What the values of a table or figure rest on, in sentences: their denominators, and what was left out of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from evaluation.reports.words import count, left_out, listed
+
+#: More different denominators or exclusions than this are given as a range or a number, not one by one.
+MOST = 24
+
+
+@dataclass(frozen=True)
+class Basis:
+    """One value's row and column, its denominator, and how many were left out of it by reason."""
+
+    row: str
+    column: str
+    n: int
+    left_out: dict[str, int] = field(default_factory=dict)
+
+
+def denominator_notes(values: Sequence[Basis]) -> list[str]:
+    """At most two sentences: how many each value rests on, and what was left out.
+
+    >>> denominator_notes([Basis("robot-a", "Precision", 4, {"tie": 1}), Basis("robot-b", "Precision", 4)])
+    ['n = 4 for every value.', 'Left out: 1 tie (robot-a).']
+    """
+    counted = [one for one in values if one.n]
+    if not counted:
+        return []
+    return [_sizes(counted), *_left_out(values)]
+
+
+def _sizes(values: Sequence[Basis]) -> str:
+    sizes = {one.n for one in values}
+    if len(sizes) == 1:
+        return f"n = {values[0].n:,} for every value."
+    by = _grouped(values)
+    if len(by) > MOST:
+        return f"n is from {min(sizes):,} to {max(sizes):,}."
+    return f"n: {'; '.join(f'{where} {n:,}' for where, n in by.items())}."
+
+
+def _grouped(values: Sequence[Basis]) -> dict[str, int]:
+    """Denominators by column where each column has one, else by row, else value by value."""
+    for name in ("column", "row"):
+        found: dict[str, set[int]] = {}
+        for one in values:
+            found.setdefault(getattr(one, name), set()).add(one.n)
+        if all(len(sizes) == 1 for sizes in found.values()) and "" not in found:
+            return {where: sizes.pop() for where, sizes in found.items()}
+    return {_where(one, values): one.n for one in values}
+
+
+def _left_out(values: Sequence[Basis]) -> list[str]:
+    by: dict[str, list[str]] = {}
+    for one in values:
+        said = left_out(one.left_out)
+        if said:
+            by.setdefault(said, []).append(_where(one, values))
+    if not by:
+        return []
+    if len(by) == 1 and len(next(iter(by.values()))) == len(values):
+        return [f"Left out of every value: {next(iter(by))}."]
+    if len(by) > MOST:
+        total = sum(map(len, by.values()))
+        return [
+            f"Something was left out of {count(total, 'value')}; the CSV and JSON files list it for each."
+        ]
+    return [f"Left out: {'; '.join(f'{said} ({listed(list(dict.fromkeys(w)))})' for said, w in by.items())}."]
+
+
+def _where(one: Basis, values: Sequence[Basis]) -> str:
+    """A value's place in few words: its row, its column, or both, as far as either tells it apart."""
+    rows, columns = {v.row for v in values}, {v.column for v in values}
+    parts = [one.row if len(rows) > 1 else "", one.column if len(columns) > 1 else ""]
+    return ", ".join(filter(None, parts)) or one.row or one.column

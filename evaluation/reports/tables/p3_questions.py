@@ -1,0 +1,69 @@
+"""P3 A.6.2: how many generalization questions were written, and how many their validators accept."""
+
+from __future__ import annotations
+
+from evaluation.ratings.validation import CRITERIA, Validators, Verdict, verdicts_of
+from evaluation.reports.content import Cell, Column, Row, Section, Table
+from evaluation.reports.context import Context
+from evaluation.reports.registry import section
+from evaluation.reports.words import count
+
+TITLES = {"relation": "Of their kind", "answerable": "Answerable", "answer_right": "Correctly answered"}
+
+
+@section(order=45, title="P3: questions that pass validation", measure="question_validity")
+def p3_questions(ctx: Context) -> Section | None:
+    """Counts by kind of question: written, accepted on each criterion, accepted on all three."""
+    judgments = ctx.data.judgments
+    blocks = []
+    kinds: list[tuple[Validators, bool]] = [
+        ("people", bool((~judgments.raters.is_simulator).any())),
+        ("simulators", bool(judgments.raters.is_simulator.any())),
+    ]
+    for by, there in kinds:
+        if there:
+            blocks.append(
+                _table(by, verdicts_of(judgments, by=by), ctx.people if by == "people" else "simulators")
+            )
+    if not blocks:
+        return None
+    return Section(
+        id="p3-questions",
+        number="P3 A.6.2",
+        title="Questions that pass validation",
+        blocks=blocks,
+        notes=[
+            "A question passes a criterion where more than half of its validators say yes. Questions that pass all three go "
+            "on to the study and to GEN-U. The paper had three validators and gives no number of questions dropped."
+        ],
+    )
+
+
+def _table(by: str, verdicts: list[Verdict], who: str) -> Table:
+    kinds = sorted({verdict.kind for verdict in verdicts})
+    rows = [(kind.replace("_", " ").capitalize(), [v for v in verdicts if v.kind == kind]) for kind in kinds]
+    return Table(
+        id=f"p3-questions-{by}",
+        number="P3 A.6.2",
+        title=f"Generalization questions validated by {who}",
+        head=["Kind"],
+        columns=[
+            Column("Written"),
+            *(Column(TITLES[name]) for name in CRITERIA),
+            Column("Accepted"),
+            Column("Without a validator"),
+        ],
+        rows=[
+            Row(
+                [title],
+                [
+                    Cell.count(len(found)),
+                    *(Cell.count(sum(getattr(v, name) for v in found)) for name in CRITERIA),
+                    Cell.count(sum(v.accepted for v in found)),
+                    Cell.count(sum(not v.raters for v in found)),
+                ],
+            )
+            for title, found in [*rows, ("All", verdicts)]
+        ],
+        notes=[f"{count(len(verdicts), 'question')} in all."],
+    )

@@ -1,0 +1,135 @@
+"""How well an endpoint is doing, shared by all its workers through its row: a circuit breaker and a window.
+
+*Breaker*: when ``THRESHOLD`` different calls in a row have failed for a reason that is the endpoint's (no
+connection, 5xx, timeout, rate limit), nothing is sent for a while and then one request at a time, until one
+succeeds. The pauses grow with the outage. Failures meanwhile don't count as attempts of their calls.
+
+*Window*: each rate limit halves the number of requests that may be in flight, and each window of successes adds
+one, as TCP does.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.utils import timezone
+
+from evaluation.models import Call, Endpoint
+from evaluation.runs.settle import Outcome, backoff
+
+#: Different calls that must fail in a row: fewer may be the fault of the calls themselves.
+THRESHOLD = 5
+#: Seconds without requests: at first, and at most.
+FIRST_HOLD = 0.5
+LONGEST_HOLD = 30.0
+#: The fields of an endpoint that this module writes.
+STATE = ("failing_calls", "failing_since", "trouble", "window", "hold_until")
+#: Failures that say something about the endpoint and not about the call.
+TROUBLE = frozenset({"rate_limit", "server", "timeout", "connection", "unreachable"})
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a worker saw since its last report: requests that succeeded, and those that met trouble."""
+
+    successes: int
+    troubled: tuple[Outcome, ...]
+
+    @classmethod
+    def of(cls, outcomes: Sequence[Outcome]) -> Report:
+        sent = [outcome for outcome in outcomes if outcome.sent and outcome.of_request]
+        troubled = tuple(outcome for outcome in sent if outcome.error_kind in TROUBLE)
+        return cls(len(sent) - len(troubled), troubled)
+
+
+def is_open(endpoint: Endpoint) -> bool:
+    """Whether the breaker is open: only single requests may be sent, to see whether the endpoint is back."""
+    return len(endpoint.failing_calls) >= THRESHOLD
+
+
+def window_of(endpoint: Endpoint) -> int:
+    """Requests that may be in flight at the endpoint now."""
+    if is_open(endpoint):
+        return 1
+    if endpoint.window is None:
+        return endpoint.concurrency
+    return max(1, min(endpoint.concurrency, math.floor(endpoint.window)))
+
+
+def is_held(endpoint: Endpoint) -> bool:
+    """Whether no request may be sent now."""
+    return endpoint.hold_until is not None and endpoint.hold_until > timezone.now()
+
+
+def copy_state(row: Endpoint, held: Endpoint) -> None:
+    """Bring the copy of an endpoint that a worker holds up to date."""
+    for name in STATE:
+        setattr(held, name, getattr(row, name))
+
+
+def endpoint_report(*, endpoint: Endpoint, outcomes: Sequence[Outcome], rng: random.Random) -> bool:
+    """Update the endpoint's state with what came back; returns whether its breaker is open.
+
+    Outcomes of requests that met trouble are changed: those of an unavailable or rate-limiting endpoint are
+    excused, so that their calls are tried again without using up an attempt.
+    """
+    report = Report.of(outcomes)
+    if not report.troubled and endpoint.window is None and not endpoint.failing_calls:
+        return False
+    now = timezone.now()
+    with transaction.atomic():
+        row = Endpoint.objects.select_for_update(no_key=True).get(pk=endpoint.pk)
+        if report.successes:
+            row.failing_calls, row.failing_since, row.trouble = [], None, ""
+        if report.troubled:
+            _troubled(row, report, now, rng)
+        elif row.window is not None:
+            grown = row.window + report.successes / max(row.window, 1.0)
+            row.window = None if grown >= row.concurrency else grown
+        row.save(update_fields=STATE)
+    copy_state(row, endpoint)
+    for outcome in outcomes:
+        if outcome.error_kind in TROUBLE and outcome.sent:
+            _excuse(outcome, available=not is_open(row), silent=not report.successes, rng=rng)
+    return is_open(row)
+
+
+def _troubled(row: Endpoint, report: Report, now: datetime, rng: random.Random) -> None:
+    limited = [outcome for outcome in report.troubled if outcome.error_kind == "rate_limit"]
+    row.trouble = report.troubled[-1].error[:500]
+    if not report.successes:
+        row.failing_since = row.failing_since or now
+        failed = dict.fromkeys([*row.failing_calls, *(o.id for o in report.troubled if o not in limited)])
+        row.failing_calls = list(failed)[:THRESHOLD]
+    held = row.hold_until is not None and row.hold_until > now
+    seconds = 0.0
+    if limited:
+        if not held:  # replies to requests that were in flight together halve it once
+            row.window = max(1.0, window_of(row) / 2)
+        asked = max(outcome.hold for outcome in limited)
+        seconds = asked or _hold_seconds(row, now)
+    elif is_open(row):
+        seconds = _hold_seconds(row, now)
+    if seconds:
+        until = now + timedelta(seconds=seconds * (1 + 0.1 * rng.random()))
+        row.hold_until = max(row.hold_until or until, until)
+
+
+def _hold_seconds(row: Endpoint, now: datetime) -> float:
+    """Half as long as nothing has succeeded: pauses grow, and the end of an outage is noticed soon."""
+    failing = (now - row.failing_since).total_seconds() if row.failing_since else 0.0
+    return min(max(FIRST_HOLD, failing / 2), LONGEST_HOLD)
+
+
+def _excuse(outcome: Outcome, *, available: bool, silent: bool, rng: random.Random) -> None:
+    if outcome.error_kind == "rate_limit" or not available:
+        outcome.excused = True
+        outcome.state = Call.State.PENDING
+        outcome.again_in = backoff(1, None, rng)
+    elif silent and outcome.again_in is not None:
+        outcome.again_in = min(outcome.again_in * 4, LONGEST_HOLD)

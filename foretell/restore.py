@@ -1,0 +1,143 @@
+"""Check a backup and restore it into an empty installation."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import tarfile
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.files.storage import default_storage
+from django.core.management import call_command
+from django.db import connection, transaction
+from django.db.migrations.executor import MigrationExecutor
+from psycopg import sql
+
+from foretell.backup import FILES, FORMAT, MANIFEST, BackupError, digest, key_fingerprint, tables
+
+#: ``migrate`` fills these by itself, so they may have rows in an empty installation.
+FILLED_BY_MIGRATE = {"django_content_type", "auth_permission"}
+BLOCK = 1 << 20
+
+
+def backup_check(*, directory: Path) -> dict[str, Any]:
+    """Compare every file of a backup with its checksum; return the manifest.
+
+    Raises:
+        BackupError: a file is missing or changed, or this isn't a backup.
+    """
+    try:
+        manifest: dict[str, Any] = json.loads((directory / MANIFEST).read_text())
+    except FileNotFoundError:
+        raise BackupError(f"{directory} has no {MANIFEST}: it isn't a complete backup.") from None
+    except ValueError as error:
+        raise BackupError(f"{directory / MANIFEST} is damaged: {error}") from None
+    if manifest.get("format") != FORMAT:
+        raise BackupError(f"This is a backup of format {manifest.get('format')}; expected format {FORMAT}.")
+    for name, expected in manifest["sha256"].items():
+        if not (directory / name).is_file():
+            raise BackupError(f"{name} is missing from the backup.")
+        if digest(directory / name) != expected:
+            raise BackupError(f"{name} is damaged: its checksum differs from the manifest.")
+    return manifest
+
+
+def same_key(manifest: dict[str, Any]) -> bool:
+    """Whether this installation can decrypt what the backup's installation encrypted."""
+    keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
+    return manifest["key"] in map(key_fingerprint, keys)
+
+
+def backup_restore(*, directory: Path) -> dict[str, Any]:
+    """Check a backup, restore it into an empty database and file storage, and migrate to this version.
+
+    Tables and rows are restored in one transaction: all or nothing. Returns the manifest.
+
+    Raises:
+        BackupError: the backup is damaged or newer than this version, or there is data already.
+    """
+    manifest = backup_check(directory=directory)
+    if "database" in manifest["parts"]:
+        _refuse_rows()
+    if "files" in manifest["parts"]:
+        _refuse_files()
+    if "database" in manifest["parts"]:
+        _migrate_to(manifest["migrations"])
+        _rows_restore(directory / "database", manifest)
+        call_command("migrate", verbosity=0, interactive=False)
+    if "files" in manifest["parts"]:
+        _files_restore(directory / FILES)
+    return manifest
+
+
+def _refuse_rows() -> None:
+    with connection.cursor() as cursor:
+        for table in tables():
+            if table in FILLED_BY_MIGRATE:
+                continue
+            cursor.execute(sql.SQL("SELECT EXISTS (SELECT 1 FROM {})").format(sql.Identifier(table)))
+            if cursor.fetchone()[0]:
+                raise BackupError(
+                    f"The database isn't empty ({table} has rows). Restore into a new, empty database: create one "
+                    "and set DATABASE_URL."
+                )
+
+
+def _refuse_files() -> None:
+    root = Path(default_storage.location)  # type: ignore[attr-defined]
+    if root.is_dir() and any(item.is_file() for item in root.rglob("*")):
+        raise BackupError(f"{root} isn't empty. Restore into a new DATA_DIR, or move the files away.")
+
+
+def _migrate_to(recorded: list[list[str]]) -> None:
+    """Create the tables as they were when the backup was made."""
+    executor = MigrationExecutor(connection)
+    applied = {(app, name) for app, name in recorded}
+    graph = executor.loader.graph
+    replaced = {
+        old for migration in graph.nodes.values() for old in (migration.replaces if migration else ())
+    }
+    if unknown := sorted(applied - set(graph.nodes) - replaced):
+        raise BackupError(
+            f"The backup has migrations that this version doesn't know ({'.'.join(unknown[0])}). Restore it with the "
+            "version of Foretell that made it, or a later one."
+        )
+    known = applied & set(graph.nodes)
+    leaves = [
+        node
+        for node in known
+        if not any(child.key in known and child.key[0] == node[0] for child in graph.node_map[node].children)
+    ]
+    executor.migrate(sorted(leaves))
+
+
+def _rows_restore(folder: Path, manifest: dict[str, Any]) -> None:
+    with transaction.atomic(), connection.cursor() as cursor:
+        identifiers = sql.SQL(", ").join(map(sql.Identifier, manifest["tables"]))
+        cursor.execute(sql.SQL("TRUNCATE {}").format(identifiers))
+        # Foreign keys are checked at the end, so the order of the tables doesn't matter.
+        cursor.execute("SET CONSTRAINTS ALL DEFERRED")
+        for table, about in manifest["tables"].items():
+            statement = sql.SQL("COPY {} ({}) FROM STDIN").format(
+                sql.Identifier(table), sql.SQL(", ").join(map(sql.Identifier, about["columns"]))
+            )
+            with gzip.open(folder / f"{table}.copy.gz") as file, cursor.copy(statement) as copy:
+                while block := file.read(BLOCK):
+                    copy.write(block)
+            if cursor.rowcount != about["rows"]:
+                raise BackupError(f"{table} has {cursor.rowcount} rows; the manifest says {about['rows']}.")
+        for sequence, value in manifest["sequences"].items():
+            cursor.execute("SELECT setval(%s::regclass, %s)", [f'"{sequence}"', value])
+
+
+def _files_restore(archive: Path) -> None:
+    root = Path(default_storage.location)  # type: ignore[attr-defined]
+    root.mkdir(mode=settings.FILE_UPLOAD_DIRECTORY_PERMISSIONS, parents=True, exist_ok=True)
+    with tarfile.open(archive) as files:
+        files.extractall(root, filter="data")
+    for item in root.rglob("*"):
+        item.chmod(
+            settings.FILE_UPLOAD_DIRECTORY_PERMISSIONS if item.is_dir() else settings.FILE_UPLOAD_PERMISSIONS
+        )

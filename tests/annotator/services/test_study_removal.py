@@ -1,0 +1,158 @@
+"""Duplicate, archive, delete, restore and purge a study."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.http import Http404
+from django.utils import timezone
+
+from annotator.core.errors import Refused
+from annotator.models import Instance, Judgment, Rater, Study
+from annotator.selectors.study import deleted_studies_for, studies_for, study_get_for
+from annotator.selectors.versions import version_diff, versions_of
+from annotator.services.assignment import assignment_next
+from annotator.services.items import item_correct, item_withdraw
+from annotator.services.participation import participation_join
+from annotator.services.payment import bonus_give
+from annotator.services.rehearsal.fill import rehearsal_raters, rehearse
+from annotator.services.study import study_close, study_launch, study_update
+from annotator.services.study_copy import slug_free, study_duplicate
+from annotator.services.study_removal import (
+    studies_purge,
+    study_archive,
+    study_delete,
+    study_purge,
+    study_restore,
+    study_unarchive,
+)
+from annotator.services.submit_and_next import turn_take
+from tests.factories import (
+    make_judgment,
+    make_participation,
+    make_rater,
+    make_study,
+    make_user,
+    simulation_payload,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+def closed_study(**fields) -> Study:
+    study = make_study(launched=True, redundancy=2, **fields)
+    person = make_participation(study)
+    task = assignment_next(participation=person)
+    turn_take(user_id=person.rater.user_id, assignment_pk=task.pk, stage=0, raw={"helpful": "no"})
+    return study_close(study=study)
+
+
+def test_a_duplicate_is_a_draft_with_the_same_settings_and_items_and_nothing_else() -> None:
+    study = closed_study(items=3, pay_per_item="0.40", exam_attempts=5)
+    by = make_user(staff=True)
+    copy = study_duplicate(study=study, by=by, slug="copy", title="Copy", material=True)
+    assert (copy.state, copy.snapshot, copy.launched_at, copy.closed_at) == ("draft", None, None, None)
+    assert (copy.pay_per_item, copy.exam_attempts) == (Decimal("0.40"), 5)
+    assert copy.join_token != study.join_token
+    assert list(copy.items.values_list("key", "payload", "instance")) == list(
+        study.items.values_list("key", "payload", "instance")
+    )
+    assert (copy.judgments.count(), copy.participations.count(), copy.places.count()) == (0, 0, 0)
+    assert list(copy.memberships.values_list("user", "role")) == [(by.pk, "owner")]
+    study_launch(study=copy)
+    assert study_duplicate(study=study, by=by, slug="bare", title="Bare", material=False).items.count() == 0
+
+
+def test_a_duplicate_takes_the_latest_version_of_each_item() -> None:
+    study = make_study(items=3, launched=True)
+    one, two, _ = study.items.all()
+    item_correct(item=one, by=None, reason="typo", payload=simulation_payload("corrected"), gold=None)
+    item_withdraw(item=two, by=None, reason="broken")
+    copy = study_duplicate(study=study, by=make_user(), slug="copy", title="Copy", material=True)
+    assert sorted(copy.items.values_list("key", "version")) == [("item-0", 1), ("item-2", 1)]
+    assert copy.items.get(key="item-0").payload == simulation_payload("corrected")
+
+
+def test_a_taken_short_name_is_refused_and_a_free_one_is_found() -> None:
+    study = make_study(slug="owls")
+    assert slug_free("owls") == "owls-copy"
+    make_study(slug="owls-copy")
+    assert slug_free("owls") == "owls-copy-2"
+    with pytest.raises(ValidationError):
+        study_duplicate(study=study, by=make_user(), slug="owls-copy", title="x", material=False)
+
+
+def test_a_live_study_is_neither_archived_nor_deleted() -> None:
+    study = make_study(items=1, launched=True)
+    for refused in (
+        lambda: study_archive(study=study),
+        lambda: study_delete(study=study, by=None, typed=study.slug),
+    ):
+        with pytest.raises(ValidationError, match="Close it before"):
+            refused()
+    study_close(study=study)
+    assert study_archive(study=study).archived_at
+    study.refresh_from_db()
+    assert study_unarchive(study=study).archived_at is None
+
+
+def test_a_deletion_needs_the_short_name_hides_the_study_and_can_be_undone() -> None:
+    owner = make_user(staff=True)
+    study = make_study(items=1, by=owner)
+    with pytest.raises(ValidationError, match="Type the short name"):
+        study_delete(study=study, by=owner, typed="something")
+    assert studies_for(user=owner).filter(pk=study.pk).exists()
+    study_delete(study=study, by=owner, typed=study.slug)
+    assert not studies_for(user=owner).exists()
+    with pytest.raises(Http404):
+        study_get_for(user=owner, pk=study.pk)
+    (hidden,) = deleted_studies_for(user=owner)
+    study_restore(study=hidden)
+    assert study_get_for(user=owner, pk=study.pk) == study
+
+
+def test_nobody_joins_a_deleted_study() -> None:
+    study = make_study(items=1, launched=True)
+    Study.objects.filter(pk=study.pk).update(deleted_at=timezone.now())
+    study.refresh_from_db()
+    with pytest.raises(Refused):
+        participation_join(study=study, user=make_user())
+
+
+def test_only_after_thirty_days_everything_of_it_is_removed_and_nothing_of_others() -> None:
+    study = closed_study(items=3)
+    other = make_study(items=1, launched=True)
+    kept = make_judgment(other.items.get(), make_rater("elsewhere"))
+    make_judgment(study.items.first(), make_rater("simulator", kind="simulator"))
+    rehearse(study=study, raters=rehearsal_raters(study=study, count=2, accuracy=1, spread=0, seed=1), seed=1)
+    person = study.participations.get(rater__rehearsal=False)
+    bonus_give(study=study, rater=person.rater, by=None, amount=Decimal(1), reason="careful")
+    instances = Instance.objects.count()
+    study_delete(study=study, by=None, typed=study.slug)
+    assert studies_purge() == 0
+    Study.objects.filter(pk=study.pk).update(deleted_at=timezone.now() - timedelta(days=31))
+    assert studies_purge() == 1
+    assert studies_purge() == 0
+    assert not study_purge(study_pk=study.pk)
+    assert Study.objects.get() == other
+    assert Judgment.objects.get() == kept
+    assert Rater.objects.filter(pk=kept.rater_id).exists()
+    assert Instance.objects.count() == instances
+
+
+def test_versions_are_listed_with_what_differs() -> None:
+    study = make_study(items=1, launched=True, consent_text="You may stop.\nData are kept.")
+    study_update(
+        study=study, by=make_user("rosa"), consent_text="You may stop.\nData are deleted.", redundancy=5
+    )
+    second, first = versions_of(study)
+    assert (second.number, first.number, second.created_by.username) == (2, 1, "rosa")
+    changes = {one.name: one for one in version_diff(first, second)}
+    assert set(changes) == {"consent text", "raters per item"}
+    assert changes["raters per item"].after == "5"
+    assert ("-", "Data are kept.") in changes["consent text"].lines
+    assert ("+", "Data are deleted.") in changes["consent text"].lines
+    assert version_diff(first, first) == []

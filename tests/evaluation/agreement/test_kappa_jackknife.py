@@ -1,0 +1,95 @@
+"""The jackknife of kappa: against kappas computed anew without each cluster, by hand, coverage, refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from evaluation.agreement import Ratings, pairwise_kappa, summarize
+from evaluation.agreement import kappa_jackknife as module
+from evaluation.agreement.counts import cluster_codes
+from evaluation.agreement.kappa_jackknife import jackknife_kappas
+from tests.evaluation.agreement.simulate import coverage_of_mean_kappa
+from tests.evaluation.agreement.tables import random_matrices, ratings_of
+from tests.evaluation.agreement.test_bootstrap import clustered
+
+
+def without(table: Ratings, cluster: int) -> Ratings:
+    codes, _ = cluster_codes(table)
+    return table.where(codes[table.unit] != cluster)
+
+
+@pytest.mark.parametrize("weights", ["nominal", "linear", "quadratic"])
+def test_equals_kappas_computed_without_each_cluster(weights, monkeypatch):
+    monkeypatch.setattr(module, "_BLOCK", 50)  # several blocks even of small tables
+    monkeypatch.setattr(module, "_NUMBERED_RATERS", 4)
+    compared = 0
+    for seed, matrix in enumerate(random_matrices(12, seed=52)):
+        table = clustered(matrix, seed, "interval", labels=[str(i) for i in range(5)])
+        pairs = pairwise_kappa(table, weights=weights, min_overlap=3)
+        found = jackknife_kappas(table, pairs)
+        codes, clusters = cluster_codes(table)
+        assert found.clusters == clusters
+        for number, index in enumerate(found.kept):
+            a, b = pairs.sums.a[index], pairs.sums.b[index]
+            both = set(table.unit[table.rater == a]) & set(table.unit[table.rater == b])
+            shared = sorted({int(codes[unit]) for unit in both})
+            assert found.shared[number] == len(shared)
+            left = np.array([
+                pairwise_kappa(without(table, c), weights=weights).pair(table.raters[a], table.raters[b]).value
+                for c in shared
+            ])  # fmt: skip
+            known = left[~np.isnan(left)]
+            if known.size < 2:
+                assert np.isnan(found.bias[number])
+                continue
+            size = len(shared)
+            assert found.bias[number] == pytest.approx(
+                (size - 1) * (known.mean() - pairs.kappa[index]), abs=1e-9
+            )
+            variance = (size - 1) / size * ((known - known.mean()) ** 2).sum()
+            assert found.variance[number] == pytest.approx(variance, abs=1e-9)
+            compared += 1
+    assert compared >= 40
+
+
+def test_one_pair_alone_by_hand():
+    rng = np.random.default_rng(4)
+    first = rng.integers(0, 2, 40)
+    second = np.where(rng.random(40) < 0.8, first, 1 - first)
+    table = ratings_of([first, second])
+    pairs = pairwise_kappa(table)
+    found = jackknife_kappas(table, pairs)
+    estimate = found.add_interval(pairs.mean(), np.ones(1), word="units")
+    value, error = pairs.kappa[0] - found.bias[0], found.variance[0] ** 0.5
+    reach = stats.t.ppf(0.975, 39) * error / (1 - value**2)
+    expected = np.tanh(np.arctanh(value) + np.array([-reach, reach]))
+    assert (estimate.low, estimate.high) == pytest.approx(tuple(expected))
+    np.testing.assert_allclose(found.pair_intervals(pairs), [expected])
+    assert estimate.interval.startswith("95 % jackknife t interval over 40 units, for these raters; bias ")
+
+
+def test_pairs_that_share_few_clusters_leave_no_interval():
+    """Three of twelve raters judge a whole explanation of ten follow-ups: a pair shares one or two explanations."""
+    rng = np.random.default_rng(1)
+    rows, cluster_of = [], {}
+    for explanation in range(30):
+        raters = rng.choice(12, 3, replace=False)
+        for item in range(10):
+            unit = f"{explanation}/{item}"
+            cluster_of[unit] = str(explanation)
+            truth = rng.integers(0, 2)
+            rows += [(f"r{r:02}", unit, str(truth if rng.random() < 0.8 else 1 - truth)) for r in raters]
+    table = Ratings.from_rows(rows, cluster_of=cluster_of)
+    found = summarize(table, rng=np.random.default_rng(0), replicates=50).kappa["nominal"]
+    mean = found.mean["all"]
+    assert mean.defined
+    assert np.isnan([mean.low, mean.high]).all()
+    assert "pairs share fewer than 4 instances, too few to tell how biased their kappas are" in mean.interval
+
+
+@pytest.mark.parametrize(("design", "least"), [("crowd", 0.89), ("explanations", 0.89), ("skewed", 0.89)])
+def test_coverage_of_mean_kappa(design, least):
+    """100 studies each: 95 expected, 89 or fewer has a chance of .01. benchmarks/validation has the whole grid."""
+    assert least <= coverage_of_mean_kappa(design, studies=100, seed=3)

@@ -1,0 +1,212 @@
+"""GEN-U as a reward: rounds of sampling, scoring and fine-tuning, and what becomes of jobs that fail."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from annotator.models import Explanation, Item, System
+from evaluation.models import FineTuning, Pipeline, Report, Reward
+from evaluation.pipelines.advance import pipeline_advance, pipeline_cancel, pipeline_resume
+from evaluation.pipelines.steps.material import in_test_part
+from evaluation.pipelines.sweep import pipelines_sweep
+from evaluation.pipelines.training import rounds_of, tuning_work
+from evaluation.reports.choices import Choices
+from evaluation.reports.compute import compute_across
+from evaluation.runs.inline import run_inline
+from tests.evaluation.reports.studies import table_of
+from tests.evaluation.run_factories import make_endpoint
+from tests.evaluation.scripted_process import ScriptedProcess
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("allowed")]
+THINGS = (
+    "raft",
+    "glacier",
+    "lantern",
+    "violin",
+    "orchard",
+    "submarine",
+    "beaver",
+    "cathedral",
+    "comet",
+    "teapot",
+)
+PLACES = ("harbour", "meadow", "desert", "library", "volcano")
+
+
+def questions(folder: Path) -> Path:
+    rows = [
+        {"qid": f"q{n}", "question": f"Could a {THINGS[n % 10]} be kept in a {PLACES[n // 10]}?", "answer": n % 3 != 0,
+         "facts": [f"A {THINGS[n % 10]} is large."]}
+        for n in range(30)
+    ]  # fmt: skip
+    path = folder / "questions.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return path
+
+
+def quark(folder: Path, model: str, *override: str, second: str = "", scripted: ScriptedProcess) -> Pipeline:
+    make_endpoint(scripted, model=model)
+    call_command(
+        "pipeline", "p3-quark", dataset=questions(folder), endpoint="scripted", inline=True, second=second,
+        override=["validated.by=simulators", "generalization.n=2", *override], verbosity=0,
+    )  # fmt: skip
+    return Pipeline.objects.get()
+
+
+def test_the_reward_rises_over_rounds_and_table_7_is_filled(
+    scripted: ScriptedProcess, tmp_path: Path
+) -> None:
+    model, second = "scripted?quality=0.7", "scripted?quality=1&seed=3"
+    pipeline = quark(tmp_path, model, second=second, scripted=scripted)
+    assert pipeline.state == "done"
+    rounds = rounds_of(pipeline)
+    assert [name for name, _, _ in rounds] == ["rewards-1", "rewards-2", "rewards-3"]
+    means = [mean for _, _, mean in rounds]
+    assert means[0] < means[1]
+    assert means[0] < means[2]
+    assert [pipeline.results[name]["mean_reward"] for name, _, _ in rounds] == [
+        round(mean, 4) for mean in means
+    ]
+
+    tunings = list(FineTuning.objects.all())
+    assert [t.state for t in tunings] == ["done"] * 3
+    assert [t.base_model for t in tunings] == [model, tunings[0].model, tunings[1].model]
+    assert [t.examples for t in tunings] == sorted({t.examples for t in tunings})  # the pool grows
+    lines = [json.loads(line) for line in tunings[0].file.splitlines()]
+    assert len(lines) == rounds[0][1]
+    quantile = {-1.0: 0, 0.0: 1, 1.0: 2}
+    rewards = list(Reward.objects.filter(step="rewards-1"))
+    assert [line["messages"][0]["content"].split("\n")[0] for line in lines] == [
+        f"<reward_{quantile[reward.value]}>" for reward in rewards
+    ]
+    assert all(line["messages"][-1]["role"] == "assistant" for line in lines)
+
+    # Only training questions are trained on, under the best token from the second round on.
+    keys = set(
+        Explanation.objects.filter(system__method="quark round").values_list("instance__key", flat=True)
+    )
+    assert not any(in_test_part(key) for key in keys)
+    sampled = pipeline.runs.get(options__step="rationales-2")
+    assert sampled.model == tunings[0].model
+    request = sampled.calls.first().request["messages"]
+    assert request[0]["content"].startswith("<reward_2>\n")
+    assert len(request) == 2
+    assert (
+        not pipeline.runs.get(options__step="rationales-1")
+        .calls.first()
+        .request["messages"][0]["content"]
+        .startswith("<")
+    )
+
+    before, after, other = (
+        f"{model} · before Quark",
+        f"{model} · after Quark",
+        f"{second} · answer then reason",
+    )
+    assert System.objects.get(name=after).method == "quark"
+    items = Item.objects.filter(study=pipeline.study)
+    assert set(items.values_list("explanation__system__name", flat=True)) == {before, after, other}
+    assert all(in_test_part(key) for key in items.values_list("instance__key", flat=True))
+    simulator = pipeline.runs.get(options__step="simulators").rater
+    assert simulator is not None
+    content = compute_across(
+        studies=Report.objects.get().studies,
+        choices=Choices(replicates=0, min_overlap=1, rule=f"single:{simulator.name}"),
+        figures=False,
+    ).content
+    table = table_of(content, "p3-table-7")
+    assert [column["label"] for column in table["columns"]] == [*sorted([before, other]), after]
+    shown = {row["head"][1]: [cell["value"] for cell in row["cells"]] for row in table["rows"]}
+    assert all(value is not None for values in shown.values() for value in values), shown
+    for n in range(3):
+        assert sum(shown[name][n] for name in ("% Useful", "% Not useful", "% Unsure")) == pytest.approx(1)
+    differences = table_of(content, "p3-table-7-differences")["rows"]
+    assert {(row["head"][0], row["head"][1]) for row in differences} == {(after, before), (after, other)}
+
+    for form, column in (("messages", "messages"), ("prompt_completion", "completion")):
+        path = tmp_path / f"{form}.jsonl"
+        call_command("export_rewards", str(pipeline.pk), form=form, output=path, verbosity=0)
+        exported = [json.loads(line) for line in path.read_text().splitlines()]
+        assert len(exported) == Reward.objects.count()
+        assert {row["reward_quantile"] for row in exported} == {
+            quantile[v] for v in {r.value for r in Reward.objects.all()}
+        }
+        assert all(row[column] for row in exported)
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ("tuning=reject", "expected at least 10 examples"),
+        ("tuning=fail", "failed on the training cluster"),
+        ("tuning=cancel", "cancelled"),
+        ("tuning=quota", "exceeded your current quota"),
+    ],
+)
+def test_a_job_that_fails_pauses_the_pipeline_and_is_begun_anew(
+    fault: str, said: str, scripted: ScriptedProcess, tmp_path: Path
+) -> None:
+    with pytest.raises(CommandError, match=said):
+        quark(tmp_path, "scripted?quality=0.7", f"tune-1.model=scripted?{fault}", scripted=scripted)
+    pipeline = Pipeline.objects.get()
+    assert (pipeline.state, FineTuning.objects.get().model) == ("paused", "")
+    pipeline.overrides["tune-1"] = {}
+    pipeline.save()
+    pipeline_resume(pipeline=pipeline)
+    while (
+        pipeline_advance(pipeline_pk=pipeline.pk) == "waiting"
+        and not FineTuning.objects.filter(state="done").exists()
+    ):
+        for run in pipeline.runs.filter(state="running"):
+            run_inline(run=run)
+    assert FineTuning.objects.get(step="tune-1").state == "done"
+
+
+def test_a_killed_worker_begins_no_second_job_and_a_cancelled_pipeline_cancels_it(
+    scripted: ScriptedProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from evaluation.pipelines import training
+
+    class Killed(BaseException):
+        pass
+
+    whole = training._ask
+    asked: list[Any] = []
+
+    def dies_after_the_job_began(endpoint: Any, what: Any) -> Any:
+        found = whole(endpoint, what)
+        asked.append(found)
+        if len(asked) == 3:  # the file, the search for a job, the job
+            raise Killed
+        return found
+
+    monkeypatch.setattr(training, "_ask", dies_after_the_job_began)
+    with pytest.raises(Killed):
+        quark(tmp_path, "scripted?quality=0.7", "tune-1.model=scripted?tuning_seconds=600", scripted=scripted)
+    monkeypatch.setattr(training, "_ask", whole)
+    pipeline = Pipeline.objects.get()
+    tuning = FineTuning.objects.get()
+    assert (tuning.state, tuning.job_id, bool(tuning.file_id)) == ("waiting", "", True)
+    assert tuning_work(pipeline_pk=pipeline.pk) is False
+    tuning.refresh_from_db()
+    assert (tuning.state, tuning.job_id) == ("running", asked[2].id)  # found, not begun again
+
+    pipeline_cancel(pipeline=pipeline)
+    tuning.refresh_from_db()
+    assert tuning.state == "cancelling"
+    pipelines_sweep()
+    tuning.refresh_from_db()
+    assert tuning.state == "cancelled"
+
+
+def test_a_job_that_may_cost_more_than_is_left_is_not_begun(
+    scripted: ScriptedProcess, tmp_path: Path
+) -> None:
+    with pytest.raises(CommandError, match="may cost"):
+        quark(tmp_path, "scripted?quality=0.7", "tune-1.price=1000000", "tune-1.budget=5", scripted=scripted)
+    assert not FineTuning.objects.exists()

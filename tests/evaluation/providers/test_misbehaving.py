@@ -1,0 +1,74 @@
+"""Replies that no correct server sends: each ends as a reply or a named error, in bounded time and memory."""
+
+from __future__ import annotations
+
+import time
+import tracemalloc
+
+import pytest
+
+from evaluation.providers.base import ChatReply, ProviderError
+from evaluation.providers.scripted.misbehave import KINDS
+from tests.evaluation.providers.test_providers import ask, chat
+from tests.evaluation.scripted_process import ScriptedProcess
+
+#: What must become of each kind: the name of the error, or "" where the reply can be read all the same.
+EXPECTED = {
+    "whitespace": "timeout",
+    "flood": "too_large",
+    "slow": "timeout",
+    "deep": "invalid_reply",
+    "deep_extra": "",
+    "nan": "",
+    "overflow": "",
+    "long_number": "invalid_reply",
+    "gzip_bomb": "too_large",
+    "gzip": "",
+    "bad_gzip": "connection",
+    "nul": "",
+    "error_body": "server",
+    "fractional": "",
+    "odd_types": "invalid_reply",
+    "html": "invalid_reply",
+    "long_text": "",
+    "empty_body": "invalid_reply",
+}
+
+
+def test_every_misbehaviour_has_an_expected_end() -> None:
+    assert set(EXPECTED) == set(KINDS)
+
+
+@pytest.mark.parametrize(("kind", "error"), EXPECTED.items())
+def test_a_strange_reply_ends_in_time(scripted: ScriptedProcess, kind: str, error: str) -> None:
+    started = time.monotonic()
+    found = ""
+    try:
+        reply: ChatReply = ask(scripted, chat(f"scripted?faults=1&kinds={kind}"), timeout=1.0)
+        assert reply.text
+    except ProviderError as raised:
+        found = raised.kind
+    assert found == error
+    assert time.monotonic() - started < 4.0
+
+
+@pytest.mark.parametrize("kind", ["gzip_bomb", "flood"])
+def test_a_large_reply_takes_little_memory(scripted: ScriptedProcess, kind: str) -> None:
+    tracemalloc.start()
+    try:
+        with pytest.raises(ProviderError):
+            ask(scripted, chat(f"scripted?faults=1&kinds={kind}"), timeout=5.0)
+        assert tracemalloc.get_traced_memory()[1] < 64 * 1024 * 1024
+    finally:
+        tracemalloc.stop()
+
+
+def test_an_error_in_a_200_reply_keeps_the_providers_message(scripted: ScriptedProcess) -> None:
+    with pytest.raises(ProviderError, match="engine is overloaded"):
+        ask(scripted, chat("scripted?faults=1&kinds=error_body"))
+
+
+def test_fractional_token_counts_are_rounded_up(scripted: ScriptedProcess) -> None:
+    whole = ask(scripted, chat("scripted"))
+    rounded = ask(scripted, chat("scripted?faults=1&kinds=fractional"))
+    assert (rounded.tokens_in, rounded.tokens_out) == (whole.tokens_in + 1, whole.tokens_out + 1)

@@ -1,0 +1,114 @@
+"""What a report's values rest on: said under every table and figure, in every format; simulators alone; each rater alone."""
+
+import pytest
+
+from evaluation.reports.denominators import Basis, denominator_notes
+from evaluation.reports.exports import export
+from evaluation.reports.pages import page_of
+from tests.evaluation.reports.studies import cells_of, computed, small_study, table_of
+from tests.factories import make_item, make_judgment, make_rater, make_study
+
+pytestmark = pytest.mark.django_db
+
+
+def test_sizes_by_column_by_row_or_value_by_value():
+    by_column = [Basis("a", "P", 4), Basis("b", "P", 4), Basis("a", "S", 9), Basis("b", "S", 9)]
+    assert denominator_notes(by_column) == ["n: P 4; S 9."]
+    by_row = [Basis("a", "P", 4), Basis("b", "P", 5), Basis("a", "S", 4), Basis("b", "S", 5)]
+    assert denominator_notes(by_row) == ["n: a 4; b 5."]
+    mixed = [Basis("a", "P", 4), Basis("b", "P", 5), Basis("a", "S", 6), Basis("b", "S", 5)]
+    assert denominator_notes(mixed) == ["n: a, P 4; b, P 5; a, S 6; b, S 5."]
+    assert denominator_notes([Basis(str(n), "P", n) for n in range(1, 60)]) == ["n is from 1 to 59."]
+    assert denominator_notes([Basis("a", "P", 0)]) == []
+
+
+def test_each_format_says_what_a_table_rests_on_and_what_was_left_out():
+    content = computed(small_study(simulator=True)).content
+    said = table_of(content, "p1-table-4-details")["denominators"]
+    assert said[0].startswith("n: ")
+    assert "cannot guess" in said[1]
+    assert "gpt-4 · robot-a" in said[0]  # the simulator's are there too
+    for name in ("text", "html"):
+        assert said[0] in export(content, {}, name), name
+    assert "Left out: " in export(content, {}, "latex")
+    page = page_of(content, lambda name: "")
+    blocks = [block for section in page.sections for block in section.blocks]
+    assert all(block.denominators for block in blocks if block.id in ("p1-table-4", "p1-table-4-precision"))
+    assert all(block.denominators for block in blocks if block.id == "agreement-simulation-labels")
+
+
+def simulators_only():
+    study = make_study()
+    gpt = make_rater("gpt-4", kind="simulator", source="simulator")
+    for number in range(4):
+        item = make_item(
+            study, key=f"k{number}", instance=f"x{number}", real_output="yes" if number else "no"
+        )
+        make_judgment(item, gpt, "yes")
+    return study
+
+
+def test_a_study_that_only_simulators_judged_reads_as_such():
+    content = computed(simulators_only()).content
+    assert content["warnings"][0].startswith("Only simulators have judged this study (gpt-4).")
+    assert dict(content["facts"])["Counted"] == "simulators"
+    sections = {section["id"]: section for section in content["sections"]}
+    assert sections["p1-table-4"]["prose"][0].startswith(
+        "On all systems together, gpt-4’s simulation precision is 75.0 %"
+    )
+    assert [row["head"][-1] for row in table_of(content, "p1-table-4")["rows"]] == ["gpt-4"]
+    cells = cells_of(content, "p1-table-6")
+    row = next(row for row, _ in cells if row.endswith("robot-a"))
+    assert cells[row, "Simulation precision"]["rule"] == "single:gpt-4"
+    assert (
+        "Only simulators have judged: this section uses the labels of gpt-4 alone."
+        in sections["p1-table-6"]["notes"]
+    )
+    assert "people" not in " ".join(sections["p1-table-1"]["prose"] + sections["p1-table-4"]["prose"]).lower()
+    assert [row["head"] for row in table_of(content, "data-raters")["rows"]] == [["gpt-4"]]
+
+
+def each_judges_other_systems():
+    """ann judges robot-a, bob robot-b, on the same two instances; two follow-ups an explanation."""
+    study = make_study()
+    for system, name in (("robot-a", "ann"), ("robot-b", "bob")):
+        for instance in ("x", "y"):
+            for number in range(2):
+                item = make_item(study, key=f"{system}{instance}{number}", instance=instance, system=system)
+                make_judgment(item, make_rater(name), "yes" if number or system == "robot-a" else "no")
+    return study
+
+
+def test_raters_who_judge_different_systems_are_compared_on_their_instances():
+    content = computed(each_judges_other_systems(), rule="per_rater").content
+    cells = cells_of(content, "p1-table-4-details")
+    assert cells["People robot-a", "Macro precision Common instances"]["value"] == 1
+    assert cells["People robot-b", "Macro precision Common instances"]["value"] == 0.5
+
+
+def test_explanations_are_counted_once_however_many_raters_judge_them():
+    content = computed(small_study(), rule="per_rater").content
+    cells = cells_of(content, "p1-table-4-details")
+    # robot-a: two explanations, four follow-ups; ann and bob judged them all.
+    assert cells["People robot-a", "Explanations"]["value"] == 2
+    assert cells["People robot-a", "Follow-ups"]["value"] == 4
+    section = next(s for s in content["sections"] if s["id"] == "p1-table-4")
+    assert "over 4 explanations" in section["prose"][0]
+    assert "means over 2 raters, each measured alone" in section["prose"][0]
+
+
+def test_sections_that_use_another_rule_than_per_rater_say_so():
+    content = computed(small_study(), rule="per_rater").content
+    for name in ("p1-table-6", "p1-table-2"):
+        notes = next(s for s in content["sections"] if s["id"] == name)["notes"]
+        assert any("needs one label for each unit and uses the majority" in note for note in notes), name
+    notes = next(s for s in content["sections"] if s["id"] == "p1-table-4")["notes"]
+    assert not any("uses the majority" in note for note in notes)
+
+
+def test_systems_without_a_shared_instance_show_a_way_out():
+    study = make_study()
+    for system, instance in (("robot-a", "x"), ("robot-b", "y")):
+        make_judgment(make_item(study, key=system, instance=instance, system=system), make_rater("ann"))
+    section = next(s for s in computed(study).content["sections"] if s["id"] == "p1-table-4")
+    assert any("choose “All instances”" in text for text in section["prose"])

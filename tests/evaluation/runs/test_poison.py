@@ -1,0 +1,106 @@
+"""Replies made to break the worker or the database: each becomes its own call's outcome and no other's."""
+
+from __future__ import annotations
+
+import time
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from evaluation.models import Call
+from evaluation.providers.scripted.misbehave import KINDS
+from evaluation.runs.claim import claim
+from evaluation.runs.registry import step_get
+from evaluation.runs.settle import Outcome, settle
+from evaluation.services.endpoint import endpoint_try
+from evaluation.simulators.prepare import Simulate
+from tests.evaluation.run_factories import make_endpoint, make_material, make_run, states, work
+from tests.evaluation.scripted_process import ScriptedProcess
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("scripted_allowed")]
+
+
+def test_a_run_gets_through_every_kind_of_poison_together(scripted: ScriptedProcess) -> None:
+    endpoint = make_endpoint(scripted, timeout_seconds=0.5, concurrency=16)
+    kinds = ",".join(sorted(set(KINDS) - {"gzip_bomb"}))
+    model = f"scripted?faults=0.5&kinds={kinds}&seed=3"
+    run = make_run(endpoint, make_material(40), model=model, max_attempts=40, max_unparsable=40)
+    work(run, seconds=60)
+    assert (run.state, states(run)) == ("done", {"done": 40})
+    assert scripted.stats()["requests"] == run.sent_calls
+    assert run.reserved_cost == 0
+
+
+@pytest.mark.parametrize("kind", ["nan", "overflow", "deep_extra", "nul"])
+def test_a_readable_reply_with_values_json_lacks_is_stored(scripted: ScriptedProcess, kind: str) -> None:
+    run = make_run(make_endpoint(scripted), make_material(5), model=f"scripted?faults=1&kinds={kind}")
+    work(run)
+    assert (run.state, states(run), scripted.stats()["requests"]) == ("done", {"done": 5}, 5)
+    assert all(call.reply["choices"] for call in run.calls.all())
+
+
+@pytest.mark.parametrize("kind", ["deep", "html", "long_number"])
+def test_what_was_received_is_stored_even_if_it_is_not_json(scripted: ScriptedProcess, kind: str) -> None:
+    model = f"scripted?faults=1&kinds={kind}"
+    run = make_run(make_endpoint(scripted), make_material(2), model=model, max_attempts=1)
+    work(run)
+    assert states(run) == {"failed": 2}
+    assert all(call.reply["not_json"] for call in run.calls.all())
+    assert run.lost_cost > 0
+
+
+def test_an_exception_while_reading_is_the_outcome_of_that_call_only(
+    scripted: ScriptedProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parse = Simulate.parse
+
+    def broken(self: Simulate, run: Any, call: Any, text: str) -> Any:
+        if call.key == "item-1":
+            raise RecursionError("too deep")
+        return parse(self, run, call, text)
+
+    monkeypatch.setattr(Simulate, "parse", broken)
+    run = make_run(make_endpoint(scripted), make_material(5), max_unparsable=2)
+    work(run)
+    assert states(run) == {"done": 4, "unparsable": 1}
+    call = run.calls.get(key="item-1")
+    assert (call.error_kind, call.errors) == ("unexpected", ["unexpected", "unexpected"])
+    assert call.text
+    assert call.cost > 0
+
+
+def test_a_row_that_cannot_be_stored_takes_no_other_row_with_it(scripted: ScriptedProcess) -> None:
+    endpoint = make_endpoint(scripted)
+    run = make_run(endpoint, make_material(3))
+    ready = claim(run=run, endpoint=endpoint, step=step_get("simulate"), token="0:me", want=3).ready
+    outcomes = [
+        Outcome(
+            id=one.calls[0].id, state="done", reserved=one.reserved[one.calls[0].id], cost=Decimal("0.001"),
+            text=f"text {n}", parsed={"helpful": "no"}, tokens_in=2**40 if n == 1 else 5,
+        )
+        for n, one in enumerate(ready)
+    ]  # fmt: skip
+    for outcome in outcomes:
+        outcome.tokens_in = None if outcome.text == "text 1" else outcome.tokens_in
+        if outcome.text == "text 1":
+            outcome.state = "no such state at all"
+    assert settle(run=run, token="0:me", outcomes=outcomes) == 3
+    assert states(run) == {"done": 2, "failed": 1}
+    bad = Call.objects.get(run=run, state="failed")
+    assert (bad.error_kind, bad.text, bad.cost) == ("not_stored", "text 1", Decimal("0.001"))
+    run.refresh_from_db()
+    assert run.reserved_cost == 0
+    assert run.spent_cost == sum(min(o.cost, o.reserved) for o in outcomes)
+
+
+def test_testing_an_endpoint_ends_in_time_too(scripted: ScriptedProcess) -> None:
+    for kind in ("whitespace", "deep", "flood"):
+        endpoint = make_endpoint(
+            scripted, name=kind, model=f"scripted?faults=1&kinds={kind}", timeout_seconds=1.0
+        )
+        started = time.monotonic()
+        tried = endpoint_try(endpoint=endpoint)
+        assert not tried.ok
+        assert tried.said
+        assert time.monotonic() - started < 5

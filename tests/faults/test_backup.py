@@ -1,0 +1,185 @@
+"""A backup drill: back up a database in use, restore it into an empty one, and compare every row and file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import stat
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+from django.core.management import CommandError, call_command
+from django.db import connection
+from psycopg import sql
+
+from annotator.models import Judgment
+from foretell import backup
+from tests.factories import make_judgment, make_rater, make_study
+from tests.processes import python
+
+pytestmark = [pytest.mark.fault, pytest.mark.django_db(transaction=True)]
+
+
+def address(name: str) -> str:
+    settings = connection.settings_dict
+    return (
+        f"postgres://{settings['USER']}:{settings['PASSWORD']}@{settings['HOST']}:{settings['PORT']}/{name}"
+    )
+
+
+@pytest.fixture
+def empty_database() -> Iterator[str]:
+    """The URL of a new, empty database on the test's server."""
+    name = f"{connection.settings_dict['NAME']}_restored"
+    with psycopg.connect(address("postgres"), autocommit=True) as server:
+        server.execute(sql.SQL("DROP DATABASE IF EXISTS {}").format(sql.Identifier(name)))
+        server.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        yield address(name)
+        server.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+@pytest.fixture(autouse=True)
+def storage(tmp_path: Path, settings: object) -> Path:
+    """A file storage of this test, with one upload in it."""
+    location = tmp_path / "data" / "files"
+    settings.STORAGES = {  # type: ignore[attr-defined]
+        **settings.STORAGES,  # type: ignore[attr-defined]
+        "default": {
+            "BACKEND": "django.core.files.storage.FileSystemStorage",
+            "OPTIONS": {"location": location},
+        },
+    }
+    default_storage.save("exports/one.csv", ContentFile(b"a,b\n1,2\n"))
+    return location
+
+
+def fill() -> None:
+    study = make_study(items=5, launched=True, title="Umlauts \\ tab\t, quotes \" ' and NULL \\N")
+    for number in range(3):
+        for item in study.items.all():
+            make_judgment(item, make_rater(f"rater {number}"))
+
+
+def contents(url: str) -> dict[str, tuple[int, str]]:
+    """Table -> number of rows and a digest of all of them."""
+    found = {}
+    with psycopg.connect(url) as database:
+        for table in backup.tables():
+            rows = database.execute(
+                sql.SQL("SELECT t::text FROM {} t ORDER BY 1").format(sql.Identifier(table))
+            ).fetchall()
+            found[table] = (len(rows), hashlib.sha256(repr(rows).encode()).hexdigest())
+    return found
+
+
+def restore(directory: Path, url: str, data: Path, *options: str):  # type: ignore[no-untyped-def]
+    return python("manage.py", "restore", str(directory), *options, DATABASE_URL=url, DATA_DIR=str(data))
+
+
+def test_a_restored_backup_equals_the_original(tmp_path: Path, empty_database: str, storage: Path) -> None:
+    fill()
+    before = contents(address(connection.settings_dict["NAME"]))
+    assert before["annotator_judgment"][0] == 15
+    call_command("backup", tmp_path / "backup", keys=tmp_path / "keys")
+    done = restore(tmp_path / "backup", empty_database, tmp_path / "new")
+    assert done.returncode == 0, done.stderr
+    assert contents(empty_database) == before
+    copied = tmp_path / "new" / "files" / "exports" / "one.csv"
+    assert copied.read_bytes() == b"a,b\n1,2\n"
+    assert stat.S_IMODE(copied.stat().st_mode) == 0o600
+    # New rows get new ids, and the restored database has every constraint.
+    with psycopg.connect(empty_database) as database:
+        largest, next_id = database.execute(
+            "SELECT max(id), nextval(pg_get_serial_sequence('annotator_judgment', 'id')) FROM annotator_judgment"
+        ).fetchone() or (0, 0)
+        assert next_id > largest
+    done = python("manage.py", "check", "--database", "default", DATABASE_URL=empty_database)
+    assert done.returncode == 0, done.stderr
+    done = restore(tmp_path / "backup", empty_database, tmp_path / "third")
+    assert done.returncode == 1
+    assert "The database isn't empty" in done.stderr
+
+
+def test_a_backup_is_consistent_while_people_submit(tmp_path: Path, empty_database: str) -> None:
+    """Rows that refer to each other are written during the backup: the copy has all of them or none."""
+    fill()
+    stop = threading.Event()
+
+    def submit() -> None:
+        try:
+            number = 0
+            while not stop.is_set():
+                number += 1
+                study = make_study(items=1, launched=True)
+                make_judgment(study.items.get(), make_rater(f"late {number}"))
+        finally:
+            connection.close()
+
+    writer = threading.Thread(target=submit)
+    writer.start()
+    try:
+        call_command("backup", tmp_path / "backup", only="database")
+    finally:
+        stop.set()
+        writer.join()
+    done = restore(tmp_path / "backup", empty_database, tmp_path / "new")
+    assert done.returncode == 0, done.stderr  # the foreign keys hold
+    manifest = json.loads((tmp_path / "backup" / "manifest.json").read_text())
+    assert 15 <= manifest["tables"]["annotator_judgment"]["rows"] <= Judgment.objects.count()
+
+
+def test_damage_is_found_before_anything_is_restored(tmp_path: Path, empty_database: str) -> None:
+    fill()
+    call_command("backup", tmp_path / "backup")
+    call_command("restore", tmp_path / "backup", check=True)
+    part = tmp_path / "backup" / "database" / "annotator_judgment.copy.gz"
+    content = bytearray(part.read_bytes())
+    content[len(content) // 2] ^= 1
+    part.write_bytes(content)
+    done = restore(tmp_path / "backup", empty_database, tmp_path / "new")
+    assert done.returncode == 1
+    assert "annotator_judgment.copy.gz is damaged" in done.stderr
+    with psycopg.connect(empty_database) as database:
+        assert database.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchone() == (
+            0,
+        )
+    part.unlink()
+    with pytest.raises(CommandError, match="is missing from the backup"):
+        call_command("restore", tmp_path / "backup", check=True)
+
+
+def test_a_backup_of_a_newer_version_is_refused(tmp_path: Path, empty_database: str) -> None:
+    call_command("backup", tmp_path / "backup")
+    path = tmp_path / "backup" / "manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest["migrations"].append(["annotator", "9999_from_the_future"])
+    path.write_text(json.dumps(manifest))
+    done = restore(tmp_path / "backup", empty_database, tmp_path / "new")
+    assert done.returncode == 1
+    assert "annotator.9999_from_the_future" in done.stderr
+
+
+def test_the_keys_are_kept_apart_and_private(tmp_path: Path, settings: object) -> None:
+    settings.SECRET_KEY = "a-key-that-must-not-be-in-the-backup-0123456789-abcdef"  # type: ignore[attr-defined]
+    call_command("backup", tmp_path / "backup", keys=tmp_path / "keys")
+    key = settings.SECRET_KEY.encode()  # type: ignore[attr-defined]
+    assert key in (tmp_path / "keys").read_bytes()
+    assert stat.S_IMODE((tmp_path / "keys").stat().st_mode) == 0o600
+    assert key not in (tmp_path / "backup" / "manifest.json").read_bytes()
+    for path in (tmp_path / "backup").rglob("*"):
+        assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
+    with pytest.raises(CommandError, match="exists already"):
+        call_command("backup", tmp_path / "backup")
+    done = restore(tmp_path / "backup", "", tmp_path / "new", "--check")
+    assert "SECRET_KEY differs" in done.stderr
+
+
+def test_every_foreign_key_can_be_checked_at_the_end_of_a_restore() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT conname FROM pg_constraint WHERE contype = 'f' AND NOT condeferrable")
+        assert cursor.fetchall() == []
