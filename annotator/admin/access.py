@@ -10,10 +10,10 @@ from django.http import Http404, HttpRequest, HttpResponse
 from unfold.admin import ModelAdmin
 
 from annotator.forms.service import ServiceForm
-from annotator.models import Membership, WorkspaceMember
+from annotator.models import Membership
 from annotator.selectors.study import log, roles_from, studies_for
 from annotator.selectors.user import user_of
-from annotator.selectors.workspace import owned_by, workspaces_for
+from annotator.selectors.workspace import owned_by, roles_held, workspace_anywhere
 
 #: A list's filter by workspace: it offers those of the rows that the researcher may see.
 BY_WORKSPACE = ("workspace", RelatedOnlyFieldListFilter)
@@ -84,20 +84,14 @@ class WorkspaceScoped(StudyScoped):
         if role is None or not request.user.is_staff:
             return False
         if obj is None:
-            return workspaces_for(user=request.user, role=role).exists()
+            return workspace_anywhere(user=request.user, role=role)
         return self.reachable(request, role).filter(pk=obj.pk).exists()
 
 
 def role_anywhere(request: HttpRequest, role: str) -> bool:
     """Whether the researcher has this role in some study; looked up once a request, since every page asks often."""
-    known: set[str] | None = request.__dict__.get("_roles_anywhere")
-    if known is None:
-        user = user_of(request)
-        single = Membership.objects.filter(user=user, study__deleted_at__isnull=True)
-        labs = WorkspaceMember.objects.filter(user=user, workspace__studies__deleted_at__isnull=True)
-        roles = single.order_by().values_list("role").union(labs.order_by().values_list("role"))
-        known = request.__dict__["_roles_anywhere"] = {one for (one,) in roles}
-    return any(one in known for one in roles_from(role))
+    held = roles_held(user=user_of(request))
+    return any(one in held.in_studies or one in held.in_workspaces for one in roles_from(role))
 
 
 class ReadOnly:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any, cast
 
 from django import forms
-from unfold.widgets import UnfoldAdminSelectWidget
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
+from annotator.forms.fields import SafeTextField
+from annotator.forms.service import ServiceForm
 from annotator.models import Membership, User, Workspace
 from annotator.selectors.workspace import workspaces_for
+from annotator.services.workspace import workspace_create
 
 
 class WorkspaceField(forms.ModelChoiceField):
@@ -29,3 +32,34 @@ def workspace_choices(
     own = field.queryset.filter(personal_of=user).first()
     if own is not None:
         field.initial = own.pk
+
+
+class NewWorkspaceForm(ServiceForm):
+    """A name is all that a workspace needs."""
+
+    class Meta:
+        model = Workspace
+        fields = ("name",)
+
+    def create(self, data: dict[str, Any]) -> Workspace:
+        return workspace_create(by=self.by, name=data["name"])
+
+
+class MemberForm(forms.Form):
+    """A researcher by user name, and their role."""
+
+    username = SafeTextField(
+        label="User name",
+        max_length=150,
+        widget=UnfoldAdminTextInputWidget,
+        help_text="Of a researcher on this server. For a member, this changes the role.",
+    )
+    role = forms.ChoiceField(
+        choices=Membership.Role.choices,
+        initial=Membership.Role.VIEWER,
+        widget=UnfoldAdminSelectWidget,
+        help_text=(
+            "Viewers read everything in the workspace, reviewers also judge the work of participants, editors also change "
+            "studies and start runs, owners also manage members and endpoints."
+        ),
+    )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q, QuerySet, Value
 from django.http import Http404
 
 from annotator.models import Membership, Workspace, WorkspaceMember
@@ -31,6 +32,48 @@ def workspace_get_for(*, user: Any, pk: int | str, role: str = Membership.Role.V
         log.warning("workspace %s: access denied to user %s as %s", pk, user.pk, role)
         raise Http404("no such workspace")
     return found
+
+
+def workspace_role(*, user: Any, workspace: Workspace) -> Membership.Role | None:
+    """The researcher's role in a workspace: owner for a superuser, None for anybody who is not a member."""
+    if not user.is_active or not user.is_staff:
+        return None
+    if user.is_superuser:
+        return Membership.Role.OWNER
+    role = workspace.members.filter(user=user).values_list("role", flat=True).first()
+    return Membership.Role(role) if role else None
+
+
+@dataclass(frozen=True)
+class RolesHeld:
+    """The roles that a researcher has in at least one study, and in at least one workspace."""
+
+    in_studies: frozenset[str]
+    in_workspaces: frozenset[str]
+
+
+def roles_held(*, user: Any) -> RolesHeld:
+    """One query, and none when it is asked again about the same object: every page of the admin asks often."""
+    known: RolesHeld | None = user.__dict__.get("_roles_held")
+    if known is None:
+        single = Membership.objects.filter(user=user, study__deleted_at__isnull=True).order_by()
+        labs = WorkspaceMember.objects.filter(user=user).order_by()
+        rows = set(
+            single.annotate(lab=Value(0))
+            .values_list("lab", "role")
+            .union(labs.annotate(lab=Value(1)).values_list("lab", "role"))
+        )
+        known = user.__dict__["_roles_held"] = RolesHeld(
+            *(frozenset(role for lab, role in rows if lab == which) for which in (0, 1))
+        )
+    return known
+
+
+def workspace_anywhere(*, user: Any, role: str) -> bool:
+    """Whether the researcher has at least this role in some workspace."""
+    if not user.is_active or not user.is_staff:
+        return False
+    return user.is_superuser or bool(roles_held(user=user).in_workspaces & set(roles_from(role)))
 
 
 def owned_by(*, user: Any, role: str = Membership.Role.VIEWER, path: str = "workspace", maker: str = "") -> Q:

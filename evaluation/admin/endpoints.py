@@ -15,7 +15,7 @@ from unfold.admin import ModelAdmin
 from unfold.decorators import display
 
 from annotator.models import Membership
-from annotator.selectors.workspace import workspaces_for
+from annotator.selectors.workspace import workspace_anywhere
 from evaluation.forms.runs import EndpointForm
 from evaluation.models import Endpoint
 from evaluation.selectors.endpoint import endpoint_get_for, endpoints_for
@@ -54,7 +54,7 @@ class EndpointAdmin(ModelAdmin):
         return bool(request.user.is_staff) and (obj is None or self._may(request, obj, VIEWER))
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        return workspaces_for(user=request.user, role=OWNER).exists()
+        return workspace_anywhere(user=request.user, role=OWNER)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return bool(request.user.is_staff) and (obj is None or self._may(request, obj, OWNER))
