@@ -102,6 +102,21 @@ def make_item(
     )
 
 
+def lab_twin(study: Study, owner: User) -> Study:
+    """A study of another lab with the same names of dataset, system and items, the same participants and labels."""
+    twin = make_study(by=owner, slug=f"{study.slug}-twin", title="A twin of another lab")
+    Dataset.objects.create(workspace=twin.workspace, name=study.slug)
+    for item in study.items.select_related("explanation__system"):
+        system = item.explanation.system.name if item.explanation else "robot-a"
+        same = make_item(twin, key=item.key, system=system, payload=item.payload | {"question": "twin?"})
+        for judgment in item.judgments.select_related("rater"):
+            judgment_record(item=same, rater=judgment.rater, response=judgment.response, source="import")
+    for one in study.participations.all():
+        Participation.objects.create(study=twin, rater=one.rater)
+    System.objects.filter(workspace=twin.workspace).update(model="twin")
+    return twin
+
+
 def make_participation(study: Study, user: User | None = None) -> Participation:
     """Somebody who has read the instructions and may work (the study asks for nothing else by default)."""
     from annotator.services.participation import instructions_finish
