@@ -87,7 +87,7 @@ def study_role(*, user: Any, study: Study) -> Membership.Role | None:
     if user.is_superuser:
         return Membership.Role.OWNER
     mine = studies_with_role(user=user, studies=Study.objects.filter(pk=study.pk))
-    role = mine.values_list("my_role", flat=True).first()
+    role = getattr(mine.first(), "my_role", "")
     return Membership.Role(role) if role else None
 
 

@@ -144,7 +144,7 @@ def exam_submit(*, attempt: ExamAttempt, answers: Mapping[str, Mapping[str, Any]
     attempt.save(update_fields=["score", "submitted_at", "pay"])
     if attempt.passed:
         qualification, made = Qualification.objects.get_or_create(
-            workspace_id=attempt.participation.study.workspace_id,
+            workspace=attempt.participation.study.workspace,
             rater_id=attempt.participation.rater_id,
             hit_type=attempt.exam.hit_type,
             exam=attempt.exam,

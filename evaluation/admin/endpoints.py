@@ -78,7 +78,7 @@ class EndpointAdmin(ModelAdmin):
     def _shown(self, request: HttpRequest, obj: Any, name: str) -> bool:
         """Only superusers name a variable of the operator's; who may only look has no key to type in."""
         if name == "key_variable":
-            return bool(request.user.is_superuser)  # type: ignore[union-attr]
+            return bool(request.user.is_superuser)
         return name != "key" or obj is None or self._may(request, obj, OWNER)
 
     @display(description="Key")

@@ -128,7 +128,7 @@ class NewPipelineForm(forms.ModelForm):
     def _workspace_id(self, cleaned: dict[str, Any]) -> int | None:
         """Where the pipeline will belong; without a choice, the person's own workspace."""
         if cleaned.get("material"):
-            return cleaned["material"].workspace_id  # type: ignore[no-any-return]
+            return cleaned["material"].workspace_id
         chosen = cleaned.get("workspace") or Workspace.objects.filter(personal_of=self.user).first()
         return chosen.pk if chosen else None
 

@@ -212,7 +212,7 @@ class _Job:
                     self.log.add(message, field=column)
                 raise UnreadableRest from None
         self.result.variables = self.variables
-        dataset, _ = Dataset.objects.get_or_create(workspace_id=self.study.workspace_id, name=self.study.slug)
+        dataset, _ = Dataset.objects.get_or_create(workspace=self.study.workspace, name=self.study.slug)
         seen: set[str] = set(self.study.items.values_list("key", flat=True))
         if self.study.state != Study.State.DRAFT:
             return

@@ -98,7 +98,7 @@ def material_import(
                 log.add(" ".join(error.messages))
                 log.check()
         reader = _Reader(hit_type_get(study.hit_type), mapping or {}, constants or {}, log, result)
-        dataset, _ = Dataset.objects.get_or_create(workspace_id=study.workspace_id, name=study.slug)
+        dataset, _ = Dataset.objects.get_or_create(workspace=study.workspace, name=study.slug)
         with suppress(UnreadableRest), staging() as copy:
             for line, draft in reader.drafts(table_open(file, name=name, log=log)):
                 if not log:
