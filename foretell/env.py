@@ -83,6 +83,7 @@ ALLOWED_HOSTS = words("ALLOWED_HOSTS", [] if PRODUCTION else ["localhost", "127.
 CSRF_TRUSTED_ORIGINS = words("CSRF_TRUSTED_ORIGINS", [])
 HTTPS = flag("HTTPS", PRODUCTION)
 HSTS_SECONDS = number("HSTS_SECONDS", 31_536_000 if HTTPS else 0)
+HSTS_PRELOAD = flag("HSTS_PRELOAD", False)
 PROXIES = number("PROXIES", 0)
 EMAIL_URL = text("EMAIL_URL", "consolemail://")
 DEFAULT_FROM_EMAIL = text("DEFAULT_FROM_EMAIL", "foretell@localhost")
@@ -105,9 +106,9 @@ SCRIPTED_PROVIDER_URL: str = text("SCRIPTED_PROVIDER_URL") or embedded("provider
 
 # Language models
 #: Hosts that may be used although they are private or don't use TLS: host or host:port.
-LLM_ALLOWED_HOSTS = words(
-    "LLM_ALLOWED_HOSTS", [urlsplit(SCRIPTED_PROVIDER_URL).netloc] if SCRIPTED_PROVIDER_URL else []
-)
+LLM_ALLOWED_HOSTS = words("LLM_ALLOWED_HOSTS", [])
+if SCRIPTED_PROVIDER_URL:  # part of the installation, so it stays allowed beside what the operator lists
+    LLM_ALLOWED_HOSTS = [*LLM_ALLOWED_HOSTS, urlsplit(SCRIPTED_PROVIDER_URL).netloc]
 LLM_ONLY_ALLOWED_HOSTS = flag("LLM_ONLY_ALLOWED_HOSTS", False)
 #: Variable -> (the only host that may receive its value, the value).
 LLM_KEYS = {
@@ -123,7 +124,11 @@ RUN_WAKE_SECONDS = number("RUN_WAKE_SECONDS", 30)
 RUN_OUTAGE_SECONDS = number("RUN_OUTAGE_SECONDS", 900, least=1)
 RUN_SWEEP_SECONDS = number("RUN_SWEEP_SECONDS", 5, least=1)
 
+# Monitoring
 LOG_LEVEL = text("LOG_LEVEL", "INFO").upper()
+LOG_JSON = flag("LOG_JSON", False)
+METRICS_TOKEN = text("METRICS_TOKEN")
+SENTRY_DSN = text("SENTRY_DSN")
 STATIC_ROOT = ROOT / text("STATIC_ROOT", str(DATA_DIR / "static"))
 STATIC_HASHED = flag("STATIC_HASHED", PRODUCTION)
 
@@ -155,6 +160,8 @@ def production_problems() -> list[str]:
             "PROXIES that header is ignored and every page redirects to itself. Set PROXIES to the number of proxies "
             "in front of Foretell, usually 1 (or HTTPS=0 if only a private network can reach it)."
         )
+    if METRICS_TOKEN and len(METRICS_TOKEN) < 20:
+        problems.append("METRICS_TOKEN is too short: 20 random characters at least.")
     if not text("EMAIL_URL"):
         problems.append(
             "EMAIL_URL is missing (smtp+tls://user:password@host:587): people need mail to reset a password."

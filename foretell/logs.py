@@ -17,6 +17,9 @@ PATTERNS = (
         rf"\1\2\3{HIDDEN}",
     ),
     (re.compile(r"\bsk-[A-Za-z0-9_-]{16,}"), HIDDEN),
+    # Links that let whoever has them in.
+    (re.compile(r"(/password/reset/)[^\s/]+/[^\s/?]+"), rf"\1{HIDDEN}"),
+    (re.compile(r"(/join/)[^\s/?]+"), rf"\1{HIDDEN}"),
 )
 
 
@@ -27,6 +30,8 @@ def hide_secrets(text: str) -> str:
     'connecting to redis://:[hidden]@127.0.0.1:6379/0'
     >>> hide_secrets("headers: Authorization: Bearer sk-abc, other: 1")
     'headers: Authorization: [hidden], other: 1'
+    >>> hide_secrets("Not Found: /password/reset/MQ/abc-123/")
+    'Not Found: /password/reset/[hidden]/'
     """
     for pattern, replacement in PATTERNS:
         text = pattern.sub(replacement, text)

@@ -1,4 +1,4 @@
-"""The sidebar of the admin. The most used pages come first."""
+"""The sidebar of the researchers' pages: the most used links come first."""
 
 from __future__ import annotations
 
@@ -17,44 +17,44 @@ GROUPS = (
         ),
     ),
     (
-        "Data",
-        (
-            ("Items", "description", "admin:annotator_item_changelist"),
-            ("Judgments", "how_to_vote", "admin:annotator_judgment_changelist"),
-            ("Exclusions", "block", "admin:annotator_exclusion_changelist"),
-            ("Exports", "download", "admin:annotator_export_changelist"),
-        ),
-    ),
-    (
         "Models",
         (
             ("Runs", "play_circle", "admin:evaluation_run_changelist"),
-            ("Reports", "description", "admin:evaluation_report_changelist"),
             ("Pipelines", "account_tree", "admin:evaluation_pipeline_changelist"),
             ("Recipes", "menu_book", "admin:evaluation_recipe_changelist"),
             ("Endpoints", "hub", "admin:evaluation_endpoint_changelist"),
         ),
     ),
     (
-        "People",
+        "Across studies",
         (
-            ("Participations", "groups", "admin:annotator_participation_changelist"),
+            ("Items", "description", "admin:annotator_item_changelist"),
+            ("Judgments", "how_to_vote", "admin:annotator_judgment_changelist"),
+            ("Exclusions", "block", "admin:annotator_exclusion_changelist"),
+            ("Exports", "download", "admin:annotator_export_changelist"),
+            ("Reports", "lab_profile", "admin:evaluation_report_changelist"),
+            ("Participants", "groups", "admin:annotator_participation_changelist"),
             ("Raters", "person_search", "admin:annotator_rater_changelist"),
             ("Qualifications", "verified", "admin:annotator_qualification_changelist"),
             ("Exam questions", "quiz", "admin:annotator_examquestion_changelist"),
             ("Ledger", "payments", "admin:annotator_ledgerentry_changelist"),
-            ("Log-ins", "key", "admin:annotator_user_changelist"),
+        ),
+    ),
+    (
+        "Installation",
+        (
+            ("Users", "key", "admin:annotator_user_changelist"),
             ("API", "code", "api:docs"),
             ("Your API token", "token", "admin:api_token"),
         ),
     ),
 )
-#: Pages about the whole installation: superusers only.
+#: Pages that only superusers may open.
 SUPERUSER = {"admin:annotator_user_changelist"}
 
 
 def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
-    """The groups, with the pages that exist and that this user may open."""
+    """The groups, with the pages that exist and that this person may open."""
     groups = []
     for title, pages in GROUPS:
         items = []

@@ -69,6 +69,8 @@ def backup_restore(*, directory: Path) -> dict[str, Any]:
         call_command("migrate", verbosity=0, interactive=False)
     if "files" in manifest["parts"]:
         _files_restore(directory / FILES)
+    if "database" in manifest["parts"]:
+        call_command("data_requests", "replay", verbosity=0)  # people who were removed later stay removed
     return manifest
 
 

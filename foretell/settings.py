@@ -38,6 +38,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "foretell.requests.RequestIdMiddleware",
     "foretell.health.HealthMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -66,7 +67,10 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
-            "libraries": {"screens": "annotator.web.templatetags.screens"},
+            "libraries": {
+                "screens": "annotator.web.templatetags.screens",
+                "study_tabs": "annotator.admin.study_pages.tags",
+            },
             "builtins": ["annotator.web.templatetags.pieces"],
         },
     }
@@ -172,7 +176,9 @@ CSRF_TRUSTED_ORIGINS = env.CSRF_TRUSTED_ORIGINS
 # --- Transport security -----------------------------------------------------------------------------------
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = env.HTTPS
 SECURE_HSTS_SECONDS = env.HSTS_SECONDS
-SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = env.HSTS_SECONDS > 0
+# Both concern more than this host name, and preloading can't be undone quickly: only if the operator asks for it.
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = env.HSTS_PRELOAD
+SILENCED_SYSTEM_CHECKS = [] if env.HSTS_PRELOAD else ["security.W005", "security.W021"]
 # Trusted only if the operator says that a proxy sets it.
 PROXIES = env.PROXIES
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.PROXIES else None
@@ -272,6 +278,7 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "pipelines": {"task": "evaluation.pipelines_sweep", "schedule": float(env.RUN_SWEEP_SECONDS)},
     "exports": {"task": "annotator.exports_sweep", "schedule": 60.0},
     "rehearsals": {"task": "annotator.rehearsals_sweep", "schedule": 60.0},
+    "personal data to anonymise": {"task": "annotator.retention_sweep", "schedule": 3600.0},
     "deleted studies": {"task": "annotator.studies_purge", "schedule": 3600.0},
     "uploads": {"task": "annotator.uploads_sweep", "schedule": 600.0},
     "login attempts": {"task": "annotator.attempts_sweep", "schedule": 600.0},
@@ -311,13 +318,19 @@ UNFOLD = {
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"secrets": {"()": "foretell.logs.HideSecrets"}},
-    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
+    "filters": {
+        "secrets": {"()": "foretell.logs.HideSecrets"},
+        "request": {"()": "foretell.requests.AddRequestId"},
+    },
+    "formatters": {
+        "line": {"format": "{asctime} {levelname} {name} [{request_id}]: {message}", "style": "{"},
+        "json": {"()": "foretell.requests.JsonFormatter"},
+    },
     "handlers": {
         "console": {
             "class": "logging.StreamHandler",
-            "formatter": "line",
-            "filters": ["secrets"],
+            "formatter": "json" if env.LOG_JSON else "line",
+            "filters": ["secrets", "request"],
         }
     },
     "root": {"handlers": ["console"], "level": env.LOG_LEVEL},
@@ -331,6 +344,12 @@ LOGGING = {
         "django.db.backends": {"level": "INFO"},
     },
 }
+
+METRICS_TOKEN = env.METRICS_TOKEN
+if env.SENTRY_DSN:
+    from foretell.sentry import install_sentry
+
+    install_sentry(env.SENTRY_DSN)
 
 # --- Language models -------------------------------------------------------------------------------------
 LLM_ALLOWED_HOSTS = env.LLM_ALLOWED_HOSTS

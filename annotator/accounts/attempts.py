@@ -33,6 +33,8 @@ LIMITS = {
     ),
     LoginAttempt.Kind.RESET: (Limit(("address",), 10, 60),),
     LoginAttempt.Kind.MAIL: (Limit(("account",), 3, 60),),
+    # New accounts, with a password or without: each could hold a place and take the exam.
+    LoginAttempt.Kind.JOIN: (Limit(("address",), 100, 60),),
 }
 KEPT = timedelta(days=1)
 

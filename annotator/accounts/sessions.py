@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth import BACKEND_SESSION_KEY, login
 from django.contrib.auth.backends import ModelBackend
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.sessions.backends.db import SessionStore as DatabaseStore
@@ -29,7 +30,21 @@ _SESSION = Prepared(
 _USER = Prepared(lambda pk: User.objects.filter(pk=pk), -1)
 
 
+#: Where this version's backend lives, and where earlier versions had it: an upgrade logs nobody out. People without a
+#: password would have no way back in.
+BACKEND = "annotator.accounts.sessions.LoginBackend"
+FORMER_BACKENDS = ("annotator.sessions.LoginBackend",)
+#: Sessions of people without a password last as long as browsers keep a cookie.
+GUEST_SECONDS = 400 * 24 * 3600
+
+
 class SessionStore(DatabaseStore):
+    def load(self) -> dict[str, Any]:
+        data = super().load()
+        if data.get(BACKEND_SESSION_KEY) in FORMER_BACKENDS:
+            data[BACKEND_SESSION_KEY] = BACKEND
+        return data
+
     def _get_session_from_db(self) -> Session | None:
         found = _SESSION.first(self.session_key, timezone.now())
         if found is None:
@@ -66,3 +81,10 @@ class LoginBackend(ModelBackend):
             log.error("demo account %s was refused: demo accounts are disabled in production", user)
             return False
         return bool(super().user_can_authenticate(user))
+
+
+def person_log_in(request: HttpRequest, user: User) -> None:
+    """Start a session; a longer one for people who have no password to start another."""
+    login(request, user, backend=BACKEND)
+    if not user.has_usable_password():
+        request.session.set_expiry(GUEST_SECONDS)

@@ -24,5 +24,18 @@ class StudySlug(SlugConverter):
     regex = "[-a-zA-Z0-9_]{1,80}"
 
 
+class Token:
+    """A random token of the URL-safe base64 alphabet, signed ones included."""
+
+    regex = "[-a-zA-Z0-9_:]{1,200}"
+
+    def to_python(self, value: str) -> str:
+        return value
+
+    def to_url(self, value: str) -> str:
+        return value
+
+
 register_converter(RowId, "row")
+register_converter(Token, "token")
 register_converter(StudySlug, "study")

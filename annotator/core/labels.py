@@ -28,6 +28,21 @@ def clean_label(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFC", text).strip()
 
 
+def cell_text(value: object) -> str:
+    """A cell as text: numbers without a needless fraction, true and false in lower case, nothing and NaN as ''.
+
+    >>> cell_text(1.0), cell_text(True), cell_text(None), cell_text(" a ")
+    ('1', 'true', '', 'a')
+    """
+    if value is None or value != value:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return clean_label(str(value))
+
+
 def label_number(text: str) -> float:
     """The finite number that a label is, in ASCII digits; ``nan`` where it isn't one.
 

@@ -23,7 +23,7 @@ UNNAMED = "(the file names no rater)"
 
 class UploadForm(PlainForm):
     file = forms.FileField(
-        help_text="JSON lines, CSV, TSV or Parquet. You see a preview before anything is stored.",
+        help_text="JSON lines, CSV, TSV, Parquet or Excel (.xlsx). You see a preview before anything is stored.",
         widget=forms.FileInput(attrs={"accept": ",".join(FORMATS)}),
     )
 

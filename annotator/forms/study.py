@@ -68,9 +68,10 @@ SECTIONS = (
         "Practice and exam",
         (
             "practice_required", "exam_required", "exam_questions", "pass_mark", "exam_attempts", "exam_wait_minutes",
-            "exam_feedback", "exam_key_early",
+            "exam_feedback", "exam_key_early", "revoked_work",
         ),
     ),
+    ("Personal data", ("erasure_policy", "retention_days")),
     ("Pay", ("pay_per_item", "exam_pay", "currency", "minutes_per_item", "pay_floor_per_hour")),
 )  # fmt: skip
 LABELS = {
@@ -91,7 +92,10 @@ LABELS = {
     "exam_attempts": "Attempts",
     "exam_wait_minutes": "Minutes between attempts",
     "exam_feedback": "Show what was wrong, and why",
-    "exam_key_early": "Show it while attempts are left",
+    "exam_key_early": "Show right answers before the last attempt",
+    "revoked_work": "Open task of somebody whose qualification is revoked",
+    "erasure_policy": "When somebody's data are removed",
+    "retention_days": "Days to keep personal data after the end",
     "pay_per_item": "Pay per item",
     "exam_pay": "Pay for the exam",
     "minutes_per_item": "Estimated minutes per item",

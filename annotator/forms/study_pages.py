@@ -5,7 +5,7 @@ from __future__ import annotations
 from django import forms
 
 from annotator.forms.fields import PlainForm, SafeTextField
-from annotator.models import Export
+from annotator.models import Export, Membership
 from annotator.selectors.judgment import FILTERS
 
 
@@ -97,3 +97,12 @@ class DeleteForm(PlainForm):
     typed = SafeTextField(
         max_length=80, label="Short name of the study", widget=forms.TextInput(attrs={"autocomplete": "off"})
     )
+
+
+class InviteForm(PlainForm):
+    """Whom to invite, and as what."""
+
+    email = forms.EmailField(
+        required=False, label="Email", help_text="The link is sent there. Empty: you get a link to pass on."
+    )
+    role = forms.ChoiceField(choices=Membership.Role.choices, initial=Membership.Role.VIEWER)

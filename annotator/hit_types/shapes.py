@@ -218,6 +218,8 @@ class Defaults:
     pass_mark: int = 0
     minutes_per_item: float = 1.0
     min_seconds: float = 5.0
+    #: What the paper paid for an item, in US dollars; 0 if it does not say or did not pay.
+    pay_per_item: str = "0"
     follow_ups: int = 0
     one_condition_per_instance: bool = False
 

@@ -2,6 +2,7 @@
 
 from annotator.models.account import LoginAttempt, Rater, User
 from annotator.models.assignment import Assignment, StageCommit
+from annotator.models.erasure import DataRequest, Tombstone
 from annotator.models.exam import (
     Exam,
     ExamAnswer,
@@ -25,6 +26,7 @@ __all__ = [
     "Assignment",
     "AtomicUnit",
     "Consent",
+    "DataRequest",
     "Dataset",
     "Exam",
     "ExamAnswer",
@@ -54,6 +56,7 @@ __all__ = [
     "StageCommit",
     "Study",
     "System",
+    "Tombstone",
     "User",
     "Workspace",
     "WorkspaceMember",

@@ -73,6 +73,7 @@ class LoginAttempt(models.Model):
         LOGIN = "login", "login"
         RESET = "reset", "request for a reset link"
         MAIL = "mail", "reset link sent"
+        JOIN = "join", "new account"
 
     kind = models.CharField(max_length=8, choices=Kind)
     account = models.CharField(max_length=64)

@@ -43,6 +43,11 @@ class Assignment(models.Model):
     taken_back = models.PositiveSmallIntegerField(
         default=0, help_text="How often its judgment was undone in time."
     )
+    extended = models.PositiveSmallIntegerField(
+        default=0,
+        db_default=0,
+        help_text="How often its lease was made longer, or taken again after its end.",
+    )
     reason = models.TextField(blank=True, help_text="Why it was given back.")
 
     class Meta:

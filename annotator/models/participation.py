@@ -29,6 +29,11 @@ class Participation(models.Model):
     practice_done = models.PositiveSmallIntegerField(
         default=0, help_text="Practice questions worked through."
     )
+    practice_answered = models.PositiveSmallIntegerField(
+        default=0,
+        db_default=0,
+        help_text="Practice questions answered: the next one opens after its reason was shown.",
+    )
     #: The position last taken in the study's order; see ``Place``.
     cursor = models.BigIntegerField(default=-1)
     joined_at = models.DateTimeField(auto_now_add=True)

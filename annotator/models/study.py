@@ -13,6 +13,13 @@ def new_token() -> str:
     return secrets.token_urlsafe(16)
 
 
+class RevokedWork(models.TextChoices):
+    """What happens to a task that somebody had open when their qualification was revoked."""
+
+    KEEP = "keep", "keep the answer, don't count it"
+    REFUSE = "refuse", "refuse the answer"
+
+
 class Study(models.Model):
     """One HIT type put to raters on a set of items, under fixed rules."""
 
@@ -21,6 +28,10 @@ class Study(models.Model):
         LIVE = "live", "live"
         PAUSED = "paused", "paused"
         CLOSED = "closed", "closed"
+
+    class ErasurePolicy(models.TextChoices):
+        ANONYMISE = "anonymise", "keep the answers, without any link to the person"
+        DELETE = "delete", "delete the answers too"
 
     workspace = models.ForeignKey(
         "annotator.Workspace", models.PROTECT, null=True, blank=True, related_name="studies"
@@ -93,6 +104,14 @@ class Study(models.Model):
         help_text="Show what was missed, and why, even to people who can still take the exam again. Their next attempt"
         " has other questions as far as there are any.",
     )
+    revoked_work = models.CharField(
+        "work in hand after a revocation",
+        max_length=6,
+        choices=RevokedWork,
+        default=RevokedWork.KEEP,
+        db_default=RevokedWork.KEEP,
+        help_text="An answer to a task that somebody had open when their qualification was revoked.",
+    )
     exam_pay = models.DecimalField(
         max_digits=8,
         decimal_places=2,
@@ -119,6 +138,23 @@ class Study(models.Model):
         default=5.0, validators=[MinValueValidator(0)], help_text="Faster answers are flagged."
     )
     undo_seconds = models.PositiveSmallIntegerField(default=10, help_text="0: answers cannot be taken back.")
+
+    # Personal data
+    erasure_policy = models.CharField(
+        "when somebody's data are removed",
+        max_length=9,
+        choices=ErasurePolicy,
+        default=ErasurePolicy.ANONYMISE,
+        db_default=ErasurePolicy.ANONYMISE,
+        help_text="Say the same in the consent text.",
+    )
+    retention_days = models.PositiveIntegerField(
+        "days to keep personal data",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="After the study is closed. Then participants are anonymised. Empty: until somebody asks.",
+    )
 
     # Recruitment
     join_open = models.BooleanField(

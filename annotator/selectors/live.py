@@ -217,7 +217,7 @@ def flagged_raters(study: Study) -> tuple[int, tuple[Flagged, ...]]:
         cursor.execute(_RATERS, {"study": study.pk, "least": study.min_seconds, "enough": ENOUGH})
         rows = [_Counts(*row) for row in cursor.fetchall()]
     excluded = set(study.exclusions.filter(lifted_at__isnull=True).values_list("rater_id", flat=True))
-    wrong = _gold(study)
+    wrong = gold_checks(study)
     # Some studies have one usual answer, and in some everybody looks facts up: only what others don't do stands out.
     usual_same = _lower_median([row.same / row.n for row in rows], none=1.0)
     usual_left = _lower_median([row.left / row.n for row in rows], none=0.0)
@@ -244,7 +244,7 @@ def _lower_median(values: list[float], *, none: float) -> float:
     return sorted(values)[(len(values) - 1) // 2] if values else none
 
 
-def _gold(study: Study) -> dict[int, tuple[int, int]]:
+def gold_checks(study: Study) -> dict[int, tuple[int, int]]:
     """Rater -> (failed, given) over gold items and attention checks."""
     given: Any = judgments_filter(study=study, filters={"source": "web"}).filter(
         item__role__in=[Item.Role.GOLD, Item.Role.ATTENTION], item__gold__isnull=False

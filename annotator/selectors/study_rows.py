@@ -8,10 +8,10 @@ from typing import Any
 from django.db import connection
 from django.db.models import Count, Q, QuerySet
 
-from annotator.models import Item, Study
+from annotator.models import Item, Rater, Study
 
 _RATERS = """
-SELECT r.id, r.name, r.kind, r.rehearsal, count(*), count(*) FILTER (WHERE j.standing = 'surplus'),
+SELECT r.id, r.name, r.kind, r.rehearsal, bool_or(j.source = 'import'), count(*), count(*) FILTER (WHERE j.standing = 'surplus'),
     percentile_cont(0.5) WITHIN GROUP (ORDER BY j.seconds), count(*) FILTER (WHERE j.seconds < %(least)s),
     max(j.created_at)
 FROM annotator_judgment j JOIN annotator_rater r ON r.id = j.rater_id
@@ -27,11 +27,21 @@ class RaterRow:
     name: str
     kind: str
     rehearsal: bool
+    imported: bool
     judgments: int
     surplus: int
     median_seconds: float | None
     fast: int
     last_at: Any
+
+    @property
+    def kind_name(self) -> str:
+        """What the rater is called: only participants of the study are called that."""
+        if self.kind == Rater.Kind.SIMULATOR:
+            return "simulator"
+        if self.rehearsal:
+            return "rehearsal rater"
+        return "imported rater" if self.imported else "participant"
 
     @property
     def fast_percent(self) -> float:

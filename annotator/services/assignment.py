@@ -15,6 +15,7 @@ from annotator.core.allocation import arm_choose, presentation_rng
 from annotator.core.canonical import text_digest
 from annotator.core.errors import Refused
 from annotator.core.prepared import Prepared, prepared_cursor
+from annotator.hit_types.base import FieldErrors, clean_text
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Assignment, Item, Participation, Place, Rater, Study
 from annotator.selectors.consent import consented
@@ -75,6 +76,9 @@ _QUALIFIED = (
     " AND (q.exam_id IS NULL OR e.digest LIKE %(digest_{n})s) LIMIT 1) IS NOT NULL"
 )
 
+
+#: How often one person may hold a place for another lease: by asking for more time, or by coming back after its end.
+MOST_EXTENSIONS = 4
 
 _GIVEN = Prepared(lambda pk: Assignment.objects.select_related("item", "place").filter(pk=pk), -1)
 
@@ -222,7 +226,7 @@ def assignment_in_hand(participation: Participation) -> Assignment | None:
         study = participation.study
         given_out = study.state == Study.State.LIVE or participation.rater.rehearsal
         ready = given_out and may_work(participation) and consented(participation)
-        if ready and _lease_again(assignment, study):
+        if ready and assignment.extended < MOST_EXTENSIONS and _lease_again(assignment, study):
             return assignment
     return None
 
@@ -243,16 +247,28 @@ def _lease_again(assignment: Assignment, study: Study) -> bool:
     assignment.snapshot_id = study.snapshot_id
     assignment.lease_until = timezone.now() + timedelta(minutes=study.lease_minutes)
     assignment.closed_at = None
-    assignment.save(update_fields=["state", "snapshot", "lease_until", "closed_at"])
+    assignment.extended += 1
+    assignment.save(update_fields=["state", "snapshot", "lease_until", "closed_at", "extended"])
     return True
 
 
 @transaction.atomic
 def lease_extend(*, user_id: int, assignment_pk: int) -> Assignment:
-    """Hold the place for another full lease from now. Raises ``Refused`` when it is no longer in hand."""
+    """Hold the place for another full lease from now.
+
+    Raises ``Refused`` when it is no longer in hand, or has been held longer than others should wait.
+    """
     assignment = own_lease(user_id=user_id, pk=assignment_pk)
+    if assignment.extended >= MOST_EXTENSIONS:
+        raise Refused(
+            "not_now",
+            gettext(
+                "You've had all the extra time there is for this task. Submit your answer, or skip the task."
+            ),
+        )
     assignment.lease_until = timezone.now() + timedelta(minutes=assignment.participation.study.lease_minutes)
-    assignment.save(update_fields=["lease_until"])
+    assignment.extended += 1
+    assignment.save(update_fields=["lease_until", "extended"])
     return assignment
 
 
@@ -260,10 +276,14 @@ def lease_extend(*, user_id: int, assignment_pk: int) -> Assignment:
 def assignment_return(*, user_id: int, assignment_pk: int, reason: str) -> Assignment:
     """Skip: give the task back with a reason. Its place is free at once; it is not offered to them again."""
     assignment = own_lease(user_id=user_id, pk=assignment_pk)
-    if not reason.strip():
+    try:
+        reason = clean_text(reason)
+    except FieldErrors:
+        reason = ""
+    if not reason:
         raise Refused("not_now", gettext("Choose a reason for skipping this task."))
     assignment.state = Assignment.State.RETURNED
-    assignment.reason = reason.strip()[:2000]
+    assignment.reason = reason[:2000]
     assignment.closed_at = timezone.now()
     assignment.save(update_fields=["state", "reason", "closed_at"])
     Place.objects.filter(assignment=assignment).update(assignment=None, freed=True)

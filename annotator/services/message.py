@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext
 
 from annotator.hit_types.base import FieldErrors, clean_text
 from annotator.models import Item, Message, Participation, User
+from annotator.services.erasure import data_request_open
 
 
+@transaction.atomic
 def message_send(*, participation: Participation, kind: str, text: str, item: Item | None = None) -> Message:
     """A flag on an item, a question, or a deletion request, from an annotator. Raises ``ValidationError``."""
     try:
@@ -22,6 +25,8 @@ def message_send(*, participation: Participation, kind: str, text: str, item: It
         raise ValidationError(gettext("Your message is too long. Write at most 5,000 characters."))
     if kind not in (Message.Kind.FLAG, Message.Kind.QUESTION, Message.Kind.DELETION):
         raise ValidationError(gettext("You can't send this kind of message."))
+    if kind == Message.Kind.DELETION:
+        data_request_open(participation=participation)
     return Message.objects.create(
         study=participation.study, rater=participation.rater, item=item, kind=kind, text=text
     )

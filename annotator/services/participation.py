@@ -86,9 +86,18 @@ def instructions_finish(*, participation: Participation) -> None:
         participation.save(update_fields=["instructions_at"])
 
 
+def practice_answer(*, participation: Participation, number: int) -> None:
+    """Practice question ``number`` (from 0) has a valid answer, right or wrong; only the next one counts."""
+    Participation.objects.filter(pk=participation.pk, practice_done=number).update(
+        practice_answered=number + 1
+    )
+
+
 def practice_advance(*, participation: Participation, number: int) -> None:
-    """Practice question ``number`` (from 0) has been answered and its reason seen; only the next one counts."""
-    Participation.objects.filter(pk=participation.pk, practice_done=number).update(practice_done=number + 1)
+    """Go on from practice question ``number`` (from 0) to the next one; nothing happens unless it was answered."""
+    Participation.objects.filter(
+        pk=participation.pk, practice_done=number, practice_answered__gt=number
+    ).update(practice_done=number + 1)
 
 
 @transaction.atomic

@@ -20,8 +20,19 @@ from annotator.core.errors import Conflict, ConsentOutdated, DraftConflict, Refu
 from annotator.core.prepared import Prepared, prepared_cursor
 from annotator.hit_types.base import JSON
 from annotator.hit_types.registry import hit_type_get
-from annotator.models import Assignment, Item, Judgment, Participation, Place, Rater, Snapshot, StageCommit
+from annotator.models import (
+    Assignment,
+    Item,
+    Judgment,
+    Participation,
+    Place,
+    Rater,
+    Review,
+    Snapshot,
+    StageCommit,
+)
 from annotator.selectors.consent import consented
+from annotator.selectors.qualification import may_work
 from annotator.selectors.snapshot import snapshot_content
 
 
@@ -84,6 +95,12 @@ def stage_take(
         return _repeated(assignment, stage, response)
     if assignment.participation.state == Participation.State.REMOVED:
         raise Refused("removed", gettext("The researchers have ended your participation in this study."))
+    qualified = _still_qualified(assignment)
+    if not qualified and assignment.participation.study.revoked_work == "refuse":
+        raise Refused(
+            "not_qualified",
+            gettext("Your qualification for this study was revoked, so this task can't be submitted."),
+        )
     if not _consent_holds(assignment):
         raise ConsentOutdated(
             gettext(
@@ -123,7 +140,7 @@ def stage_take(
     measured: JSON = {"stages": stage_seconds} | signals_total(pages.values())
     if stage:
         measured["pages"] = pages
-    return _judge(assignment, whole, measured, now)
+    return _judge(assignment, whole, measured, now, counts=qualified)
 
 
 _LOCKED = Prepared(
@@ -168,8 +185,15 @@ def _consent_holds(assignment: Assignment) -> bool:
     return consented(participation)
 
 
-def _judge(assignment: Assignment, response: JSON, signals: JSON, now: datetime) -> Submitted:
-    place = getattr(assignment, "place", None) or _place_reclaim(assignment)
+def _still_qualified(assignment: Assignment) -> bool:
+    """Whether the person may still do such tasks. A revocation takes the lease away, so nothing is asked before that."""
+    return assignment.state == Assignment.State.LEASED or may_work(assignment.participation)
+
+
+def _judge(
+    assignment: Assignment, response: JSON, signals: JSON, now: datetime, *, counts: bool
+) -> Submitted:
+    place = (getattr(assignment, "place", None) or _place_reclaim(assignment)) if counts else None
     standing = Judgment.Standing.COUNTED if place else Judgment.Standing.SURPLUS
     study = assignment.participation.study
     assignment.state = Assignment.State.SUBMITTED
@@ -235,15 +259,25 @@ def _repeated(assignment: Assignment, stage: int, response: JSON) -> Submitted:
 def judgment_undo(*, user_id: int, assignment_pk: int) -> Assignment:
     """Take back one's last judgment within the study's time; it becomes the draft of the reopened task.
 
-    Raises ``Refused`` when the time is over, or it is not the last one.
+    Raises ``Refused`` when the time is over, it is not the last one, it has been reviewed or excluded, or the person no
+    longer takes part.
     """
     assignment = assignment_lock(user_id=user_id, pk=assignment_pk)
     study = assignment.participation.study
-    judgment = Judgment.objects.filter(assignment=assignment).first()
+    if assignment.participation.state in (Participation.State.REMOVED, Participation.State.LEFT):
+        raise Refused(
+            "removed", gettext("You no longer take part in this study, so your answers stay as they are.")
+        )
+    # Locked, so that no review or exclusion of it can be added meanwhile.
+    judgment = Judgment.objects.select_for_update().filter(assignment=assignment).first()
     if judgment is None:
         raise Refused("not_now", gettext("There is no answer to undo."))
     if (timezone.now() - judgment.created_at).total_seconds() > study.undo_seconds + 2:
         raise Refused("not_now", gettext("It is too late to undo this answer. It stays as it is."))
+    if Review.objects.filter(judgment=judgment).exists() or judgment.exclusions.exists():
+        raise Refused(
+            "not_now", gettext("The researchers have already looked at this answer, so it stays as it is.")
+        )
     last = Judgment.objects.filter(study=study, rater_id=assignment.rater_id).aggregate(last=Max("id"))[
         "last"
     ]
@@ -323,12 +357,26 @@ def draft_save(*, user_id: int, assignment_pk: int, stage: int, version: int, dr
             field.name
             for field in kind.stages(assignment.item.payload, assignment.presentation)[stage].fields
         }
-        assignment.draft = {name: value for name, value in draft.items() if name in asked and _short(value)}
+        assignment.draft = {
+            name: value for name, value in draft.items() if name in asked and _keepable(value)
+        }
         assignment.draft_version += 1
         assignment.save(update_fields=["draft", "draft_version"])
         return assignment.draft_version
 
 
-def _short(value: Any) -> bool:
+def _keepable(value: Any) -> bool:
+    """Short enough for a draft, and text that the database can hold."""
     texts = value if isinstance(value, list) else [value]
-    return len(texts) <= 100 and all(isinstance(text, str) and len(text) <= 20_000 for text in texts)
+    return len(texts) <= 100 and all(
+        isinstance(text, str) and len(text) <= 20_000 and "\x00" not in text and _encodable(text)
+        for text in texts
+    )
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

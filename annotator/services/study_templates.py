@@ -1,8 +1,9 @@
-"""Templates of studies: for each HIT type what its paper did, ready to be changed."""
+"""Templates of studies: for each HIT type and variant the settings of its paper, ready to be changed."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -26,7 +27,7 @@ You will read short texts, some of them written by a robot, and answer questions
 
 @dataclass(frozen=True)
 class StudyTemplate:
-    """A study before it has a name: its HIT type, where it comes from, and the fields it starts with."""
+    """A study before it has a name: its HIT type, its paper, and the fields it starts with."""
 
     key: str
     title: str
@@ -37,28 +38,37 @@ class StudyTemplate:
 
 
 def study_templates() -> list[StudyTemplate]:
-    """One template for each HIT type there is, in the order of their sources; labels from elsewhere come last."""
-    found = [_template(kind) for kind in hit_types().values()]
+    """One template for each HIT type and each of its variants, by source; types for imported labels come last."""
+    found = [_template(kind, variant) for kind in hit_types().values() for variant in ("", *kind.variants)]
     return sorted(found, key=lambda template: (template.external, template.source, template.title))
 
 
-def _template(kind: HitType) -> StudyTemplate:
+def _template(kind: HitType, variant: str) -> StudyTemplate:
     defaults = kind.defaults
     if kind.external:
         return StudyTemplate(
             kind.name, kind.title, kind.source, "Import judgments; nobody is asked here.", external=True,
             fields={"join_open": False, "exam_required": False, "practice_required": False},
         )  # fmt: skip
-    parts = [f"{defaults.redundancy} raters an item"]
+    parts = [f"{defaults.redundancy} raters per item"]
+    if variant:
+        parts.append(f"items of the kind {variant} only, with their instructions and exam")
     if defaults.exam_questions:
         parts.append(f"exam of {defaults.exam_questions}, passed at {defaults.pass_mark}")
-    parts.append(f"about {defaults.minutes_per_item:g} min an item")
+    parts.append(f"about {defaults.minutes_per_item:g} min per item")
+    if Decimal(defaults.pay_per_item):
+        parts.append(f"{defaults.pay_per_item} USD per item")
     return StudyTemplate(
-        kind.name,
-        kind.title,
+        f"{kind.name}/{variant}" if variant else kind.name,
+        f"{kind.title}: {variant.replace('_', ' ')}" if variant else kind.title,
         kind.source,
         ", ".join(parts),
-        fields={"consent_text": CONSENT, "practice_required": bool(kind.practice)},
+        fields={
+            "consent_text": CONSENT,
+            "practice_required": bool(kind.practice),
+            "pay_per_item": Decimal(defaults.pay_per_item),
+            "currency": "USD",
+        },
     )
 
 
@@ -69,4 +79,5 @@ def study_create_from_template(
     found = {one.key: one for one in study_templates()}
     if template not in found:
         raise ValidationError({"template": f"expected one of: {', '.join(found)}"})
-    return study_create(by=by, hit_type=template, slug=slug, title=title, **(found[template].fields | fields))
+    hit_type = template.partition("/")[0]
+    return study_create(by=by, hit_type=hit_type, slug=slug, title=title, **(found[template].fields | fields))

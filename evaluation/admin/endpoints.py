@@ -18,6 +18,7 @@ from annotator.models import Membership
 from annotator.selectors.workspace import workspace_anywhere
 from evaluation.forms.runs import EndpointForm
 from evaluation.models import Endpoint
+from evaluation.providers.prices import list_price
 from evaluation.selectors.endpoint import endpoint_get_for, endpoints_for
 from evaluation.services.endpoint import endpoint_try
 
@@ -106,14 +107,21 @@ class EndpointAdmin(ModelAdmin):
         if endpoint is not None and not self._may(request, endpoint, EDITOR):
             endpoint = None  # without the button to try it
         return super().changeform_view(
-            request, object_id, form_url, {**(extra_context or {}), "endpoint": endpoint}
+            request,
+            object_id,
+            form_url,
+            {
+                **(extra_context or {}),
+                "endpoint": endpoint,
+                "list_price": endpoint and list_price(base_url=endpoint.base_url, model=endpoint.model),
+            },
         )
 
     def try_it(self, request: HttpRequest, pk: int) -> HttpResponse:
         endpoint = endpoint_get_for(user=request.user, pk=pk, role=EDITOR)
         tried = endpoint_try(endpoint=endpoint)
         if tried.ok:
-            messages.success(request, f"It answers, in {tried.seconds:.2f} s. {tried.said}")
+            messages.success(request, f"The endpoint responded in {tried.seconds:.2f} s: {tried.said}")
         else:
-            messages.error(request, f"It does not answer: {tried.said}")
+            messages.error(request, f"The endpoint did not respond as expected: {tried.said}")
         return redirect("admin:evaluation_endpoint_change", pk)

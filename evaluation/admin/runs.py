@@ -16,10 +16,17 @@ from unfold.decorators import display
 from annotator.core.errors import Conflict
 from annotator.models import Membership
 from evaluation.admin.base import ReadOnly
-from evaluation.forms.runs import NewRunForm
+from evaluation.forms.runs import BudgetForm, NewRunForm
 from evaluation.models import Call, Run
 from evaluation.runs.estimate import run_estimate
-from evaluation.runs.lifecycle import run_cancel, run_pause, run_resume, run_retry_failed, run_start
+from evaluation.runs.lifecycle import (
+    run_budget_set,
+    run_cancel,
+    run_pause,
+    run_resume,
+    run_retry_failed,
+    run_start,
+)
 from evaluation.selectors.run import run_get_for, run_progress, runs_for
 
 EDITOR = Membership.Role.EDITOR
@@ -120,6 +127,7 @@ class RunAdmin(ReadOnly):
             path("preview/", view(require_POST(self.preview)), name="evaluation_run_preview"),
             path("<int:pk>/progress/", view(self.progress), name="evaluation_run_progress"),
             path("<int:pk>/do/<slug:name>/", view(require_POST(self.do)), name="evaluation_run_do"),
+            path("<int:pk>/budget/", view(require_POST(self.budget)), name="evaluation_run_budget"),
             *super().get_urls(),
         ]
 
@@ -149,6 +157,7 @@ class RunAdmin(ReadOnly):
             "failures": sorted(progress.failures.items()),
             "live": run.state in ("running", "queued"),
             "actions": actions,
+            "budget_form": BudgetForm(instance=run) if may and not run.finished_at else None,
             "estimate": run_estimate(run=run) if run.state == Run.State.QUEUED else None,
         }
 
@@ -169,6 +178,19 @@ class RunAdmin(ReadOnly):
             messages.success(request, f"{label}: done.")
         return redirect("admin:evaluation_run_change", pk)
 
+    def budget(self, request: HttpRequest, pk: int) -> HttpResponse:
+        run = run_get_for(user=request.user, pk=pk, role=EDITOR)
+        form = BudgetForm(request.POST)
+        try:
+            if not form.is_valid():
+                raise ValidationError(form.errors.as_data())
+            run_budget_set(run=run, **form.cleaned_data)
+        except ValidationError as error:
+            messages.error(request, "; ".join(error.messages))
+        else:
+            messages.success(request, "The budget has been changed.")
+        return redirect("admin:evaluation_run_change", pk)
+
 
 @admin.register(Call)
 class CallAdmin(ReadOnly):
@@ -181,6 +203,26 @@ class CallAdmin(ReadOnly):
         "request", "reply",
     )  # fmt: skip
     readonly_fields = fields
+
+    actions = ("retry",)
+
+    @admin.action(description="Retry the selected failed calls")
+    def retry(self, request: HttpRequest, queryset: QuerySet[Call]) -> None:
+        """Send the selected calls that failed again; others are left alone."""
+        by_run: dict[Run, list[int]] = {}
+        for call in queryset.select_related("run"):
+            by_run.setdefault(call.run, []).append(call.pk)
+        again = 0
+        mine = set(runs_for(user=request.user, role=EDITOR).filter(pk__in=[run.pk for run in by_run]))
+        for run, calls in by_run.items():
+            if run not in mine:
+                messages.error(request, f"You may not change {run}.")
+                continue
+            try:
+                again += run_retry_failed(run=run, calls=calls)
+            except Conflict as error:
+                messages.error(request, str(error))
+        messages.info(request, f"{again} failed {'call is' if again == 1 else 'calls are'} sent again.")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Call]:
         runs = runs_for(user=request.user).values("pk")

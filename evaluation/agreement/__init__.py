@@ -33,7 +33,8 @@ from evaluation.agreement.comparison import (
 )
 from evaluation.agreement.dawid_skene import DawidSkene, dawid_skene
 from evaluation.agreement.fleiss import fleiss_kappa
-from evaluation.agreement.gwet import gwet_ac1
+from evaluation.agreement.gwet import gwet_ac1, gwet_ac2
+from evaluation.agreement.icc import IntraclassCorrelation, intraclass_correlation
 from evaluation.agreement.krippendorff import krippendorff_alpha
 from evaluation.agreement.output import as_csv, as_json, as_text
 from evaluation.agreement.percent import percent_agreement, prevalences
@@ -52,6 +53,7 @@ __all__ = [
     "DawidSkene",
     "DawidSkeneRule",
     "Estimate",
+    "IntraclassCorrelation",
     "MaceRule",
     "Majority",
     "PairwiseKappa",
@@ -79,7 +81,9 @@ __all__ = [
     "dawid_skene",
     "fleiss_kappa",
     "gwet_ac1",
+    "gwet_ac2",
     "holm",
+    "intraclass_correlation",
     "krippendorff_alpha",
     "mace",
     "paired_bootstrap",

@@ -8,7 +8,7 @@ clusters), not ratings.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,20 @@ NOT_ASKED = "none asked for"
 _CHUNK = 4_000_000
 #: Where more replicates than this share have no value, there is no honest interval.
 _MOST_UNDEFINED = 0.05
+
+
+@dataclass(frozen=True)
+class RaterVariance:
+    """The variance of a statistic over ``raters``; ``nan`` where they are too few to tell."""
+
+    variance: float
+    raters: int
+
+    @property
+    def none(self) -> str:
+        """Why there is no interval for new raters."""
+        return f"none: {self.raters} raters are too few to speak of new ones"
+
 
 #: From totals of shape (..., D) to values of shape (...), ``nan`` where undefined.
 Statistic = Callable[[Floats], Floats]
@@ -142,6 +156,7 @@ def add_interval(
     clusters: int,
     word: str = "clusters",
     bounds: Bounds = UNBOUNDED,
+    new_raters: RaterVariance | None = None,
 ) -> Estimate:
     """The estimate with the 95 % t interval of its bootstrap standard error, and how it was made.
 
@@ -151,6 +166,8 @@ def add_interval(
     ``evaluation.core.interval.t_interval``), so that it stays between them and holds the estimate. With few or uneven clusters it
     covers the truth more often than the percentiles do (``docs/validation.md``). A share of 0 or 1 that no replicate varies
     has Wilson's interval for C clusters. Lumley (2010), section 2.3; Efron and Tibshirani (1993), chapter 12.
+
+    With ``new_raters``, their variance is added, and t has the fewer degrees of freedom of raters and clusters.
 
     No interval, with the reason: no replicates asked for, or fewer than 20; fewer than two clusters; more than 5 % of
     the replicates undefined; no variation among them.
@@ -169,12 +186,18 @@ def add_interval(
         return replace(estimate, interval=f"none: undefined in {missing} of {values.size} replicates")
     note = f", undefined in {missing}" if missing else ""
     error = float(known.std()) * (clusters / (clusters - 1)) ** 0.5
+    degrees = clusters - 1
+    if new_raters is not None:
+        if np.isnan(new_raters.variance):
+            return replace(estimate, interval=new_raters.none)
+        error = (error**2 + new_raters.variance) ** 0.5
+        degrees, note = min(degrees, new_raters.raters - 1), f"{note}, for new raters too"
     if error <= 1e-12 * max(1.0, abs(estimate.value)):
         if bounds != SHARE or min(estimate.value, 1 - estimate.value) > 1e-12:
             return replace(estimate, interval=f"none: the {word} do not vary")
         low, high = wilson_interval(round(estimate.value), clusters)
         return replace(estimate, low=low, high=high, interval=f"95 % Wilson interval over {clusters} {word}")
-    low, high = t_interval(estimate.value, error, degrees_of_freedom=clusters - 1, bounds=bounds)
+    low, high = t_interval(estimate.value, error, degrees_of_freedom=degrees, bounds=bounds)
     how = f"95 % t interval, bootstrap standard error, {values.size} replicates of {clusters} {word}{note}"
     return replace(estimate, low=low, high=high, interval=how)
 
@@ -203,7 +226,7 @@ def bootstrap(
     >>> sums = cluster_sums([[1, 0, 1, 1], [1, 1, 1, 1]])
     >>> found = bootstrap(Estimate(0.75, n=4), sums, ratio, rng=np.random.default_rng(1), bounds=(0, 1))
     >>> round(found.low, 1), round(found.high, 1)
-    (0.1, 1.0)
+    (0.0, 1.0)
     """
     if not estimate.defined:
         return estimate

@@ -11,11 +11,14 @@ from evaluation.core.estimate import Estimate, undefined
 from evaluation.core.ratings_table import Ratings
 
 
-def fleiss_kappa(ratings: Ratings | UnitCounts) -> Estimate:
+def fleiss_kappa(ratings: Ratings | UnitCounts, *, unequal: bool = False) -> Estimate:
     """Agreement beyond chance of m raters a unit, not the same m people on every unit.
 
     ``kappa = (Pa - Pe) / (1 - Pe)`` with Pa the percent agreement and ``Pe = sum_k p_k^2``, p_k the share of all ratings
     that gave label k. From -1 / (m - 1) to 1. Nominal at every level of measurement.
+
+    With ``unequal``, units may have different numbers of raters: Pa is then the mean over the units with two ratings or
+    more, p_k their labels' share, and units with one rating are left out and counted.
 
     ``n`` is the number of units. Units that nobody rated are left out and counted. Undefined where units have
     different numbers of ratings (leaving some out would choose among them: use Krippendorff's alpha), where
@@ -32,6 +35,8 @@ def fleiss_kappa(ratings: Ratings | UnitCounts) -> Estimate:
     if not rated.size:
         return undefined(NO_PAIR, left_out=left_out)
     low, high = int(rated.min()), int(rated.max())
+    if unequal and high > 1:
+        return _unequal(counts)
     if low != high:
         reason = f"units have different numbers of ratings, from {low} to {high}"
         return undefined(reason, n=rated.size, left_out=left_out)
@@ -44,3 +49,13 @@ def fleiss_kappa(ratings: Ratings | UnitCounts) -> Estimate:
     expected = float((per_label * per_label).sum() / (total * total))
     observed = percent_agreement(counts).value
     return Estimate((observed - expected) / (1 - expected), n=rated.size, left_out=left_out)
+
+
+def _unequal(counts: UnitCounts) -> Estimate:
+    observed = percent_agreement(counts)
+    per_label = counts.per_label_pairable.astype(np.float64)
+    if np.count_nonzero(per_label) < 2:
+        return undefined(ALL_SAME, n=observed.n, left_out=observed.left_out)
+    expected = float((per_label * per_label).sum() / per_label.sum() ** 2)
+    value = (observed.value - expected) / (1 - expected)
+    return Estimate(value, n=observed.n, left_out=observed.left_out)

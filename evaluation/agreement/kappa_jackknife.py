@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtrit
 
+from evaluation.agreement.bootstrap import RaterVariance
 from evaluation.agreement.cohen import PairwiseKappa
 from evaluation.agreement.counts import cluster_codes, pairs_within
 from evaluation.agreement.pairs import Weights, disagreement, pair_positions
@@ -50,12 +51,20 @@ class KappaJackknife:
     deviation: Floats
     clusters: int
 
-    def add_interval(self, estimate: Estimate, weight: Floats, *, word: str = "clusters") -> Estimate:
+    def add_interval(
+        self,
+        estimate: Estimate,
+        weight: Floats,
+        *,
+        word: str = "clusters",
+        new_raters: RaterVariance | None = None,
+    ) -> Estimate:
         """An average of the pairs' kappas with its 95 % interval, for these raters and other clusters.
 
         ``weight`` of shape (P,) adds up to 1, 0 for pairs that are not in the average. The interval is a t interval on
         Fisher's scale, the bias taken off and the estimate held in any case. There is none where more than a tenth
-        of the weight lies on pairs that share fewer than ``LEAST_SHARED`` clusters: their bias cannot be told.
+        of the weight lies on pairs that share fewer than ``LEAST_SHARED`` clusters: their bias cannot be told. With
+        ``new_raters`` it is for other raters too.
         """
         if not estimate.defined:
             return estimate
@@ -73,8 +82,14 @@ class KappaJackknife:
         if error <= 1e-12:
             return replace(estimate, interval=f"none: the {word} do not vary")
         bias = float(weight @ np.nan_to_num(self.bias))
-        low, high = t_interval(estimate.value, error, degrees_of_freedom=found - 1, bounds=SIGNED, bias=bias)
-        how = f"95 % jackknife t interval over {found} {word}, for these raters; bias {bias:+.4f} taken off"
+        degrees, whose = found - 1, "for these raters"
+        if new_raters is not None:
+            if np.isnan(new_raters.variance):
+                return replace(estimate, interval=new_raters.none)
+            error = (error**2 + new_raters.variance) ** 0.5
+            degrees, whose = min(degrees, new_raters.raters - 1), "for new raters too"
+        low, high = t_interval(estimate.value, error, degrees_of_freedom=degrees, bounds=SIGNED, bias=bias)
+        how = f"95 % jackknife t interval over {found} {word}, {whose}; bias {bias:+.4f} taken off"
         return replace(estimate, low=low, high=high, interval=how)
 
     def pair_intervals(self, kappas: PairwiseKappa) -> Floats:

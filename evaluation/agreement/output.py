@@ -112,8 +112,9 @@ def _head(summary: AgreementSummary, settings: Mapping[str, Any]) -> str:
     lines += [f"left out: {count:,} {reason}" for reason, count in summary.left_out.items()]
     drawn = settings.get("bootstrap", {})
     if drawn.get("replicates"):
+        whose = "new" if summary.new_raters else "these"
         lines.append(
-            f"95 % intervals, for these raters and other {summary.drawn}: {drawn['replicates']:,} bootstrap replicates, "
+            f"95 % intervals, for {whose} raters and other {summary.drawn}: {drawn['replicates']:,} bootstrap replicates, "
             f"seed {drawn['seed']}; jackknife for kappa"
         )
     return "\n".join(lines)

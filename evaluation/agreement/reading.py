@@ -1,4 +1,4 @@
-"""A long CSV of ratings, one row a rating, into a ratings table: all of it, or every fault with its line and column."""
+"""A long table of ratings, one row a rating, into a ratings table: all of it, or every fault with its line and column."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ import numpy as np
 import numpy.typing as npt
 
 from annotator.core.labels import MISSING_WORDS, Spelling, clean_label, label_number, remarks, write_number
+from annotator.core.plain_file import FORMATS, UnreadableFile, plain_file
 from annotator.hit_types.base import Level
+from evaluation.agreement.reading_formats import Cells, UnreadableRatings, json_cells, parquet_cells
 from evaluation.core.ratings_table import Codes, Floats, Ratings
 
 #: Faults that are told one by one; the rest is counted.
 SHOWN = 20
 #: Rows coded at once.
 _ROWS = 1_000
+#: Nothing larger is unpacked.
+MOST_BYTES = 4_000_000_000
 #: Bytes from which a second reader is worth its import.
 LARGE = 1_000_000
 _LINE_END = re.compile("\r\n|\r|\n")
-
-
-class UnreadableRatings(ValueError):
-    """A file that is no ratings table; the message names file, line, column, what is there and what was expected."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,10 @@ def read_ratings(
     spelling: Spelling = Spelling(),  # noqa: B008 (frozen)
     name: str = "",
 ) -> ReadRatings:
-    """Read a UTF-8 CSV with a header; ``rater``, ``unit`` and ``value`` name its columns, others are not looked at.
+    """Read a file with one row a rating; ``rater``, ``unit`` and ``value`` name its columns, others are not looked at.
+
+    It may be a CSV with commas, semicolons or tabs, JSON lines, Parquet or an Excel workbook, gzipped or in UTF-16: all
+    that ``annotator.core.plain_file`` lists; a file of another ending is read as CSV.
 
     ``cluster`` names the column of the instance (explanation, document) that a unit belongs to: intervals draw those. It
     must be the same on all rows of a unit.
@@ -140,6 +143,37 @@ def read_ratings(
 def _read_rows(data: bytes, source: str, wanted: tuple[str, ...], spelling: Spelling) -> _Rows:
     if not data.strip(b"\xef\xbb\xbf \t\r\n"):
         raise UnreadableRatings(f"{source} is empty: expected a header and one row a rating")
+    named = source if Path(source.removesuffix(".gz")).suffix.lower() in FORMATS else "ratings.csv"
+    try:
+        plain = plain_file(io.BytesIO(data), name=named, most_bytes=MOST_BYTES)
+    except UnreadableFile as error:
+        raise UnreadableRatings(f"{source} {error}") from None
+    faults = _Faults(source)
+    if plain.kind == "parquet":
+        cells, lines = parquet_cells(plain.file, wanted, source)
+    else:
+        data = plain.file.read()
+        _refuse_broken_text(data, source)
+        if plain.kind == "jsonl":
+            cells, lines = json_cells(data, wanted, source)
+        else:
+            cells, lines = _csv_cells(data, plain.delimiter, wanted, faults)
+    reads = (clean_label, clean_label, spelling.read, clean_label)
+    raters, units, values, *more = (
+        _column(texts, codes, read) for (texts, codes), read in zip(cells, reads, strict=False)
+    )
+    named_columns = ((raters, wanted[0], "rater"), (units, wanted[1], "unit"))
+    for column, name, what in [*named_columns, *((column, wanted[3], "cluster") for column in more)]:
+        for line in lines[column.codes < 0].tolist():
+            faults.add(line, name, f"blank; expected a {what}")
+    faults.refuse()
+    if not lines.size:
+        raise UnreadableRatings(f"{source} has a header and no rows; expected one row a rating")
+    rows = _Rows(raters.names, units.names, values.names, raters.codes, units.codes, values.codes, lines)
+    return replace(rows, clusters=more[0].names, cluster=more[0].codes) if more else rows
+
+
+def _refuse_broken_text(data: bytes, source: str) -> None:
     nul = data.find(b"\0")
     if nul >= 0:
         line = data.count(b"\n", 0, nul) + 1
@@ -153,27 +187,19 @@ def _read_rows(data: bytes, source: str, wanted: tuple[str, ...], spelling: Spel
         raise UnreadableRatings(
             f"{source}, line {line}, byte {at}: not UTF-8 (0x{data[error.start]:02x}); save the file as UTF-8"
         ) from None
-    reader = csv.reader(io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", newline=""), strict=True)
-    faults = _Faults(source)
+
+
+def _csv_cells(
+    data: bytes, delimiter: str, wanted: tuple[str, ...], faults: _Faults
+) -> tuple[list[Cells], Codes]:
+    text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", newline="")
+    reader = csv.reader(text, strict=True, delimiter=delimiter)
     try:
         header = next(reader)
-        places = _places(header, wanted, source)
-        cells, lines = _simple_cells(data, header, places) or _cells(reader, len(header), places, faults)
+        places = _places(header, wanted, faults.source)
+        return _simple_cells(data, delimiter, header, places) or _cells(reader, len(header), places, faults)
     except csv.Error as error:
-        raise UnreadableRatings(f"{source}, line {reader.line_num}: not valid CSV: {error}") from None
-    reads = (clean_label, clean_label, spelling.read, clean_label)
-    raters, units, values, *more = (
-        _column(texts, codes, read) for (texts, codes), read in zip(cells, reads, strict=False)
-    )
-    named = ((raters, wanted[0], "rater"), (units, wanted[1], "unit"))
-    for column, name, what in [*named, *((column, wanted[3], "cluster") for column in more)]:
-        for line in lines[column.codes < 0].tolist():
-            faults.add(line, name, f"blank; expected a {what}")
-    faults.refuse()
-    if not lines.size:
-        raise UnreadableRatings(f"{source} has a header and no rows; expected one row a rating")
-    rows = _Rows(raters.names, units.names, values.names, raters.codes, units.codes, values.codes, lines)
-    return replace(rows, clusters=more[0].names, cluster=more[0].codes) if more else rows
+        raise UnreadableRatings(f"{faults.source}, line {reader.line_num}: not valid CSV: {error}") from None
 
 
 def _places(header: Sequence[str], wanted: Sequence[str], source: str) -> list[int]:
@@ -194,10 +220,6 @@ def _places(header: Sequence[str], wanted: Sequence[str], source: str) -> list[i
     return [names.index(column.strip()) for column in wanted]
 
 
-#: A column's distinct cells as they are in the file, and the code of each row's cell.
-_Cells = tuple[Sequence[str], Codes]
-
-
 @dataclass(frozen=True, eq=False)
 class _CodedColumn:
     """One column's texts, and the code of each row's text; blank cells are -1."""
@@ -213,7 +235,7 @@ def _column(cells: Sequence[str], codes: Codes, read: Callable[[str], str]) -> _
     return _CodedColumn(list(names), np.array(code, dtype=np.int32)[codes])
 
 
-def _cells(reader: Any, width: int, places: list[int], faults: _Faults) -> tuple[list[_Cells], Codes]:
+def _cells(reader: Any, width: int, places: list[int], faults: _Faults) -> tuple[list[Cells], Codes]:
     """Code the cells of any CSV as they come, many rows at a time; only the codes are kept, not the rows."""
     seen: list[dict[str, int]] = [{} for _ in places]
     codes: list[list[Codes]] = [[np.zeros(0, dtype=np.int32)] for _ in seen]
@@ -234,7 +256,7 @@ def _cells(reader: Any, width: int, places: list[int], faults: _Faults) -> tuple
             for cell in set(given).difference(known):  # not "-": that would walk through all that is known
                 known[cell] = len(known)
             parts.append(np.fromiter(map(known.__getitem__, given), dtype=np.int32, count=len(given)))
-    columns: list[_Cells] = [
+    columns: list[Cells] = [
         (list(known), np.concatenate(parts)) for known, parts in zip(seen, codes, strict=True)
     ]
     return columns, np.concatenate(lines)
@@ -248,7 +270,9 @@ def _lines_of(chunk: list[list[str]], before: int, after: int) -> Codes:
     return (before + 1 + np.cumsum(spans) - spans).astype(np.int32)
 
 
-def _simple_cells(data: bytes, header: Sequence[str], places: list[int]) -> tuple[list[_Cells], Codes] | None:
+def _simple_cells(
+    data: bytes, delimiter: str, header: Sequence[str], places: list[int]
+) -> tuple[list[Cells], Codes] | None:
     """The same, several times faster, for a large file without quotes, blank lines and ragged rows; else None.
 
     In such a file every comma parts cells and every line is a row, so that any CSV reader reads it alike.
@@ -265,7 +289,7 @@ def _simple_cells(data: bytes, header: Sequence[str], places: list[int]) -> tupl
         table = pyarrow_csv.read_csv(
             pa.py_buffer(data.removeprefix(codecs.BOM_UTF8)),
             read_options=pyarrow_csv.ReadOptions(column_names=names, skip_rows=1),
-            parse_options=pyarrow_csv.ParseOptions(quote_char=False),
+            parse_options=pyarrow_csv.ParseOptions(quote_char=False, delimiter=delimiter),
             convert_options=pyarrow_csv.ConvertOptions(
                 include_columns=wanted,
                 column_types=dict.fromkeys(wanted, kind),
@@ -278,7 +302,7 @@ def _simple_cells(data: bytes, header: Sequence[str], places: list[int]) -> tupl
     if table.num_rows + 1 != data.count(b"\n") + (not data.endswith(b"\n")):
         return None
     arrays = [table[name].combine_chunks() for name in wanted]
-    columns: list[_Cells] = [(found.dictionary.to_pylist(), found.indices.to_numpy()) for found in arrays]
+    columns: list[Cells] = [(found.dictionary.to_pylist(), found.indices.to_numpy()) for found in arrays]
     return columns, np.arange(2, table.num_rows + 2, dtype=np.int32)
 
 

@@ -10,20 +10,21 @@ import numpy as np
 
 from evaluation.agreement.aggregate import Aggregated, PerRater, Rule, Single, parse_rule
 from evaluation.agreement.alternative import DEFAULT_EPSILON, AlternativeTest, alternative_annotator_test
-from evaluation.agreement.bootstrap import DEFAULT_REPLICATES, LEAST_REPLICATES, add_interval
+from evaluation.agreement.bootstrap import DEFAULT_REPLICATES, LEAST_REPLICATES, RaterVariance, add_interval
 from evaluation.agreement.cohen import DEFAULT_MIN_OVERLAP, PairwiseKappa, Which, pairwise_kappa
-from evaluation.agreement.counts import count_units
+from evaluation.agreement.counts import UnitCounts, count_units
 from evaluation.agreement.fleiss import fleiss_kappa
 from evaluation.agreement.gwet import gwet_ac1
 from evaluation.agreement.intervals import Name, replicate_counts
 from evaluation.agreement.kappa_jackknife import jackknife_kappas
 from evaluation.agreement.krippendorff import krippendorff_alpha
+from evaluation.agreement.new_raters import variance_over_pairs, variance_over_raters
 from evaluation.agreement.pairs import Weights
 from evaluation.agreement.percent import percent_agreement, prevalences
 from evaluation.agreement.raters import RestAgreement, agreement_with_rest
 from evaluation.core.estimate import Estimate, none_if_nan
 from evaluation.core.interval import AT_MOST_ONE, SHARE
-from evaluation.core.ratings_table import Floats, Ratings
+from evaluation.core.ratings_table import Floats, Ints, Ratings
 
 #: With more pairs of raters than this, those that share no unit are counted, not listed.
 LISTED_PAIRS = 200_000
@@ -142,6 +143,8 @@ class AgreementSummary:
     without_labels: tuple[str, ...] = ()
     #: What intervals draw: "units" or "instances".
     drawn: str = "units"
+    #: Whether intervals are for other raters too.
+    new_raters: bool = False
     left_out: Mapping[str, int] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -186,11 +189,12 @@ def summarize(
     without_labels: Collection[str] = (),
     rule: str | Rule | None = None,
     blank: int = 0,
+    new_raters: bool = False,
 ) -> AgreementSummary:
     """Compute the whole agreement of a table.
 
     ``rng`` draws the resamples behind the intervals (``replicates`` of them; kappa's are jackknifed); without it, or with
-    no replicates, there are no intervals. They are for these raters and other clusters. ``without_labels`` are treated as missing (the label set without "cannot guess"). ``rule`` also makes one label
+    no replicates, there are no intervals. They are for these raters and other clusters; with ``new_raters`` for other raters too (at least 5). ``without_labels`` are treated as missing (the label set without "cannot guess"). ``rule`` also makes one label
     a unit, of people's ratings where there are people. ``blank`` counts rows without a value, to be told beside the rest. ``epsilon`` is the alternative annotator test's. See each
     statistic's own function for its formula and undefined cases.
 
@@ -211,8 +215,10 @@ def summarize(
         units=len(dropped.units),
         level=dropped.level,
         labels=prevalences(dropped),
-        everyone=_count_agreement(dropped, rng, replicates),
-        people=_count_agreement(people, rng, replicates) if people is not None else None,
+        everyone=_count_agreement(dropped, rng, replicates, new_raters=new_raters),
+        people=_count_agreement(people, rng, replicates, new_raters=new_raters)
+        if people is not None
+        else None,
         kappa={
             w: _kappa_agreement(
                 dropped,
@@ -220,6 +226,7 @@ def summarize(
                 min_overlap,
                 simulators,
                 intervals=rng is not None and replicates >= LEAST_REPLICATES,
+                new_raters=new_raters,
             )
             for w in weights
         },
@@ -229,6 +236,7 @@ def summarize(
         aggregate=_aggregate(dropped, chosen),
         without_labels=tuple(without_labels),
         drawn=_word(dropped),
+        new_raters=new_raters,
         left_out={reason: count for reason, count in left_out.items() if count},
     )
 
@@ -245,19 +253,41 @@ def _aggregate(ratings: Ratings, rule: Rule | None) -> Aggregate | None:
     return Aggregate(rule.name, rule.tables(ratings if whole_table else people))
 
 
-def _count_agreement(ratings: Ratings, rng: np.random.Generator | None, replicates: int) -> CountAgreement:
-    counts = count_units(ratings)
-    found: dict[Name, Estimate] = {
+def _count_estimates(ratings: Ratings, counts: UnitCounts | None = None) -> dict[Name, Estimate]:
+    counts = counts or count_units(ratings)
+    return {
         "percent_agreement": percent_agreement(counts),
         "krippendorff_alpha": krippendorff_alpha(ratings),
         "fleiss_kappa": fleiss_kappa(counts),
         "gwet_ac1": gwet_ac1(counts),
     }
+
+
+def _rater_variances(ratings: Ratings) -> dict[Name, RaterVariance]:
+    """The variance over raters of each statistic of label counts."""
+    found = variance_over_raters(
+        ratings, lambda part: {name: estimate.value for name, estimate in _count_estimates(part).items()}
+    )
+    raters = int((np.bincount(ratings.rater, minlength=len(ratings.raters)) > 0).sum())
+    return {name: RaterVariance(variance, raters) for name, variance in found.items()}  # type: ignore[misc]
+
+
+def _count_agreement(
+    ratings: Ratings, rng: np.random.Generator | None, replicates: int, *, new_raters: bool
+) -> CountAgreement:
+    counts = count_units(ratings)
+    found: dict[Name, Estimate] = _count_estimates(ratings, counts)
     if rng is not None and len(ratings):
         drawn = replicate_counts(ratings, rng=rng, replicates=replicates)
+        others = _rater_variances(ratings) if new_raters and replicates else {}
         found = {
             name: add_interval(
-                estimate, drawn.values[name], clusters=drawn.clusters, word=_word(ratings), bounds=bounds
+                estimate,
+                drawn.values[name],
+                clusters=drawn.clusters,
+                word=_word(ratings),
+                bounds=bounds,
+                new_raters=others.get(name),
             )
             for (name, estimate), bounds in zip(found.items(), COUNT_BOUNDS, strict=True)
         }
@@ -271,6 +301,7 @@ def _kappa_agreement(
     simulators: tuple[str, ...],
     *,
     intervals: bool,
+    new_raters: bool,
 ) -> KappaAgreement:
     pairs = pairwise_kappa(ratings, weights=weights, min_overlap=min_overlap)
     groups: tuple[Which, ...] = ("all", "people", *simulators)
@@ -283,9 +314,19 @@ def _kappa_agreement(
         if mean[group].defined:
             used = pairs.of_group(group)[jackknife.kept].astype(np.float64)
             units = used * pairs.sums.n[jackknife.kept]
-            mean[group] = jackknife.add_interval(mean[group], used / used.sum(), word=word)
-            weighted[group] = jackknife.add_interval(weighted[group], units / units.sum(), word=word)
+            for averages, weight in ((mean, used / used.sum()), (weighted, units / units.sum())):
+                others = _pair_variance(pairs, jackknife.kept, weight) if new_raters else None
+                averages[group] = jackknife.add_interval(
+                    averages[group], weight, word=word, new_raters=others
+                )
     return KappaAgreement(pairs, mean, weighted, jackknife.pair_intervals(pairs))
+
+
+def _pair_variance(pairs: PairwiseKappa, kept: Ints, weight: Floats) -> RaterVariance:
+    """The variance over raters of an average of pairs' kappas."""
+    a, b = pairs.sums.a[kept].astype(np.int64), pairs.sums.b[kept].astype(np.int64)
+    raters = np.unique(np.concatenate((a[weight > 0], b[weight > 0]))).size
+    return RaterVariance(variance_over_pairs(pairs.kappa[kept], weight, a, b, len(pairs.raters)), raters)
 
 
 def _word(ratings: Ratings) -> str:

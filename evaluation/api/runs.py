@@ -18,7 +18,14 @@ from annotator.selectors.study import study_get_for
 from evaluation.models import Run
 from evaluation.runs.create import RunPlan
 from evaluation.runs.estimate import run_estimate
-from evaluation.runs.lifecycle import run_cancel, run_pause, run_resume, run_retry_failed, run_start
+from evaluation.runs.lifecycle import (
+    run_budget_set,
+    run_cancel,
+    run_pause,
+    run_resume,
+    run_retry_failed,
+    run_start,
+)
 from evaluation.runs.text import clean
 from evaluation.selectors.endpoint import endpoint_named
 from evaluation.selectors.run import run_get_for, run_progress
@@ -48,6 +55,7 @@ class NewRunSerializer(serializers.Serializer):
     together = serializers.IntegerField(required=False, min_value=1, max_value=50)
     workers = serializers.IntegerField(required=False, min_value=1, max_value=32)
     use_cache = serializers.BooleanField(required=False)
+    max_failed_share = serializers.FloatField(required=False, min_value=0, max_value=1)
     budget_calls = serializers.IntegerField(required=False, min_value=0, max_value=2**31 - 1)
     budget_cost = serializers.DecimalField(required=False, max_digits=12, decimal_places=6, min_value=0)
 
@@ -143,12 +151,42 @@ class StudyRuns(APIView):
         return Response(RunSerializer(run).data, status=status.HTTP_201_CREATED)
 
 
+class BudgetSerializer(serializers.Serializer):
+    """The budgets of a run; null removes a limit, and what is left out stays."""
+
+    budget_calls = serializers.IntegerField(required=False, allow_null=True, min_value=0, max_value=2**31 - 1)
+    budget_cost = serializers.DecimalField(
+        required=False, allow_null=True, max_digits=12, decimal_places=6, min_value=0
+    )
+
+
+class RetrySerializer(serializers.Serializer):
+    """Which failed calls to send again; all if ``calls`` is left out."""
+
+    calls = serializers.ListField(
+        child=serializers.IntegerField(min_value=1, max_value=2**63 - 1), required=False, max_length=10_000
+    )
+
+
 class RunDetail(APIView):
     """One run."""
 
+    @extend_schema(request=BudgetSerializer, responses=RunSerializer, operation_id="runs_budget")
+    def patch(self, request: Request, pk: int) -> Response:
+        """Raise or lower the budgets. 400 if a budget is less than what has been used."""
+        run = _run(request, pk, Membership.Role.EDITOR)
+        asked = BudgetSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        budgets = {"budget_calls": run.budget_calls, "budget_cost": run.budget_cost} | asked.validated_data
+        try:
+            run = run_budget_set(run=run, **budgets)
+        except ValidationError as error:
+            raise serializers.ValidationError(error.message_dict) from None
+        return Response(RunSerializer(run).data)
+
     @extend_schema(responses=RunSerializer, operation_id="runs_read")
     def get(self, request: Request, pk: int) -> Response:
-        """How far the run has come."""
+        """The state of the run and its progress."""
         return Response(RunSerializer(_run(request, pk)).data)
 
 
@@ -162,21 +200,29 @@ class RunEstimate(APIView):
 
 
 class RunAction(APIView):
-    """Start, pause, resume or cancel a run, or ask again what failed."""
+    """Start, pause, resume or cancel a run, or retry its failed calls."""
 
     @extend_schema(
-        request=None,
+        request=RetrySerializer,
         parameters=[OpenApiParameter("action", str, OpenApiParameter.PATH, enum=list(ACTIONS))],
         responses={200: RunSerializer, 409: None},
         operation_id="runs_act",
     )
     def post(self, request: Request, pk: int, action: str) -> Response:
-        """Do it; done twice, it is done once. 409 where the run is over."""
+        """Act on the run; repeating an action has no further effect. 409 if the run is over.
+
+        Only ``retry`` reads the body: the calls to send again.
+        """
         run = _run(request, pk, Membership.Role.EDITOR)
         if action not in ACTIONS:
             raise Http404
+        chosen: dict[str, Any] = {}
+        if action == "retry":
+            asked = RetrySerializer(data=request.data)
+            asked.is_valid(raise_exception=True)
+            chosen = asked.validated_data
         try:
-            ACTIONS[action](run=run)
+            ACTIONS[action](run=run, **chosen)
         except Conflict as error:
             return Response({"detail": str(error)}, status=status.HTTP_409_CONFLICT)
         run.refresh_from_db()

@@ -39,7 +39,7 @@ def t_interval(
 
     >>> low, high = t_interval(0.98, 0.02, degrees_of_freedom=50, bounds=SHARE)
     >>> round(low, 3), round(high, 3)
-    (0.867, 0.997)
+    (0.863, 0.997)
     """
     least, most = bounds
     half = t_quantile(degrees_of_freedom) * error

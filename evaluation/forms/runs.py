@@ -35,8 +35,9 @@ class EndpointForm(forms.ModelForm):
     class Meta:
         model = Endpoint
         fields = (
-            "workspace", "name", "base_url", "model", "key", "key_variable", "shared_with", "parameters", "structured", "concurrency",
-            "requests_per_minute", "tokens_per_minute", "price_in", "price_out", "timeout_seconds",
+            "workspace", "name", "base_url", "model", "deployment", "key", "key_variable", "shared_with", "parameters",
+            "structured", "concurrency",
+            "requests_per_minute", "tokens_per_minute", "price_in", "price_cached", "price_out", "timeout_seconds",
         )  # fmt: skip
 
     user: User
@@ -94,6 +95,17 @@ class EndpointForm(forms.ModelForm):
         return cleaned
 
 
+class BudgetForm(forms.ModelForm):
+    """The budgets of an existing run; an empty field means no limit."""
+
+    class Meta:
+        model = Run
+        fields = ("budget_calls", "budget_cost")
+
+    def _post_clean(self) -> None:
+        """The service compares the budgets with what has been used."""
+
+
 class NewRunForm(forms.ModelForm):
     """A new run: a simulator on a study, or a step over a dataset. Checking it writes nothing; ``save`` creates it."""
 
@@ -119,7 +131,7 @@ class NewRunForm(forms.ModelForm):
         fields = (
             "kind", "study", "material", "endpoint", "model", "temperature", "parameters", "options", "prompt",
             "samples", "together", "mode", "workers", "use_cache", "max_attempts", "max_unparsable",
-            "budget_cost", "budget_calls", "preview_item",
+            "max_failed_share", "budget_cost", "budget_calls", "preview_item",
         )  # fmt: skip
 
     user: User
@@ -132,7 +144,7 @@ class NewRunForm(forms.ModelForm):
         self.fields["study"].queryset = studies_for(user=self.user, role=EDITOR)  # type: ignore[attr-defined]
         self.fields["material"].queryset = datasets_for(user=self.user, role=EDITOR)  # type: ignore[attr-defined]
         self.fields["endpoint"].queryset = endpoints_usable_by(user=self.user)  # type: ignore[attr-defined]
-        self.fields["model"].required = False
+        self.fields["model"].required = self.fields["max_failed_share"].required = False
         self.fields["model"].help_text = "Leave empty to use the endpoint's model."
         for name in ("parameters", "options"):
             self.fields[name].widget.attrs["rows"] = 3
@@ -200,6 +212,8 @@ class NewRunForm(forms.ModelForm):
             parameters["temperature"] = cleaned["temperature"]
         names = ("model", "prompt", "mode", "workers", "use_cache", "budget_cost", "budget_calls", *more)
         chosen = {name: cleaned[name] for name in names}
+        if cleaned.get("max_failed_share") is not None:
+            chosen["max_failed_share"] = cleaned["max_failed_share"]
         return RunPlan(parameters=parameters, created_by=self.user, **chosen)
 
     def _add(self, error: ValidationError) -> None:

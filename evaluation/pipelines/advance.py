@@ -419,6 +419,13 @@ def _run_create(pipeline: Pipeline, step: JSON, *, attach: bool) -> Run:
     )
 
 
+def _main_study(pipeline: Pipeline) -> str:
+    """The study step that the recipe's report is on; without a report, its first study."""
+    steps = pipeline.recipe.content["steps"]
+    reported = [step["options"]["study"] for step in steps if step["kind"] == "report"]
+    return str([*reported, *(step["name"] for step in steps if step["kind"] == "study")][0])
+
+
 def _study(pipeline: Pipeline, step: JSON) -> JSON:
     """A draft study with an item for each piece of material; made again, it gets what is missing."""
     options = _options(pipeline, step)
@@ -446,6 +453,6 @@ def _study(pipeline: Pipeline, step: JSON) -> JSON:
     if not lines:
         raise ValidationError("there is no material to make items of")
     result = material_import(study=study, file=io.BytesIO(lines.encode()), name="material.jsonl")
-    if pipeline.study_id is None:
+    if step["name"] == _main_study(pipeline):
         pipeline.study = study
     return {"study": slug, "items": result.items + result.unchanged, "warnings": len(result.warnings)}

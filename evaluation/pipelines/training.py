@@ -43,9 +43,8 @@ def rewards_keep(*, pipeline: Pipeline, step: str, run: Run, bins: int = PAPER_B
 
     Called again, it changes nothing.
     """
-    calls = list(
-        run.calls.filter(parsed__isnull=False).order_by("pk").values_list("subject", "context", "parsed")
-    )
+    asked = run.calls.filter(parsed__isnull=False).order_by("pk").values_list("subject", "context", "parsed")
+    calls = [(pk, context, parsed or {}) for pk, context, parsed in asked if pk is not None]
     gold = dict(FollowUp.objects.filter(pk__in={pk for pk, _, _ in calls}).values_list("pk", "gold_label"))
     alone = dict(
         Output.objects.filter(
@@ -208,8 +207,10 @@ def _settle(tuning: FineTuning, state: str, job: TuningJob) -> None:
 
 def tunings_cancel(*, pipeline: Pipeline) -> None:
     """Mark the pipeline's open jobs for cancelling; ``tunings_sweep`` tells the endpoint."""
-    pipeline.tunings.filter(state=FineTuning.State.RUNNING).update(state=FineTuning.State.CANCELLING)
-    pipeline.tunings.filter(state=FineTuning.State.WAITING).update(
+    FineTuning.objects.filter(pipeline=pipeline, state=FineTuning.State.RUNNING).update(
+        state=FineTuning.State.CANCELLING
+    )
+    FineTuning.objects.filter(pipeline=pipeline, state=FineTuning.State.WAITING).update(
         state=FineTuning.State.CANCELLED, finished_at=timezone.now()
     )
 
@@ -236,7 +237,9 @@ def tunings_sweep() -> int:
 def tunings_retry(*, pipeline: Pipeline) -> None:
     """Forget the jobs that failed or were cancelled, so that their steps begin anew."""
     with transaction.atomic():
-        pipeline.tunings.filter(state__in=[FineTuning.State.FAILED, FineTuning.State.CANCELLED]).delete()
+        FineTuning.objects.filter(
+            pipeline=pipeline, state__in=[FineTuning.State.FAILED, FineTuning.State.CANCELLED]
+        ).delete()
 
 
 def _ask(endpoint: Endpoint, what: Callable[[FineTuner], Coroutine[Any, Any, T]]) -> T:

@@ -102,6 +102,8 @@ class ChatReply:
     fingerprint: str = ""
     tokens_in: int | None = None
     tokens_out: int | None = None
+    #: Of ``tokens_in``, those that the provider had cached.
+    tokens_cached: int | None = None
     seconds: float = 0.0
 
 

@@ -128,15 +128,22 @@ def check_origin(origin: Origin, policy: HostPolicy) -> None:
     if policy.names(origin):
         return
     if policy.only:
-        raise HostRefused(f"{origin.host} is not among the hosts that the operator allows")
+        raise HostRefused(
+            f"{origin.host} is not among the hosts that the operator allows (LLM_ONLY_ALLOWED_HOSTS is set). "
+            f"{_ask_operator(origin)}"
+        )
     if origin.scheme != "https":
-        raise HostRefused(f"{origin.host} may only be asked over https")
+        raise HostRefused(f"{origin.host} needs https. For a server of your own: {_ask_operator(origin)}")
     try:
         check_address(origin.host)
     except HostRefused:
         raise
     except ValueError:
         _check_name(origin.host)
+
+
+def _ask_operator(origin: Origin) -> str:
+    return f"ask the operator to add {origin.host}:{origin.port} to the setting LLM_ALLOWED_HOSTS."
 
 
 def _check_name(host: str) -> None:
@@ -149,10 +156,10 @@ def _check_name(host: str) -> None:
 def check_address(address: str) -> None:
     """Refuse an IP address that is not public; raises ``HostRefused``, or ``ValueError`` if it is no address.
 
-    >>> check_address("169.254.169.254")
+    >>> check_address("169.254.169.254")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    evaluation.providers.hosts.HostRefused: 169.254.169.254 is not a public address
+    evaluation.providers.hosts.HostRefused: 169.254.169.254 is not a public address. For a server of your own: ask ...
     """
     ip: ipaddress.IPv4Address | ipaddress.IPv6Address = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv6Address):
@@ -161,7 +168,10 @@ def check_address(address: str) -> None:
         elif ip in _NAT64:
             ip = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
     if any(ip in network for network in SPECIAL_PURPOSE) or (ip.version == 6 and ip not in _GLOBAL_IPV6):
-        raise HostRefused(f"{address} is not a public address")
+        raise HostRefused(
+            f"{address} is not a public address. For a server of your own: ask the operator to add its host and "
+            "port to the setting LLM_ALLOWED_HOSTS."
+        )
 
 
 async def resolve(origin: Origin, policy: HostPolicy) -> list[str]:

@@ -52,13 +52,14 @@ class OpenAICompatible:
             check_origin(origin, policy)
         except HostRefused as error:
             raise ProviderError("refused_host", str(error)) from None
+        self.base_url = base_url
         self.timeout = timeout
         self.http = transport.client(origin, policy, timeout=timeout)
         self.client = openai.AsyncOpenAI(
             api_key=key or NO_KEY,
             base_url=base_url,
             max_retries=0,
-            timeout=httpx2.Timeout(timeout, connect=min(timeout, 10.0)),
+            timeout=transport.timeouts(timeout),
             http_client=self.http,
         )
 
@@ -123,6 +124,12 @@ class OpenAICompatible:
         try:
             async with asyncio.timeout(max(self.timeout, more)):
                 yield
+        except openai.NotFoundError as error:
+            found = provider_error(error)
+            if "/v1" not in self.base_url:
+                advice = f"{found} Does the base URL need /v1 at its end?"
+                raise ProviderError(found.kind, advice, status=404) from error
+            raise found from error
         except TimeoutError as error:
             raise ProviderError(
                 "timeout", f"The reply was not complete after {max(self.timeout, more):g} s."
@@ -138,6 +145,8 @@ def read_completion(raw: dict[str, Any], *, seconds: float = 0.0) -> ChatReply:
     """
     found = raw.get("usage")
     usage: dict[str, Any] = found if isinstance(found, dict) else {}
+    found = usage.get("prompt_tokens_details")
+    details: dict[str, Any] = found if isinstance(found, dict) else {}
     reply = ChatReply(
         text="",
         raw=raw,
@@ -145,6 +154,7 @@ def read_completion(raw: dict[str, Any], *, seconds: float = 0.0) -> ChatReply:
         fingerprint=str(raw.get("system_fingerprint") or "")[:200],
         tokens_in=_count(usage, "prompt_tokens"),
         tokens_out=_count(usage, "completion_tokens"),
+        tokens_cached=_count(details, "cached_tokens"),
         seconds=seconds,
     )
     if raw.get("error") and not raw.get("choices"):
@@ -258,8 +268,10 @@ def _connect_advice(said: str) -> str:
             " The server's certificate is not signed by an authority that this installation trusts. Use a valid "
             "certificate, or ask the operator to add the authority (SSL_CERT_FILE)."
         )
-    elif "WRONG_VERSION_NUMBER" in said or "record layer" in said.lower():
-        advice = " The server doesn't use TLS on this port. Does the base URL start with http:// instead?"
+    elif any(word in said for word in ("WRONG_VERSION_NUMBER", "record layer", "no TLS connection")):
+        advice = (
+            " The server doesn't seem to use TLS on this port. Must the base URL start with http:// instead?"
+        )
     return f"No connection: {said}.{advice}"[:500]
 
 

@@ -222,6 +222,14 @@ _ERRORS: dict[type[Exception], type[httpx2.HTTPError]] = {
 }
 
 
+def timeouts(seconds: float) -> httpx2.Timeout:
+    """Limits of the single parts of a request that may take ``seconds`` in total.
+
+    Connecting ends well before the whole, so that a server that cannot be reached is known as such.
+    """
+    return httpx2.Timeout(seconds, connect=min(0.8 * seconds, 10.0))
+
+
 def client(origin: Origin, policy: HostPolicy, *, timeout: float) -> httpx2.AsyncClient:
     """An HTTP client that reaches this origin and nothing else."""
     return httpx2.AsyncClient(
@@ -229,5 +237,5 @@ def client(origin: Origin, policy: HostPolicy, *, timeout: float) -> httpx2.Asyn
         follow_redirects=False,
         trust_env=False,
         headers={"accept-encoding": "gzip"},
-        timeout=httpx2.Timeout(timeout, connect=min(timeout, 10.0)),
+        timeout=timeouts(timeout),
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 from evaluation.models import Report
 from evaluation.reports import words
-from evaluation.reports.choices import specs
+from evaluation.reports.choices import ChoiceSpec, specs
 from evaluation.reports.pages import ShownCell, shown_cell
 
 #: At most this many changes are said in words.
@@ -82,10 +82,10 @@ class ComparedReports:
 
 def compare(a: Report, b: Report) -> ComparedReports:
     """Match the tables of two reports by their ids, rows by their heads and columns by their labels."""
-    labels = {spec.name: spec.label for spec in specs()}
+    known = {spec.name: spec for spec in specs()}
     names = sorted({*a.choices, *b.choices})
     choices = [
-        (labels.get(n, n), a.choices.get(n), b.choices.get(n))
+        (known[n].label if n in known else n, _chosen(known.get(n), a, n), _chosen(known.get(n), b, n))
         for n in names
         if a.choices.get(n) != b.choices.get(n)
     ]
@@ -100,6 +100,12 @@ def compare(a: Report, b: Report) -> ComparedReports:
         tables.append(ComparedTable(table["number"], table["title"], lines))
     tables.sort(key=lambda table: -table.size)
     return ComparedReports(choices, a.inputs_hash == b.inputs_hash, tables)
+
+
+def _chosen(spec: ChoiceSpec | None, report: Report, name: str) -> Any:
+    """What was chosen, in the words of the form."""
+    value = report.choices.get(name)
+    return spec.options.get(str(value), value) if spec else value
 
 
 def _tables(content: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
@@ -145,6 +151,10 @@ def _said(line: Line, table: ComparedTable) -> str:
     if line.a.undefined or line.b.undefined:
         first, second = (_spoken(cell) for cell in (line.a, line.b))
         return f"{where}: {first} became {second}."
+    if line.a.text == line.b.text and line.a.interval == line.b.interval:
+        return (
+            f"{where}: {line.a.text} in both, but on another basis ({line.a.detail}; then {line.b.detail})."
+        )
     if not line.change or line.change == "0":
         return (
             f"{where}: the interval changed from {line.a.interval or 'none'} to {line.b.interval or 'none'}."

@@ -17,8 +17,8 @@ from evaluation.reports.denominators import Basis, denominator_notes
 
 SCHEMA = 1
 
-#: How a number is shown: 0.504; 77.3 (per cent, of a share); 12; < .001.
-Shape = Literal["number", "percent", "count", "p"]
+#: How a number is shown: 0.504; 77.3 (per cent, of a share); 12; < .001; 1.50.
+Shape = Literal["number", "percent", "count", "p", "money"]
 JSON = dict[str, Any]
 
 

@@ -11,8 +11,8 @@ from evaluation.reports.content import Figure, Section
 SENTENCES = 5
 #: Sections that say what was judged, how far raters agree, and how simulators compare: the frame of every summary.
 FIRST, LAST = ("data", "agreement"), "calibration"
-#: Sections whose sentences are no findings.
-OTHERS = ("conduct", "method")
+#: Sections that say it in other words (agreement again) or report no findings.
+OTHERS = ("conduct", "method", "p1-table-3", "p2-table-2", "p3-table-18")
 
 
 def summary_of(sections: Sequence[Section]) -> list[Section]:

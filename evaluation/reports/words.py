@@ -12,13 +12,15 @@ MINUS = "−"
 
 
 def number(value: float | None, shape: str = "number") -> str:
-    """A number as its shape is written; nothing for nan or None.
+    """A number written in its shape; empty for nan or None.
 
-    >>> number(0.5042), number(0.7731, "percent"), number(12345.0, "count"), number(0.0004, "p"), number(-0.02)
-    ('0.504', '77.3', '12,345', '< .001', '−0.020')
+    >>> number(0.5042), number(0.7731, "percent"), number(12345.0, "count"), number(0.0004, "p"), number(1.5, "money")
+    ('0.504', '77.3', '12,345', '< .001', '1.50')
     """
     if value is None or math.isnan(value):
         return ""
+    if shape == "money":
+        return _minus(f"{value:,.2f}")
     if shape == "count":
         return f"{value:,.0f}".replace("-", MINUS)
     if shape == "percent":

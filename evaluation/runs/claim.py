@@ -20,7 +20,7 @@ from django.utils import timezone
 from evaluation.models import Endpoint, Run
 from evaluation.providers.base import ChatRequest
 from evaluation.runs.health import copy_state, window_of
-from evaluation.runs.request import Prices, cache_key, most_tokens, request_build, share_of
+from evaluation.runs.request import Prices, cache_key, likely_tokens, most_tokens, request_build, share_of
 from evaluation.runs.step import ClaimedCall, Step
 from evaluation.runs.structured import with_form
 from evaluation.runs.text import clean
@@ -199,7 +199,7 @@ def _prepare(
         if call.id in cached
     ]
     rest = [call for call in asked if call.id not in cached]
-    prices = Prices(endpoint.price_in, endpoint.price_out)
+    prices = Prices.of(endpoint)
     ready = []
     for start in range(0, len(rest), run.together):
         group = tuple(rest[start : start + run.together])
@@ -288,7 +288,7 @@ def _book(run: Run, endpoint: Endpoint, now: datetime, ready: Sequence[Ready]) -
             endpoint.requests_due, now, len(ready) * 60 / endpoint.requests_per_minute
         )
     if endpoint.tokens_per_minute:
-        tokens = sum(sum(most_tokens(one.request)) for one in ready)
+        tokens = sum(likely_tokens(one.request) for one in ready)
         endpoint.tokens_due = _moved(endpoint.tokens_due, now, tokens * 60 / endpoint.tokens_per_minute)
     endpoint.save(update_fields=["requests_due", "tokens_due"])
 

@@ -61,7 +61,7 @@ def run_estimate(*, run: Run, key: str = "") -> CostEstimate:
     share = total / len(sizes)
     most_in, most_out = sum(size[0] for size in sizes) * share, sum(size[1] for size in sizes) * share
     tokens_in, tokens_out = int(most_in / BYTES_PER_TOKEN), int(most_out / 4)
-    prices = Prices(endpoint.price_in, endpoint.price_out)
+    prices = Prices.of(endpoint)
     return CostEstimate(
         calls=total,
         tokens_in=tokens_in,

@@ -28,7 +28,7 @@ THRESHOLD = 5
 FIRST_HOLD = 0.5
 LONGEST_HOLD = 30.0
 #: The fields of an endpoint that this module writes.
-STATE = ("failing_calls", "failing_since", "trouble", "window", "hold_until")
+STATE = ("failing_calls", "failing_since", "trouble", "window", "hold_until", "tokens_due")
 #: Failures that say something about the endpoint and not about the call.
 TROUBLE = frozenset({"rate_limit", "server", "timeout", "connection", "unreachable"})
 
@@ -79,7 +79,8 @@ def endpoint_report(*, endpoint: Endpoint, outcomes: Sequence[Outcome], rng: ran
     excused, so that their calls are tried again without using up an attempt.
     """
     report = Report.of(outcomes)
-    if not report.troubled and endpoint.window is None and not endpoint.failing_calls:
+    well = not report.troubled and endpoint.window is None and not endpoint.failing_calls
+    if well and not endpoint.tokens_per_minute:
         return False
     now = timezone.now()
     with transaction.atomic():
@@ -91,12 +92,26 @@ def endpoint_report(*, endpoint: Endpoint, outcomes: Sequence[Outcome], rng: ran
         elif row.window is not None:
             grown = row.window + report.successes / max(row.window, 1.0)
             row.window = None if grown >= row.concurrency else grown
+        if row.tokens_per_minute and row.tokens_due:
+            # What was booked when the requests were claimed was an estimate.
+            more = sum(_tokens(outcome) - outcome.estimated for outcome in outcomes)
+            row.tokens_due += timedelta(seconds=more * 60 / row.tokens_per_minute)
         row.save(update_fields=STATE)
     copy_state(row, endpoint)
     for outcome in outcomes:
         if outcome.error_kind in TROUBLE and outcome.sent:
             _excuse(outcome, available=not is_open(row), silent=not report.successes, rng=rng)
     return is_open(row)
+
+
+def _tokens(outcome: Outcome) -> int:
+    """Tokens that count against the endpoint's rate; what the reply says is on each call of a request."""
+    if not outcome.of_request:
+        return 0
+    if outcome.tokens_in is not None:
+        return outcome.tokens_in + (outcome.tokens_out or 0)
+    refused = not outcome.sent or outcome.error_kind in ("rate_limit", "unreachable")
+    return 0 if refused else outcome.estimated
 
 
 def _troubled(row: Endpoint, report: Report, now: datetime, rng: random.Random) -> None:

@@ -1,10 +1,12 @@
-"""A run's life: started, paused, resumed, cancelled, finished. Each may be called twice."""
+"""A run from its start to its end. Each function can be called twice with the same effect as once."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from decimal import Decimal
 from functools import partial
 
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Count
 from django.utils import timezone
@@ -19,7 +21,10 @@ KINDS_NAMED = 4
 
 
 def run_start(*, run: Run) -> Run:
-    """Begin, or go on after a pause. A run that is under way is only woken."""
+    """Start a run, or continue it after a pause. If it is running already, wake its workers.
+
+    Raises ``Conflict`` if the run is over.
+    """
     with transaction.atomic():
         run = _locked(run)
         if run.state in OVER:
@@ -32,20 +37,33 @@ def run_start(*, run: Run) -> Run:
     return run
 
 
-def run_resume(*, run: Run, budget_calls: int | None = None, budget_cost: Decimal | None = None) -> Run:
-    """Go on after a pause, with a larger budget if one is given. Nothing that is answered is asked again."""
+def run_resume(*, run: Run) -> Run:
+    """Continue after a pause. No call that has been answered is sent again."""
+    return run_start(run=run)
+
+
+def run_budget_set(*, run: Run, budget_calls: int | None, budget_cost: Decimal | None) -> Run:
+    """Raise or lower the budgets of a run in any state; None removes a limit.
+
+    Raises ``ValidationError`` keyed by field where a budget is less than what has been used already.
+    """
     with transaction.atomic():
-        row = _locked(run)
-        for name, amount in (("budget_calls", budget_calls), ("budget_cost", budget_cost)):
-            if amount is not None:
-                setattr(row, name, amount)
-        row.full_clean()
-        row.save(update_fields=["budget_calls", "budget_cost"])
-        return run_start(run=row)
+        run = _locked(run)
+        used = run.spent_cost + run.lost_cost + run.reserved_cost
+        if budget_calls is not None and budget_calls < run.sent_calls:
+            message = f"{run.sent_calls} requests have been sent. Enter that number or more."
+            raise ValidationError({"budget_calls": message})
+        if budget_cost is not None and budget_cost < used:
+            message = f"{used:.4f} has been spent or reserved. Enter that amount or more."
+            raise ValidationError({"budget_cost": message})
+        run.budget_calls, run.budget_cost = budget_calls, budget_cost
+        run.clean_fields(exclude={one.name for one in Run._meta.fields} - {"budget_calls", "budget_cost"})
+        run.save(update_fields=["budget_calls", "budget_cost"])
+    return run
 
 
-def run_pause(*, run: Run, reason: str = "Paused by hand.") -> Run:
-    """Send nothing more; what is in flight is still kept."""
+def run_pause(*, run: Run, reason: str = "Paused by a researcher.") -> Run:
+    """Send no further requests. Replies to those in flight are still stored."""
     with transaction.atomic():
         run = _locked(run)
         if run.state in (Run.State.RUNNING, Run.State.QUEUED):
@@ -54,8 +72,8 @@ def run_pause(*, run: Run, reason: str = "Paused by hand.") -> Run:
     return run
 
 
-def run_cancel(*, run: Run, reason: str = "Cancelled by hand.") -> Run:
-    """Send nothing more, for good; what has come back stays."""
+def run_cancel(*, run: Run, reason: str = "Cancelled by a researcher.") -> Run:
+    """End a run for good. The replies that have been stored stay."""
     with transaction.atomic():
         run = _locked(run)
         if run.state not in OVER:
@@ -64,13 +82,19 @@ def run_cancel(*, run: Run, reason: str = "Cancelled by hand.") -> Run:
     return run
 
 
-def run_retry_failed(*, run: Run) -> int:
-    """Ask again what failed or could not be read; returns how many. The run goes on."""
+def run_retry_failed(*, run: Run, calls: Collection[int] | None = None) -> int:
+    """Send failed and unparsable calls again: all, or those with these primary keys. Returns how many.
+
+    The run continues. Raises ``Conflict`` if it is cancelled.
+    """
     with transaction.atomic():
         run = _locked(run)
         if run.state == Run.State.CANCELLED:
-            raise Conflict(f"{run} is cancelled.")
-        again = Call.objects.filter(run=run, state__in=[Call.State.FAILED, Call.State.UNPARSABLE]).update(
+            raise Conflict(f"{run} is cancelled. Create a new run to ask again.")
+        failed = Call.objects.filter(run=run, state__in=[Call.State.FAILED, Call.State.UNPARSABLE])
+        if calls is not None:
+            failed = failed.filter(pk__in=calls)
+        again = failed.update(
             state=Call.State.PENDING,
             attempts=0,
             unparsable=0,
@@ -88,7 +112,7 @@ def run_retry_failed(*, run: Run) -> int:
 
 
 def run_finish(*, run: Run) -> bool:
-    """Close the run if every call is settled and every result is where it belongs; says whether it is closed."""
+    """End the run if every call has ended and every result has been applied. Returns whether the run is over."""
     with transaction.atomic():
         run = _locked(run)
         if run.state in OVER:

@@ -15,7 +15,7 @@ from evaluation.models import Call, Endpoint, Run
 from evaluation.prompts.injection import gives_orders
 from evaluation.providers.base import PERHAPS_PAID, ChatReply, Provider, ProviderError
 from evaluation.runs.claim import Hit, Ready
-from evaluation.runs.request import Prices, share_of
+from evaluation.runs.request import Prices, likely_tokens, share_of
 from evaluation.runs.settle import Outcome, backoff
 from evaluation.runs.step import ClaimedCall, Step, cut_off
 from evaluation.runs.together import together_split
@@ -60,7 +60,7 @@ async def answered(
                 for call in ready.calls
             ],
         )
-    prices = Prices(endpoint.price_in, endpoint.price_out)
+    prices = Prices.of(endpoint)
     return _each(ready, _read_together(run, step, ready, reply, prices, rng))
 
 
@@ -77,14 +77,17 @@ def read_reply(
 ) -> Outcome:
     """The outcome of one call from its own reply, or from what came instead."""
     call = call or ready.calls[0]
-    prices = Prices(endpoint.price_in, endpoint.price_out)
+    prices = Prices.of(endpoint)
     if isinstance(reply, ProviderError):
         return failed(run, ready, call, reply, _cost_of_error(prices, ready, reply), seconds, rng)
     return _read(run, step, call, ready, reply, reply.text, _cost(prices, ready, reply), rng)
 
 
 def _each(ready: Ready, outcomes: list[Outcome]) -> list[Outcome]:
-    return [replace(outcome, of_request=int(n == 0)) for n, outcome in enumerate(outcomes)]
+    return [
+        replace(outcome, of_request=int(n == 0), estimated=likely_tokens(ready.request) if n == 0 else 0)
+        for n, outcome in enumerate(outcomes)
+    ]
 
 
 def _cost_of_error(prices: Prices, ready: Ready, error: ProviderError) -> Decimal:
@@ -102,7 +105,7 @@ def _cost(prices: Prices, ready: Ready, reply: ChatReply) -> Decimal:
     """What the reply cost; where the endpoint counts no tokens, the most that it can have cost."""
     if reply.tokens_in is None or reply.tokens_out is None:
         return sum(ready.reserved.values(), Decimal(0))
-    return prices.cost(reply.tokens_in, reply.tokens_out)
+    return prices.cost(reply.tokens_in, reply.tokens_out, reply.tokens_cached or 0)
 
 
 def _read_together(
@@ -171,6 +174,7 @@ def _kept(call: ClaimedCall, ready: Ready, reply: ChatReply, text: str, cost: De
         fingerprint=reply.fingerprint,
         tokens_in=reply.tokens_in,
         tokens_out=reply.tokens_out,
+        tokens_cached=reply.tokens_cached,
         seconds=reply.seconds,
     )
 
@@ -222,6 +226,7 @@ def failed(
     if error.reply is not None:
         outcome.cost, outcome.reply, outcome.model_returned = cost, error.reply.raw, error.reply.model
         outcome.tokens_in, outcome.tokens_out = error.reply.tokens_in, error.reply.tokens_out
+        outcome.tokens_cached = error.reply.tokens_cached
     tries = call.attempts + 1 - call.lost - call.excused
     if error.kind in _PAUSE_AND_KEEP:
         outcome.state, outcome.pause = Call.State.PENDING, str(error)

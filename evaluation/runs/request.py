@@ -9,30 +9,40 @@ from typing import Any
 
 from annotator.core.canonical import digest_of
 from annotator.hit_types.base import Message
+from evaluation.models import Endpoint
 from evaluation.providers.base import ChatRequest
 from evaluation.runs.text import clean
 
 #: What the request itself says; a parameter of that name would say it over.
 RESERVED = ("model", "messages", "stream")
+#: Tokens of a common reply, where the request allows more.
+LIKELY_REPLY = 150
 MILLION = Decimal(1_000_000)
 _CENT = Decimal("0.00000001")
 
 
 @dataclass(frozen=True)
 class Prices:
-    """Per million tokens in and out."""
+    """Per million tokens in, tokens out, and tokens in that the provider had cached (None: as other tokens in)."""
 
     tokens_in: Decimal
     tokens_out: Decimal
+    tokens_cached: Decimal | None = None
 
-    def cost(self, tokens_in: int, tokens_out: int) -> Decimal:
+    @classmethod
+    def of(cls, endpoint: Endpoint) -> Prices:
+        return cls(endpoint.price_in, endpoint.price_out, endpoint.price_cached)
+
+    def cost(self, tokens_in: int, tokens_out: int, cached: int = 0) -> Decimal:
+        """The cost of a request; ``cached`` of its ``tokens_in`` have the price of cached tokens.
+
+        >>> Prices(Decimal(2), Decimal(8), Decimal(1)).cost(1000, 500, cached=600)
+        Decimal('0.00540000')
         """
-        >>> Prices(Decimal(2), Decimal(8)).cost(1000, 500)
-        Decimal('0.00600000')
-        """
-        return ((self.tokens_in * tokens_in + self.tokens_out * tokens_out) / MILLION).quantize(
-            _CENT, rounding=ROUND_UP
-        )
+        cached = min(cached, tokens_in)
+        price_cached = self.tokens_in if self.tokens_cached is None else self.tokens_cached
+        total = self.tokens_in * (tokens_in - cached) + price_cached * cached + self.tokens_out * tokens_out
+        return (total / MILLION).quantize(_CENT, rounding=ROUND_UP)
 
 
 def share_of(cost: Decimal, calls: int) -> Decimal:
@@ -101,6 +111,15 @@ def most_tokens(request: ChatRequest) -> tuple[int, int]:
         size += len(str(request.schema))
     limit = request.parameters.get("max_completion_tokens") or request.parameters.get("max_tokens") or 4096
     return size, int(limit) * int(request.parameters.get("n") or 1)
+
+
+def likely_tokens(request: ChatRequest) -> int:
+    """About how many tokens a request takes, in and out together; corrected once its reply has come.
+
+    Four bytes of prompt to a token, and a reply of at most ``LIKELY_REPLY`` tokens.
+    """
+    most_in, most_out = most_tokens(request)
+    return most_in // 4 + min(most_out, LIKELY_REPLY)
 
 
 def cache_key(*, base_url: str, request: ChatRequest, sample: int) -> str:

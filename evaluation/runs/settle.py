@@ -50,6 +50,9 @@ class Outcome:
     fingerprint: str = ""
     tokens_in: int | None = None
     tokens_out: int | None = None
+    tokens_cached: int | None = None
+    #: Tokens that were booked against the endpoint's rate when the request was claimed.
+    estimated: int = 0
     seconds: float | None = None
     again_in: float | None = None
     next: Job | None = None
@@ -64,7 +67,7 @@ class Outcome:
 
 _COLUMNS = (
     "id", "state", "again_in", "sent", "excused", "unreadable", "error_kind", "error", "text", "reply", "parsed", "flags",
-    "model_returned", "fingerprint", "tokens_in", "tokens_out", "seconds",
+    "model_returned", "fingerprint", "tokens_in", "tokens_out", "tokens_cached", "seconds",
 )  # fmt: skip
 _SETTLE = """
 UPDATE evaluation_call c SET
@@ -76,11 +79,11 @@ UPDATE evaluation_call c SET
     errors = CASE WHEN n.error_kind = '' OR NOT n.sent THEN c.errors ELSE c.errors || to_jsonb(n.error_kind) END,
     error_kind = n.error_kind, error = n.error, text = n.text, reply = n.reply, parsed = n.parsed, flags = n.flags,
     model_returned = n.model_returned, fingerprint = n.fingerprint, tokens_in = n.tokens_in,
-    tokens_out = n.tokens_out, cost = c.cost + n.cost, seconds = n.seconds, applied = n.applied
+    tokens_out = n.tokens_out, tokens_cached = n.tokens_cached, cost = c.cost + n.cost, seconds = n.seconds, applied = n.applied
 FROM jsonb_to_recordset(%s::jsonb) AS n(
     id bigint, state text, again_in float, sent boolean, excused boolean, unreadable boolean, error_kind text, error text, text text,
     reply jsonb, parsed jsonb, flags jsonb, model_returned text, fingerprint text, tokens_in int, tokens_out int,
-    cost numeric, seconds float, applied boolean)
+    tokens_cached int,    cost numeric, seconds float, applied boolean)
 WHERE c.id = n.id AND c.claimed_by = %s AND c.state = 'in_flight'
 RETURNING c.id
 """

@@ -58,6 +58,7 @@ def demo_results_load(*, base_url: str) -> Iterator[str]:
         defaults={
             "base_url": base_url,
             "model": "scripted",
+            "deployment": "this installation",
             "concurrency": 16,
             "price_in": 1,
             "price_out": 2,

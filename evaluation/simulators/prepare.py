@@ -8,11 +8,12 @@ from typing import Any
 
 from annotator.hit_types.base import JSON, Field, HitType, Message
 from annotator.hit_types.registry import hit_type_get
-from annotator.models import Item, Judgment
+from annotator.models import Item, Judgment, Rater
 from annotator.services.judgments_record import Given, judgments_record
 from evaluation.models import Call, Run
 from evaluation.runs.step import ClaimedCall, Job, Step
 from evaluation.runs.structured import stage_response, stage_schema
+from evaluation.simulators.identity import raters_by_reply, siblings
 from evaluation.simulators.majority import Tied, majority
 
 
@@ -26,7 +27,8 @@ class Simulate(Step):
     def jobs(self, run: Run) -> Iterator[Job]:
         """Items that this rater has not judged yet, in the order in which they came."""
         kind = _kind(run)
-        judged = Judgment.objects.filter(study=run.study, rater=run.rater).values("item")
+        raters = siblings(run.rater) if run.rater else []
+        judged = Judgment.objects.filter(study=run.study, rater__in=raters).values("item")
         items = Item.objects.filter(study=run.study).exclude(pk__in=judged)
         for pk, key, payload in items.order_by("pk").values_list("pk", "key", "payload").iterator(2000):
             presentation = kind.present(payload, Random(f"{run.rater_id}:{key}"))
@@ -86,14 +88,16 @@ class Simulate(Step):
         if run.study is None or run.rater is None:
             raise ValueError("study, rater: a simulation needs both")
         items = Item.objects.in_bulk({group[0].item_id for group in groups})
-        given, tied = [], []
-        for group in groups:
+        given: dict[Rater, list[Given]] = {}
+        tied: list[int] = []
+        for group, rater in zip(groups, raters_by_reply(run, groups), strict=True):
             item = items[group[0].item_id]
             try:
-                given.append(_given(_kind(run), item, group))
+                given.setdefault(rater, []).append(_given(_kind(run), item, group))
             except Tied:
                 tied += [call.pk for call in group]
-        judgments_record(study=run.study, rater=run.rater, given=given, source=Judgment.Source.SIMULATOR)
+        for rater, judgments in given.items():
+            judgments_record(study=run.study, rater=rater, given=judgments, source=Judgment.Source.SIMULATOR)
         if tied:
             for call in Call.objects.filter(pk__in=tied):
                 call.flags = sorted({*call.flags, "tie"})

@@ -79,21 +79,21 @@ def make_study(page: Page, base: str) -> str:
     page.fill("[name=title]", "Owls and others")
     page.fill("[name=slug]", "owls")
     page.click("[name=_save]")
-    page.click("a.fh__button:has-text('Import material')")
+    page.click(".steps a:has-text('Import material')")
     file = {"name": "owls.jsonl", "mimeType": "application/x-ndjson", "buffer": material()}
     page.set_input_files("[name=file]", file)
     page.click("button:has-text('Check')")
     expect(page.get_by_role("heading", name="owls.jsonl: ")).to_be_visible()
     page.click("button[name=import]")
     expect(page.get_by_text("Ready to launch")).to_be_visible()
-    page.click(".fh__links a:has-text('Preview as an annotator')")
+    page.click(".fk-pages-nav a:has-text('Preview as an annotator')")
     expect(page.get_by_role("heading", name="The robot's explanation")).to_be_visible()
     page.go_back()
-    page.click("a.fh__button:has-text('Launch')")
+    page.click(".steps a:has-text('Launch')")
     page.click("button:has-text('Launch')")
-    link = page.locator(".fh__next a").first
+    link = page.get_by_label("Join link")
     expect(link).to_be_visible()
-    return link.get_attribute("href") or ""
+    return link.input_value()
 
 
 def simulate(page: Page, base: str, provider: str) -> None:
@@ -105,7 +105,8 @@ def simulate(page: Page, base: str, provider: str) -> None:
     page.click("[name=_save]")
     page.goto(f"{base}/admin/annotator/study/")
     page.click("a:has-text('Owls and others')")
-    page.click(".fh__links a:has-text('Run a simulator')")
+    page.click(".fk-tabs a:has-text('Simulators')")
+    page.click("a:has-text('Run a simulator')")
     page.select_option("[name=endpoint]", label="scripted")
     page.click("[name=_save]")
     expect(page.get_by_text("Nothing has been sent.")).to_be_visible()

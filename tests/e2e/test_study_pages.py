@@ -43,11 +43,12 @@ def test_import_by_columns_and_every_page_of_a_study(live_server: Any, page: Pag
     expect(page.get_by_text(NASTY)).to_be_visible()
     assert axe(page) == []
     page.click("button[name=import]")
-    page.wait_for_url("**/change/")
+    page.wait_for_url("**/live/")
     assert Item.objects.get(study=draft).payload["answer"] == "no"
 
     for name in (
-        "items", f"items/{judgment.item_id}", "judgments", f"judgments/{judgment.pk}", "raters", "exclusions", "exports",
+        "live", "change", "payments", "rehearsal", "members", "contested", "versions", "manage", "simulators", "duplicate",
+        "items", f"items/{judgment.item_id}", f"items/{judgment.item_id}/edit", "judgments", f"judgments/{judgment.pk}", "raters", "exclusions", "exports",
         f"exclude/rater/{judgment.rater_id}", "import-judgments",
     ):  # fmt: skip
         page.goto(f"{root}/{full.pk}/{name}/")

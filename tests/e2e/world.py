@@ -32,6 +32,7 @@ from annotator.services.participation import (
     participation_finish,
     participation_join,
     practice_advance,
+    practice_answer,
 )
 from annotator.services.rehearsal.fill import right_answers, take_steps
 from annotator.services.study import study_launch
@@ -110,6 +111,7 @@ def stand_at(step: str, participation: Participation) -> None:
             instructions_finish(participation=participation)
     if step in ("exam", "exam_result"):
         while participation_step(participation) == "practice":
+            practice_answer(participation=participation, number=participation.practice_done)
             practice_advance(participation=participation, number=participation.practice_done)
             participation.refresh_from_db()
     if step == "exam_result":

@@ -122,7 +122,10 @@ def test_our_services_wait_for_healthy_servers_and_migrations(compose: dict[str,
 
 def test_used_volumes_are_declared_and_contain_the_data(compose: dict[str, Any]) -> None:
     used = {
-        volume.partition(":")[0] for service in compose["services"].values() for volume in service["volumes"]
+        volume.partition(":")[0]
+        for service in compose["services"].values()
+        for volume in service["volumes"]
+        if ":" in volume  # others belong to their container
     }
     assert used == set(compose["volumes"])
     assert compose["services"]["db"]["volumes"] == ["postgres:/var/lib/postgresql"]
@@ -139,12 +142,42 @@ def test_commands_exist(compose: dict[str, Any], name: str) -> None:
     assert done.returncode == 0
 
 
-def test_our_services_have_few_privileges(compose: dict[str, Any]) -> None:
+def test_every_service_has_few_privileges_and_limits(compose: dict[str, Any]) -> None:
+    for name, service in compose["services"].items():
+        assert service["read_only"] is True, name
+        assert service["cap_drop"] == ["ALL"], name
+        assert "no-new-privileges:true" in service["security_opt"], name
+        assert service["mem_limit"], name
+        assert service["pids_limit"], name
+        assert service["logging"]["options"] == {"max-size": "10m", "max-file": "5"}, name
+    added = {
+        name: service["cap_add"] for name, service in compose["services"].items() if "cap_add" in service
+    }
+    assert set(added) == {"db", "proxy"}
+    assert added["proxy"] == ["NET_BIND_SERVICE"]
+
+
+def test_the_servers_are_only_on_a_network_without_internet(compose: dict[str, Any]) -> None:
+    assert compose["networks"]["back"] == {"internal": True}
+    on = {name: set(service["networks"]) for name, service in compose["services"].items()}
+    assert on["db"] == on["redis"] == {"back"}
+    assert on["proxy"] == {"front"}, "the proxy can't reach Postgres or Redis"
+    assert all("back" in on[name] for name in OURS)
+    assert set.union(*on.values()) == set(compose["networks"])
+
+
+def test_images_are_pinned_by_exact_version(compose: dict[str, Any]) -> None:
+    images = {service["image"] for service in compose["services"].values()} - {"foretell"}
+    images |= set(re.findall(r"^FROM (\S+)", (env.ROOT / "Dockerfile").read_text(), re.MULTILINE))
+    assert len(images) == 4
+    for image in images:
+        assert re.search(r":\d+\.\d+(\.\d+)?(-slim)?$", image), image
+
+
+def test_uploads_do_not_fill_the_memory(compose: dict[str, Any]) -> None:
     for name in OURS:
-        service = compose["services"][name]
-        assert service["read_only"] is True
-        assert service["cap_drop"] == ["ALL"]
-        assert "no-new-privileges:true" in service["security_opt"]
+        assert "/tmp" in compose["services"][name]["volumes"]
+        assert "tmpfs" not in compose["services"][name]
 
 
 def test_the_image_uses_the_lock_runs_as_an_ordinary_user_and_contains_no_secret() -> None:

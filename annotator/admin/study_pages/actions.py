@@ -8,14 +8,13 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import ValidationError
-from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect
 
 from annotator.admin.study_pages import frame
 from annotator.admin.study_pages.frame import EDITOR
-from annotator.models import Item, Judgment, Study, User
-from annotator.selectors.study import studies_for, study_get_for
+from annotator.models import Study, User
+from annotator.selectors.study import study_get_for
 from annotator.services.exports import judgments_export
 from annotator.services.study import (
     launch_faults,
@@ -116,14 +115,3 @@ def export(request: HttpRequest, pk: int, form: str, ending: str) -> StreamingHt
     response = StreamingHttpResponse(chunks, content_type=kind)
     response["Content-Disposition"] = f'attachment; filename="{study.slug}-{form}.{ending}"'
     return response
-
-
-def list_counts(request: HttpRequest) -> dict[str, dict[int, int]]:
-    """Counts of items and judgments for every study that the researcher may see: two queries."""
-    mine = studies_for(user=request.user).values("pk")
-
-    def counted(model: type[Item] | type[Judgment]) -> dict[int, int]:
-        rows = model.objects.filter(study__in=mine).order_by().values_list("study_id").annotate(n=Count("id"))
-        return dict(rows)
-
-    return {"items": counted(Item), "judgments": counted(Judgment)}

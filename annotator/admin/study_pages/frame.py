@@ -70,9 +70,12 @@ TABS = (
     Tab(
         "review",
         "Review",
-        (("admin:study_exclusions", "Exclusions", VIEWER),),
+        (
+            ("admin:study_contested", "Contested items", VIEWER),
+            ("admin:study_exclusions", "Exclusions", VIEWER),
+        ),
     ),
-    Tab("simulators", "Simulators", (("evaluation:simulators", "Simulators", VIEWER),)),
+    Tab("simulators", "Simulators", (("admin:study_simulators", "Simulators", VIEWER),)),
     Tab("reports", "Reports", (("evaluation:reports", "Reports", VIEWER),)),
     Tab(
         "settings",
@@ -84,6 +87,7 @@ TABS = (
             ("admin:study_manage", "Duplicate, archive, delete", VIEWER),
         ),
     ),
+    Tab("members", "Members", (("admin:study_members", "Members", VIEWER),)),
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Literal
 
 from django.http import HttpRequest
@@ -134,7 +135,17 @@ def _pay_words(study: Study, progress: Progress) -> str:
     if not study.pay_per_item:
         return "Tasks are not paid."
     whole = progress.items * study.redundancy * study.pay_per_item
-    words = f"{study.pay_per_item.normalize():f} {study.currency} an item, {pay_per_hour_planned(study):.2f} {study.currency} an hour"
+    words = f"{money(study.pay_per_item)} {study.currency} an item, {pay_per_hour_planned(study):.2f} {study.currency} an hour"
     if pay_per_hour_planned(study) < float(study.pay_floor_per_hour):
         return f"{words}: below your minimum of {study.pay_floor_per_hour} {study.currency}."
     return f"{words}, {whole:,.2f} {study.currency} in all."
+
+
+def money(amount: Decimal) -> str:
+    """An amount with at least two decimals, and more only where it has them.
+
+    >>> money(Decimal("0.4000")), money(Decimal("0.1250")), money(Decimal("12"))
+    ('0.40', '0.125', '12.00')
+    """
+    text = f"{amount.normalize():f}"
+    return f"{amount:.2f}" if len(text.partition(".")[2]) <= 2 else text

@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from annotator.admin.study_pages.frame import REVIEWER, VIEWER, render, study_page
+from annotator.admin.study_pages.raters import whole_number
 from annotator.core.behaviour import SIGNALS, signal_words, signals_read
 from annotator.core.words import plural
 from annotator.forms.study_pages import ReasonForm
@@ -20,7 +21,7 @@ from annotator.hit_types.base import HitType
 from annotator.models import Exclusion, Item, Judgment, Rater, Study
 from annotator.selectors.judgment import FILTERS, ExclusionReasons, UnknownFilter, judgments_filter
 from annotator.selectors.study import study_hit_type
-from annotator.selectors.study_rows import items_of, raters_of
+from annotator.selectors.study_rows import items_of
 from annotator.services.exclusion import exclusion_lift, exclusion_make
 
 PAGE = 50
@@ -32,11 +33,6 @@ CHOICES = {
     "excluded": [("yes", "excluded"), ("no", "not excluded")],
     "rehearsal": [("yes", "rehearsal"), ("no", "not rehearsal")],
 }
-
-
-def whole_number(text: str | None) -> int:
-    """A number of a query string; 0 for anything else."""
-    return int(text) if text and text.isdecimal() and len(text) < 19 else 0
 
 
 @study_page(VIEWER)
@@ -140,18 +136,6 @@ def judgment(request: HttpRequest, study: Study, judgment_pk: int) -> HttpRespon
         signals=[
             (signal, signal_words(signal, found[signal.name])) for signal in SIGNALS if signal.name in found
         ],
-    )  # fmt: skip
-
-
-@study_page(VIEWER)
-def raters(request: HttpRequest, study: Study) -> HttpResponse:
-    offset = whole_number(request.GET.get("from"))
-    rows = raters_of(study, limit=PAGE + 1, offset=min(offset, 10**9))
-    excluded = ExclusionReasons(study).raters
-    return render(
-        request, study, "raters", tab="participants", title=f"Raters of {study.title}",
-        rows=[{"rater": row, "excluded": excluded.get(row.pk, "")} for row in rows[:PAGE]],
-        following=offset + PAGE if len(rows) > PAGE else 0,
     )  # fmt: skip
 
 

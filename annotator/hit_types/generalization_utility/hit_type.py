@@ -45,6 +45,7 @@ class GeneralizationUtility(HitType):
         exam_questions=8,
         pass_mark=6,
         minutes_per_item=0.6,
+        pay_per_item="0.16",
         min_seconds=5.0,
         follow_ups=15,
         one_condition_per_instance=True,

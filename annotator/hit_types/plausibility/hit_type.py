@@ -43,7 +43,14 @@ class Plausibility(HitType):
         ),
     )
     columns: ClassVar[tuple[Column, ...]] = schema.COLUMNS
-    defaults = Defaults(redundancy=3, exam_questions=8, pass_mark=6, minutes_per_item=2.0, min_seconds=5.0)
+    defaults = Defaults(
+        redundancy=3,
+        exam_questions=8,
+        pass_mark=6,
+        minutes_per_item=2.0,
+        pay_per_item="0.60",
+        min_seconds=5.0,
+    )
     headline = "plausibility"
     measures = frozenset({"plausibility"})
     made_from = "instances"

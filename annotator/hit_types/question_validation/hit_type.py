@@ -40,7 +40,14 @@ class QuestionValidation(HitType):
         Variable("answer_right", "The answer is right", labels=("yes", "no")),
     )
     columns: ClassVar[tuple[Column, ...]] = schema.COLUMNS
-    defaults = Defaults(redundancy=3, exam_questions=8, pass_mark=6, minutes_per_item=0.7, min_seconds=5.0)
+    defaults = Defaults(
+        redundancy=3,
+        exam_questions=8,
+        pass_mark=6,
+        minutes_per_item=0.7,
+        pay_per_item="0.18",
+        min_seconds=5.0,
+    )
     headline = "relation"
     ratings_need_item = False
     variants: ClassVar[tuple[str, ...]] = tuple(schema.RELATIONS)

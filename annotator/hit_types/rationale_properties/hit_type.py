@@ -52,6 +52,7 @@ class RationaleProperties(HitType):
         exam_questions=8,
         pass_mark=6,
         minutes_per_item=0.61,
+        pay_per_item="0.16",
         min_seconds=5.0,
         one_condition_per_instance=True,
     )

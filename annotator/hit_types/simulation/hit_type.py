@@ -61,7 +61,13 @@ class Simulation(HitType):
     )
     columns: ClassVar[tuple[Column, ...]] = schema.COLUMNS
     defaults = Defaults(
-        redundancy=3, exam_questions=11, pass_mark=9, minutes_per_item=2.0, min_seconds=5.0, follow_ups=10
+        redundancy=3,
+        exam_questions=11,
+        pass_mark=9,
+        minutes_per_item=2.0,
+        pay_per_item="0.60",
+        min_seconds=5.0,
+        follow_ups=10,
     )
     headline = "simulation"
     measures = frozenset({"simulatability"})

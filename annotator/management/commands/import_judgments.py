@@ -18,7 +18,7 @@ from annotator.services.imports.value_columns import ValueColumn
 
 class Command(BaseCommand):
     help = (
-        "Import judgments collected elsewhere, one row each (CSV, TSV, JSON lines, Parquet; MTurk batch files as they"
+        "Import judgments collected elsewhere, one row each (CSV, TSV, JSON lines, Parquet, .xlsx; MTurk batch files as they"
         " are). With --create --hit-type external_labels the study and its items are made from the file."
     )
 

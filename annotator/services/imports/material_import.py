@@ -75,7 +75,7 @@ def material_import(
     replace: bool = False,
     dry_run: bool = False,
 ) -> ImportResult:
-    """Read a file (JSON lines, CSV, TSV or Parquet, told by the ending of ``name``) into a draft study.
+    """Read a file (of a format in ``plain_file.FORMATS``, told by the ending of ``name``) into a draft study.
 
     ``mapping`` names the file's column for a column of the HIT type; ``constants`` gives a value for every row.
     An item that is there already with the same content is left as it is, so the same file can be imported again.

@@ -1,7 +1,7 @@
-"""Readers of import files: JSON lines, CSV (and TSV), Parquet. Each gives rows with their line numbers.
+"""Readers of import files: JSON lines, CSV, Parquet and Excel. Each gives rows with their line numbers.
 
-A reader streams: it never holds more than one row (Parquet: one batch). A byte-order mark is accepted;
-everything else is strict. A fault goes to the log with its line, and reading goes on where that makes sense.
+A reader streams: it never holds more than one row (Parquet: one batch). What ``annotator.core.plain_file`` lists is
+unpacked and decoded; everything else is strict. A fault goes to the log with its line, and reading goes on where that makes sense.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from typing import IO, Any
 
 from django.conf import settings
 
+from annotator.core.plain_file import FORMATS as plain_file_formats
+from annotator.core.plain_file import UnreadableFile, plain_file
 from annotator.services.imports.faults import FaultLog, UnreadableRest
 
 Values = dict[str, Any]
@@ -25,26 +27,9 @@ Line = tuple[int, Values]
 MAX_LINE = 1_000_000
 MAX_CELL = 131_072
 MAX_COLUMNS = 500
-FORMATS = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "jsonl",
-    ".parquet": "parquet",
-}
-_FOREIGN = (
-    (b"PK\x03\x04", "a zip archive or a spreadsheet"),
-    (b"\x1f\x8b", "a gzip archive"),
-    (b"BZh", "a bzip2 archive"),
-    (b"\xfd7zXZ", "an xz archive"),
-    (b"\x28\xb5\x2f\xfd", "a zstandard archive"),
-    (b"\xff\xfe", "UTF-16 text"),
-    (b"\xfe\xff", "UTF-16 text"),
-    (b"%PDF", "a PDF"),
-)
+#: Endings that an import takes, for the file field of a form.
+FORMATS = (*plain_file_formats, ".gz")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-BOM = b"\xef\xbb\xbf"
 
 
 def max_bytes() -> int:
@@ -71,22 +56,17 @@ def table_open(file: IO[bytes], *, name: str, log: FaultLog) -> Table:
     ``file`` is a binary file that can seek. Raises ``UnreadableRest`` after logging where nothing of it can be
     read.
     """
-    ending = Path(name).suffix.lower()
-    if ending not in FORMATS:
-        log.add(
-            f"expected a file ending in {', '.join(sorted(FORMATS))}",
-            field="file name",
-            value=Path(name).name,
-        )
-        raise UnreadableRest
     _check_size(file, log)
-    kind = FORMATS[ending]
-    if kind == "parquet":
-        return _parquet(file, log)
-    _check_is_text(file, log)
-    if kind == "jsonl":
-        return Table(columns=None, rows=_limited(_json_lines(file, log), log))
-    return _csv(file, log, delimiter="," if kind == "csv" else "\t")
+    try:
+        plain = plain_file(file, name=name, most_bytes=max_bytes())
+    except UnreadableFile as error:
+        log.add(str(error), field="file name", value=Path(name).name)
+        raise UnreadableRest from None
+    if plain.kind == "parquet":
+        return _parquet(plain.file, log)
+    if plain.kind == "jsonl":
+        return Table(columns=None, rows=_limited(_json_lines(plain.file, log), log))
+    return _csv(plain.file, log, delimiter=plain.delimiter)
 
 
 def _check_size(file: IO[bytes], log: FaultLog) -> None:
@@ -99,15 +79,6 @@ def _check_size(file: IO[bytes], log: FaultLog) -> None:
     if size == 0:
         log.add("is empty")
         raise UnreadableRest
-
-
-def _check_is_text(file: IO[bytes], log: FaultLog) -> None:
-    start = file.read(8)
-    file.seek(len(BOM) if start.startswith(BOM) else 0)
-    for magic, what in _FOREIGN:
-        if start.startswith(magic):
-            log.add(f"is {what}; expected plain UTF-8 text")
-            raise UnreadableRest
 
 
 def _limited(rows: Iterator[Line], log: FaultLog) -> Iterator[Line]:
@@ -269,14 +240,13 @@ def _check_header(header: list[str], line: int, log: FaultLog, delimiter: str) -
     if not header:
         log.add("is blank; expected a header: the columns' names", line=line)
         raise UnreadableRest
-    if len(header) == 1:
-        for other, called in (";", "semicolons"), ("\t", "tabs"), ("|", "bars"), (",", "commas"):
-            if other != delimiter and other in header[0]:
-                expected = "commas" if delimiter == "," else "tabs"
-                log.add(
-                    f"the columns look divided by {called}; expected {expected}", line=line, value=header[0]
-                )
-                raise UnreadableRest
+    if len(header) == 1 and "|" in header[0]:
+        log.add(
+            "the columns look divided by bars; expected commas, semicolons or tabs",
+            line=line,
+            value=header[0],
+        )
+        raise UnreadableRest
     for position, name in enumerate(header, start=1):
         if not name:
             log.add(f"column {position} has no name", line=line)

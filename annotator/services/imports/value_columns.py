@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from annotator.core.labels import MISSING_WORDS, Spelling, clean_label, label_number, remarks, write_number
-from annotator.hit_types.base import JSON, MARKER, FieldErrors, HitType, Unparsable, is_blank
+from annotator.core.labels import MISSING_WORDS, Spelling, cell_text, label_number, remarks, write_number
+from annotator.hit_types.base import JSON, MARKER, FieldErrors, HitType, Unparsable
 
 MTURK_INPUT, MTURK_ANSWER, MTURK_WORKER = "Input.", "Answer.", "WorkerId"
 MTURK_SECONDS, MTURK_STATUS = "WorkTimeInSeconds", "AssignmentStatus"
@@ -71,21 +71,6 @@ def variable_name(column: str) -> str:
     'acceptable'
     """
     return re.sub(r"[^\w -]+", "_", column.removeprefix(MTURK_ANSWER)).strip("_ -")[:60] or "label"
-
-
-def cell_text(value: Any) -> str:
-    """A cell as text: numbers without a needless fraction, true and false in lower case, nothing as ''.
-
-    >>> cell_text(1.0), cell_text(True), cell_text(None), cell_text(" a ")
-    ('1', 'true', '', 'a')
-    """
-    if is_blank(value):
-        return ""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return clean_label(str(value))
 
 
 class Reading:

@@ -25,6 +25,7 @@ from annotator.services.participation import (
     participation_finish,
     participation_join,
     practice_advance,
+    practice_answer,
 )
 from annotator.services.rehearsal.answers import accuracies, rehearsal_answer
 from annotator.services.rehearsal.layer import rehearsal_prepare
@@ -110,6 +111,7 @@ def take_steps(participation: Participation) -> None:
         elif step == "instructions":
             instructions_finish(participation=participation)
         elif step == "practice":
+            practice_answer(participation=participation, number=participation.practice_done)
             practice_advance(participation=participation, number=participation.practice_done)
             participation.refresh_from_db()
         elif step == "exam":

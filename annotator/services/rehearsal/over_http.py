@@ -16,9 +16,10 @@ from typing import Any
 
 import httpx2
 
-from annotator.hit_types.base import JSON
+from annotator.hit_types.base import JSON, Question
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Assignment, Participation, Study
+from annotator.selectors.snapshot import snapshot_content
 from annotator.services.rehearsal.answers import rehearsal_answer
 from annotator.services.rehearsal.fill import RehearsalRater, right_answers
 
@@ -146,8 +147,7 @@ def _enter(browser: Browser, study: Study, rater: RehearsalRater) -> httpx2.Resp
         elif path == "instructions/":
             page = browser.post(page.url.path, {})
         elif path == "practice/":
-            number = hidden_fields(page.text).get("number", "")
-            page = browser.post(page.url.path, {"go": "on", "number": number})
+            page = _practise(browser, study, rater, page)
         elif path == "exam/":
             page = _sit_exam(browser, study, rater, page)
         elif path == "exam/result/":
@@ -155,6 +155,20 @@ def _enter(browser: Browser, study: Study, rater: RehearsalRater) -> httpx2.Resp
         else:
             return page
     raise RuntimeError(f"never came to a task; last page {page.url}")
+
+
+def _practise(
+    browser: Browser, study: Study, rater: RehearsalRater, page: httpx2.Response
+) -> httpx2.Response:
+    """Answer the open practice question, read the reason, go on."""
+    participation = Participation.objects.select_related("study").get(study=study, rater__user=rater.user)
+    rules = snapshot_content(participation.study.snapshot_id)
+    question = Question(**rules["practice"][participation.practice_done])
+    stage = hit_type_get(rules["hit_type"]).question_stage(question.payload, question.gold)
+    answer = rehearsal_answer(stage, gold=question.gold, item_key=question.key, accuracy=1.0, rng=Random(0))
+    reason = browser.post(page.url.path, answer)
+    number = hidden_fields(reason.text).get("number", "")
+    return browser.post(page.url.path, {"go": "on", "number": number})
 
 
 def _sit_exam(

@@ -42,6 +42,8 @@ TROUBLES: dict[str, Trouble] = {
     "not_found": Trouble(_("Page not found"), _("There is no page at this address, or it isn't one of yours."), _KEPT, _("Go to your page to see your studies."), 404),
     "link": Trouble(_("This link is not valid"), _("The link is incomplete, or its study no longer exists."), _NOT_STARTED, _("Copy the whole link from the invitation, or ask whoever sent it."), 404),
     "reset_link": Trouble(_("This link has expired"), _("A link to choose a new password works once and expires after one day."), _("This does not affect your work or your pay."), _("Ask for a new link on the log-in page."), 404),
+    "return_link": Trouble(_("This link no longer works"), _("A personal link works until its owner sets a password, and only as a whole."), _KEPT, _("Copy the whole link, or log in with your username and password.")  , 404),
+    "too_many": Trouble(_("Too many new participants"), _("Too many people have joined from your network in the last hour."), _NOT_STARTED, _("Try again in an hour."), 429),
     "paused": Trouble(_("The study is paused"), _("The researchers are not giving out tasks at the moment."), _KEPT, _("Come back later with the same link.")),
     "closed": Trouble(_("This study is closed"), _("It is no longer open."), _KEPT, _("There is nothing more to do. Your page shows what you did.")),
     "nothing_left": Trouble(_("No tasks left for you right now"), _("All the tasks you could do are done or being done by others."), _KEPT, _("Check back later: a task may become free again.")),

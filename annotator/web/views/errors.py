@@ -1,27 +1,36 @@
-"""Error pages: what happened, what it means for the pay, what to do now. The 500 page depends on nothing else."""
+"""Error pages: what happened, what it means for the pay, what to do now. The 500 page depends on nothing else.
+
+Programs that use the API get the same as JSON.
+"""
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 
 
+def _for_program(request: HttpRequest, detail: str, status: int) -> HttpResponse | None:
+    return JsonResponse({"detail": detail}, status=status) if request.path.startswith("/api/") else None
+
+
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    return render(request, "errors/400.html", status=400)
+    return _for_program(request, "Bad request.", 400) or render(request, "errors/400.html", status=400)
 
 
 def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    return render(request, "errors/403.html", status=403)
+    return _for_program(request, "Not allowed.", 403) or render(request, "errors/403.html", status=403)
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    return render(request, "errors/404.html", status=404)
+    return _for_program(request, "Not found.", 404) or render(request, "errors/404.html", status=404)
 
 
 def broken(request: HttpRequest) -> HttpResponse:
     """Rendered without the request, because whatever failed may fail again."""
-    return HttpResponse(render_to_string("errors/500.html"), status=500)
+    return _for_program(request, "The server failed. Try again.", 500) or HttpResponse(
+        render_to_string("errors/500.html"), status=500
+    )
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:

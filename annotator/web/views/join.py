@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
-from django.contrib.auth import login
 from django.contrib.auth.forms import BaseUserCreationForm
 from django.contrib.auth.views import LoginView
 from django.db import transaction
@@ -13,20 +12,32 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
+from annotator.accounts.attempts import attempt_count, client_address
 from annotator.accounts.login_throttle import ThrottledLoginForm, is_throttled
+from annotator.accounts.return_link import return_user
+from annotator.accounts.sessions import person_log_in
 from annotator.accounts.usernames import username_check
+from annotator.core.errors import Refused
 from annotator.hit_types.registry import hit_type_get
-from annotator.models import Study, User
+from annotator.models import LoginAttempt, Study, User
 from annotator.selectors.participation import exam_pay_words
 from annotator.selectors.snapshot import snapshot_content
 from annotator.services.participation import annotator_create, participation_join
 from annotator.web.views.common import says_refusals, trouble
 
-BACKEND = "annotator.accounts.sessions.LoginBackend"
+
+def new_account_count(request: HttpRequest) -> None:
+    """Count a new account; raises ``Refused`` if there were too many from the same address in the last hour."""
+    if attempt_count(kind=LoginAttempt.Kind.JOIN, address=client_address(request)) is None:
+        raise Refused(
+            "too_many",
+            gettext("Too many people have joined from your network in the last hour. Try again in an hour."),
+        )
 
 
 @never_cache
@@ -34,16 +45,21 @@ BACKEND = "annotator.accounts.sessions.LoginBackend"
 @says_refusals
 def invitation(request: HttpRequest, token: str) -> HttpResponse:
     """What the study asks, how long it takes and what it pays. A POST joins it, with or without an account."""
-    study = Study.objects.filter(join_token=token).exclude(state=Study.State.DRAFT).first()
+    study = (
+        Study.objects.filter(join_token=token, deleted_at__isnull=True)
+        .exclude(state=Study.State.DRAFT)
+        .first()
+    )
     if study is None:
         return trouble(request, "link")
     if request.method == "POST":
         user = request.user
         if not user.is_authenticated:
+            new_account_count(request)
             with transaction.atomic():  # no account is left behind for someone who may not join
                 user = annotator_create()
                 participation_join(study=study, user=user)
-            login(request, user, backend=BACKEND)
+            person_log_in(request, user)
         else:
             participation_join(study=study, user=user)
         return redirect("annotator:study", slug=study.slug)
@@ -102,13 +118,34 @@ class SignUpForm(BaseUserCreationForm):
 
 @never_cache
 @require_http_methods(["GET", "POST"])
+@says_refusals
 def signup(request: HttpRequest) -> HttpResponse:
-    form = SignUpForm(request.POST or None)
+    """A new account. Somebody who joined without one keeps their work: the account they have gets a name and password."""
+    guest = None
+    if isinstance(request.user, User) and not request.user.has_usable_password():
+        guest = User.objects.get(pk=request.user.pk)
+    form = SignUpForm(request.POST or None, instance=guest)
     if request.method == "POST" and form.is_valid():
-        user = form.save()
-        login(request, user, backend=BACKEND)
+        if guest is None:
+            new_account_count(request)
+        person_log_in(request, form.save())
+        request.session.set_expiry(None)
         return redirect(safe_next(request, reverse("annotator:me")))
-    return render(request, "annotator/signup.html", {"form": form, "next": request.GET.get("next", "")})
+    context = {"form": form, "next": request.GET.get("next", ""), "guest": guest is not None}
+    return render(request, "annotator/signup.html", context)
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+def return_link(request: HttpRequest, token: str) -> HttpResponse:
+    """Somebody's personal link: asks first, so that a program that opens links doesn't log in."""
+    user = return_user(token)
+    if user is None:
+        return trouble(request, "return_link")
+    if request.method == "POST":
+        person_log_in(request, user)
+        return redirect("annotator:me")
+    return render(request, "annotator/return.html")
 
 
 def safe_next(request: HttpRequest, default: str) -> str:

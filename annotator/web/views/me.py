@@ -13,6 +13,7 @@ from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
+from annotator.accounts.return_link import return_path
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Consent, ExamAttempt, Judgment, Message, Participation, Rater
 from annotator.selectors.participation import accounts_of
@@ -46,6 +47,8 @@ def me(request: HttpRequest) -> HttpResponse:
         .select_related("study")
         .order_by("-created_at")[:100],
         "has_password": user_of(request).has_usable_password(),
+        "data_requests": rater.data_requests.select_related("study").order_by("-asked_at"),
+        "return_url": request.build_absolute_uri(path) if (path := return_path(user_of(request))) else "",
         "sent": request.GET.get("sent", ""),
     }
     return render(request, "annotator/me.html", context)

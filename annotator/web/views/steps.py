@@ -19,12 +19,14 @@ from annotator.models import ExamAttempt, Participation, Study
 from annotator.selectors.participation import exam_pay_words, participation_step, progress_of
 from annotator.selectors.qualification import attempts_at, qualifications_held
 from annotator.selectors.snapshot import snapshot_content
+from annotator.selectors.user import user_of
 from annotator.services.exam import exam_attempt_of, exam_retry_at, exam_start, exam_submit, question_of
 from annotator.services.participation import (
     consent_give,
     instructions_finish,
     participation_leave,
     practice_advance,
+    practice_answer,
 )
 from annotator.web.markdown import instructions_context, markdown_html
 from annotator.web.task_page import TaskPage
@@ -128,6 +130,8 @@ def practice(request: HttpRequest, participation: Participation) -> HttpResponse
         raw = raw_response(request.POST)
         feedback, errors = practice_feedback(kind, question, raw)
         context |= feedback
+        if not errors:
+            practice_answer(participation=participation, number=number)
     page = question_page(
         "practice", participation.study, question, kind=kind, raw=raw, errors=errors, url=request.path
     )
@@ -277,8 +281,10 @@ def exam_result(request: HttpRequest, slug: str) -> HttpResponse:
     rules = snapshot_content(participation.study.snapshot_id)
     retry_at = None if attempt.passed else exam_retry_at(attempts=attempts, rules=rules)
     missed = []
-    # People who can still pass don't get the key: they would learn it instead of the task.
-    feedback = rules["exam_feedback"] and (retry_at is None or rules.get("exam_key_early", False))
+    # People who can still pass don't get the key: they would learn it instead of the task. Nor do people who failed
+    # without an account: they could come back as somebody else.
+    known = attempt.passed or bool(participation.recruiter_id) or user_of(request).has_usable_password()
+    feedback = rules["exam_feedback"] and known and (retry_at is None or rules.get("exam_key_early", False))
     if feedback:
         kind = hit_type_get(rules["hit_type"])
         for answer in attempt.answers.filter(right=False).select_related("question"):
@@ -294,7 +300,7 @@ def exam_result(request: HttpRequest, slug: str) -> HttpResponse:
         "exam_pay": exam_pay_words(rules),
         "missed": missed,
         "feedback": feedback,
-        "feedback_later": rules["exam_feedback"] and not feedback,
+        "feedback_later": rules["exam_feedback"] and known and not feedback,
         "retry_at": retry_at,
         "can_retry_now": retry_at is not None and retry_at <= timezone.now(),
         "next_url": reverse("annotator:study", args=[slug]),

@@ -59,7 +59,11 @@ class Command(BaseCommand):
     requires_migrations_checks = False
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", metavar="FILE", help="UTF-8 CSV with a header; - reads standard input")
+        parser.add_argument(
+            "file",
+            metavar="FILE",
+            help="CSV, TSV, JSON lines, Parquet or .xlsx; - reads a CSV from standard input",
+        )
         parser.add_argument("--rater", required=True, metavar="COL", help="column that names the rater")
         parser.add_argument("--unit", required=True, metavar="COL", help="column that names what is rated")
         parser.add_argument(
@@ -94,6 +98,10 @@ class Command(BaseCommand):
             metavar="N",
             help="replicates for the intervals (1000); 0: none",
         )
+        parser.add_argument(
+            "--raters", choices=("these", "new"), default="these",
+            help="intervals for these raters and other units, or for new raters too (these)",
+        )  # fmt: skip
         parser.add_argument("--seed", type=_whole(0), default=0, metavar="N", help="of the bootstrap (0)")
         parser.add_argument("--format", choices=("text", "json", "csv"), default="text")
         parser.add_argument(
@@ -160,5 +168,6 @@ class Command(BaseCommand):
             without_labels=options["without_label"],
             rule=options["aggregate"],
             blank=read.blank,
+            new_raters=options["raters"] == "new",
         )
         return summary, notes

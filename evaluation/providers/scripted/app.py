@@ -20,7 +20,6 @@ from evaluation.providers.scripted.options import BadOptions, Options, parse_mod
 from evaluation.providers.scripted.tuning import Tuning
 from evaluation.providers.scripted.world import chance, pick
 
-FINGERPRINT = "fp_scripted_1"
 NONSENSE = ("Blue.", "42 of them, at least.", "{}", "As discussed, see above.", "…", "<answer>")
 REFUSAL = "I'm sorry, but I can't help with that request."
 
@@ -193,9 +192,14 @@ class Scripted:
             "object": "chat.completion",
             "created": int(time.time()),
             "model": f"{options.name}-1",
-            "system_fingerprint": FINGERPRINT,
+            "system_fingerprint": _fingerprint(options.versions, text, messages),
             "choices": [] if fault == "empty" else choices,
-            "usage": {"prompt_tokens": prompt, "completion_tokens": out, "total_tokens": prompt + out},
+            "usage": {"prompt_tokens": prompt, "completion_tokens": out, "total_tokens": prompt + out}
+            | (
+                {"prompt_tokens_details": {"cached_tokens": int(prompt * options.cached)}}
+                if options.cached
+                else {}
+            ),
         }
 
     def _embeddings(self, body: dict[str, Any]) -> Response:
@@ -231,6 +235,10 @@ class Scripted:
             "counts": dict(self.counts),
             "seconds": time.time() - self.started,
         }
+
+
+def _fingerprint(versions: int, *about: Any) -> str:
+    return f"fp_scripted_{1 + int(chance('version', *map(str, about)) * versions)}"
 
 
 def _error(status: int, message: str, code: str, **headers: str) -> Response:

@@ -48,6 +48,10 @@ class Options:
     hang: float = 600.0
     status: int = 0
     seed: int = 0
+    #: Share of the tokens in that are reported as cached.
+    cached: float = 0.0
+    #: How many versions of the model answer in turns, each with a fingerprint of its own.
+    versions: int = 1
     #: A request that holds one of these texts, separated by ``|``, gets a 400 with this code.
     refuse: str = ""
     code: str = "context_length_exceeded"

@@ -1,4 +1,4 @@
-"""A report as one HTML file that needs nothing beside it: style sheet inside, figures as data."""
+"""A report as one HTML file that needs nothing beside it: style sheet, fonts and figures inside."""
 
 from __future__ import annotations
 
@@ -14,6 +14,12 @@ from django.utils.safestring import mark_safe
 from evaluation.reports.pages import page_of
 
 #: The page's own tokens and components, and what a page without the product around it needs.
+#: (file, declarations) of the fonts that the page carries.
+FONTS = (
+    ("foretell-serif.woff2", ""),
+    ("foretell-serif-bold.woff2", "font-weight: 600 800;"),
+    ("foretell-serif-italic.woff2", "font-style: italic;"),
+)
 STYLES = ("css/tokens.css", "css/notice.css", "css/report.css", "css/print.css", "css/report_file.css")
 
 
@@ -32,5 +38,15 @@ def render(content: Mapping[str, Any], files: Mapping[str, tuple[str, bytes]]) -
     page = page_of(content, source)
     folder = Path(settings.BASE_DIR) / "static"
     parts = [(folder / name).read_text(encoding="utf-8") for name in STYLES]
-    style = mark_safe("\n".join(parts))  # noqa: S308 - our own files
+    style = mark_safe("\n".join([*_fonts(folder / "vendor" / "foretell-serif"), *parts]))  # noqa: S308 - our own files
     return render_to_string("evaluation/report_file.html", {"page": page, "style": style})
+
+
+def _fonts(folder: Path) -> list[str]:
+    """The fonts as rules of a style sheet with the files inside."""
+    return [
+        f'@font-face {{ font-family: "Foretell Serif"; {declared} '
+        f"src: url(data:font/woff2;base64,{b64encode((folder / name).read_bytes()).decode()}) "
+        'format("woff2"); }'
+        for name, declared in FONTS
+    ]

@@ -9,96 +9,100 @@ from string import ascii_lowercase
 from typing import Any
 
 from evaluation.reports import words
+from evaluation.reports.exports.tex_characters import escape
 
-_SPECIAL = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "#": r"\#",
-    "%": r"\%",
-    "_": r"\_",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
-    "−": "$-$",
-    "–": "--",
-    "—": "---",
-    "“": "``",
-    "”": "''",
-    "’": "'",
-    "…": r"\ldots{}",
-    "·": r"\textperiodcentered{}",
-    "×": r"$\times$",
-    "κ": r"$\kappa$",
-    "α": r"$\alpha$",
-    "η": r"$\eta$",
-    "ρ": r"$\rho$",
-    "Δ": r"$\Delta$",
-    "ε": r"$\varepsilon$",
-    "→": r"$\rightarrow$",
-    "≥": r"$\geq$",
-    "≤": r"$\leq$",
-}
-_PATTERN = re.compile("|".join(re.escape(ch) for ch in _SPECIAL))
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-
-
-def escape(text: str) -> str:
-    r"""Text as LaTeX prints it: no character keeps a meaning of its own.
-
-    >>> print(escape(r"100% of \input{x} & $y_1$"))
-    100\% of \textbackslash{}input\{x\} \& \$y\_1\$
-    """
-    plain = " ".join(_CONTROL.sub("", text).split())
-    return _PATTERN.sub(lambda found: _SPECIAL[found.group()], plain)
+#: Wider tables than this many characters stand sideways; a text wider than ``PARAGRAPH`` is broken into lines.
+SIDEWAYS, PARAGRAPH = 100, 34
+#: Longer tables than this run over several pages.
+LONG = 45
+PREAMBLE = (
+    r"\usepackage[T1]{fontenc}", r"\usepackage{textcomp}", r"\usepackage{array}", r"\usepackage{booktabs}",
+    r"\usepackage{longtable}", r"\usepackage{rotating}", r"\usepackage{adjustbox}",
+)  # fmt: skip
 
 
 def render(content: Mapping[str, Any]) -> str:
-    """All tables as ``table`` environments, with the lines that the preamble needs as comments."""
+    """All tables, each in an environment that it fits, with the preamble that they need as comments. ASCII alone."""
     parts = [
-        f"% {_comment(content['title'])}",
-        *(f"% {_comment(name)}: {_comment(value)}" for name, value in content["facts"]),
-        r"% Needs \usepackage[T1]{fontenc}, \usepackage{textcomp} and \usepackage{booktabs} in the preamble.",
+        f"% {escape(content['title'])}",
+        *(f"% {escape(name)}: {escape(value)}" for name, value in content["facts"]),
+        "\n".join(["% The preamble needs:", *(f"%   {line}" for line in PREAMBLE)]),
     ]
     for section in content["sections"]:
         parts += [_table(block) for block in section["blocks"] if block["kind"] == "table" and block["rows"]]
     return "\n\n".join(parts) + "\n"
 
 
-def _comment(text: str) -> str:
-    return " ".join(str(text).split())
-
-
 def _table(table: Mapping[str, Any]) -> str:
     reasons: dict[str, str] = {}
     body = _body(table, reasons)
-    heads, columns = len(table["head"]), len(table["columns"])
     title = f"{table['number']}. {table['title']}" if table["number"] else table["title"]
-    lines = [
-        r"\begin{table}",
-        r"  \centering",
+    caption = [
         f"  \\caption{{{escape(title)}}}",
         f"  \\label{{tab:{re.sub('[^a-z0-9-]', '', table['id'])}}}",
-        f"  \\begin{{tabular}}{{{'l' * heads}{'r' * columns}}}",
-        r"    \toprule",
-        *_header(table),
-        r"    \midrule",
-        *body,
-        r"    \bottomrule",
-        r"  \end{tabular}",
     ]
+    widths = _widths(table)
+    kinds = [_kind(width, head=n < len(table["head"])) for n, width in enumerate(widths)]
+    head = [r"    \toprule", *_header(table), r"    \midrule"]
     notes = [
         *(f"\\textsuperscript{{{mark}}}Not defined: {escape(reason)}." for reason, mark in reasons.items()),
         *(escape(note) for note in [*table["notes"], *table.get("denominators", ())]),
     ]
+    if len(table["rows"]) > LONG:
+        return _long_table("".join(kinds), caption, head, body, notes)
+    wide = sum(min(width, PARAGRAPH) + 2 for width in widths) > SIDEWAYS
+    name = "sidewaystable" if wide else "table"
+    lines = [
+        f"\\begin{{{name}}}",
+        r"  \centering\footnotesize",
+        *caption,
+        r"  \begin{adjustbox}{max width=\linewidth}",
+        f"  \\begin{{tabular}}{{{''.join(kinds)}}}",
+        *head,
+        *body,
+        r"    \bottomrule",
+        r"  \end{tabular}",
+        r"  \end{adjustbox}",
+    ]
     if notes:
-        lines.append(rf"  \par\smallskip\footnotesize {' '.join(notes)}")
-    return "\n".join([*lines, r"\end{table}"])
+        lines.append(rf"  \par\smallskip {' '.join(notes)}")
+    return "\n".join([*lines, f"\\end{{{name}}}"])
+
+
+def _long_table(
+    kinds: str, caption: Sequence[str], head: Sequence[str], body: Sequence[str], notes: Sequence[str]
+) -> str:
+    """A table over several pages, its head on each."""
+    lines = [
+        r"{\footnotesize",
+        f"\\begin{{longtable}}{{{kinds}}}",
+        *caption[:-1],
+        caption[-1] + r" \\",
+        *head,
+        r"    \endhead",
+        *body,
+        r"    \bottomrule",
+        r"\end{longtable}",
+    ]
+    return "\n".join([*lines, *([rf"\noindent {' '.join(notes)}\par"] if notes else []), "}"])
+
+
+def _widths(table: Mapping[str, Any]) -> list[int]:
+    """The number of characters of the widest text in each column, its head among them."""
+    names = [*table["head"], *(column["label"] for column in table["columns"])]
+    rows = [[*row["head"], *(_plain(cell) for cell in row["cells"])] for row in table["rows"]]
+    return [max(len(row[n]) for row in [names, *rows]) for n in range(len(names))]
+
+
+def _plain(cell: Mapping[str, Any]) -> str:
+    return "n.d. a" if cell["kind"] == "number" and cell["value"] is None else words.cell(cell)
+
+
+def _kind(width: int, *, head: bool) -> str:
+    """A column's kind: texts that are too wide for one line become paragraphs."""
+    if width > PARAGRAPH:
+        return r">{\raggedright\arraybackslash}p{0.28\linewidth}"
+    return "l" if head else "r"
 
 
 def _header(table: Mapping[str, Any]) -> list[str]:

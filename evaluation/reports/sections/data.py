@@ -38,7 +38,7 @@ def _prose(ctx: Context) -> list[str]:
     left = sum(judgments.left_out.values())
     aside = f" {count(left, 'more judgment')} left out; the table below says why." if left else ""
     return [
-        f"{listed(who)} left {count(len(judgments), 'judgment')} that {'count' if len(judgments) > 1 else 'counts'}, "
+        f"{listed(who)} made {count(len(judgments), 'judgment')} that {'count' if len(judgments) > 1 else 'counts'}, "
         f"on {listed(about)}.{aside}",
         _redundancy(ctx),
     ]

@@ -110,7 +110,7 @@ def _group_row(ctx: Context, name: str, group: Work, pay_per_hour: float | None)
             timed(group.mean_seconds),
             timed(group.median_seconds),
             item,
-            Cell.of(hour),
+            Cell.of(hour, shape="money"),
         ],
     )
 
@@ -155,7 +155,10 @@ def _protocol(ctx: Context, found: HumanSubjects) -> Table:
 def _costs(found: HumanSubjects) -> Table:
     def row(cost: Cost) -> Row:
         currency = cost.currency or "in the endpoint’s currency"
-        return Row([f"{cost.purpose}, {currency}"], [Cell.number(float(cost.amount)), Cell(cost.basis)])
+        return Row(
+            [f"{cost.purpose}, {currency}"],
+            [Cell.number(float(cost.amount), shape="money"), Cell(cost.basis)],
+        )
 
     return Table(
         id="conduct-costs",

@@ -19,7 +19,7 @@ from evaluation.metrics import (
 )
 from evaluation.reports.content import Cell, Column, Row, Section, Table
 from evaluation.reports.context import Context
-from evaluation.reports.encoders import encoder_of
+from evaluation.reports.encoders import cosine_caveat, encoder_of
 from evaluation.reports.registry import section
 from evaluation.reports.simulating import judges
 from evaluation.reports.words import left_out
@@ -66,7 +66,8 @@ def p1_table1(ctx: Context) -> Section | None:
             Table(
                 id="p1-table-1",
                 number="P1 Table 1",
-                title="Generality of simulatable follow-ups and simulatable share, %",
+                title="Generality of simulatable follow-ups and simulatable share, %"
+                + cosine_caveat(ctx.choices.encoder),
                 head=["Dataset", "Generator"],
                 columns=[*(Column(title, "Generality") for title in COLUMNS.values()), Column("Simulatable")],
                 rows=[

@@ -12,7 +12,7 @@ from evaluation.metrics import (
 from evaluation.reports.columns import rule_of
 from evaluation.reports.content import Cell, Column, Row, Section, Table
 from evaluation.reports.context import Context
-from evaluation.reports.encoders import encoder_of
+from evaluation.reports.encoders import cosine_caveat, encoder_of
 from evaluation.reports.registry import section
 from evaluation.reports.tables.p1_table1 import COLUMNS, part_of
 from evaluation.reports.words import left_out
@@ -52,7 +52,8 @@ def p1_table5(ctx: Context) -> Section | None:
             Table(
                 id="p1-table-5",
                 number="P1 Table 5",
-                title="Correlation of simulation generality with simulation precision",
+                title="Correlation of simulation generality with simulation precision"
+                + cosine_caveat(ctx.choices.encoder),
                 head=["Dataset", "Correlation"],
                 columns=[Column(title) for title in COLUMNS.values()],
                 rows=[Row([ctx.dataset, name], values) for name, values in cells.items()],

@@ -15,7 +15,7 @@ from evaluation.metrics import (
 )
 from evaluation.reports.content import Cell, Column, Figure, Row, Section, Table
 from evaluation.reports.context import Context
-from evaluation.reports.encoders import encoder_of
+from evaluation.reports.encoders import cosine_caveat, encoder_of
 from evaluation.reports.registry import section
 from evaluation.reports.unit_labels import (
     Annotation,
@@ -108,7 +108,8 @@ def _table1(ctx: Context, who: Annotation, units: UnitTable, systems: list[str],
     return Table(
         id="p2-table-1",
         number="P2 Table 1",
-        title=f"Generality and precision by explanation method, annotated by {who.name.lower()}",
+        title=f"Generality and precision by explanation method, annotated by {who.name.lower()}"
+        + cosine_caveat(ctx.choices.encoder),
         head=["Task", "Explanation method"],
         columns=[
             Column("Generality"),
@@ -155,7 +156,7 @@ def _table3(ctx: Context, judged: list[tuple[Annotation, UnitTable]], systems: l
     return Table(
         id="p2-table-3",
         number="P2 Table 3",
-        title="Generality and precision by model and explanation method",
+        title="Generality and precision by model and explanation method" + cosine_caveat(ctx.choices.encoder),
         head=["Task", "Model"],
         columns=[Column(label, method) for method in methods for label in labels],
         rows=rows,

@@ -12,7 +12,7 @@ from evaluation.metrics import (
 )
 from evaluation.reports.content import Cell, Column, Row, Section, Table
 from evaluation.reports.context import Context
-from evaluation.reports.encoders import encoder_of
+from evaluation.reports.encoders import cosine_caveat, encoder_of
 from evaluation.reports.registry import section
 from evaluation.reports.unit_labels import annotators, asked_of, is_sanity, labels_of, of_systems, unit_table
 
@@ -101,7 +101,8 @@ def _growth(ctx: Context, follow_ups: FollowUps) -> Table:
     return Table(
         id="p2-table-6",
         number="P2 Table 6",
-        title="Generality and simulatable follow-ups as their number grows",
+        title="Generality and simulatable follow-ups as their number grows"
+        + cosine_caveat(ctx.choices.encoder),
         head=["Task", "Metric"],
         columns=[Column(str(step.size), "Follow-ups for each explanation, at most") for step in steps],
         rows=[

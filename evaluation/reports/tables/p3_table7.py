@@ -28,16 +28,15 @@ def p3_table7(ctx: Context) -> Section | None:
     if not trained or not rows.instance:
         return None
     order = [*sorted(name for name in set(rows.system) if name not in trained), *trained]
-    options = {"rng": ctx.rng("p3-table-7"), "replicates": max(ctx.choices.replicates, 1)}
     found = utility_by_system(
         rows.label["before"],
         rows.label["after"],
         rows.gold,
         rows.instance,
         rows.system,
-        **options,  # type: ignore[arg-type]
+        **ctx.resampling,
     )
-    accuracy = task_accuracy(rows.output, rows.gold, rows.instance, rows.system, **options)  # type: ignore[arg-type]
+    accuracy = task_accuracy(rows.output, rows.gold, rows.instance, rows.system, **ctx.resampling)
     nothing = undefined("no rationale of this system was judged")
     means = {system: mean for run in gen_u_by_model(ctx)[:1] for system, mean in run.means.items()}
     cells: dict[str, list[Estimate]] = {
@@ -88,7 +87,7 @@ def _differences(ctx: Context, order: list[str], trained: list[str]) -> Table:
         if label is not None:
             for key in CLASSES:
                 values[system][key][instance] = float(label == key)
-    rng = ctx.rng("p3-table-7/differences") or np.random.default_rng([ctx.choices.seed, 7])
+    rng = np.random.default_rng([ctx.choices.seed, 7])
     lines = []
     for after in trained:
         for other in (name for name in order if name != after):
@@ -98,7 +97,7 @@ def _differences(ctx: Context, order: list[str], trained: list[str]) -> Table:
                     values[other][key],
                     names=(after, other),
                     rng=rng,
-                    replicates=max(ctx.choices.replicates, 1),
+                    replicates=ctx.choices.replicates,
                 )
                 lines.append(Row([after, other, title], _cells(pair, rows.rule)))
     return Table(

@@ -94,7 +94,7 @@ def seconds(study: Study, value: float) -> None:
 
 def test_before_during_and_after(researcher_client: Client, study: Study, researcher: User) -> None:
     draft = make_study(by=researcher, items=2)
-    assert "The study is a draft." in text(researcher_client, draft)
+    assert "Ready to launch" in text(researcher_client, draft)
     assert "Nobody has submitted anything yet; 0 tasks are in progress." in text(researcher_client, study)
     first = work(study, 12)
     seconds(study, 20)

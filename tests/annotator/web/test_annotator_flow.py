@@ -13,6 +13,7 @@ from lxml import html
 from annotator.hit_types.registry import hit_types
 from annotator.models import ExamAttempt, Judgment, Qualification, Study
 from annotator.services.imports.material_import import material_import
+from annotator.services.participation import practice_answer
 from annotator.services.study import study_close, study_create, study_launch, study_pause, study_update
 from tests.bot import Bot
 from tests.factories import make_item, make_participation, make_study, make_user
@@ -204,18 +205,22 @@ def test_who_came_from_prolific_goes_back_there_with_the_code_once_all_is_stored
 
 
 def test_a_new_consent_text_stops_the_next_task_in_the_middle_of_the_work():
-    """What was answered under the first text is kept; nothing more is given out before the second is agreed to."""
+    """An answer on a page from before the change is kept, and taken once the second text is agreed to."""
     study = make_study(items=3, consent_text="First text.", launched=True)
     bot = Bot(study)
     page = bot.instructions(bot.consent(bot.join()))
     study_update(study=study, consent_text="Second text.")
-    page = bot.tasks(page, most=1)
-    assert Judgment.objects.filter(study=study, source="web").count() == 1
+    form = bot.form(page, action=r"^/task/\d+/$")
+    sent = {name: value for name, value in form.fields.items() if value is not None} | {"helpful": "no"}
+    redirect = bot.post(form.action, sent, swap=True)
+    assert not Judgment.objects.exists()
+    page = bot.get(redirect.headers["HX-Redirect"])
     assert page.request["PATH_INFO"].endswith("/consent/")
     assert "Second text." in page.content.decode()
-    assert not bot.participation.assignments.filter(state="leased").exists()
-    assert bot.participation.finished_at is None
-    page = bot.tasks(bot.consent(page), most=2)
+    assert bot.participation.assignments.get().draft == {"helpful": "no"}
+    page = bot.consent(page)
+    assert bot.form(page, action=r"^/task/\d+/$").fields["helpful"] == "no"
+    page = bot.tasks(page, most=3)
     assert Judgment.objects.filter(study=study, source="web").count() == 3
 
 
@@ -236,7 +241,7 @@ def test_a_practice_number_that_is_none_is_no_fault_of_ours():
     study = demo_study("simulation")
     bot = Bot(study)
     bot.instructions(bot.consent(bot.join()))
-    before = study.participations.get().practice_done
+    practice_answer(participation=study.participations.get(), number=0)
     reply = bot.post(f"/study/{study.slug}/practice/", {"go": "on", "number": "first"})
     assert reply.status_code == 200
-    assert study.participations.get().practice_done == before + 1
+    assert study.participations.get().practice_done == 1

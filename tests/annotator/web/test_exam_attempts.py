@@ -16,7 +16,7 @@ from annotator.services.study import study_launch, study_update
 from tests.annotator.services.test_exams import own
 from tests.annotator.web.test_annotator_flow import demo_study
 from tests.bot import Bot
-from tests.factories import make_item, make_participation, make_study
+from tests.factories import make_item, make_participation, make_study, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -81,6 +81,7 @@ def test_the_key_is_shown_once_no_attempt_is_left_or_the_exam_is_passed() -> Non
     study = exam_study(exam_attempts=2)
     for right in (False, True):
         bot = Bot(study)
+        bot.client.force_login(make_user())
         page = bot.instructions(bot.join())
         reasons = {question.key: " ".join(question.reason.split()) for question in bot.kind.exam}
         first = bot.exam(page, right=False).content.decode()
@@ -90,6 +91,13 @@ def test_the_key_is_shown_once_no_attempt_is_left_or_the_exam_is_passed() -> Non
         last = bot.exam(bot.get(bot.path + "exam/?again=1"), right=right)
         assert "correct answers and the reasons" not in last.content.decode()
         assert ("What you missed, and why" in last.content.decode()) is not right
+
+
+def test_throw_away_accounts_do_not_learn_the_key() -> None:
+    bot = Bot(exam_study(exam_attempts=1))
+    page = bot.exam(bot.instructions(bot.join()), right=False).content.decode()
+    assert "You didn't pass" in page or "You didn&#x27;t pass" in page
+    assert "What you missed, and why" not in page
 
 
 def test_the_next_attempt_draws_other_questions() -> None:

@@ -9,6 +9,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from annotator.models import Dataset, Rater, User
 from annotator.services.workspace import workspace_personal
@@ -97,7 +98,7 @@ def test_an_address_that_may_not_be_asked_is_refused_in_the_form(
 def test_the_test_button_says_what_comes_back(boss: Client, scripted: ScriptedProcess) -> None:
     good, bad = make_endpoint(scripted), make_endpoint(scripted, name="bad", model="scripted?status=401")
     page = boss.post(reverse("admin:evaluation_endpoint_try", args=[good.pk]), follow=True).content.decode()
-    assert "It answers" in page
+    assert "The endpoint responded in" in page
     page = boss.post(reverse("admin:evaluation_endpoint_try", args=[bad.pk]), follow=True).content.decode()
     assert "HTTP 401" in page
     assert endpoint_try(endpoint=good).ok
@@ -354,3 +355,18 @@ def test_every_recipe_begins_from_the_admin(name: str, boss: Client, scripted: S
     run = run_inline(run=pipeline.runs.get())
     assert (run.state, run.calls.filter(state="done").count()) == ("done", run.calls.count())
     assert run.created_by == pipeline.created_by
+
+
+def test_the_endpoint_page_suggests_the_list_price_and_shows_an_outage(
+    boss: Client, scripted: ScriptedProcess
+) -> None:
+    endpoint = make_endpoint(scripted, base_url="https://api.openai.com/v1", model="gpt-4o-mini")
+    page = reverse("admin:evaluation_endpoint_change", args=[endpoint.pk])
+    shown = boss.get(page).content.decode()
+    assert "0.15 in, 0.075 in and cached, 0.6 out" in shown
+    Endpoint.objects.update(
+        base_url="https://llm.example.org/v1", trouble="HTTP 503: <b>", failing_since=timezone.now()
+    )
+    shown = boss.get(page).content.decode()
+    assert "List price" not in shown
+    assert "HTTP 503: &lt;b&gt;" in shown

@@ -15,6 +15,7 @@ from evaluation.agreement import (
     paired_permutation_test,
     paired_t_test,
     pairwise_kappa,
+    summarize,
 )
 from evaluation.agreement.bootstrap import add_interval
 from evaluation.agreement.intervals import replicate_counts
@@ -173,6 +174,46 @@ def coverage_of_mean_kappa(design: str, *, studies: int, seed: int) -> float:
             truth = true[pairs.sums.a, pairs.sums.b][pairs.averaged].mean()
             hits.append(found.low <= truth <= found.high)
     return float(np.mean(hits)) if hits else float("nan")
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A study of ``raters`` drawn from a population whose share of right labels is Beta(12, 4); two labels, even."""
+
+    raters: int = 12
+    units: int = 200
+    k: int = 4
+
+    def draw(self, rng: np.random.Generator) -> Ratings:
+        accuracy = rng.beta(12, 4, self.raters)
+        truth = rng.integers(0, 2, self.units)
+        rated = np.argsort(rng.random((self.units, self.raters)), axis=1)[:, : self.k]
+        given = np.where(rng.random(rated.shape) < accuracy[rated], truth[:, None], 1 - truth[:, None])
+        return Ratings(
+            tuple(f"r{r:02}" for r in range(self.raters)), tuple(f"u{u:05}" for u in range(self.units)), ("0", "1"),
+            rated.ravel().astype(np.int32), np.arange(self.units, dtype=np.int32).repeat(self.k),
+            given.ravel().astype(np.int32),
+        )  # fmt: skip
+
+    @property
+    def truth(self) -> float:
+        """Alpha and mean kappa over all raters alike: labels are even, so both are ``(2 a - 1)^2`` with the mean a."""
+        return (2 * 12 / 16 - 1) ** 2
+
+
+def coverage_for_new_raters(statistic: str, *, new_raters: bool, studies: int, seed: int) -> float:
+    """Share of studies, each with raters of its own, whose interval holds what the population of raters shows."""
+    panel = Panel()
+    covered = 0
+    for rng in np.random.default_rng(seed).spawn(studies):
+        found = summarize(panel.draw(rng), rng=rng, replicates=100, new_raters=new_raters)
+        one = (
+            found.kappa["nominal"].mean["all"]
+            if statistic == "mean kappa"
+            else getattr(found.everyone, statistic)
+        )
+        covered += one.low <= panel.truth <= one.high
+    return covered / studies
 
 
 def precisions(rng: np.random.Generator, mean: float = 0.7) -> tuple[np.ndarray, np.ndarray]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import io
+import json
 import re
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,6 +17,7 @@ from hypothesis import strategies as st
 from annotator.core.labels import Spelling
 from evaluation.agreement import UnreadableRatings, read_ratings
 from evaluation.agreement import reading as reading_module
+from tests.annotator.services.imports.test_readers import workbook
 from tests.evaluation.agreement.tables import rows_of
 
 GOOD = "who,what,says\nann,q1,yes\nbob,q1,no\nann,q2,yes\n"
@@ -129,7 +134,7 @@ def test_labels_and_their_order():
         (GOOD, {"order": ["yes", "no", "yes"]}, "order: a label occurs twice"),
         (GOOD, {"simulators": ["gpt"]}, "column 'who': no rater is called 'gpt'; there are 'ann', 'bob'"),
         (GOOD.encode() + b"bob,q\xe9,yes\n", {}, r"r.csv, line 5, byte 6: not UTF-8 \(0xe9\)"),
-        (GOOD.encode("utf-16"), {}, "NUL byte|not UTF-8"),
+        (GOOD.encode("utf-16-le"), {}, "NUL byte"),
         (GOOD + "b\0b,q2,yes\n", {}, "r.csv, line 5: a NUL byte"),
         (GOOD + 'bob,"q2,yes\n', {}, "r.csv, line 5: not valid CSV"),
         (GOOD + 'bob,"q"2,yes\n', {}, "r.csv, line 5: not valid CSV"),
@@ -245,3 +250,51 @@ def test_a_column_of_clusters():
     message = refused(text + "c,1,x,d1\n", cluster="of")
     assert message == "r.csv, line 7, column 'of': 'd1'; '1' belongs to 'd2' in line 3"
     assert "line 7, column 'of': blank; expected a cluster" in refused(text + "c,1,x,\n", cluster="of")
+
+
+def parquet_of(rows: list[dict]) -> bytes:
+    out = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(rows), out)
+    return out.getvalue()
+
+
+ROWS = [dict(zip(("who", "what", "says"), line.split(","), strict=True)) for line in GOOD.split()[1:]]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("r.tsv", GOOD.replace(",", "\t").encode()),
+        ("r.csv", GOOD.replace(",", ";").encode()),
+        ("r.dat", GOOD.encode("utf-16")),
+        ("r.csv.gz", gzip.compress(GOOD.encode())),
+        ("r.jsonl", "\n".join(map(json.dumps, ROWS)).encode()),
+        ("r.parquet", parquet_of(ROWS)),
+        ("r.xlsx", workbook([list(ROWS[0]), *(list(row.values()) for row in ROWS)])),
+    ],
+    ids=["tsv", "semicolons", "UTF-16", "gz", "JSON lines", "Parquet", "Excel"],
+)
+def test_the_same_table_from_every_format(name, content):
+    assert rows_of(read(content, name=name).ratings) == rows_of(read(GOOD).ratings)
+
+
+def test_numbers_and_blanks_of_parquet_and_json():
+    rows = [
+        {"who": 1, "what": "a", "says": 3.0},
+        {"who": 2, "what": "a", "says": None},
+        {"who": 2, "what": "b", "says": 1.0},
+    ]
+    for name, content in (
+        ("r.parquet", parquet_of(rows)),
+        ("r.jsonl", "\n".join(map(json.dumps, rows)).encode()),
+    ):
+        found = read(content, name=name)
+        assert (found.ratings.raters, found.ratings.labels, found.blank) == (("1", "2"), ("1", "3"), 1)
+    assert "r.jsonl: there is no column 'who'" in refused(b'{"a": 1}', name="r.jsonl")
+    assert "r.jsonl, line 2: not JSON" in refused(b'{"who": 1}\n{', name="r.jsonl")
+    assert "r.csv is a PDF; expected plain text" in refused(b"%PDF-1.7")
+
+
+def test_large_files_with_semicolons_are_read_alike(monkeypatch):
+    monkeypatch.setattr(reading_module, "LARGE", 1)
+    assert rows_of(read(GOOD.replace(",", ";")).ratings) == rows_of(read(GOOD).ratings)

@@ -348,3 +348,33 @@ def test_an_untrusted_certificate_is_refused(tls: tuple[int, str]) -> None:
         tls_chat(tls[0])
     assert caught.value.kind == "unreachable"
     assert "ask the operator to add the authority" in str(caught.value)
+
+
+def test_a_base_url_without_v1_is_explained(scripted: ScriptedProcess) -> None:
+    with pytest.raises(ProviderError, match="Does the base URL need /v1 at its end") as caught:
+        ask(scripted, chat("scripted"), path="")
+    assert caught.value.kind == "not_found"
+
+
+@pytest.mark.parametrize("url", ["http://llm.example:8000/v1", "https://10.0.0.7/v1"])
+def test_a_refused_host_names_the_setting_that_allows_it(url: str) -> None:
+    with pytest.raises(HostRefused, match="setting LLM_ALLOWED_HOSTS"):
+        check_origin(origin_of(url), HostPolicy())
+
+
+def test_plain_http_on_a_tls_address_is_explained(scripted: ScriptedProcess) -> None:
+    async def main() -> None:
+        client = OpenAICompatible(
+            base_url=f"https://{scripted.host}/v1",
+            key="",
+            policy=HostPolicy.from_entries([scripted.host]),
+            timeout=5,
+        )
+        try:
+            await client.chat(ChatRequest("scripted", ({"role": "user", "content": "x"},)))
+        finally:
+            await client.aclose()
+
+    with pytest.raises(ProviderError, match="http:// instead") as caught:
+        in_thread(main())
+    assert caught.value.kind == "unreachable"

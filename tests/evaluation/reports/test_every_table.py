@@ -19,6 +19,7 @@ from evaluation.metrics import BertScores, property_model
 from evaluation.models import Report
 from evaluation.reports import helping
 from evaluation.reports.exports import export
+from evaluation.reports.terms import TERMS
 from evaluation.reports.words import number
 from evaluation.services.report import report_compute, report_create
 from tests.evaluation.reports.paper_studies import (
@@ -344,3 +345,8 @@ def test_the_documentation_maps_every_number():
     )
     for name, block in rows.items():
         assert f'id="{block}"' in source, (name, block)
+
+
+def test_the_documentation_explains_every_statistic():
+    text = (Path(settings.BASE_DIR) / "docs" / "reports.md").read_text(encoding="utf-8")
+    assert [term for term, said in TERMS.items() if f"| {term} | {said} |" not in text] == []

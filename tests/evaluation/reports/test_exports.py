@@ -4,6 +4,8 @@ import csv
 import io
 import json
 import re
+import shutil
+import subprocess
 from html.parser import HTMLParser
 
 import pytest
@@ -12,7 +14,8 @@ from evaluation.core.estimate import Estimate, undefined
 from evaluation.reports.content import Cell, Column, Document, Figure, Row, Section, Table
 from evaluation.reports.exports import FORMATS, export
 from evaluation.reports.exports.json import with_provenance
-from evaluation.reports.exports.latex import escape
+from evaluation.reports.exports.latex import PREAMBLE
+from evaluation.reports.exports.tex_characters import escape
 
 NASTY = [
     '=HYPERLINK("http://evil.example","x")',
@@ -137,6 +140,9 @@ ALLOWED = {
         "leq",
         "ldots",
         "textperiodcentered",
+        "linewidth",
+        "raggedright",
+        "arraybackslash",
     ]
 }
 
@@ -148,6 +154,50 @@ def test_latex_table_reads_as_booktabs():
     assert r"n.d.\textsuperscript{a}" in found
     assert r"\textsuperscript{a}Not defined: plain." in found
     assert escape("a_b & 50% − κ") == r"a\_b \& 50\% $-$ $\kappa$"
+
+
+#: Greek, accents, mathematics, other scripts, emoji, what cannot be seen.
+CHARACTERS = "λ Ω ϵ é ñ ő ł ß Ç i̇ ≥ ± ½ “quoted” – 中文 Привет 🙂 \u200bzero\u00a0width ﬁ"
+
+
+def test_latex_is_ascii_whatever_the_text():
+    found = export(document(CHARACTERS), {}, "latex")
+    assert found.isascii()
+    assert r"$\lambda$ $\Omega$ $\epsilon$ \'{e} \~{n} \H{o} \l{} \ss{} \c{C}" in found
+    assert "[U+4E2D][U+6587]" in found
+    assert "zero width fi" in found
+
+
+def wide_table(columns: int, rows: int) -> dict:
+    number = Cell.of(Estimate(0.5, 0.4, 0.6, n=9))
+    table = Table(
+        id="t", title="Wide", head=["Row"], columns=[Column(f"column {n}") for n in range(columns)],
+        rows=[Row([f"row {n}"], [number] * columns) for n in range(rows)],
+    )  # fmt: skip
+    return Document(title="Wide", sections=[Section(id="s", title="S", blocks=[table])]).to_json()
+
+
+def test_latex_tables_fit():
+    assert r"\begin{table}" in export(wide_table(3, 3), {}, "latex")
+    assert r"\begin{sidewaystable}" in export(wide_table(8, 3), {}, "latex")
+    long = export(wide_table(3, 60), {}, "latex")
+    assert r"\begin{longtable}{lrrr}" in long
+    assert r"\endhead" in long
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex (Debian: texlive-latex-extra)")
+@pytest.mark.parametrize("content", [document(CHARACTERS), wide_table(14, 3), wide_table(3, 60)])
+def test_latex_compiles_without_a_warning_about_characters_or_width(content, tmp_path):
+    body = export(content, {}, "latex")
+    source = "\n".join([r"\documentclass{article}", *PREAMBLE, r"\begin{document}", body, r"\end{document}"])
+    (tmp_path / "report.tex").write_text(source, encoding="ascii")
+    done = subprocess.run(
+        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "report.tex"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert "Missing character" not in done.stdout
+    assert "Overfull" not in done.stdout
 
 
 class Loads(HTMLParser):
@@ -176,7 +226,7 @@ def test_the_html_file_needs_and_runs_nothing(text):
     loads = Loads()
     loads.feed(found)
     assert loads.found == []
-    assert "url(" not in found
+    assert re.sub(r"url\(data:font/woff2;base64,", "", found).count("url(") == 0
     assert "data:image/svg+xml;base64,PHN2Zy8+" in found
     assert "0.504" in found
     assert "not defined" in found
@@ -192,3 +242,11 @@ def test_an_unknown_format_is_an_error():
     assert set(FORMATS) == {"html", "latex", "csv", "json", "text"}
     with pytest.raises(KeyError):
         export(document("x"), {}, "docx")
+
+
+def test_the_html_file_carries_its_fonts():
+    found = export(document("plain"), {}, "html")
+    assert found.count("@font-face") == 3
+    assert found.count("url(data:font/woff2;base64,") == 3
+    assert "font-src data:" in found
+    assert "url(../" not in found

@@ -43,7 +43,7 @@ def test_every_item_gets_one_judgment_and_every_reply_is_stored(scripted: Script
     assert {j.rater_id for j in judgments} == {run.rater_id}
     assert {j.source for j in judgments} == {"simulator"}
     assert run.rater is not None
-    assert run.rater.name.startswith("scripted · simulation v1 · prompt ")
+    assert run.rater.name.startswith(f"scripted at {scripted.host} · simulation v1 · prompt ")
     call = run.calls.select_related("item").first()
     assert call is not None
     assert call.reply["choices"][0]["message"]["content"] == call.text

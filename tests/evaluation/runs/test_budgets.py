@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-from decimal import Decimal
+from decimal import ROUND_UP, Decimal
 
 import pytest
+from django.core.exceptions import ValidationError
 
 from evaluation.runs.lifecycle import (
+    run_budget_set,
     run_resume,
 )
 from tests.evaluation.run_factories import (
@@ -30,7 +32,8 @@ def test_a_budget_in_calls_holds_with_many_in_flight(scripted: ScriptedProcess) 
     assert "35 calls" in run.reason
     assert scripted.stats()["requests"] == run.sent_calls == 35
     assert states(run) == {"done": 35, "pending": 5}
-    run_resume(run=run, budget_calls=40)
+    run_budget_set(run=run, budget_calls=40, budget_cost=None)
+    run_resume(run=run)
     work(run)
     assert (run.state, scripted.stats()["requests"]) == ("done", 40)
 
@@ -80,3 +83,46 @@ def test_requests_stay_within_the_rate_limit_of_the_endpoint(scripted: ScriptedP
     # 600 a minute is one each 0.1 s; 2 s of it may be saved up, so 36 take 1.5 s at least.
     assert time.monotonic() - started >= 1.4
     assert states(run) == {"done": 36}
+
+
+def test_cached_tokens_have_their_own_price(scripted: ScriptedProcess) -> None:
+    endpoint = make_endpoint(scripted, price_in=10, price_cached=1, price_out=0)
+    run = make_run(endpoint, make_material(4), model="scripted?cached=0.5")
+    work(run)
+    for call in run.calls.all():
+        assert call.tokens_cached == call.tokens_in // 2
+        uncached = call.tokens_in - call.tokens_cached
+        assert call.cost == Decimal(10 * uncached + call.tokens_cached) / 1_000_000
+    assert run.spent_cost == sum(call.cost for call in run.calls.all())
+
+
+def test_a_rate_in_tokens_is_used_well_and_kept_to(scripted: ScriptedProcess) -> None:
+    per_second = 2500
+    endpoint = make_endpoint(scripted, tokens_per_minute=per_second * 60, concurrency=32)
+    run = make_run(endpoint, make_material(40), parameters={"max_tokens": 2000})
+    started = time.monotonic()
+    work(run)
+    seconds = time.monotonic() - started
+    used = sum(call.tokens_in + call.tokens_out for call in run.calls.all())
+    assert states(run) == {"done": 40}
+    # Two seconds of the rate may be saved up before the start, and one request may exceed it.
+    allowed = per_second * (seconds + 2)
+    assert used <= allowed * 1.1
+    assert used >= allowed * 0.6, f"{used / allowed:.0%} of the rate"
+
+
+def test_a_budget_cannot_be_set_below_what_has_been_used(scripted: ScriptedProcess) -> None:
+    run = make_run(make_endpoint(scripted), make_material(4), budget_calls=10)
+    work(run)
+    for budget in (
+        {"budget_calls": 3, "budget_cost": None},
+        {"budget_calls": None, "budget_cost": Decimal(0)},
+    ):
+        with pytest.raises(ValidationError, match="or more"):
+            run_budget_set(run=run, **budget)
+    run_budget_set(run=run, budget_calls=4, budget_cost=run.spent_cost.quantize(Decimal("0.0001"), ROUND_UP))
+    run.refresh_from_db()
+    assert run.budget_calls == 4
+    run_budget_set(run=run, budget_calls=None, budget_cost=None)
+    run.refresh_from_db()
+    assert (run.budget_calls, run.budget_cost) == (None, None)

@@ -164,3 +164,17 @@ def test_a_run_whose_worker_crashes_pauses_and_can_be_resumed(scripted: Scripted
     run_resume(run=run)
     assert work(run).why == "idle"
     assert Judgment.objects.count() == 3
+
+
+def test_single_failed_calls_can_be_retried(scripted: ScriptedProcess) -> None:
+    run = make_run(make_endpoint(scripted), make_material(4), model="scripted?status=400")
+    work(run)
+    assert states(run) == {"failed": 4}
+    Run.objects.filter(pk=run.pk).update(model="scripted")
+    chosen = run.calls.get(key="item-2")
+    assert run_retry_failed(run=run, calls=[chosen.pk]) == 1
+    work(run)
+    assert (run.state, states(run)) == ("incomplete", {"failed": 3, "done": 1})
+    chosen.refresh_from_db()
+    assert (chosen.state, chosen.errors) == ("done", ["bad_request"])
+    assert run_retry_failed(run=run, calls=[chosen.pk]) == 0

@@ -28,4 +28,4 @@ def test_a_simulator_answers_it(scripted: ScriptedProcess, clarity: HitType, set
     assert judgments.count() == 3, list(run.calls.values("state", "error", "text"))
     assert {judgment.response["clear"] for judgment in judgments} <= {"yes", "no"}
     assert run.rater is not None
-    assert run.rater.name.startswith("scripted · clarity v1")
+    assert run.rater.name.startswith(f"scripted at {scripted.host} · clarity v1")

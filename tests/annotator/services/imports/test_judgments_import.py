@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -376,3 +378,15 @@ def test_spellings_of_one_label_are_remarked_on_and_folded_when_asked(
     # A second file is read by the study's own labels.
     assert put(folded, "u,r,v\n1,c,YES\n", columns).judgments == 1
     assert ratings(folded)[-1] == ("1", "c", {"v": "yes"})
+
+
+def test_the_columns_that_the_documentation_shows_are_what_the_api_takes() -> None:
+    from annotator.api.serializers import JudgmentColumnsSerializer
+
+    text = (Path(__file__).parents[4] / "docs" / "import.md").read_text("utf-8")
+    shown = json.loads(text.split("```json\n")[1].split("```")[0])
+    serializer = JudgmentColumnsSerializer(data=shown)
+    assert serializer.is_valid(), serializer.errors
+    assert set(shown) == set(serializer.fields)
+    assert set(shown["values"][0]) == {field.name for field in fields(ValueColumn)}
+    assert serializer.columns().missing == ("NA",)

@@ -46,7 +46,7 @@ def test_jsonl_blank_lines_at_the_end_are_nothing() -> None:
         ("x.csv", b"a,b\n1,2\n\n4,5\n", 3, "is blank"),
         ("x.csv", b"a,a\n1,2\n", 1, "two columns"),
         ("x.csv", b"a,,b\n1,2,3\n", 1, "column 2 has no name"),
-        ("x.csv", b"a;b\n1;2\n", 1, "semicolons"),
+        ("x.csv", b"a|b\n1|2\n", 1, "bars"),
         ("x.csv", b'a,b\n1,"open\n2,3\n', 2, "never ends"),
         ("x.csv", b'a,b\n1,"x"y\n', 2, "write it twice"),
         ("x.csv", b"a,b\n1,\x00\n", 2, "NUL"),
@@ -54,10 +54,15 @@ def test_jsonl_blank_lines_at_the_end_are_nothing() -> None:
         ("x.csv", b"a\n\xed\xa0\x80\n", 2, "not UTF-8"),
         ("x.csv", b"a\n" + b"x" * 200_000 + b"\n", 2, "at most 131,072 characters"),
         ("x.csv", b"a\n" + b"x" * 1_100_000 + b"\n", 2, "lines of at most"),
-        ("x.csv", "a,b\n1,2\n".encode("utf-16"), None, "UTF-16"),
+        ("x.csv", "a,b\n1,2\n".encode("utf-16")[:-1], None, "broken UTF-16"),
+        ("x.csv", gzip.compress(b"a,b\n1,2\n")[:-9], None, "damaged gzip"),
+        ("x.csv", b"BZh91AY", None, "bzip2"),
+        ("x.csv", b"\xd0\xcf\x11\xe0", None, "old Excel workbook"),
         ("x.csv", b"", None, "is empty"),
         ("x.csv", b"\n", 1, "expected a header"),
-        ("x.xlsx", b"PK\x03\x04", None, "expected a file ending in"),
+        ("x.doc", b"PK\x03\x04", None, "expected a file ending in"),
+        ("x.xlsx", b"PK\x03\x04", None, "not a readable Excel workbook"),
+        ("x.xlsx", b"a,b\n1,2\n", None, "not an Excel workbook"),
         ("x.jsonl", b'{"a": 1}\n{"a": \n', 2, "is not JSON"),
         ("x.jsonl", b'[{"a": 1}]\n', 1, "one JSON object a line"),
         ("x.jsonl", b'{"a": 1, "a": 2}\n', 1, "stands twice"),
@@ -95,17 +100,137 @@ def test_one_broken_line_does_not_hide_the_next() -> None:
     assert [line for line, _ in faults] == [2, 3, 5]
 
 
-@pytest.mark.parametrize("archive", ["zip", "gzip"])
-def test_archives_are_refused_unopened(archive: str) -> None:
+def test_a_zip_archive_is_refused_unopened() -> None:
     packed = io.BytesIO()
-    if archive == "zip":
-        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as bomb:
-            bomb.writestr("x.csv", b"0" * 1_000_000)
-    else:
-        packed.write(gzip.compress(b"0" * 1_000_000))
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as bomb:
+        bomb.writestr("x.csv", b"0" * 1_000_000)
     rows, faults = read(packed.getvalue(), "x.csv")
     assert rows == []
     assert "archive" in faults[0][1]
+
+
+def test_an_archive_that_unpacks_to_more_than_is_read_is_refused(settings: Any) -> None:
+    settings.IMPORT_MAX_BYTES = 100_000
+    for content, name in (
+        (gzip.compress(b"a\n" + b"0\n" * 100_000), "x.csv.gz"),
+        (workbook([["a"], ["0" * 150_000]]), "x.xlsx"),
+    ):
+        assert len(content) < 100_000
+        rows, faults = read(content, name)
+        assert rows == []
+        assert "unpacks to more than 0 MB" in faults[0][1]
+
+
+PLAIN = "rater,unit,label\nann,caf\u00e9,yes\nbob,caf\u00e9,no\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("x.csv", PLAIN.encode()),
+        ("x.csv", PLAIN.replace(",", ";").encode()),
+        ("x.csv", PLAIN.replace(",", "\t").encode()),
+        ("x.tsv", PLAIN.replace(",", "\t").encode()),
+        ("x.txt", PLAIN.replace(",", "\t").encode()),
+        ("x.csv", PLAIN.replace("\n", "\r").encode()),
+        ("x.csv", PLAIN.replace("\n", "\r\n").encode("utf-8-sig")),
+        ("x.csv", PLAIN.encode("utf-16")),
+        ("x.csv", b"\xfe\xff" + PLAIN.encode("utf-16-be")),
+        ("x.csv.gz", gzip.compress(PLAIN.encode())),
+        ("x.csv", gzip.compress(PLAIN.encode("utf-16"))),
+    ],
+    ids=[
+        "comma",
+        "semicolon",
+        "tab",
+        "tsv",
+        "txt",
+        "CR",
+        "CRLF and BOM",
+        "UTF-16",
+        "UTF-16 BE",
+        "gz",
+        "gz of UTF-16",
+    ],
+)
+def test_one_table_however_it_is_written(name: str, content: bytes) -> None:
+    rows, faults = read(content, name)
+    assert faults == []
+    assert rows == [
+        (2, {"rater": "ann", "unit": "caf\u00e9", "label": "yes"}),
+        (3, {"rater": "bob", "unit": "caf\u00e9", "label": "no"}),
+    ]
+
+
+def test_a_comma_inside_quotes_parts_no_columns() -> None:
+    rows, _ = read(b'"a, b";c\n1;"x;y"\n', "x.csv")
+    assert rows == [(2, {"a, b": "1", "c": "x;y"})]
+
+
+def workbook(rows: list[list[Any]], *, first: str = "sheet1.xml") -> bytes:
+    """A workbook as Excel writes it: texts in the shared list, one text of its own, numbers, true and false."""
+    main = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+    relations = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    shared: list[str] = []
+    lines = []
+    for number, row in enumerate(rows, start=1):
+        cells = ""
+        for column, value in enumerate(row):
+            place = f"{chr(65 + column)}{number}"
+            if isinstance(value, bool):
+                cells += f'<c r="{place}" t="b"><v>{int(value)}</v></c>'
+            elif isinstance(value, str) and value.startswith("="):
+                cells += f'<c r="{place}" t="inlineStr"><is><t>{value[1:]}</t></is></c>'
+            elif isinstance(value, str):
+                shared.append(value)
+                cells += f'<c r="{place}" t="s"><v>{len(shared) - 1}</v></c>'
+            elif value is not None:
+                cells += f'<c r="{place}"><v>{value}</v></c>'
+        lines.append(f'<row r="{number}">{cells}</row>' if cells else "")
+    texts = "".join(f"<si><r><t>{text[:1]}</t></r><r><t>{text[1:]}</t></r></si>" for text in shared)
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as book:
+        book.writestr("xl/workbook.xml", f'<workbook {main} xmlns:r="{relations}"><sheets>'
+                      '<sheet name="B" r:id="rId7"/><sheet name="A" r:id="rId1"/></sheets></workbook>')  # fmt: skip
+        book.writestr("xl/_rels/workbook.xml.rels", "<Relationships>"
+                      '<Relationship Id="rId1" Target="worksheets/other.xml"/>'
+                      f'<Relationship Id="rId7" Target="worksheets/{first}"/></Relationships>')  # fmt: skip
+        book.writestr("xl/sharedStrings.xml", f"<sst {main}>{texts}</sst>")
+        book.writestr(
+            "xl/worksheets/sheet1.xml",
+            f"<worksheet {main}><sheetData>{''.join(lines)}</sheetData></worksheet>",
+        )
+        book.writestr("xl/worksheets/other.xml", f"<worksheet {main}><sheetData/></worksheet>")
+    return out.getvalue()
+
+
+def test_the_first_sheet_of_a_workbook_is_a_table() -> None:
+    content = workbook(
+        [["key", "n", "share", "ok", "note"], ["a", 3, 0.5, True, "=own"], ["b", None, 1e-3, False, None]]
+    )
+    rows, faults = read(content, "x.xlsx")
+    assert faults == []
+    assert rows == [
+        (2, {"key": "a", "n": "3", "share": "0.5", "ok": "true", "note": "own"}),
+        (3, {"key": "b", "n": "", "share": "0.001", "ok": "false", "note": ""}),
+    ]
+
+
+def test_a_blank_row_inside_a_sheet_is_named_and_those_after_it_are_not() -> None:
+    rows, faults = read(workbook([["a", "b"], [1, 2], [], [3, 4], ["", ""], []]), "x.xlsx")
+    assert [line for line, _ in rows] == [2, 4]
+    assert faults == [(3, "is blank; expected 2 cells")]
+
+
+def test_a_workbook_with_entities_is_refused() -> None:
+    content = workbook([["a"], ["b"]])
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(out, "w") as new:
+        for name in old.namelist():
+            start = b'<!DOCTYPE x [<!ENTITY e "ha">]>' if name.endswith("sheet1.xml") else b""
+            new.writestr(name, start + old.read(name))
+    _, faults = read(out.getvalue(), "x.xlsx")
+    assert "document type declaration" in faults[0][1]
 
 
 def test_a_file_that_is_too_large_is_not_read(settings: Any) -> None:

@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
     """
 
     dependencies = [
-        ('annotator', '0011_usernames_without_case'),
+        ('annotator', '0013_personal_data'),
     ]
 
     operations = [

@@ -1,0 +1,61 @@
+"""The home page: the researcher's studies, what needs them, and background work."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.http import urlencode
+
+from annotator.admin.study_pages.frame import REVIEWER, VIEWER, render, study_page
+from annotator.core.background import Work, work_of
+from annotator.models import Rehearsal, Study
+from annotator.selectors.home import home_rows, home_studies, needs_words
+from annotator.selectors.study import studies_for
+from annotator.selectors.user import user_of
+
+PAGE = 25
+
+
+def home(request: HttpRequest) -> HttpResponse:
+    """List the studies with what needs the researcher, and the work that is running."""
+    query = (request.GET.get("q") or "").replace("\x00", "")[:200].strip()
+    state, archived = request.GET.get("state", ""), "archived" in request.GET
+    found = home_studies(user=request.user, query=query, state=state, archived=archived)
+    page = Paginator(found, PAGE).get_page(request.GET.get("p"))
+    rows = home_rows(list(page))
+    work = [one for one in work_of(user=user_of(request)) if one.running or one.failed]
+    kept = {"q": query, "state": state} | ({"archived": "1"} if archived else {})
+    context = {
+        **admin.site.each_context(request), "title": "Studies", "rows": rows, "page": page, "query": query,
+        "state": state, "states": Study.State.choices, "archived": archived, "needs": needs_words(rows),
+        "work": (rehearsals(request) + work)[:20], "kept": urlencode({k: v for k, v in kept.items() if v}),
+        "filtered": bool(query or state or archived),
+    }  # fmt: skip
+    return TemplateResponse(request, "admin/annotator/study_pages/home.html", context)
+
+
+def rehearsals(request: HttpRequest) -> list[Work]:
+    """Rehearsals of the researcher's studies that are running."""
+    active = Rehearsal.objects.filter(
+        study__in=studies_for(user=request.user), state__in=[Rehearsal.State.QUEUED, Rehearsal.State.RUNNING]
+    )
+    return [
+        Work(
+            title=f"Rehearsal of {one.study.title}", state=one.get_state_display(), study=one.study_id, running=True,
+            url=reverse("admin:study_rehearsal", args=[one.study_id]),
+        )
+        for one in active.select_related("study")[:20]
+    ]  # fmt: skip
+
+
+@study_page(VIEWER)
+def simulators(request: HttpRequest, study: Study) -> HttpResponse:
+    """The runs of simulators over a study, and where to start one."""
+    return render(
+        request, study, "simulators", tab="simulators", title=f"Simulators of {study.title}",
+        work=work_of(user=user_of(request), studies=[study.pk], name="runs"), may_run=REVIEWER,
+        add_url=f"{reverse('admin:evaluation_run_add')}?{urlencode({'kind': 'simulate', 'study': str(study.pk)})}",
+    )  # fmt: skip

@@ -1,0 +1,122 @@
+"""The raters of a study, one row each; and the items that they disagree on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.utils.http import urlencode
+
+from annotator.admin.study_pages.frame import VIEWER, render, study_page
+from annotator.hit_types.base import HitType
+from annotator.models import ExamAttempt, Judgment, Study
+from annotator.selectors.contested import agreement_with_others, contested_items, filter_choices
+from annotator.selectors.judgment import ExclusionReasons
+from annotator.selectors.live import flagged_raters, gold_checks
+from annotator.selectors.owed import balances_of
+from annotator.selectors.study import study_hit_type
+from annotator.selectors.study_rows import raters_of
+
+PAGE = 50
+CONTESTED = 20
+
+
+def whole_number(text: str | None) -> int:
+    """A number of a query string; 0 for anything else."""
+    return int(text) if text and text.isdecimal() and len(text) < 19 else 0
+
+
+@study_page(VIEWER)
+def raters(request: HttpRequest, study: Study) -> HttpResponse:
+    """Who has judged: work, time, agreement with the others, checks, exam, flags and what is owed."""
+    offset = whole_number(request.GET.get("from"))
+    rows = raters_of(study, limit=PAGE + 1, offset=min(offset, 10**9))
+    shown = [row.pk for row in rows[:PAGE]]
+    excluded = ExclusionReasons(study).raters
+    agreement, gold = agreement_with_others(study, shown), gold_checks(study)
+    flags = {one.pk: one.reasons for one in flagged_raters(study)[1]}
+    owed = {one.rater: one for one in balances_of(study, raters=shown)}
+    exams = _exams(study, shown)
+    return render(
+        request, study, "raters", tab="participants", title=f"Raters of {study.title}",
+        rows=[
+            {
+                "rater": row, "excluded": excluded.get(row.pk, ""), "agreement": _share(agreement.get(row.pk)),
+                "gold": _passed(gold.get(row.pk)), "exam": exams.get(row.pk), "flags": flags.get(row.pk, ()),
+                "owed": owed.get(row.pk),
+            }
+            for row in rows[:PAGE]
+        ],
+        following=offset + PAGE if len(rows) > PAGE else 0,
+    )  # fmt: skip
+
+
+def _share(pair: tuple[int, int] | None) -> float | None:
+    return 100 * pair[0] / pair[1] if pair and pair[1] else None
+
+
+def _passed(pair: tuple[int, int] | None) -> tuple[int, int] | None:
+    return (pair[1] - pair[0], pair[1]) if pair else None
+
+
+def _exams(study: Study, shown: list[int]) -> dict[int, tuple[int, int]]:
+    """Rater -> (right answers, questions) of their latest attempt in this study."""
+    attempts = ExamAttempt.objects.filter(
+        participation__study=study, participation__rater__in=shown, submitted_at__isnull=False
+    )
+    rows = attempts.order_by("number").values_list("participation__rater", "score", "drawn")
+    return {rater: (score or 0, len(drawn)) for rater, score, drawn in rows}
+
+
+@study_page(VIEWER)
+def contested(request: HttpRequest, study: Study) -> HttpResponse:
+    """The items with the most different answers, people and simulators side by side."""
+    rehearsal = request.GET.get("count") == "rehearsal"
+    filters = {
+        name: (request.GET.get(name) or "").replace("\x00", "")[:200]
+        for name in ("system", "condition", "kind", "rater")
+    }
+    offset = min(whole_number(request.GET.get("from")), 10**9)
+    found = contested_items(study, rehearsal=rehearsal, filters=filters, limit=CONTESTED + 1, offset=offset)
+    kind, reasons = study_hit_type(study), ExclusionReasons(study)
+    choices = filter_choices(study)
+    kept = {name: value for name, value in filters.items() if value} | (
+        {"count": "rehearsal"} if rehearsal else {}
+    )
+    return render(
+        request, study, "contested", tab="review", title=f"Contested items of {study.title}",
+        rows=[
+            {"one": one, "answers": _answers(kind, reasons, one.judgments, one.item.payload)}
+            for one in found[:CONTESTED]
+        ],
+        filters=[{"name": name, "value": filters[name], "choices": choices[name]} for name in choices if choices[name]],
+        rater=filters["rater"], rehearsal=rehearsal, chosen=bool(kept),
+        following=urlencode(kept | {"from": offset + CONTESTED}) if len(found) > CONTESTED else "",
+    )  # fmt: skip
+
+
+def _answers(
+    kind: HitType, reasons: ExclusionReasons, judgments: tuple[Judgment, ...], payload: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """Each different answer in words, with the raters who gave it; people first, the most common answer first."""
+    groups: dict[str, dict[str, Any]] = {}
+    for judgment in judgments:
+        group = groups.setdefault(
+            judgment.digest,
+            {
+                "words": kind.describe(
+                    payload,
+                    judgment.response,
+                    judgment.assignment.presentation if judgment.assignment else None,
+                ),
+                "people": [],
+                "simulators": [],
+            },
+        )
+        who = {
+            "judgment": judgment,
+            "excluded": reasons.of(judgment.pk, judgment.item_id, judgment.rater_id)
+            or ("late" if judgment.standing == Judgment.Standing.SURPLUS else ""),
+        }
+        group["simulators" if judgment.rater.kind == "simulator" else "people"].append(who)
+    return sorted(groups.values(), key=lambda group: -len(group["people"]))

@@ -1,0 +1,21 @@
+"""Template tags for pages of other applications that belong to a study."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import template
+
+from annotator.admin.study_pages.frame import role_of, tabs_of
+from annotator.models import Study
+
+register = template.Library()
+
+
+@register.inclusion_tag("admin/annotator/study_pages/_tabs.html", takes_context=True)
+def study_tabs(context: dict[str, Any], study: Study, tab: str) -> dict[str, Any]:
+    """The navigation of a study; ``tab`` is the current one. Nothing for somebody who is not a researcher of it."""
+    request = context.get("request")
+    role = role_of(request, study) if request is not None else None
+    tabs, pages = tabs_of(study, tab=tab, role=role) if role else ([], [])
+    return {"tabs": tabs, "pages": pages}

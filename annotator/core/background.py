@@ -1,0 +1,40 @@
+"""Background work that researchers watch: each application says what it has, and pages list it together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Work:
+    """One piece of background work. ``study`` is the primary key of its study, None where it has none."""
+
+    title: str
+    state: str
+    url: str
+    study: int | None
+    running: bool = False
+    failed: bool = False
+    says: str = ""
+
+
+#: Called with ``user`` and ``studies`` (primary keys, or None for all that the user may see); newest first.
+Source = Callable[..., list[Work]]
+_SOURCES: dict[str, Source] = {}
+
+
+def work_source(name: str, source: Source) -> None:
+    """Register what an application has; called when it starts."""
+    _SOURCES[name] = source
+
+
+def work_of(*, user: Any, studies: list[int] | None = None, name: str = "") -> list[Work]:
+    """The background work that a researcher may see, of all sources or of the one with this name."""
+    return [
+        work
+        for key, source in _SOURCES.items()
+        if not name or key == name
+        for work in source(user=user, studies=studies)
+    ]

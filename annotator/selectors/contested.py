@@ -1,0 +1,130 @@
+"""Items that raters disagree on, and how much each rater agrees with the others on the same items."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection
+
+from annotator.models import Item, Judgment, Rater, Study
+
+#: A rater's agreement with the others is taken from this many of their latest judgments.
+LATEST = 200
+#: What the list can be narrowed to: name -> the SQL that compares it.
+FILTERS = {
+    "system": "s.name = %(system)s",
+    "condition": "i.condition = %(condition)s",
+    "kind": "f.kind = %(kind)s",
+    "rater": "EXISTS (SELECT 1 FROM annotator_judgment jr JOIN annotator_rater rr ON rr.id = jr.rater_id"
+    " WHERE jr.item_id = i.id AND rr.name = %(rater)s)",
+}
+
+# Judgments that count, by people (or, for a rehearsal, by its raters), grouped by their whole response.
+_CONTESTED = """
+WITH answers AS (
+    SELECT j.item_id, j.digest, count(*) AS n FROM annotator_judgment j JOIN annotator_rater r ON r.id = j.rater_id
+    WHERE j.study_id = %(study)s AND j.standing = 'counted' AND r.kind = 'human' AND r.rehearsal = %(rehearsal)s
+        AND NOT EXISTS (SELECT 1 FROM annotator_exclusion x WHERE x.study_id = j.study_id AND x.lifted_at IS NULL
+            AND (x.judgment_id = j.id OR x.item_id = j.item_id OR x.rater_id = j.rater_id))
+    GROUP BY j.item_id, j.digest
+), shares AS (
+    SELECT item_id, digest, n, sum(n) OVER (PARTITION BY item_id) AS whole FROM answers
+), items AS (
+    SELECT item_id, max(whole) AS raters, count(*) AS answers, -sum(n / whole * ln(n / whole)) / ln(2.0) AS entropy
+    FROM shares GROUP BY item_id HAVING count(*) > 1
+)
+SELECT items.item_id, items.raters, items.answers, items.entropy::float FROM items
+JOIN annotator_item i ON i.id = items.item_id
+LEFT JOIN annotator_explanation e ON e.id = i.explanation_id LEFT JOIN annotator_system s ON s.id = e.system_id
+LEFT JOIN annotator_followup f ON f.id = i.follow_up_id
+WHERE true{filters}
+ORDER BY items.entropy DESC, items.raters DESC, items.item_id LIMIT %(limit)s OFFSET %(offset)s
+"""
+_AGREEMENT = """
+SELECT a.rater_id, count(*) FILTER (WHERE a.digest = b.digest), count(*)
+FROM unnest(%(raters)s::bigint[]) AS one(rater) CROSS JOIN LATERAL (
+    SELECT j.rater_id, j.item_id, j.digest FROM annotator_judgment j
+    WHERE j.study_id = %(study)s AND j.rater_id = one.rater AND j.standing = 'counted' ORDER BY j.id DESC LIMIT %(latest)s
+) a JOIN annotator_judgment b ON b.item_id = a.item_id AND b.rater_id <> a.rater_id AND b.standing = 'counted'
+JOIN annotator_rater r ON r.id = a.rater_id JOIN annotator_rater o ON o.id = b.rater_id
+WHERE o.kind = 'human' AND o.rehearsal = r.rehearsal GROUP BY a.rater_id
+"""
+
+
+@dataclass(frozen=True)
+class Contested:
+    """An item with more than one answer. ``entropy`` is in bits, over whole responses of ``raters`` people.
+
+    0 bits would be one answer from all; two answers, half and half, are 1 bit.
+    """
+
+    item: Item
+    raters: int
+    answers: int
+    entropy: float
+    judgments: tuple[Judgment, ...]
+
+
+def contested_items(
+    study: Study,
+    *,
+    rehearsal: bool = False,
+    filters: dict[str, str] | None = None,
+    limit: int = 25,
+    offset: int = 0,
+) -> list[Contested]:
+    """Items that people disagree on, most first, each with every judgment of it; a fixed number of queries.
+
+    ``rehearsal`` looks at rehearsal raters instead of people. Simulators do not change the entropy; their judgments
+    are listed beside. Excluded and late judgments do not count. ``filters`` may hold any of ``FILTERS``.
+    """
+    chosen = {name: value for name, value in (filters or {}).items() if value}
+    where = "".join(f" AND {FILTERS[name]}" for name in chosen)
+    values: dict[str, Any] = {
+        "study": study.pk, "rehearsal": rehearsal, "limit": limit, "offset": offset, **chosen
+    }  # fmt: skip
+    with connection.cursor() as cursor:
+        cursor.execute(_CONTESTED.replace("{filters}", where), values)
+        rows = cursor.fetchall()
+    pks = [pk for pk, *_ in rows]
+    items = study.items.select_related("instance", "explanation__system", "follow_up").in_bulk(pks)
+    given: dict[int, list[Judgment]] = {}
+    found = Judgment.objects.filter(item__in=pks, rater__rehearsal=rehearsal).select_related(
+        "rater", "assignment"
+    )
+    if rehearsal:
+        found = found | Judgment.objects.filter(
+            item__in=pks, rater__kind=Rater.Kind.SIMULATOR
+        ).select_related("rater", "assignment")
+    for judgment in found.order_by("rater__kind", "id"):
+        given.setdefault(judgment.item_id, []).append(judgment)
+    return [
+        Contested(items[pk], int(raters), int(answers), float(entropy), tuple(given.get(pk, ())))
+        for pk, raters, answers, entropy in rows
+    ]
+
+
+def filter_choices(study: Study) -> dict[str, list[str]]:
+    """The values that contested items can be filtered by."""
+
+    def values(field: str) -> list[str]:
+        return [one for one in study.items.order_by().values_list(field, flat=True).distinct()[:100] if one]
+
+    return {
+        "system": sorted(values("explanation__system__name")),
+        "condition": sorted(values("condition")),
+        "kind": sorted(values("follow_up__kind")),
+    }
+
+
+def agreement_with_others(study: Study, raters: Sequence[int]) -> dict[int, tuple[int, int]]:
+    """Rater -> (same, pairs): on the same items, how many answers of others are the same whole response.
+
+    Taken from each rater's latest ``LATEST`` judgments. Rehearsal raters are compared with each other only,
+    simulators with people.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_AGREEMENT, {"study": study.pk, "raters": list(raters), "latest": LATEST})
+        return {rater: (same, pairs) for rater, same, pairs in cursor.fetchall()}

@@ -1,0 +1,134 @@
+"""What the home page says of each study: how far it is, and what needs the researcher. A fixed number of queries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from django.db import connection
+from django.db.models import Count, Q, QuerySet
+from django.utils import timezone
+
+from annotator.core.words import listed, plural
+from annotator.models import Judgment, Message, Rehearsal, Study
+from annotator.selectors.study import studies_for
+
+STALLED = timedelta(days=1)
+
+_PLACES = """
+SELECT p.study_id, count(*), count(*) FILTER (WHERE a.state = 'submitted') FROM annotator_place p
+LEFT JOIN annotator_assignment a ON a.id = p.assignment_id
+WHERE p.study_id = ANY(%s) AND NOT p.rehearsal GROUP BY p.study_id
+"""
+# Only studies that run, and judgments by participants: how many nobody has accepted, the latest, the median time.
+_WORK = """
+SELECT j.study_id, count(*) FILTER (WHERE v.id IS NULL), max(j.created_at),
+    percentile_cont(0.5) WITHIN GROUP (ORDER BY j.seconds) FILTER (WHERE j.standing = 'counted')
+FROM annotator_judgment j LEFT JOIN annotator_review v ON v.judgment_id = j.id
+WHERE j.study_id = ANY(%s) AND j.source = 'web' GROUP BY j.study_id
+"""
+
+
+@dataclass(frozen=True)
+class StudyRow:
+    """One study of the home page. ``needs`` says what waits for the researcher, in words."""
+
+    study: Study
+    items: int
+    judgments: int
+    places: int
+    done: int
+    needs: tuple[str, ...]
+    next: str
+
+    @property
+    def share(self) -> float:
+        return self.done / self.places if self.places else 0.0
+
+
+def home_studies(*, user: Any, query: str = "", state: str = "", archived: bool = False) -> QuerySet[Study]:
+    """The researcher's studies, newest first; archived ones only where they are asked for."""
+    found = studies_for(user=user).filter(archived_at__isnull=not archived).order_by("-created_at", "-id")
+    if query:
+        found = found.filter(Q(title__icontains=query) | Q(slug__icontains=query))
+    if state in Study.State.values:
+        found = found.filter(state=state)
+    return found
+
+
+def home_rows(studies: Sequence[Study]) -> list[StudyRow]:
+    """The rows of these studies; the number of queries depends neither on their number nor on their size."""
+    pks = [study.pk for study in studies]
+    running = [study.pk for study in studies if study.state in (Study.State.LIVE, Study.State.PAUSED)]
+    with connection.cursor() as cursor:
+        cursor.execute(_PLACES, [pks])
+        places = {pk: (all_, done) for pk, all_, done in cursor.fetchall()}
+        cursor.execute(_WORK, [running])
+        work = {pk: tuple(rest) for pk, *rest in cursor.fetchall()}
+    items: dict[int, int] = dict(
+        Study.objects.filter(pk__in=pks).order_by().values_list("pk").annotate(n=Count("items"))
+    )
+    judgments: dict[int, int] = dict(
+        Judgment.objects.filter(study__in=pks).order_by().values_list("study").annotate(n=Count("id"))
+    )
+    open_messages = Message.objects.filter(study__in=pks, settled_at__isnull=True).exclude(
+        kind=Message.Kind.REPLY
+    )
+    messages: dict[int, int] = dict(open_messages.order_by().values_list("study").annotate(n=Count("id")))
+    failed = set(
+        Rehearsal.objects.filter(study__in=pks, state=Rehearsal.State.FAILED).values_list("study", flat=True)
+    )
+    rows = []
+    for study in studies:
+        all_, done = places.get(study.pk, (0, 0))
+        unreviewed, last, median = work.get(study.pk, (0, None, None))
+        needs = _needs(study, messages.get(study.pk, 0), unreviewed, last, median, all_ - done)
+        if study.pk in failed:
+            needs.append("the rehearsal failed")
+        rows.append(
+            StudyRow(
+                study, items.get(study.pk, 0), judgments.get(study.pk, 0), all_, done, tuple(needs),
+                _next(study, items.get(study.pk, 0), all_, done, unreviewed),
+            )
+        )  # fmt: skip
+    return rows
+
+
+def _needs(
+    study: Study, messages: int, unreviewed: int, last: datetime | None, median: float | None, left: int
+) -> list[str]:
+    needs = []
+    if messages:
+        needs.append(f"{plural(messages, 'message')} to answer")
+    if unreviewed:
+        needs.append(f"{plural(unreviewed, 'judgment')} to accept")
+    if study.state == Study.State.LIVE and left and last and timezone.now() - last > STALLED:
+        needs.append("nothing submitted for a day")
+    if median and study.pay_floor_per_hour and study.pay_per_item:
+        per_hour = study.pay_per_item * 3600 / Decimal(str(median))
+        if per_hour < study.pay_floor_per_hour:
+            needs.append(f"pays {per_hour:.2f} {study.currency} an hour, below your minimum")
+    return needs
+
+
+def _next(study: Study, items: int, places: int, done: int, unreviewed: int) -> str:
+    if study.state == Study.State.DRAFT:
+        return "Prepare and launch it" if items else "Import material"
+    if study.state == Study.State.PAUSED:
+        return "Resume or close it"
+    if places and done == places:
+        return "Close it" if study.state == Study.State.LIVE else "Make a report"
+    if study.state == Study.State.LIVE:
+        return "Accept what has come in" if unreviewed else "Wait for judgments"
+    return "Make a report"
+
+
+def needs_words(rows: Sequence[StudyRow]) -> str:
+    """How many studies need the researcher, in one sentence."""
+    waiting = [row.study.title for row in rows if row.needs]
+    if not waiting:
+        return "Nothing needs you."
+    return f"{plural(len(waiting), 'study needs', 'studies need')} you: {listed(waiting[:3])}{' and others' if len(waiting) > 3 else ''}."

@@ -1,0 +1,188 @@
+"""Intraclass correlation, all six forms of Shrout and Fleiss, of labels that are numbers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.special import fdtri
+
+from evaluation.agreement.bootstrap import DEFAULT_REPLICATES, bootstrap
+from evaluation.agreement.counts import cluster_codes
+from evaluation.core.estimate import Estimate, undefined
+from evaluation.core.interval import AT_MOST_ONE, LEVEL
+from evaluation.core.ratings_table import Floats, Ratings
+
+FORMS = ("ICC(1,1)", "ICC(2,1)", "ICC(3,1)", "ICC(1,k)", "ICC(2,k)", "ICC(3,k)")
+_UPPER = (1 + LEVEL) / 2
+
+
+@dataclass(frozen=True, eq=False)
+class IntraclassCorrelation:
+    """``forms`` maps each of ``FORMS`` to its estimate with the F interval, ``bootstrap`` to that with the bootstrap's.
+
+    ``units`` were rated by all of ``raters``.
+    """
+
+    forms: dict[str, Estimate]
+    bootstrap: dict[str, Estimate]
+    units: int
+    raters: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "units": self.units,
+            "raters": self.raters,
+            "forms": {name: found.to_dict() for name, found in self.forms.items()},
+            "bootstrap": {name: found.to_dict() for name, found in self.bootstrap.items()},
+        }
+
+
+@dataclass(frozen=True)
+class _Squares:
+    """Mean squares between units (b), between raters (j), within units (w) and of the rest (e): numbers or arrays."""
+
+    b: Any
+    j: Any
+    w: Any
+    e: Any
+    n: Any
+    k: int
+
+
+def intraclass_correlation(
+    ratings: Ratings, *, rng: np.random.Generator | None = None, replicates: int = DEFAULT_REPLICATES
+) -> IntraclassCorrelation:
+    """Share of the variance of numbers that lies between units, over the n units that all k raters rated.
+
+    With the mean squares of a two-way table, BMS between units, JMS between raters, WMS within units, EMS the rest::
+
+        ICC(1,1) = (BMS - WMS) / (BMS + (k - 1) WMS)                        other raters on each unit
+        ICC(2,1) = (BMS - EMS) / (BMS + (k - 1) EMS + k (JMS - EMS) / n)    raters drawn at random, absolute agreement
+        ICC(3,1) = (BMS - EMS) / (BMS + (k - 1) EMS)                        these raters, consistency
+        ICC(1,k), ICC(2,k), ICC(3,k)                                        of the mean of k raters
+
+    Numbers are ``Ratings.numbers`` (ranks of ordinal labels). From -1 / (k - 1) to 1 for a single rating. Units that a rater
+    did not rate are left out and counted. Intervals: from the F distribution, which takes the numbers as normal; and
+    with ``rng`` the cluster bootstrap's. Undefined with fewer than two raters or units, and where no number varies.
+    Shrout and Fleiss (1979), equations on pages 423-425; McGraw and Wong (1996), Table 7.
+
+    >>> rows = [(r, u, str(v)) for u, values in {"1": (9, 2), "2": (6, 1), "3": (8, 4)}.items() for r, v in zip("ab", values)]
+    >>> round(intraclass_correlation(Ratings.from_rows(rows, level="interval")).forms["ICC(3,1)"].value, 3)
+    0.5
+    """
+    table, kept = _complete(ratings)
+    n, k = table.shape
+    out = len(ratings.units) - n
+    left_out = {"units that not all raters rated": out} if out else {}
+    if k < 2 or n < 2:
+        reason = (
+            "there are fewer than two raters" if k < 2 else "fewer than two units were rated by all raters"
+        )
+        nothing = dict.fromkeys(FORMS, undefined(reason, n=n, left_out=left_out))
+        return IntraclassCorrelation(nothing, nothing, n, k)
+    codes, _ = cluster_codes(ratings)
+    cells = table - table.mean()
+    unit = cells.sum(axis=1)
+    columns = np.column_stack([np.ones(n), (cells**2).sum(axis=1), unit**2 / k, cells])
+    _, cluster = np.unique(codes[kept], return_inverse=True)
+    sums = np.stack([np.bincount(cluster, weights=column) for column in columns.T], axis=1)
+    squares = _mean_squares(sums.sum(axis=0), k)
+    values = _forms(squares)
+    if math.isnan(values["ICC(3,1)"]) and math.isnan(values["ICC(1,1)"]):
+        nothing = dict.fromkeys(FORMS, undefined("no number varies", n=n, left_out=left_out))
+        return IntraclassCorrelation(nothing, nothing, n, k)
+    ends = _f_intervals(squares, values)
+    how = f"95 % F interval, {n} units by {k} raters"
+    forms, drawn = {}, {}
+    word = "units" if ratings.clusters is None else "instances"
+    for name in FORMS:
+        value = float(values[name])
+        point = (
+            undefined("no number varies", n=n)
+            if math.isnan(value)
+            else Estimate(value, n=n, left_out=left_out)
+        )
+        low, high = ends[name]
+        held = not math.isnan(low) and low <= value <= high
+        forms[name] = replace(point, low=low, high=high, interval=how) if held else point
+        drawn[name] = point
+        if rng is not None:
+            drawn[name] = bootstrap(
+                point, sums.astype(float), lambda totals, name=name: _forms(_mean_squares(totals, k))[name],  # type: ignore[misc]
+                rng=rng, replicates=replicates, word=word, bounds=AT_MOST_ONE,
+            )  # fmt: skip
+    return IntraclassCorrelation(forms, drawn, n, k)
+
+
+def _complete(ratings: Ratings) -> tuple[Floats, Any]:
+    """The numbers of the units that all raters rated, shape (n, k), and those units' codes."""
+    k = len(ratings.raters)
+    grouped = ratings.grouped
+    kept = np.flatnonzero(grouped.sizes == k) if k else np.zeros(0, dtype=np.int64)
+    if not kept.size:
+        return np.zeros((0, k)), kept
+    rows = grouped.start[kept][:, None] + np.arange(k)
+    return ratings.numbers[grouped.value[rows]], kept
+
+
+def _mean_squares(totals: Floats, k: int) -> _Squares:
+    """From totals of shape (..., 3 + k): units, squares, squared unit sums over k, and each rater's sum."""
+    n = totals[..., 0]
+    squares, units, raters = totals[..., 1], totals[..., 2], totals[..., 3:]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        centre = raters.sum(axis=-1) ** 2 / (n * k)
+        between, of_raters = units - centre, (raters**2).sum(axis=-1) / n - centre
+        within = squares - units
+        rest = within - of_raters
+        return _Squares(
+            between / (n - 1), of_raters / (k - 1), within / (n * (k - 1)), rest / ((n - 1) * (k - 1)),
+            n, k,
+        )  # fmt: skip
+
+
+def _forms(s: _Squares) -> dict[str, Any]:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        raters = (s.j - s.e) / s.n
+        return {
+            "ICC(1,1)": (s.b - s.w) / (s.b + (s.k - 1) * s.w),
+            "ICC(2,1)": (s.b - s.e) / (s.b + (s.k - 1) * s.e + s.k * raters),
+            "ICC(3,1)": (s.b - s.e) / (s.b + (s.k - 1) * s.e),
+            "ICC(1,k)": (s.b - s.w) / s.b,
+            "ICC(2,k)": (s.b - s.e) / (s.b + raters),
+            "ICC(3,k)": (s.b - s.e) / s.b,
+        }
+
+
+def _f_intervals(s: _Squares, values: dict[str, Any]) -> dict[str, tuple[float, float]]:
+    n, k = float(s.n), s.k
+    found = {}
+    for number, rest, degrees in ((1, s.w, n * (k - 1)), (3, s.e, (n - 1) * (k - 1))):
+        with np.errstate(invalid="ignore", divide="ignore"):
+            f = s.b / rest
+            low, high = f / fdtri(n - 1, degrees, _UPPER), f * fdtri(degrees, n - 1, _UPPER)
+            found[f"ICC({number},1)"] = (float((low - 1) / (low + k - 1)), float((high - 1) / (high + k - 1)))
+            found[f"ICC({number},k)"] = (float(1 - 1 / low), float(1 - 1 / high))
+    low, high = _two_way_random(s, float(values["ICC(2,1)"]))
+    found["ICC(2,1)"] = (low, high)
+    found["ICC(2,k)"] = (k * low / (1 + (k - 1) * low), k * high / (1 + (k - 1) * high))
+    return found
+
+
+def _two_way_random(s: _Squares, icc: float) -> tuple[float, float]:
+    """Satterthwaite's degrees of freedom for the mix of raters' and rest's variance."""
+    n, k = float(s.n), s.k
+    with np.errstate(invalid="ignore", divide="ignore"):
+        f = s.j / s.e
+        inner = n * (1 + (k - 1) * icc) - k * icc
+        degrees = (k - 1) * (n - 1) * (k * icc * f + inner) ** 2 / ((n - 1) * k**2 * icc**2 * f**2 + inner**2)
+        if not np.isfinite(degrees) or degrees <= 0:
+            return math.nan, math.nan
+        lower, upper = fdtri(n - 1, degrees, _UPPER), fdtri(degrees, n - 1, _UPPER)
+        both = k * s.j + (k * n - k - n) * s.e
+        low = n * (s.b - lower * s.e) / (lower * both + n * s.b)
+        high = n * (upper * s.b - s.e) / (both + n * upper * s.b)
+    return float(low), float(high)

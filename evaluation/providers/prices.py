@@ -1,0 +1,63 @@
+"""List prices of common models, as a suggestion: what a lab pays is what it enters for the endpoint.
+
+``prices.json`` is an extract of litellm's price list, with its date. To renew it, take the chat models of the providers
+below from that file; prices there are per token.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+#: Whose list prices hold at which host. Other hosts have prices of their own, or none.
+HOSTS = {
+    "api.anthropic.com": "anthropic",
+    "api.deepseek.com": "deepseek",
+    "api.mistral.ai": "mistral",
+    "api.openai.com": "openai",
+    "api.x.ai": "xai",
+    "generativelanguage.googleapis.com": "gemini",
+}
+
+
+@dataclass(frozen=True)
+class ListPrice:
+    """US dollars per million tokens; ``cached`` is None where cached tokens cost the same. ``taken`` is a date."""
+
+    tokens_in: Decimal
+    cached: Decimal | None
+    tokens_out: Decimal
+    taken: str
+
+
+@cache
+def _content() -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(
+        Path(__file__).with_suffix(".json").read_text(encoding="utf-8"),
+        parse_float=Decimal,
+        parse_int=Decimal,
+    )
+    return content
+
+
+def list_price(*, base_url: str, model: str) -> ListPrice | None:
+    """The list price of a model at its own provider; None where it isn't known.
+
+    >>> list_price(base_url="https://api.openai.com/v1", model="gpt-4o-mini").tokens_out
+    Decimal('0.6')
+    >>> list_price(base_url="https://llm.example.org/v1", model="gpt-4o-mini")
+    """
+    try:
+        provider = HOSTS.get(urlsplit(base_url).hostname or "", "")
+    except ValueError:
+        return None
+    found = _content()["models"].get(provider, {}).get(model)
+    if found is None:
+        return None
+    tokens_in, cached, tokens_out = found
+    return ListPrice(tokens_in, cached, tokens_out, _content()["taken"])

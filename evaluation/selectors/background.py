@@ -1,0 +1,34 @@
+"""Runs as the researchers' pages list them beside other background work."""
+
+from __future__ import annotations
+
+from django.urls import reverse
+
+from annotator.core.background import Work
+from annotator.models import User
+from evaluation.models import Run
+from evaluation.selectors.run import runs_for
+
+MOST = 50
+ACTIVE = (Run.State.QUEUED, Run.State.RUNNING, Run.State.PAUSED)
+
+
+def runs_as_work(*, user: User, studies: list[int] | None = None) -> list[Work]:
+    """The newest runs of these studies; without studies, only runs that are active or have failed."""
+    runs = runs_for(user=user).order_by("-id")
+    if studies is not None:
+        runs = runs.filter(study__in=studies)
+    else:
+        runs = runs.filter(state__in=[*ACTIVE, Run.State.FAILED])
+    return [
+        Work(
+            title=f"{run.kind.replace('_', ' ').capitalize()} with {run.endpoint.name if run.endpoint else 'no endpoint'}",
+            state=run.get_state_display(),
+            url=reverse("admin:evaluation_run_change", args=[run.pk]),
+            study=run.study_id,
+            running=run.state in (Run.State.QUEUED, Run.State.RUNNING),
+            failed=run.state == Run.State.FAILED,
+            says=run.reason,
+        )
+        for run in runs[:MOST]
+    ]

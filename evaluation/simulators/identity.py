@@ -1,0 +1,111 @@
+"""Which simulator a judgment comes from. All that changes a model's answers, and nothing else, is in its name.
+
+That is: the deployment (its name, or the server's address), the model, the HIT type and its version, the prompt, the
+form of reply, the parameters, samples and items per request; and what the server says it ran, see ``returned_as``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from annotator.core.canonical import digest_of, text_digest
+from annotator.hit_types.base import HitType
+from annotator.models import Rater
+from evaluation.models import Call, Endpoint, Run
+from evaluation.runs.create import RunPlan
+
+#: ``Rater.source`` of all simulators.
+SOURCE = "simulator"
+#: Before what the server returned, in the name of a rater for replies of another version of the model.
+RETURNED = " · returned "
+
+
+def rater_name(*, kind: HitType, endpoint: Endpoint, plan: RunPlan) -> str:
+    """The name of the simulator that a run with this plan is; equal names mean the same simulator."""
+    sent = endpoint.parameters | plan.parameters
+    settings: dict[str, Any] = {
+        **({"parameters": sent} if sent else {}),
+        **({"samples": plan.samples} if plan.samples > 1 else {}),
+        **({"together": plan.together} if plan.together > 1 else {}),
+    }
+    parts = [
+        f"{short(plan.model or endpoint.model, 60)} at {short(deployment_of(endpoint), 40)}",
+        f"{kind.name} v{kind.version}",
+        f"prompt {text_digest(plan.prompt)[:8]}",
+    ]
+    if settings:
+        parts.append(f"settings {digest_of(settings)[:8]}")
+    if endpoint.structured and plan.together == 1:
+        parts.append("JSON schema")
+    return " · ".join(parts)
+
+
+def deployment_of(endpoint: Endpoint) -> str:
+    """The name of what an endpoint serves, or else its address without the scheme."""
+    address = endpoint.base_url.partition("://")[2].rstrip("/").removesuffix("/v1")
+    return endpoint.deployment or address
+
+
+def short(text: str, most: int) -> str:
+    """A text of at most ``most`` characters; a longer one ends in a digest, so that it stays distinct.
+
+    >>> short("a" * 50, 20)
+    'aaaaaaaaaaa…c5b86dd2'
+    """
+    return text if len(text) <= most else f"{text[: most - 9]}…{text_digest(text)[:8]}"
+
+
+def returned_as(calls: Iterable[Call]) -> str:
+    """What the server says answered these calls: the returned model and its fingerprint; empty if it says nothing."""
+    found = {f"{call.model_returned} {call.fingerprint}".strip() for call in calls}
+    return " + ".join(sorted(found - {""}))
+
+
+def raters_by_reply(run: Run, groups: Sequence[Sequence[Call]]) -> list[Rater]:
+    """The rater of each group of calls, one per item.
+
+    The run's own rater stands for what its first replies were returned as. If the server later returns another
+    model or fingerprint, those judgments go to a rater of their own, so that two versions are never mixed.
+    Call it in a transaction.
+    """
+    if run.rater_id is None:
+        raise ValueError("rater: a simulation needs one")
+    own = Rater.objects.select_for_update(no_key=True).get(pk=run.rater_id)
+    first = _first_returned(own)
+    found: dict[str, Rater] = {}
+    raters = []
+    for group in groups:
+        returned = returned_as(group)
+        if first is None:
+            first = returned
+        if returned == first:
+            raters.append(own)
+            continue
+        if returned not in found:
+            name = f"{own.name}{RETURNED}{short(returned, 40) or 'nothing'}"
+            found[returned], _ = Rater.objects.get_or_create(
+                kind=Rater.Kind.SIMULATOR, source=SOURCE, name=name
+            )
+        raters.append(found[returned])
+    return raters
+
+
+def siblings(rater: Rater) -> list[int]:
+    """The primary keys of a simulator and of its versions by what was returned."""
+    versions = Rater.objects.filter(
+        kind=Rater.Kind.SIMULATOR, source=SOURCE, name__startswith=f"{rater.name}{RETURNED}"
+    )
+    return [rater.pk, *versions.values_list("pk", flat=True)]
+
+
+def _first_returned(rater: Rater) -> str | None:
+    """What the rater's first judgments were returned as; None where it has none."""
+    for run in Run.objects.filter(rater=rater).order_by("pk").only("pk"):
+        applied = Call.objects.filter(run=run, state=Call.State.DONE, applied=True, parsed__isnull=False)
+        call = applied.only("model_returned", "fingerprint", "flags", "key").order_by("pk").first()
+        if call is not None:
+            same = Call.objects.filter(run=run, key=call.key, state=Call.State.DONE)
+            last = same.order_by("-stage")[:1].values_list("stage", flat=True)[0]
+            return returned_as(same.filter(stage=last).only("model_returned", "fingerprint"))
+    return None

@@ -1,0 +1,213 @@
+"""Examine an installation: settings, servers, migrations, queues, disk, clock and mail. Read by ``manage.py doctor``."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import django
+import redis
+from django.conf import settings
+from django.core import checks
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+from django.core.mail import get_connection
+from django.db import DatabaseError, connection
+from django.db.migrations.executor import MigrationExecutor
+
+from foretell import env
+from foretell.celery import app
+from foretell.metrics import QUEUES, job_metrics, lease_metrics
+
+POSTGRES_AT_LEAST = 14
+FREE_AT_LEAST = 0.1
+LATE_SECONDS = 120
+CLOCK_SECONDS = 5
+QUEUE_MOST = 1_000
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The result of one check. ``level`` is ok, warning or error; ``advice`` says what to do."""
+
+    name: str
+    level: str
+    about: str
+    advice: str = ""
+
+
+def ok(name: str, about: str) -> Finding:
+    return Finding(name, "ok", about)
+
+
+def examine(*, mail: bool = False) -> Iterator[Finding]:
+    """Run every check. A check that fails unexpectedly is an error itself and doesn't stop the others.
+
+    Args:
+        mail: log in to the mail server (nothing is sent).
+    """
+    for check in (check_settings, check_postgres, check_migrations, check_redis, check_workers, check_jobs,
+                  check_disk, check_storage, check_clock):  # fmt: skip
+        yield from _guarded(check)
+    if mail:
+        yield from _guarded(check_mail)
+
+
+def _guarded(check: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
+    name = check.__name__.removeprefix("check_")
+    try:
+        yield from check()
+    except (DatabaseError, redis.RedisError, OSError) as error:
+        connection.close()
+        yield Finding(
+            name, "error", f"{type(error).__name__}: {error}".strip(), "See the lines above, and the logs."
+        )
+
+
+def check_settings() -> Iterator[Finding]:
+    yield ok("versions", f"Python {platform.python_version()}, Django {django.get_version()}")
+    if not env.PRODUCTION:
+        yield Finding(
+            "settings", "warning", "Production settings are off.",
+            "Set FORETELL_PRODUCTION=1 before real people take part.",
+        )  # fmt: skip
+    found = checks.run_checks(include_deployment_checks=env.PRODUCTION)
+    for message in found:
+        level = "error" if message.level >= checks.ERROR else "warning"
+        yield Finding("settings", level, message.msg, message.hint or "")
+    if not found and env.PRODUCTION:
+        yield ok("settings", "complete")
+
+
+def check_postgres() -> Iterator[Finding]:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT current_setting('server_version_num')::int, current_setting('server_version')")
+        number, version = cursor.fetchone()
+        cursor.execute(
+            "SELECT count(*), current_setting('max_connections')::int FROM pg_stat_activity"
+            " WHERE backend_type = 'client backend'"
+        )
+        used, most = cursor.fetchone()
+    if number < POSTGRES_AT_LEAST * 10_000:
+        yield Finding(
+            "postgres", "error", f"Postgres {version}", f"Upgrade to Postgres {POSTGRES_AT_LEAST} or later."
+        )
+    else:
+        yield ok("postgres", f"Postgres {version}, {used} of {most} connections used")
+    if used > 0.8 * most:
+        yield Finding(
+            "postgres", "warning", f"{used} of {most} connections are used.",
+            "Raise max_connections, or lower WEB_WORKERS, WEB_THREADS or the number of containers.",
+        )  # fmt: skip
+
+
+def check_migrations() -> Iterator[Finding]:
+    executor = MigrationExecutor(connection)
+    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    if plan:
+        names = ", ".join(f"{migration.app_label}.{migration.name}" for migration, _ in plan[:5])
+        yield Finding("migrations", "error", f"{len(plan)} not applied: {names}", "Run manage.py migrate.")
+    else:
+        yield ok("migrations", "all applied")
+
+
+def check_redis() -> Iterator[Finding]:
+    with redis.Redis.from_url(
+        settings.CELERY_BROKER_URL, socket_connect_timeout=2, socket_timeout=2
+    ) as client:
+        version = client.info("server")["redis_version"]
+        waiting = sum(int(client.llen(name)) for name in QUEUES)
+        policy = client.config_get("maxmemory-policy").get("maxmemory-policy", "")
+    yield ok("redis", f"Redis {version}, {waiting} messages waiting")
+    if waiting > QUEUE_MOST:
+        yield Finding("redis", "warning", f"{waiting} messages are waiting.", "Start more workers.")
+    if policy not in ("noeviction", ""):
+        yield Finding(
+            "redis",
+            "warning",
+            f"maxmemory-policy is {policy}, which can delete queued jobs.",
+            "Set it to noeviction.",
+        )
+
+
+def check_workers() -> Iterator[Finding]:
+    replies = app.control.ping(timeout=2.0) or []
+    names = sorted(name for reply in replies for name in reply)
+    for kind, does in (
+        ("worker", "runs, reports and exports"),
+        ("housekeeping", "expired leases and other periodic tasks"),
+    ):
+        found = [name for name in names if name.startswith(f"{kind}@")]
+        if found:
+            yield ok("workers", f"{len(found)} {kind} respond: {', '.join(found)}")
+        else:
+            yield Finding(
+                "workers", "error", f"No {kind} process responds.",
+                f"Start one: python -m foretell.serve {kind}. Until then {does} wait.",
+            )  # fmt: skip
+
+
+def check_jobs() -> Iterator[Finding]:
+    late = next(metric for metric in lease_metrics() if metric.name == "lease_overdue_seconds").values[""]
+    if late > LATE_SECONDS:
+        yield Finding(
+            "beat", "error", f"Leases that expired {late:.0f} s ago aren't cleared.",
+            "Start exactly one beat (python -m foretell.serve beat) and a worker.",
+        )  # fmt: skip
+    else:
+        yield ok("beat", f"periodic tasks at most {late:.0f} s late")
+    oldest = next(metric for metric in job_metrics() if metric.name == "job_oldest_seconds").values
+    waiting = [f"{label[5:-1]} {seconds / 60:.0f} min" for label, seconds in oldest.items() if seconds]
+    yield ok("jobs", f"oldest unfinished: {', '.join(waiting)}" if waiting else "none waiting")
+
+
+def check_disk() -> Iterator[Finding]:
+    place = env.DATA_DIR if env.DATA_DIR.exists() else env.ROOT
+    usage = shutil.disk_usage(place)
+    about = f"{usage.free / 1e9:.1f} GB of {usage.total / 1e9:.1f} GB free at {place}"
+    if usage.free < FREE_AT_LEAST * usage.total:
+        yield Finding(
+            "disk", "warning", about, "Free space or enlarge the disk: a full disk refuses answers."
+        )
+    else:
+        yield ok("disk", about)
+
+
+def check_storage() -> Iterator[Finding]:
+    """Whether this process can write and delete files, as exports and uploads do."""
+    name = default_storage.save("doctor/check", ContentFile(b"check"))
+    default_storage.delete(name)
+    yield ok("files", "can be written")
+
+
+def check_clock() -> Iterator[Finding]:
+    with connection.cursor() as cursor:
+        before = time.time()
+        cursor.execute("SELECT extract(epoch FROM clock_timestamp())")
+        theirs = float(cursor.fetchone()[0])
+        apart = abs(theirs - (before + time.time()) / 2)
+    if apart > CLOCK_SECONDS:
+        yield Finding(
+            "clock", "error", f"The clocks of this machine and of Postgres differ by {apart:.1f} s.",
+            "Set both by NTP: leases and sessions depend on the time.",
+        )  # fmt: skip
+    else:
+        yield ok("clock", f"within {max(apart, 0.1):.1f} s of Postgres'")
+
+
+def check_mail() -> Iterator[Finding]:
+    backend = settings.EMAIL_BACKEND.rpartition(".")[0].rpartition(".")[2]
+    if backend != "smtp":
+        yield Finding("mail", "warning", f"The mail backend is {backend}: no mail is sent.", "Set EMAIL_URL.")
+        return
+    mail = get_connection(fail_silently=False)
+    try:
+        mail.open()
+    except OSError as error:  # smtplib's errors are OSErrors too
+        yield Finding("mail", "error", f"{settings.EMAIL_HOST}: {error}", "Check EMAIL_URL.")
+        return
+    mail.close()
+    yield ok("mail", f"logged in to {settings.EMAIL_HOST}")

@@ -1,0 +1,47 @@
+"""Report unhandled errors to Sentry, if ``SENTRY_DSN`` is set and ``sentry-sdk`` is installed.
+
+Nothing about people is sent: no request body, address, cookies, query, user or local variables, and no messages of exceptions
+(Postgres' name the values of rows). Type and stack are enough to find the line; the log of the server has the rest.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from foretell.env import SettingError
+
+
+def install_sentry(dsn: str) -> None:
+    """Raises ``SettingError`` if the package isn't installed."""
+    try:
+        sdk = importlib.import_module("sentry_sdk")
+    except ImportError:
+        raise SettingError(
+            "SENTRY_DSN is set, but sentry-sdk isn't installed: pip install sentry-sdk"
+        ) from None
+    sdk.init(
+        dsn=dsn,
+        send_default_pii=False,
+        include_local_variables=False,
+        max_request_body_size="never",
+        max_breadcrumbs=0,
+        before_send=without_personal_data,
+    )
+
+
+def without_personal_data(event: dict[str, Any], hint: dict[str, Any]) -> dict[str, Any]:
+    """An event with the types and stacks of its exceptions and the method of its request.
+
+    >>> event = {"request": {"method": "POST", "data": "typed", "cookies": "c"}, "user": {"id": 1}}
+    >>> without_personal_data(event, {})
+    {'request': {'method': 'POST'}}
+    """
+    request = event.pop("request", {})
+    for part in ("user", "breadcrumbs", "extra", "server_name", "logentry", "message", "transaction"):
+        event.pop(part, None)
+    if "method" in request:
+        event["request"] = {"method": request["method"]}
+    for exception in event.get("exception", {}).get("values", []):
+        exception["value"] = ""
+    return event

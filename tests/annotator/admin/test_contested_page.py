@@ -1,0 +1,111 @@
+"""Contested items and raters: who disagrees where, with simulators beside people."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from annotator.models import Study, User
+from annotator.selectors.contested import agreement_with_others, contested_items
+from annotator.services.exclusion import exclusion_make
+from annotator.services.rehearsal.fill import rehearsal_raters, rehearse
+from tests.factories import make_item, make_judgment, make_rater, make_study
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study(researcher: User) -> Study:
+    """Item a: yes, no. Item b: yes, yes, no. Item c: yes, yes. A simulator says no to all."""
+    made = make_study(by=researcher)
+    answers = {"a": ("yes", "no"), "b": ("yes", "yes", "no"), "c": ("yes", "yes")}
+    for key, given in answers.items():
+        item = make_item(made, key=key, system="robot-a" if key != "b" else "robot-b")
+        for name, answer in zip(("ann", "ben", "cam"), given, strict=False):
+            make_judgment(item, make_rater(name), answer)
+        make_judgment(item, make_rater("model", kind="simulator"), "no")
+    return made
+
+
+@pytest.fixture
+def researcher_client(researcher: User) -> Client:
+    client = Client()
+    client.force_login(researcher)
+    return client
+
+
+def text(client: Client, study: Study, page: str, **query: Any) -> str:
+    reply = client.get(f"/admin/annotator/study/{study.pk}/{page}/", query)
+    assert reply.status_code == 200
+    return unescape(" ".join(re.sub(r"<[^>]+>", " ", reply.content.decode()).split()))
+
+
+def test_the_most_divided_item_comes_first_and_agreed_ones_are_left_out(study: Study) -> None:
+    first, second = contested_items(study)
+    assert (first.item.key, first.raters, first.answers, first.entropy) == ("a", 2, 2, 1.0)
+    assert second.item.key == "b"
+    assert second.entropy == pytest.approx(0.9183, abs=1e-4)
+
+
+def test_exclusions_and_rehearsals_do_not_count(study: Study) -> None:
+    exclusion_make(study=study, by=None, reason="odd", rater=make_rater("cam"))
+    assert [one.item.key for one in contested_items(study)] == ["a"]
+    rehearse(
+        study=study, raters=rehearsal_raters(study=study, count=4, accuracy=0.5, spread=0, seed=1), seed=1
+    )
+    assert [one.item.key for one in contested_items(study)] == ["a"]
+    assert all(
+        judgment.rater.rehearsal or judgment.rater.kind == "simulator"
+        for one in contested_items(study, rehearsal=True)
+        for judgment in one.judgments
+    )
+
+
+@pytest.mark.parametrize(
+    ("filters", "keys"),
+    [({"system": "robot-b"}, ["b"]), ({"rater": "cam"}, ["b"]), ({"kind": "counterfactual"}, ["a", "b"]), ({"system": "none"}, [])],
+)  # fmt: skip
+def test_they_are_filtered(study: Study, filters: dict[str, str], keys: list[str]) -> None:
+    assert [one.item.key for one in contested_items(study, filters=filters)] == keys
+
+
+def test_agreement_is_the_share_of_same_answers_of_others(study: Study) -> None:
+    found = agreement_with_others(study, [make_rater("ann").pk, make_rater("cam").pk])
+    assert found == {make_rater("ann").pk: (2, 4), make_rater("cam").pk: (0, 2)}
+
+
+def test_the_page_shows_people_and_simulators_side_by_side(researcher_client: Client, study: Study) -> None:
+    shown = text(researcher_client, study, "contested")
+    assert "1.00 bits, 2 answers from 2 raters" in shown
+    assert "ben model" in shown, "the simulator stands beside the person with the same answer"
+    assert "0.92 bits" in shown
+    assert "No contested item matches." in text(researcher_client, study, "contested", rater="nobody")
+
+
+def test_imported_raters_are_not_called_people(researcher_client: Client, study: Study) -> None:
+    shown = text(researcher_client, study, "raters")
+    assert "ann imported rater" in shown
+    assert "model simulator" in shown
+    assert "50 %" in shown
+
+
+def test_their_queries_do_not_grow(researcher_client: Client, study: Study) -> None:
+    def queries(page: str) -> int:
+        with CaptureQueriesContext(connection) as seen:
+            text(researcher_client, study, page)
+        return len(seen)
+
+    for page in ("contested", "raters"):
+        queries(page)
+        few = queries(page)
+        for number in range(4):
+            item = make_item(study, key=f"{page}-{number}")
+            make_judgment(item, make_rater(f"{page}-x{number}"), "yes")
+            make_judgment(item, make_rater(f"{page}-y{number}"), "no")
+        assert queries(page) == few <= 20, page

@@ -1,0 +1,40 @@
+"""Templates of studies: one for each protocol of the papers, with the paper's pay and time."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from annotator.services.study_templates import study_create_from_template, study_templates
+from tests.factories import make_user
+
+pytestmark = pytest.mark.django_db
+
+
+def test_there_is_one_for_each_protocol_and_variant() -> None:
+    keys = {template.key for template in study_templates()}
+    assert {
+        f"rationale_properties/{group}" for group in ("surface_form", "support", "informativeness", "style")
+    } <= keys
+    assert {"atomic_units/news", "atomic_units/medical", "question_validation/rephrase"} <= keys
+    assert {
+        "question_validation/counterfactual",
+        "question_validation/similar_reasoning",
+        "plausibility",
+    } <= keys
+    assert len({template.title for template in study_templates()}) == len(keys)
+
+
+def test_pay_and_time_are_the_papers() -> None:
+    study = study_create_from_template(by=make_user(), template="simulation", slug="s", title="S")
+    assert (study.pay_per_item, study.currency, study.minutes_per_item) == (Decimal("0.60"), "USD", 2.0)
+    for template in study_templates():
+        if "Joshi" in template.source and not template.external:
+            study = study_create_from_template(
+                by=None, template=template.key, slug=template.key.replace("/", "-"), title="T"
+            )
+            assert study.pay_per_item * 60 / Decimal(study.minutes_per_item) > 15, (
+                template.key
+            )  # dollars an hour
+            assert study.hit_type == template.key.partition("/")[0]

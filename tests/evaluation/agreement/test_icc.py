@@ -1,0 +1,117 @@
+"""ICC, AC2 and Fleiss' kappa with unequal raters: published tables, definitions, degenerate tables."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from evaluation.agreement import Ratings, fleiss_kappa, gwet_ac1, gwet_ac2, intraclass_correlation
+from tests.evaluation.agreement.tables import random_matrices, ratings_of
+
+#: Shrout and Fleiss (1979), Table 2: four judges, six targets.
+SHROUT_FLEISS = [[9, 6, 8, 7, 10, 6], [2, 1, 4, 1, 5, 2], [5, 3, 6, 2, 6, 4], [8, 2, 8, 6, 9, 7]]
+#: Their Table 4, and the intervals that R's psych::ICC gives for it.
+PUBLISHED = {
+    "ICC(1,1)": (0.17, -0.13, 0.72),
+    "ICC(2,1)": (0.29, 0.02, 0.76),
+    "ICC(3,1)": (0.71, 0.34, 0.95),
+    "ICC(1,k)": (0.44, -0.88, 0.91),
+    "ICC(2,k)": (0.62, 0.07, 0.93),
+    "ICC(3,k)": (0.91, 0.68, 0.99),
+}
+
+
+@pytest.mark.parametrize("form", PUBLISHED)
+def test_the_published_table(form):
+    found = intraclass_correlation(ratings_of(SHROUT_FLEISS, level="interval")).forms[form]
+    assert (round(found.value, 2), round(found.low, 2), round(found.high, 2)) == PUBLISHED[form]
+    assert found.interval == "95 % F interval, 6 units by 4 raters"
+
+
+def test_against_mean_squares_of_an_analysis_of_variance():
+    for matrix in random_matrices(20, seed=81, missing=False):
+        found = intraclass_correlation(ratings_of(matrix, level="interval"))
+        x, (k, n) = matrix, matrix.shape
+        if not np.ptp(x):
+            assert not found.forms["ICC(1,1)"].defined
+            continue
+        unit, rater = x.mean(axis=0), x.mean(axis=1)
+        b = k * ((unit - x.mean()) ** 2).sum() / (n - 1)
+        e = ((x - unit - rater[:, None] + x.mean()) ** 2).sum() / ((n - 1) * (k - 1))
+        if b + (k - 1) * e > 1e-9:
+            assert found.forms["ICC(3,1)"].value == pytest.approx((b - e) / (b + (k - 1) * e))
+
+
+def test_units_that_somebody_did_not_rate_are_left_out_and_the_bootstrap_draws_the_rest():
+    matrix = np.array(SHROUT_FLEISS, dtype=float)
+    matrix = np.column_stack([matrix, [1, 2, np.nan, 3]])
+    found = intraclass_correlation(ratings_of(matrix, level="interval"), rng=np.random.default_rng(0))
+    assert (found.units, found.raters) == (6, 4)
+    assert found.forms["ICC(2,1)"].value == pytest.approx(0.2898, abs=1e-4)
+    assert found.forms["ICC(2,1)"].left_out == {"units that not all raters rated": 1}
+    for form in found.bootstrap.values():
+        assert form.low <= form.value <= form.high <= 1
+        assert "1000 replicates of 6 units" in form.interval
+
+
+def test_degenerate_tables_say_why():
+    alone = intraclass_correlation(ratings_of([[1, 2, 3]], level="interval")).forms["ICC(1,1)"]
+    assert alone.reason == "there are fewer than two raters"
+    same = intraclass_correlation(ratings_of([[2, 2, 2], [2, 2, 2]], level="interval")).forms["ICC(2,k)"]
+    assert same.reason == "no number varies"
+    with pytest.raises(ValueError, match="a number is needed"):
+        intraclass_correlation(
+            Ratings.from_rows([("a", "u", "x"), ("b", "u", "y"), ("a", "v", "x"), ("b", "v", "x")])
+        )
+
+
+@pytest.mark.parametrize("weights", ["linear", "quadratic"])
+def test_ac2_by_its_definition_and_from_every_pair(weights):
+    for matrix in random_matrices(30, seed=82, lowest=1):
+        table = ratings_of(matrix, level="interval", labels=[str(i) for i in range(1, 6)])
+        power = 1 if weights == "linear" else 2
+
+        def credit(a, b, power=power):
+            return 1 - (abs(a - b) / 4) ** power
+
+        rated = [unit[~np.isnan(unit)] for unit in matrix.T]
+        pairs = [np.mean([credit(a, b) for a, b in combinations(unit, 2)]) for unit in rated if unit.size > 1]
+        found = gwet_ac2(table, weights=weights)
+        if not pairs:
+            assert not found.defined
+            continue
+        shares = np.mean(
+            [[np.mean(unit == label) for label in range(1, 6)] for unit in rated if unit.size], axis=0
+        )
+        total = sum(credit(a, b) for a in range(5) for b in range(5))
+        chance = total / 20 * float((shares * (1 - shares)).sum())
+        assert found.value == pytest.approx((np.mean(pairs) - chance) / (1 - chance))
+
+
+def test_two_labels_have_one_ac():
+    table = ratings_of([[1, 2, 2, 1, 1], [1, 2, 1, 1, 2]], level="ordinal")
+    assert gwet_ac2(table, weights="linear").value == pytest.approx(gwet_ac1(table).value)
+
+
+def test_fleiss_with_unequal_raters_is_fleiss_where_they_are_equal():
+    for matrix in random_matrices(10, seed=83, missing=False):
+        table = ratings_of(matrix)
+        assert fleiss_kappa(table, unequal=True).value == pytest.approx(
+            fleiss_kappa(table).value, nan_ok=True
+        )
+    # Pa = (1/3 + 1) / 2; labels of both units: 2 a, 1 b and 2 b -> .4, .6
+    rows = [
+        ("x", "u", "a"),
+        ("y", "u", "a"),
+        ("z", "u", "b"),
+        ("x", "v", "b"),
+        ("y", "v", "b"),
+        ("x", "w", "a"),
+    ]
+    table = Ratings.from_rows(rows)
+    found = fleiss_kappa(table, unequal=True)
+    assert found.value == pytest.approx((2 / 3 - 0.52) / 0.48)
+    assert (found.n, found.left_out) == (2, {"units with a single rating": 1})
+    assert not fleiss_kappa(table).defined
