@@ -51,6 +51,7 @@ urlpatterns = [
     path("study/<slug:slug>/exam/result/", steps.exam_result, name="exam_result"),
     path("study/<slug:slug>/task/", task.tasks, name="tasks"),
     path("study/<slug:slug>/done/", steps.done, name="done"),
+    path("study/<slug:slug>/left/", steps.left, name="left"),
     path("study/<slug:slug>/leave/", steps.leave, name="leave"),
     path("study/<slug:slug>/message/", me.message, name="message"),
     path("task/<row:pk>/", task.submit, name="submit"),

@@ -204,7 +204,7 @@ DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.DEFAULT_FROM_EMAIL
 # --- REST API --------------------------------------------------------------------------------------------
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "rest_framework.authentication.TokenAuthentication",
+        "annotator.accounts.api_tokens.ApiTokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["annotator.api.access.IsResearcher"],

@@ -16,6 +16,8 @@ import hypothesis
 import pytest
 
 from tests import network
+from tests import public_data as public_data_files
+from tests.public_data import REAL, PublicData
 from tests.servers import SessionServers, use_own_redis_and_files
 
 network.block()
@@ -94,6 +96,22 @@ def queued(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, object]
 
     monkeypatch.setattr("annotator.core.jobs.enqueue", enqueue)
     return found
+
+
+@pytest.fixture(scope="session")
+def lookalikes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Files like the public data sets, written once a session."""
+    return public_data_files.write(tmp_path_factory.mktemp("public-data"))
+
+
+@pytest.fixture(params=["look-alike", "real"])
+def public_data(request: pytest.FixtureRequest) -> PublicData:
+    """The public data sets that lie beside the project, where they do, and files that look like them everywhere."""
+    if request.param == "real":
+        if not REAL.is_dir():
+            pytest.skip("the public data are not beside the project")
+        return PublicData(REAL, real=True)
+    return PublicData(request.getfixturevalue("lookalikes"), real=False)
 
 
 @contextmanager

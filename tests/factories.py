@@ -126,7 +126,7 @@ def make_participation(study: Study, user: User | None = None) -> Participation:
     return participation
 
 
-def make_rater(name: str, *, kind: str = "human", source: str = "import:test") -> Rater:
+def make_rater(name: str, *, kind: str = "human", source: str = "panel") -> Rater:
     return Rater.objects.get_or_create(kind=kind, source=source, name=name)[0]
 
 

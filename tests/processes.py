@@ -51,12 +51,14 @@ class Process:
     def __init__(self, command: list[str], log: Path, environment: dict[str, str]) -> None:
         self.command, self.log, self.environment = command, log, environment
         self.child: subprocess.Popen[bytes] | None = None
+        #: The checkout whose code runs.
+        self.code = env.ROOT
 
     def start(self) -> None:
         with self.log.open("ab") as output:
             self.child = spawn(
                 self.command,
-                cwd=env.ROOT,
+                cwd=self.code,
                 env=self.environment,
                 output=output,
                 on_parent_death=signal.SIGKILL,

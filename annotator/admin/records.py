@@ -179,11 +179,18 @@ class ParticipationAdmin(StudyScoped):
         "state",
         "recruiter",
         "recruiter_id",
+        "join_parameters_shown",
         "instructions_at",
         "practice_done",
         "joined_at",
         "finished_at",
     )
+
+    @display(description="Ids on the join link")
+    def join_parameters_shown(self, participation: Participation) -> str:
+        return (
+            "; ".join(f"{name}: {value}" for name, value in participation.join_parameters.items()) or "none"
+        )
 
     @display(description="Rehearsal", boolean=True)
     def rehearsal(self, participation: Participation) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, cast
 from rest_framework import permissions
 from rest_framework.request import Request
 
-from annotator.models import Membership, Study, User
+from annotator.models import ApiToken, Membership, Study, User
 from annotator.selectors.study import study_get_for
 
 VIEWER, REVIEWER = Membership.Role.VIEWER, Membership.Role.REVIEWER
@@ -20,7 +20,12 @@ class IsResearcher(permissions.BasePermission):
     message = "This is for researchers."
 
     def has_permission(self, request: Request, view: Any) -> bool:
-        return bool(request.user and request.user.is_authenticated and request.user.is_staff)
+        if not (request.user and request.user.is_authenticated and request.user.is_staff):
+            return False
+        if isinstance(request.auth, ApiToken) and not request.auth.may_write:
+            self.message = "This token can only read."
+            return request.method in permissions.SAFE_METHODS
+        return True
 
 
 def person(request: Request) -> User:

@@ -19,15 +19,34 @@ Labels = Mapping[str, tuple[str, ...]]
 MARKER = "ANSWER"
 YES_NO_LABELS: Labels = {"yes": ("yes",), "no": ("no",)}
 
+_TRAILING_COMMA = re.compile(r",(\s*[}\]])")
 _QUOTES = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "«": '"', "»": '"', "\u00a0": " "})
 _INVISIBLE = re.compile("[\u200b-\u200f\u2060\ufeff]")
-_THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
-_OPEN_THOUGHT = re.compile(r"<(think|thinking|reasoning)>", re.IGNORECASE)
+_THOUGHT = re.compile(
+    r"<(think|thinking|reasoning|thought)>.*?</\1>|\[THINK\].*?\[/THINK\]", re.DOTALL | re.IGNORECASE
+)
+_OPEN_THOUGHT = re.compile(r"<(?:think|thinking|reasoning|thought)>|\[THINK\]", re.IGNORECASE)
+#: A thought whose opening the chat template kept for itself.
+_CLOSED_THOUGHT = re.compile(
+    r"^.*(?:</(?:think|thinking|reasoning|thought)>|\[/THINK\])", re.DOTALL | re.IGNORECASE
+)
+#: Channels of the harmony format: what is said is in the final one.
+_FINAL = re.compile(r"^.*<\|channel\|>final(?:<\|[^|>]*\|>[^<]*)*?<\|message\|>", re.DOTALL)
+_CHANNEL = re.compile(r"<\|channel\|>(?:analysis|commentary)\b")
+#: Marks of the end of a turn that a server let through.
+_END = re.compile(
+    r"(?:</s>|<\|(?:im_end|eot_id|end|return|endoftext|end_of_text|end_of_turn)\|>|<end_of_turn>|\[/INST\]|\s)+$"
+)
 _BULLET = r"[\s>#*_`|]*(?:(?:[-•–+]|\(?\d{1,2}[.):])[\s*_`]+)?"
 _MARKED = re.compile(
     rf"^{_BULLET}(?:my\s+|the\s+)?(?:final\s+)?answers?(?:\s+is)?[\s*_`]*[:=][\s*_`]*(.*)$",
     re.IGNORECASE | re.MULTILINE,
 )
+#: A marker after the end of a sentence: "It helps. ANSWER: NO".
+_INLINE = re.compile(
+    r"(?<=[.!?)])[\s*_`]+(?:final\s+)?answer[\s*_`]*:[\s*_`]*(\S.*)$", re.IGNORECASE | re.MULTILINE
+)
+_TAGGED = re.compile(r"<(final_answer|answer)>\s*(.*?)\s*</\1>", re.IGNORECASE | re.DOTALL)
 _IS = r"(?:(?:so|thus|hence|therefore)[,:]?\s+)?(?:the|my)\s+(?:final\s+|right\s+|correct\s+)?answer\s+(?:is|would\s+be)\s*:?\s*"
 _VERBS = "help|assist|comply|answer|provide|do|continue|fulfil|fulfill|discuss|engage|rate|judge|evaluate|assess|take part"
 _REFUSAL = re.compile(
@@ -46,7 +65,13 @@ def tidy(text: str) -> str:
     '"Yes"'
     """
     text = unicodedata.normalize("NFKC", text).translate(_QUOTES)
-    text = _THOUGHT.sub("", _INVISIBLE.sub("", text))
+    text = _INVISIBLE.sub("", text)
+    final = _FINAL.match(text)
+    if final:
+        text = text[final.end() :]
+    elif _CHANNEL.search(text):
+        raise Unparsable("the reply ends inside the model's thinking", kind="cut_off")
+    text = _CLOSED_THOUGHT.sub("", _THOUGHT.sub("", _END.sub("", text)))
     opened = _OPEN_THOUGHT.search(text)
     if opened:
         raise Unparsable("the reply ends inside the model's thinking", kind="cut_off")
@@ -180,6 +205,8 @@ def _marked(text: str) -> Iterator[str]:
                 raise Unparsable("the reply ends before its answer", kind="cut_off")
             value = below
         yield value
+    yield from (mark.group(1).strip(" *_`") for mark in _INLINE.finditer(text))
+    yield from (mark.group(2) for mark in _TAGGED.finditer(text))
 
 
 def _json_objects(text: str) -> Iterator[Any]:
@@ -189,9 +216,20 @@ def _json_objects(text: str) -> Iterator[Any]:
         try:
             value, at = decoder.raw_decode(text, found.start())
         except (ValueError, RecursionError):
-            at = found.end()
-            continue
+            value, at = _without_trailing_commas(decoder, text, found.start()), found.end()
+            if value is None:
+                continue
+            at = max(at, text.find("}", at) + 1)
         yield value
+
+
+def _without_trailing_commas(decoder: json.JSONDecoder, text: str, start: int) -> Any:
+    """The JSON value at ``start`` if commas before its closing brackets are all that is wrong with it; else None."""
+    mended = _TRAILING_COMMA.sub(r"\1", text[start:])
+    try:
+        return decoder.raw_decode(mended)[0] if mended != text[start:] else None
+    except (ValueError, RecursionError):
+        return None
 
 
 def _json_values(text: str, keys: Sequence[str]) -> Iterator[str]:
@@ -264,6 +302,7 @@ def _last_words(text: str, labels: Labels, phrases: Sequence[str]) -> Iterator[s
             continue
         sentences = re.split(r"(?<=[.!?])\s+", line.strip(" *_`>#"))
         for place, sentence in enumerate(sentences):
+            sentence = re.sub(r"[*_`]{1,3}", "", sentence)
             opened = opening.match(sentence)
             label = label_of(sentence[opened.end() :], labels, in_sentence=True) if opened else None
             if label:

@@ -1,6 +1,7 @@
 """All models of the room, one file for each noun."""
 
 from annotator.models.account import LoginAttempt, Rater, User
+from annotator.models.api_token import ApiToken
 from annotator.models.assignment import Assignment, StageCommit
 from annotator.models.erasure import DataRequest, Tombstone
 from annotator.models.exam import (
@@ -23,6 +24,7 @@ from annotator.models.study import Invitation, Membership, Snapshot, Study
 from annotator.models.workspace import Workspace, WorkspaceMember
 
 __all__ = [
+    "ApiToken",
     "Assignment",
     "AtomicUnit",
     "Consent",

@@ -58,8 +58,8 @@ def raters_of(study: Study, *, limit: int = 100, offset: int = 0) -> list[RaterR
 
 
 def items_of(study: Study) -> QuerySet[Item]:
-    """The study's items with ``counted``, their judgments that count."""
-    counted = Count("judgments", filter=Q(judgments__standing="counted"))
-    return (
-        study.items.select_related("instance", "explanation__system").annotate(counted=counted).order_by("id")
-    )
+    """The study's items with ``counted``: judgments that count, by people. Rehearsals and simulators are not people."""
+    people = Q(judgments__rater__kind=Rater.Kind.HUMAN, judgments__rater__rehearsal=False)
+    counted = Count("judgments", filter=Q(judgments__standing="counted") & people)
+    found = study.items.select_related("instance", "explanation__system", "follow_up")
+    return found.annotate(counted=counted).order_by("id")

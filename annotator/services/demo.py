@@ -82,6 +82,15 @@ def demo_accounts(*, known: Mapping[str, str]) -> dict[str, str]:
     return passwords
 
 
+def demo_lines(hit_type: str, count: int) -> list[str]:
+    """The first lines of a HIT type's demo material; empty where it has none."""
+    path = FOLDER / f"{hit_type}.jsonl"
+    if not path.is_file():
+        return []
+    with path.open(encoding="utf-8") as file:
+        return [line for line, _ in zip(file, range(count), strict=False)]
+
+
 def demo_load() -> Iterator[str]:
     """Make what is not there yet; yields a line for each step. Safe to run again, also after a kill."""
     researcher = User.objects.get(username=RESEARCHER)

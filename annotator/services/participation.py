@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -31,8 +32,14 @@ def rater_for(*, user: User) -> Rater:
 
 
 @transaction.atomic
-def participation_join(*, study: Study, user: User) -> Participation:
-    """Enter a study; entering again finds the same participation. Raises ``Refused`` when it is not open."""
+def participation_join(
+    *, study: Study, user: User, parameters: Mapping[str, str] | None = None
+) -> Participation:
+    """Enter a study; entering again finds the same participation. Raises ``Refused`` when it is not open.
+
+    ``parameters`` are those of the join link. The ones that the study names (``Study.join_parameters``) are kept, at
+    most 200 characters of each: the ids by which a panel knows the person.
+    """
     rater = rater_for(user=user)
     existing = Participation.objects.filter(study=study, rater=rater).first()
     if existing is not None:
@@ -40,7 +47,7 @@ def participation_join(*, study: Study, user: User) -> Participation:
     if study.state == Study.State.PAUSED and not rater.rehearsal:
         raise Refused("paused", gettext("The researchers have paused this study."))
     if study.deleted_at is not None:
-        raise Refused("closed", "This study is not open to new participants.")
+        raise Refused("closed", gettext("This study is not accepting participants."))
     if not rater.rehearsal and (study.state != Study.State.LIVE or not study.join_open):
         raise Refused("closed", gettext("This study is not accepting participants."))
     rules = snapshot_content(study.snapshot_id)
@@ -48,9 +55,18 @@ def participation_join(*, study: Study, user: User) -> Participation:
         raise Refused("needs", needs_words(missing))
     try:
         with transaction.atomic():
-            return Participation.objects.create(study=study, rater=rater)
+            return Participation.objects.create(
+                study=study, rater=rater, join_parameters=_kept(study, parameters or {})
+            )
     except IntegrityError:
         return Participation.objects.get(study=study, rater=rater)
+
+
+def _kept(study: Study, parameters: Mapping[str, str]) -> dict[str, str]:
+    names = (name.strip() for name in study.join_parameters.split(","))
+    return {
+        name: parameters[name].replace("\x00", "")[:200] for name in names if name and parameters.get(name)
+    }
 
 
 def needs_words(missing: list[str]) -> str:
@@ -107,6 +123,25 @@ def participation_leave(*, participation: Participation) -> None:
     participation.state = Participation.State.LEFT
     participation.finished_at = timezone.now()
     participation.save(update_fields=["state", "finished_at"])
+
+
+@transaction.atomic
+def participation_return(*, participation: Participation) -> None:
+    """Take part again after leaving, or after declining: until the study is closed.
+
+    Raises ``Refused`` (closed, removed) otherwise.
+    """
+    participation = (
+        Participation.objects.select_for_update(of=("self",)).select_related("study").get(pk=participation.pk)
+    )
+    if participation.state == Participation.State.REMOVED:
+        raise Refused("removed", gettext("The researchers have ended your participation in this study."))
+    if participation.study.state == Study.State.CLOSED:
+        raise Refused("closed", gettext("This study is closed, so you can't come back to it."))
+    if participation.state == Participation.State.LEFT:
+        participation.state = Participation.State.ACTIVE
+        participation.finished_at = None
+        participation.save(update_fields=["state", "finished_at"])
 
 
 def participation_finish(*, participation: Participation) -> None:

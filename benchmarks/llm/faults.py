@@ -24,6 +24,7 @@ def main() -> None:
     parser.add_argument("--calls", type=int, default=5000)
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--flushes", type=int, default=2)
+    parser.add_argument("--outages", type=int, default=4)
     parser.add_argument("--keep", action="store_true")
     arguments = parser.parse_args()
     provider = ScriptedProcess()
@@ -39,7 +40,15 @@ def main() -> None:
 
     folder = Path(tempfile.mkdtemp(prefix="llm-faults-"))
     try:
-        plan = FaultPlan(arguments.calls, 0.3, arguments.kills, arguments.flushes, concurrency=32, budget=200)
+        plan = FaultPlan(
+            calls=arguments.calls,
+            faults=0.3,
+            kills=arguments.kills,
+            flushes=arguments.flushes,
+            outages=arguments.outages,
+            concurrency=32,
+            budget=200,
+        )
         outcome = run_with_faults(plan, provider, folder, print)
         calm = run_without_faults(arguments.calls, provider, folder)
     finally:
@@ -52,6 +61,8 @@ def main() -> None:
         "failed_attempts": outcome.errors,
         "kills": outcome.kills,
         "flushes": outcome.flushes,
+        "outages": outcome.outages,
+        "slowest_lease_seconds": round(outcome.slowest_lease, 1),
         "in_flight_at_kills": outcome.in_flight_at_kills,
         "asked_again_after_kills": outcome.lost,
         "answered_twice_by_the_endpoint": outcome.paid_again,

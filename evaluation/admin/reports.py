@@ -54,11 +54,11 @@ class ReportAdmin(ReadOnly):
     def rule_shown(self, report: Report) -> str:
         return str(report.choices.get("rule", ""))
 
-    @display(description="Asked for", ordering="created_at")
+    @display(description="Requested", ordering="created_at")
     def asked(self, report: Report) -> Any:
         return report.created_at
 
-    @display(description="By")
+    @display(description="Requested by")
     def by(self, report: Report) -> str:
         return str(report.created_by or "–")
 

@@ -6,14 +6,14 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from django import forms
+from django.db.models import Exists, OuterRef
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
-from annotator.models import Membership, Rater, Study, User
+from annotator.models import Judgment, Membership, Rater, Study, User
 from annotator.selectors.study import studies_for
 from evaluation.forms.dress import dress
 from evaluation.models import Report
 from evaluation.reports.choices import Choices, ChoicesError, ChoiceSpec, specs
-from evaluation.reports.encoders import encoders_offered
 from evaluation.services.report import report_create
 
 
@@ -36,7 +36,8 @@ def choice_field(spec: ChoiceSpec, simulators: Iterable[str] = ()) -> forms.Fiel
 
 def simulators_of(studies: Collection[Study]) -> list[str]:
     """Names of the simulators whose labels a report on these studies may rest on."""
-    found = Rater.objects.filter(kind=Rater.Kind.SIMULATOR, judgments__study__in=studies)
+    judged = Judgment.objects.filter(rater=OuterRef("pk"), study__in=studies)
+    found = Rater.objects.filter(Exists(judged), kind=Rater.Kind.SIMULATOR)
     return sorted(set(found.values_list("name", flat=True)))
 
 
@@ -57,6 +58,10 @@ class AsksForChoices(forms.BaseForm):
 
     def _encoders(self, workspaces: Collection[int | None]) -> list[tuple[str, str]]:
         """The encoders that can be had, and the one that was chosen before where it is not among them."""
+        from evaluation.selectors.endpoint import (
+            encoders_offered,  # pages must not hold the client and numpy for it
+        )
+
         offered, given = encoders_offered(workspaces), str(self.initial.get("encoder") or "")
         return offered if not given or given in dict(offered) else [*offered, (given, given)]
 

@@ -3,12 +3,13 @@
 Usable in a notebook without a server: ``from evaluation.metrics import FollowUps, simulatability``.
 """
 
+from evaluation.core.kinds import BASELINE_KIND
 from evaluation.metrics.accuracy import Accuracy, mean_over_systems, task_accuracy
 from evaluation.metrics.association import correlation_ratio, theils_u
 from evaluation.metrics.bertscore import BertScores, bertscore
 from evaluation.metrics.correlation import Correlation, annotator_ceiling, within_instance_correlation
 from evaluation.metrics.encoders import CachedEncoder, Encoder, SentenceTransformerEncoder, TfidfEncoder
-from evaluation.metrics.followups import BASELINE_KIND, NOT_RATED, FollowUps
+from evaluation.metrics.followups import NOT_RATED, FollowUps
 from evaluation.metrics.from_ratings import followups_of, simulatability_from_ratings
 from evaluation.metrics.generality import (
     Generality,

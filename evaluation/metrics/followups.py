@@ -14,8 +14,6 @@ from annotator.hit_types.base import NEITHER, REFUSAL
 from evaluation.metrics.resample import Ints, codes_of
 
 Key = Literal["system", "generator", "instance", "explanation", "kind"]
-#: The kind of follow-ups that were written without a look at the explanation (the PolyJuice row of P1 Table 1).
-BASELINE_KIND = "baseline"
 NOT_RATED = "not rated"
 
 

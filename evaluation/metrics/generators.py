@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from evaluation.core.estimate import Estimate
-from evaluation.metrics.followups import BASELINE_KIND, FollowUps
+from evaluation.core.kinds import BASELINE_KIND
+from evaluation.metrics.followups import FollowUps
 from evaluation.metrics.generality import Generality, generality, prepared
 from evaluation.metrics.similarity import Similarity
 from evaluation.metrics.simulatability import simulatability

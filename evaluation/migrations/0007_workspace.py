@@ -38,7 +38,7 @@ class Migration(migrations.Migration):
     """Workspaces own endpoints and recipes; pipelines and runs belong where their dataset or study does."""
 
     dependencies = [
-        ('annotator', '0014_workspace'),
+        ('annotator', '0015_workspace'),
         ('evaluation', '0006_training'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]

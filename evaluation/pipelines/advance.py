@@ -24,7 +24,7 @@ from annotator.services.study import study_create
 from evaluation.models import Endpoint, Pipeline, Recipe, Report, Run
 from evaluation.pipelines.material_run import material_run_create
 from evaluation.pipelines.material_write import GOLD, gold_explanations, questions_validate
-from evaluation.pipelines.recipe import filled, recipe_check
+from evaluation.pipelines.recipe import OF_A_STUDY, filled, recipe_check
 from evaluation.pipelines.rewards import PAPER_BINS
 from evaluation.pipelines.study_rows import study_rows
 from evaluation.pipelines.training import (
@@ -35,7 +35,6 @@ from evaluation.pipelines.training import (
     tunings_cancel,
     tunings_retry,
 )
-from evaluation.ratings.validation import question_verdicts
 from evaluation.runs.create import NothingToAsk, RunPlan
 from evaluation.runs.lifecycle import run_cancel, run_resume, run_start
 from evaluation.runs.text import clean
@@ -243,6 +242,8 @@ def pipeline_step_again(*, pipeline: Pipeline, name: str) -> Run | Study | Repor
 
 def _validate(pipeline: Pipeline, step: JSON) -> JSON | None:
     """Mark the questions that a majority of their validators accepts; None while people still have to judge some."""
+    from evaluation.ratings.validation import question_verdicts  # the web process must not hold numpy for it
+
     study, by = _study_of(pipeline, step), str(_options(pipeline, step).get("by", "people"))
     if by not in ("people", "simulators"):
         raise ValidationError(f"by: {by!r} is not one of people, simulators")
@@ -267,6 +268,8 @@ def _step(pipeline: Pipeline, step: JSON) -> JSON | None:
         return {"left_out": "no second model"}
     if step["kind"] == "study":
         return _study(pipeline, step)
+    if step["kind"] in OF_A_STUDY and "study" not in pipeline.results[_options(pipeline, step)["study"]]:
+        return {"left_out": "its study was left out"}
     if step["kind"] == "report":
         study = _study_of(pipeline, step)
         report = Report.objects.filter(study=study).first()
@@ -288,7 +291,7 @@ def _step(pipeline: Pipeline, step: JSON) -> JSON | None:
         try:
             run_start(run=_run_create(pipeline, step, attach=True))
         except NothingToAsk:
-            return {"calls": 0}
+            return {"calls": 0, "left_out": "there was nothing to ask about"}
         pipeline.state, pipeline.reason = Pipeline.State.RUNNING, ""
         return None
     if run.state in _LIVE:
@@ -316,7 +319,8 @@ def _report(pipeline: Pipeline, step: JSON) -> Report:
     ``labels_of`` names the simulator step whose labels the report's tables rest on, instead of people's majority.
     """
     options = _options(pipeline, step)
-    slugs = [pipeline.results[name]["study"] for name in options.get("together", [])]
+    made = [pipeline.results[name] for name in options.get("together", [])]
+    slugs = [result["study"] for result in made if "study" in result]
     others = list(Study.objects.filter(slug__in=slugs))
     choices = {}
     if "labels_of" in options:
@@ -431,6 +435,15 @@ def _study(pipeline: Pipeline, step: JSON) -> JSON:
     options = _options(pipeline, step)
     workspace = pipeline.dataset.workspace
     slug = f"{pipeline.recipe.name}-{pipeline.pk}-{step['name']}"[:80]
+    rows = study_rows(
+        hit_type=options["hit_type"],
+        dataset=pipeline.dataset,
+        systems=options.get("systems") or (),
+        choices=options,
+    )
+    lines = "\n".join(json.dumps(row) for row in rows)
+    if not lines:
+        return {"left_out": "there was no material to make items from"}
     found = Study.objects.filter(slug=slug).first()
     if found is not None and found.workspace_id != pipeline.dataset.workspace_id:
         # Somebody took the address beforehand: their study gets nothing of this material.
@@ -443,15 +456,6 @@ def _study(pipeline: Pipeline, step: JSON) -> JSON:
         slug=slug,
         title=f"{pipeline.recipe.content.get('title', pipeline.recipe.name)} ({step['name']})"[:200],
     )
-    rows = study_rows(
-        hit_type=options["hit_type"],
-        dataset=pipeline.dataset,
-        systems=options.get("systems") or (),
-        choices=options,
-    )
-    lines = "\n".join(json.dumps(row) for row in rows)
-    if not lines:
-        raise ValidationError("there is no material to make items of")
     result = material_import(study=study, file=io.BytesIO(lines.encode()), name="material.jsonl")
     if step["name"] == _main_study(pipeline):
         pipeline.study = study

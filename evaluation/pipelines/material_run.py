@@ -18,6 +18,11 @@ from evaluation.runs.registry import step_get
 _FOLDER = {"outputs": "explain", "from_explanation": "outputs", "reward": "gen_u"}
 
 
+def prompt_of(kind: str, task: str) -> str:
+    """The prompt file that a material step uses for a task; raises ``KeyError``."""
+    return prompt_file(_FOLDER.get(kind, kind), task)
+
+
 def material_run_draft(
     *,
     kind: str,
@@ -33,7 +38,7 @@ def material_run_draft(
     options, plan = options or {}, plan or RunPlan()
     try:
         step = step_get(kind)
-        prompt = plan.prompt or prompt_file(_FOLDER.get(kind, kind), str(options.get("task", "yes_no")))
+        prompt = plan.prompt or prompt_of(kind, str(options.get("task", "yes_no")))
     except KeyError as error:
         raise ValidationError({"kind": str(error.args[0])}) from None
     if not isinstance(step, MaterialStep):

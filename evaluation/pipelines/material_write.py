@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from django.db import transaction
 
 from annotator.core.canonical import text_digest
 from annotator.hit_types.base import JSON
 from annotator.models import Dataset, Explanation, FollowUp, Instance, System
-from evaluation.ratings.validation import CRITERIA, Verdict
+
+if TYPE_CHECKING:  # the web process must not hold numpy for it
+    from evaluation.ratings.validation import Verdict
 
 #: The explain method that takes the dataset's own rationales, and the name of its system.
 GOLD = "gold"
@@ -45,6 +48,8 @@ def questions_validate(*, dataset: Dataset, verdicts: Sequence[Verdict]) -> JSON
 
     The keys of a validation study's items are "f" and the primary key of the question.
     """
+    from evaluation.ratings.validation import CRITERIA
+
     pks = {int(verdict.key.removeprefix("f")): verdict.accepted for verdict in verdicts}
     questions = FollowUp.objects.filter(instance__dataset=dataset, pk__in=pks, explanation__isnull=True)
     for accepted in (True, False):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from annotator.hit_types.base import Message
 
@@ -34,9 +33,8 @@ def reward_quantiles(values: Sequence[float], bins: int = PAPER_BINS) -> list[in
     """
     if bins == PAPER_BINS and all(float(value) in _OF_VALUE for value in values):
         return [_OF_VALUE[float(value)] for value in values]
-    found = np.asarray(values, dtype=np.float64)
-    ranks = np.searchsorted(np.sort(found), found, side="left")
-    return [int(rank * bins // max(len(found), 1)) for rank in ranks]
+    ordered = sorted(values)
+    return [bisect_left(ordered, value) * bins // max(len(ordered), 1) for value in values]
 
 
 def conditioned(chat: Sequence[Message], quantile: int) -> list[Message]:

@@ -21,7 +21,6 @@ from django.utils import timezone
 from annotator.core import jobs
 from annotator.hit_types.base import JSON, prompt_part, render_prompt
 from annotator.models import FollowUp, Output
-from evaluation.metrics import gen_u
 from evaluation.models import Endpoint, FineTuning, Pipeline, Reward, Run
 from evaluation.pipelines.rewards import PAPER_BINS, Example, chat_lines, reward_quantiles
 from evaluation.pipelines.steps.material import shown
@@ -43,14 +42,19 @@ def rewards_keep(*, pipeline: Pipeline, step: str, run: Run, bins: int = PAPER_B
 
     Called again, it changes nothing.
     """
-    asked = run.calls.filter(parsed__isnull=False).order_by("pk").values_list("subject", "context", "parsed")
-    calls = [(pk, context, parsed or {}) for pk, context, parsed in asked if pk is not None]
+    from evaluation.metrics import gen_u  # the web process must not hold scipy for it
+
+    answered = (
+        run.calls.filter(parsed__isnull=False).order_by("pk").only("key", "subject", "context", "parsed")
+    )
+    calls = [(call.about, call.context, call.result) for call in answered]
     gold = dict(FollowUp.objects.filter(pk__in={pk for pk, _, _ in calls}).values_list("pk", "gold_label"))
     alone = dict(
         Output.objects.filter(
             follow_up__in=gold, system__name=f"{run.model} · GEN-U without"[:200]
         ).values_list("follow_up", "text")
     )
+
     found = gen_u(
         [parsed["output"] == gold[pk] for pk, _, parsed in calls],
         [alone[pk] == gold[pk] if pk in alone else None for pk, _, _ in calls],

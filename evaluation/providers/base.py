@@ -1,4 +1,4 @@
-"""What every provider keeps to: a request in, a reply out, or an error that says whether to try again."""
+"""The contract of every provider: a request in, a reply out, or an error that says whether to try again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:  # the web process shows endpoints and must not hold numpy for
     import numpy.typing as npt
 
 
-#: What became of a request that gave no usable reply.
+#: Why a request gave no usable reply.
 ErrorKind = Literal[
     "rate_limit",  # 429
     "server",  # 5xx
@@ -31,11 +31,11 @@ ErrorKind = Literal[
     "unexpected",  # our own code failed on it
 ]
 
-#: Trying again cannot help; the run pauses and says why.
+#: Sending the same request again cannot help.
 FATAL: frozenset[str] = frozenset(
     {"bad_request", "context_length", "unauthorized", "not_found", "refused_host", "no_quota"}
 )
-#: The request may have been worked on, and may have to be paid for, although nothing came back.
+#: The provider may have answered the request and charge for it, although no usable reply arrived.
 PERHAPS_PAID: frozenset[str] = frozenset(
     {"timeout", "connection", "too_large", "invalid_reply", "unexpected"}
 )
@@ -44,7 +44,7 @@ PERHAPS_PAID: frozenset[str] = frozenset(
 class ProviderError(Exception):
     """A request failed. ``retry_after`` is in seconds, where the provider said so.
 
-    ``reply`` is what came all the same (a refusal, a filtered reply, one without choices): it has its price.
+    ``reply`` is what was received all the same (a refusal, a filtered reply, one without choices) and may be charged for.
     """
 
     def __init__(

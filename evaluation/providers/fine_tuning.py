@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from evaluation.providers.base import ProviderError
-from evaluation.providers.openai_compatible import OpenAICompatible, provider_error
+
+if TYPE_CHECKING:  # the web process must not hold the client for it
+    from evaluation.providers.openai_compatible import OpenAICompatible
 
 JobState = Literal["running", "succeeded", "failed", "cancelled"]
 _OVER: dict[str, JobState] = {"succeeded": "succeeded", "failed": "failed", "cancelled": "cancelled"}
@@ -34,7 +36,7 @@ class FineTuner:
         try:
             file = await self.client.files.create(file=("rationales.jsonl", lines), purpose="fine-tune")
         except Exception as error:
-            raise provider_error(error) from error
+            raise _error(error) from error
         if str(getattr(file, "status", "")) == "error":
             raise ProviderError(
                 "bad_request", f"the file was rejected: {getattr(file, 'status_details', '')}"
@@ -46,7 +48,7 @@ class FineTuner:
         try:
             page = await self.client.fine_tuning.jobs.list(limit=100)
         except Exception as error:
-            raise provider_error(error) from error
+            raise _error(error) from error
         found = [job for job in page.data if job.training_file == file_id and job.status != "cancelled"]
         return _job(found[0]) if found else None
 
@@ -60,7 +62,7 @@ class FineTuner:
                 method={"type": "supervised", "supervised": {"hyperparameters": {"n_epochs": epochs}}},
             )
         except Exception as error:
-            raise provider_error(error) from error
+            raise _error(error) from error
         return _job(job)
 
     async def job_read(self, job_id: str) -> TuningJob:
@@ -68,14 +70,14 @@ class FineTuner:
         try:
             return _job(await self.client.fine_tuning.jobs.retrieve(job_id))
         except Exception as error:
-            raise provider_error(error) from error
+            raise _error(error) from error
 
     async def job_cancel(self, job_id: str) -> TuningJob:
         """Cancel a job; one that is over stays as it is."""
         try:
             return _job(await self.client.fine_tuning.jobs.cancel(job_id))
         except Exception as error:
-            raise provider_error(error) from error
+            raise _error(error) from error
 
 
 def _job(job: object) -> TuningJob:
@@ -92,3 +94,9 @@ def _job(job: object) -> TuningJob:
         str(error)[:500],
         tokens if isinstance(tokens, int) else None,
     )
+
+
+def _error(error: Exception) -> ProviderError:
+    from evaluation.providers.openai_compatible import provider_error
+
+    return provider_error(error)

@@ -1,4 +1,4 @@
-"""How requests travel: to the checked address only, over kept connections, never through a redirect or proxy."""
+"""The HTTP transport: to the checked address only, over kept connections, never through a redirect or proxy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import httpx2
 from evaluation.providers.hosts import HostPolicy, HostRefused, Origin, resolve
 from evaluation.providers.stream import Stream
 
-#: A line for each of a hundred thousand requests helps nobody.
+#: It would log a line for each of a hundred thousand requests.
 logging.getLogger("httpx2").setLevel(logging.WARNING)
 
 KEEP_SECONDS = 30.0
@@ -69,7 +69,7 @@ class CheckedBackend(httpcore2.AsyncNetworkBackend):
 
 
 class _Body(httpx2.AsyncByteStream):
-    """A reply's body; when it is closed, its connection can be used again."""
+    """The body of a reply, decompressed up to a limit. When it is closed, its connection can be used again."""
 
     def __init__(
         self,
@@ -231,7 +231,7 @@ def timeouts(seconds: float) -> httpx2.Timeout:
 
 
 def client(origin: Origin, policy: HostPolicy, *, timeout: float) -> httpx2.AsyncClient:
-    """An HTTP client that reaches this origin and nothing else."""
+    """An HTTP client that can reach this origin only."""
     return httpx2.AsyncClient(
         transport=CheckedTransport(origin, policy),
         follow_redirects=False,

@@ -30,6 +30,8 @@ class Raters:
     names: tuple[str, ...]
     is_simulator: npt.NDArray[np.bool_]
     is_rehearsal: npt.NDArray[np.bool_]
+    #: Whoever judged elsewhere and came with a file: a person or not, which nobody here knows.
+    is_imported: npt.NDArray[np.bool_]
 
     @property
     def simulators(self) -> frozenset[str]:
@@ -177,6 +179,7 @@ def _named_raters(listed: list[Rater], kept: npt.NDArray[Any]) -> tuple[Raters, 
         names=tuple(names[n] for n in order),
         is_simulator=np.array([r.kind == Rater.Kind.SIMULATOR for r in found], dtype=bool),
         is_rehearsal=np.array([r.rehearsal for r in found], dtype=bool),
+        is_imported=np.array([r.source.startswith("import:") for r in found], dtype=bool),
     )
     return raters, place
 

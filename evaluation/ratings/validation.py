@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from annotator.models import Study
-from evaluation.ratings.judgments import Judgments, judgments_load
+
+if TYPE_CHECKING:
+    from evaluation.ratings.judgments import Judgments
 
 Validators = Literal["people", "simulators"]
 CRITERIA = ("relation", "answerable", "answer_right")
@@ -36,6 +38,8 @@ class Verdict:
 
 def question_verdicts(*, study: Study, by: Validators) -> list[Verdict]:
     """A verdict on each question of a validation study, in the order of the items; without raters it is not accepted."""
+    from evaluation.ratings.judgments import judgments_load  # numpy, which the web process does not need
+
     return verdicts_of(judgments_load(study=study), by=by)
 
 

@@ -76,8 +76,8 @@ def _choice(default: Any, kind: str, label: str, **more: Any) -> Any:
 class Choices:
     """The choices of one report.
 
-    ``count`` says whose judgments stand for people's: ``people``, or ``rehearsal`` raters, which a study of
-    rehearsal raters alone falls back to. ``rule`` aggregates several raters' labels: ``majority``, ``dawid_skene``,
+    ``count`` says whose judgments count beside the simulators': those of ``people`` (of rehearsal raters where nobody
+    else has judged), or of ``rehearsal`` raters. ``rule`` aggregates several raters' labels: ``majority``, ``dawid_skene``,
     ``mace``, ``per_rater``, or ``single:<rater>``, which may be a simulator. ``exclusions`` says whether excluded
     raters, items and judgments are left out. ``labels`` is the label set of the reported agreement. ``restriction``
     says on which instances systems are compared. Pairs of raters that share fewer than ``min_overlap`` units are

@@ -51,8 +51,8 @@ def compute(
 ) -> Computed:
     """Compute a report. The same judgments, choices and software give the same report, digit by digit.
 
-    ``progress`` is told what is being done; without ``figures`` none is drawn. Raises ``ValueError`` where the choices do not fit the study (a
-    rule that names a rater who is not there) or a stored response cannot be read.
+    ``progress`` is called with what is being done; without ``figures`` none is drawn. Raises ``ValueError`` if the
+    choices do not fit the study (a rule that names a rater who has not judged) or a stored response cannot be read.
     """
     context = _context(study, choices, progress)
     data, sections = context.data, list(_sections(context).values())
@@ -94,7 +94,7 @@ def compute_across(
             built[study.pk] = _sections(ctx)
         except ValueError as error:
             raise ValueError(f"{study.slug}: {error}") from error
-    titles = _told_apart(chosen)
+    titles = _distinct_titles(chosen)
     across = Across(contexts, choices)
     ordered: list[tuple[int, Section]] = []
     replaced: set[str] = set()
@@ -138,7 +138,7 @@ def _finished(document: Document, choices: Choices, data: Sequence[StudyRatings]
     return {**content, "sections": [*content["sections"], method.to_json()]}
 
 
-def _told_apart(studies: Sequence[Study]) -> dict[int, str]:
+def _distinct_titles(studies: Sequence[Study]) -> dict[int, str]:
     """Each study's title, with its slug where two share one."""
     uses = Counter(study.title for study in studies)
     return {s.pk: f"{s.title} ({s.slug})" if uses[s.title] > 1 else s.title for s in studies}
@@ -195,7 +195,7 @@ def _common_facts(data: Sequence[StudyRatings], choices: Choices, inputs_hash: s
 
 
 def _counted(data: Sequence[StudyRatings]) -> str:
-    """Whose judgments stand in the report, in a few words."""
+    """Whose judgments the report counts, in a few words."""
     raters = [one.judgments.raters for one in data]
     human = [~one.is_simulator & ~one.is_rehearsal for one in raters]
     found = ["people"] if any(mask.any() for mask in human) else []

@@ -1,8 +1,7 @@
-"""What a stored report is made of: sections with sentences, tables and figures, as plain JSON.
+"""The content of a stored report: sections with sentences, tables and figures, as plain JSON.
 
-Every number is a cell that carries its own interval, denominator, what was left out, the aggregation rule and,
-where it is not defined, the reason. What is stored is what the page, the exports and the API show: none of
-them computes anything.
+Every number is a cell with its interval, denominator, what was left out, the aggregation rule and, if it is not
+defined, the reason. The page, the exports and the API show what is stored; none of them computes anything.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Column:
-    """A column: ``label`` stands over it, ``group`` over it and its neighbours of the same group."""
+    """A column with its ``label``; neighbouring columns of one ``group`` have it as a common heading."""
 
     label: str
     group: str = ""
@@ -71,7 +70,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Row:
-    """A row: its head cells, then one cell a column. Rows of one ``group`` stand under its name.
+    """A row: its head cells, then one cell for each column. Rows of one ``group`` are listed under its name.
 
     ``item`` is the database id of the item that the row is about, with its study's: pages link to it.
     """
@@ -95,7 +94,7 @@ class Table:
     """A table. ``id`` is unique in a report and the same in every report, so that two can be compared.
 
     In a report across studies, tables of one id become one: ``beside`` joins their columns (the papers' layout
-    where a dataset or task is a column), else their rows stand below each other. ``folded``: shown when asked for.
+    if a dataset or task is a column), else their rows follow each other. ``folded``: closed until it is opened.
     """
 
     id: str
@@ -140,7 +139,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure: data and the form they are drawn in (see ``plots``); ``alt`` says in words what it shows."""
+    """A figure: its data and the form in which they are drawn (see ``plots``); ``alt`` describes it in words."""
 
     id: str
     title: str
@@ -199,7 +198,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Document:
-    """A whole report. ``facts`` are pairs (what, value) that head it; ``warnings`` must not be overlooked."""
+    """A whole report. ``facts`` are pairs (name, value) about it; ``warnings`` are shown before everything else."""
 
     title: str
     sections: Sequence[Section]

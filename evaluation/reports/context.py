@@ -51,10 +51,16 @@ class Context:
         """The simulators that left judgments, sorted."""
         return sorted(self.data.judgments.raters.simulators)
 
-    @property
+    @cached_property
     def people(self) -> str:
-        """What the human side is called: a study of rehearsal raters never claims people."""
-        return "rehearsal raters" if self.data.judgments.rehearsal else "people"
+        """What the human side is called: rehearsal raters and imported raters are never called people."""
+        raters = self.data.judgments.raters
+        if self.data.judgments.rehearsal:
+            return "rehearsal raters"
+        imported = raters.is_imported[~raters.is_simulator]
+        if not imported.any():
+            return "people"
+        return "imported raters" if imported.all() else "people and imported raters"
 
     @cached_property
     def only_simulators(self) -> bool:

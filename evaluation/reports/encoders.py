@@ -2,30 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from importlib.util import find_spec
-
 from annotator.models import Study
 from evaluation.metrics import Encoder, TfidfEncoder
 
-#: The sentence encoder that the papers' cosines rest on, where its package is installed.
-SENTENCES = "all-mpnet-base-v2"
 TFIDF = "tfidf"
-
-
-def encoders_offered(workspaces: Collection[int | None]) -> list[tuple[str, str]]:
-    """(name, label) of the encoders that can be had here, sentence encoders first; TF-IDF is the last resort.
-
-    Endpoints are those that the workspaces of the studies may use.
-    """
-    from evaluation.selectors.endpoint import endpoints_usable_in
-
-    found = (
-        [(SENTENCES, f"{SENTENCES} (sentence-transformers)")] if find_spec("sentence_transformers") else []
-    )
-    names = sorted({one.name for pk in set(workspaces) for one in endpoints_usable_in(pk)})
-    found += [(f"endpoint:{name}", f"Embeddings of the endpoint {name}") for name in names]
-    return [*found, (TFIDF, "TF-IDF (words only; not the papers' kind of encoder)")]
 
 
 def cosine_caveat(name: str) -> str:

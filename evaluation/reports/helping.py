@@ -1,4 +1,4 @@
-"""Measures that might stand in for human utility (P3 Tables 4 and 6), one value a rationale, beside its utility class."""
+"""Measures that might replace human utility (P3 Tables 4 and 6): one value for each rationale, beside its utility class."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def helping(ctx: Context) -> Helping:
     return ctx.once("helping", make)
 
 
-def told_by(ctx: Context, told: Sequence[str | None], kept: Sequence[int]) -> Estimate:
-    """Theil's U(utility | told) over the rationales ``kept``."""
+def utility_known_from(ctx: Context, known: Sequence[str | None], kept: Sequence[int]) -> Estimate:
+    """Theil's U(utility | known) over the rationales ``kept``: ``known`` is one value for each rationale."""
     found = helping(ctx)
     return theils_u(
         [found.classes[i] for i in kept],
-        [told[i] for i in kept],
+        [known[i] for i in kept],
         clusters=[found.rows.instance[i] for i in kept],
         **ctx.resampling,
     )
@@ -92,7 +92,7 @@ class GenUOfModel:
     """GEN-U by one model that answers the generalization questions: a value a rationale, and the mean by system."""
 
     model: str
-    told: list[str | None]
+    values: list[str | None]
     means: dict[str, Estimate]
     ties: dict[str, int]
 
@@ -127,8 +127,8 @@ def _of_model(ctx: Context, model: str, answers: Sequence[GenUAnswer]) -> GenUOf
             values[system, int(name)] = int(value)
     rows, items = helping(ctx).rows, ctx.data.judgments.items
     keys = zip(rows.system, items.instance[rows.item].tolist(), strict=True)
-    told = [str(values[key]) if key in values else None for key in keys]
-    return GenUOfModel(model, told, means, ties)
+    by_rationale = [str(values[key]) if key in values else None for key in keys]
+    return GenUOfModel(model, by_rationale, means, ties)
 
 
 def mean_of(estimates: Sequence[Estimate], what: str) -> Estimate:

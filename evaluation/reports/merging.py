@@ -73,10 +73,10 @@ def _blocks(same: Sequence[tuple[int, str, Table | Figure]]) -> list[Table | Fig
 
 
 def _stacked(tables: Sequence[tuple[str, Table]]) -> Table:
-    """Rows below each other, columns joined; rows are grouped by study where their first head does not tell it."""
+    """Rows below each other, columns joined; rows are grouped by study unless their first head names it."""
     columns = list(dict.fromkeys(column for _, table in tables for column in table.columns))
     firsts = [{row.head[0] for row in table.rows if row.head} for _, table in tables]
-    told = tables[0][1].head[:1] in (["Dataset"], ["Task"]) and len(set.union(*firsts)) == sum(
+    named = tables[0][1].head[:1] in (["Dataset"], ["Task"]) and len(set.union(*firsts)) == sum(
         map(len, firsts)
     )
     rows = []
@@ -84,7 +84,7 @@ def _stacked(tables: Sequence[tuple[str, Table]]) -> Table:
         places = [_place(table.columns, column) for column in columns]
         for row in table.rows:
             cells = [ABSENT if at is None else row.cells[at] for at in places]
-            group = row.group if told else " · ".join(filter(None, [title, row.group]))
+            group = row.group if named else " · ".join(filter(None, [title, row.group]))
             rows.append(replace(row, cells=cells, group=group))
     return _with(tables, columns, rows)
 

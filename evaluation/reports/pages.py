@@ -10,7 +10,7 @@ from typing import Any
 from evaluation.reports import words
 from evaluation.reports.terms import TERMS, explained, term_in
 
-#: Tables with more rows than this are folded until they are wanted.
+#: Tables with more rows than this are closed until they are opened.
 OPEN = 20
 #: Tables with more cells than this say n in a column of their own, not value by value.
 DETAILED = 120
@@ -73,7 +73,7 @@ class ShownTable:
 
     @property
     def long(self) -> bool:
-        """Too long to stand open between two paragraphs."""
+        """Too long to be open between two paragraphs."""
         return self.folded or len(self.rows) > OPEN
 
     @property
@@ -127,7 +127,7 @@ class Page:
 
 
 def no_link(study: int, item: int) -> str:
-    """Nowhere: a page that stands by itself links to no item."""
+    """No address: a page outside the product links to no item."""
     return ""
 
 

@@ -1,8 +1,8 @@
 """Figures drawn with altair and turned into SVG and PNG by vl-convert, in light and in dark.
 
 Three forms: dots with intervals, a matrix, and bars of shares. Values stand beside their marks, so that no
-legend is needed and nothing is told by colour alone. Drawing happens in the job that makes the report; the web
-process only hands out what is stored, and never imports altair.
+legend is needed and colour never carries meaning alone. The job that makes the report draws the figures; the web
+process serves the stored files and never imports altair.
 """
 
 from __future__ import annotations

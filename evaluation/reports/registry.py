@@ -1,4 +1,4 @@
-"""Finds the sections of a report: every module in ``sections``, ``tables``, ``figures`` and ``across`` beside this file.
+"""Finds the sections of a report: every module in ``sections``, ``tables``, ``figures`` and ``across``.
 
 Each table and figure of a paper is one function in one file, named after its number (``tables/p1_table3.py``)
 and marked with ``@section``: adding one touches no list.

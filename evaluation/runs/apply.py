@@ -1,4 +1,4 @@
-"""Results are put where they belong: judgments, explanations, follow-ups; a few at a time, each exactly once."""
+"""Applying results: judgments, explanations and follow-ups are created from them, each exactly once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ AT_ONCE = 200
 
 
 def apply_some(*, run: Run, step: Step) -> int:
-    """Apply up to ``AT_ONCE`` finished calls of a run; returns how many it was.
+    """Apply up to ``AT_ONCE`` finished calls of a run; returns how many.
 
     With several samples a key's calls are applied together, once all calls of the run are settled.
     """
@@ -30,7 +30,7 @@ def apply_some(*, run: Run, step: Step) -> int:
         except (OperationalError, InterfaceError):
             raise
         except Exception:
-            log.exception("run %s: results cannot be applied together; trying one by one", run.pk)
+            log.exception("run %s: results cannot be applied together; applying them one by one", run.pk)
             for group in groups:
                 _apply_alone(run, step, group)
         calls = [call.pk for group in groups for call in group]
@@ -65,10 +65,10 @@ def _groups(run: Run) -> list[list[Call]]:
 
 
 def _light(calls: QuerySet[Call]) -> QuerySet[Call]:
-    """Without what no step needs: the request and the raw reply are most of a row."""
+    """Without the request and the raw reply: no step needs them, and they are most of a row."""
     return calls.defer("request", "reply")
 
 
 def unsettled(run: Run) -> bool:
-    """Whether some call of the run is still to be made or under way."""
+    """Whether some call of the run is pending or in flight."""
     return Call.objects.filter(run=run, state__in=[Call.State.PENDING, Call.State.IN_FLIGHT]).exists()

@@ -1,7 +1,7 @@
-"""Runs through an endpoint's batch API: many requests in one file, read when the endpoint is ready.
+"""Runs through an endpoint's batch API: many requests in one file, whose replies are read when they are ready.
 
 Replies may come in any order, twice, or not at all: they are matched by the call's id, the first one counts,
-and what is missing is asked again.
+and calls without a reply are sent again.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from evaluation.selectors.endpoint import endpoint_provider
 T = TypeVar("T")
 #: Calls in one file.
 IN_A_FILE = 2000
-#: Between two looks at a batch, in seconds.
+#: Seconds between two checks of a batch.
 LOOK_AGAIN = 2.0
 OVER = frozenset({"completed", "failed", "expired", "cancelled"})
 
 
 def batch_work(*, run_pk: int) -> Worked:
-    """Read the batch that is out, if it is ready; else send the next one. Never waits for the endpoint."""
+    """Read the batch at the endpoint if it is ready, then send the next one. Doesn't wait for the endpoint."""
     if not jobs.lock_take("run-slice", run_pk, 0):
         return Worked("busy")
     try:
@@ -118,7 +118,7 @@ def _send(run: Run, step: Step) -> Worked:
     try:
         remote = _ask(run, lambda provider: provider.batch_send(lines.encode()))
     except (ProviderError, KeyRefused):
-        with transaction.atomic():  # nothing was taken in: as if nothing had been claimed
+        with transaction.atomic():  # the endpoint took nothing: as if nothing had been claimed
             settle(run=run, token=token, outcomes=[o for one in got.ready for o in unsent(one)])
             batch.delete()
         raise
@@ -127,7 +127,7 @@ def _send(run: Run, step: Step) -> Worked:
 
 
 def _lost(run: Run, batch: Batch) -> None:
-    """The worker died while it sent the file: it may be there and be paid for, and nobody knows its name."""
+    """The worker died while it sent the file: the endpoint may have it and charge for it, under an unknown id."""
     rng = random.Random()
     error = ProviderError("connection", "The worker stopped while it sent the file.")
     outcomes = [
@@ -138,7 +138,7 @@ def _lost(run: Run, batch: Batch) -> None:
 
 
 def _held(run: Run, step: Step | None, batch: Batch) -> Iterator[tuple[Ready, ClaimedCall]]:
-    """The calls of a batch, as the engine would hold them."""
+    """The calls of a batch in the form in which a worker claims them."""
     rows = Call.objects.filter(run=run, claimed_by=batch.token, state=Call.State.IN_FLIGHT)
     calls = [
         # This attempt is counted already; what follows expects the count before it, as when it was claimed.
@@ -152,7 +152,7 @@ def _held(run: Run, step: Step | None, batch: Batch) -> Iterator[tuple[Ready, Cl
 
 
 def _read(run: Run, step: Step, batch: Batch, status: str, lines: bytes) -> None:
-    """Match replies to calls; keep everything in one transaction with the batch's end."""
+    """Match replies to calls, and store them in one transaction with the end of the batch."""
     replies: dict[str, dict[str, Any]] = {}
     for line in lines.decode("utf-8", "replace").splitlines():
         try:
@@ -165,7 +165,7 @@ def _read(run: Run, step: Step, batch: Batch, status: str, lines: bytes) -> None
     for ready, call in _held(run, step, batch):
         row = replies.get(str(call.id))
         if row is None:
-            said = f"The batch is {status} and holds no reply to this call."
+            said = f"The batch is {status} and has no reply to this call."
             error = ProviderError("server", said)
             outcomes.append(failed(run, ready, call, error, Decimal(0), 0.0, rng))
         else:

@@ -1,6 +1,6 @@
-"""Taking calls to make: in one short transaction they are reserved, paid for in advance, and marked as in flight.
+"""Claiming calls: one short transaction picks them, reserves their cost, and marks them as in flight.
 
-Lock order everywhere: endpoint, run, calls; calls are taken with SKIP LOCKED, so nobody waits for one.
+Lock order everywhere: endpoint, run, calls; calls are taken with SKIP LOCKED, so no worker waits for another.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from evaluation.runs.structured import with_form
 from evaluation.runs.text import clean
 from evaluation.runs.together import together_request
 
-#: Calls claimed beyond what may be in flight, so that a slot never waits for the database.
+#: Calls claimed beyond what may be in flight, so that the next request never waits for the database.
 AHEAD = 8
-#: What an even rate may save up, in seconds of it.
+#: Seconds of an endpoint's rate that may be saved up for a burst.
 BURST_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
 class Ready:
-    """One request to send, and the calls that it answers: one, or several asked together."""
+    """One request to send, and the calls that it answers: one, or several in one request."""
 
     request: ChatRequest
     calls: tuple[ClaimedCall, ...]
@@ -44,7 +44,7 @@ class Ready:
 
 @dataclass(frozen=True)
 class Hit:
-    """A call whose reply some run has already paid for."""
+    """A call that is answered from the cache: some run has paid for its reply."""
 
     call: ClaimedCall
     key: str
@@ -100,7 +100,7 @@ def claim(
 ) -> Claim:
     """Claim up to ``want`` requests for the worker that ``token`` names. ``run`` and ``endpoint`` may be stale.
 
-    ``in_a_file``: they go to the batch API, which has no concurrency and no rate.
+    ``in_a_file``: they go to the batch API, which has no limits on concurrency and rate.
 
     Nothing is claimed beyond the endpoint's concurrency and rates or the run's budgets; a budget that allows
     no further call pauses the run, once nothing in flight can give back a reservation.
@@ -172,7 +172,7 @@ def _pick(run: Run, now: datetime, limit: int) -> list[ClaimedCall]:
 
 
 def _seconds_to_next(run: Run, now: datetime) -> float | None:
-    """Until a call that waits for its next attempt is due; None where none is pending."""
+    """Seconds until the next pending call is due; None if none is pending."""
     with connection.cursor() as cursor:
         cursor.execute(_NEXT, [now, run.pk])
         due = cursor.fetchone()[0]
@@ -182,7 +182,7 @@ def _seconds_to_next(run: Run, now: datetime) -> float | None:
 def _prepare(
     run: Run, endpoint: Endpoint, step: Step, calls: Sequence[ClaimedCall]
 ) -> tuple[list[Ready], list[Hit]]:
-    """Build each call's request; what the cache holds is set apart, the rest is grouped and priced."""
+    """Build each call's request. Those in the cache are returned apart; the others are grouped and priced."""
     things = step.load(run, calls)
     asked = [replace(call, thing=things.get(call.id)) for call in calls]
     requests = {call.id: build(run, endpoint, step, call) for call in asked}
@@ -191,7 +191,7 @@ def _prepare(
         for call in asked
     }
     found = _cached(list(keys.values()), run.workspace_id) if run.use_cache else {}
-    # A call whose reply could not be read is asked anew, whatever the cache holds.
+    # A call whose reply could not be read is sent again, whatever the cache contains.
     cached = {call.id for call in asked if keys[call.id] in found and not call.unparsable}
     hits = [
         Hit(call, keys[call.id], found[keys[call.id]], requests[call.id])
@@ -238,7 +238,7 @@ def _cached(keys: list[str], workspace_id: int | None) -> dict[str, int]:
 
 
 def _afford(run: Run, endpoint: Endpoint, ready: list[Ready]) -> tuple[list[Ready], str]:
-    """As many requests as both budgets allow, and which budget it was that allowed no more."""
+    """As many requests as both budgets allow, and a message if one of them allows no more."""
     kept: list[Ready] = []
     left = None
     if run.budget_cost is not None:
@@ -276,7 +276,7 @@ def _mark(token: str, now: datetime, ready: Sequence[Ready], hits: Sequence[Hit]
 
 
 def _book(run: Run, endpoint: Endpoint, now: datetime, ready: Sequence[Ready]) -> None:
-    """Reserve the cost and count the requests; move the endpoint's rates on."""
+    """Reserve the cost, count the requests, and book them against the endpoint's rates."""
     run.heartbeat_at = now
     run.sent_calls += len(ready)
     run.reserved_cost += sum((cost for one in ready for cost in one.reserved.values()), Decimal(0))
@@ -303,7 +303,7 @@ def _start(due: datetime | None, now: datetime) -> datetime:
 
 
 def _rate_room(endpoint: Endpoint, now: datetime, room: int) -> tuple[int, float]:
-    """How many of ``room`` requests the rates allow now, and how long to wait where it is none."""
+    """How many of ``room`` requests the rates allow now, and the seconds to wait if none."""
     wait = 0.05
     if endpoint.tokens_per_minute:
         behind = (_start(endpoint.tokens_due, now) - now).total_seconds()

@@ -1,4 +1,4 @@
-"""A run worked at right here, without Celery: for commands and the demo."""
+"""Working on a run in this process, without Celery: for commands and the demo."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from evaluation.runs.worker import SliceWorker
 
 
 def run_inline(*, run: Run, seconds: float = 3600.0) -> Run:
-    """Work until the run is over, paused, or the time is up; what Celery's workers do meanwhile is theirs."""
+    """Work until the run is over or paused, or the time is up. Celery workers may work on it at the same time."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         run.refresh_from_db()

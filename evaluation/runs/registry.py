@@ -1,4 +1,4 @@
-"""All steps by name, found in the modules that hold steps: a new one is a new file, and no list is edited."""
+"""All steps by name. They are found in the modules below, so a new step is a new file and nothing else."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cache
 
 from evaluation.runs.step import Step
 
-#: Named as text, since the modules of steps import the engine's contract and not the other way round.
+#: Named as text because these modules import this package, not the other way round.
 PLACES = ("evaluation.simulators.prepare", "evaluation.pipelines.steps")
 
 
@@ -36,4 +36,4 @@ def step_get(name: str) -> Step:
     try:
         return steps()[name]
     except KeyError:
-        raise KeyError(f"no step {name!r}; there are: {', '.join(steps())}") from None
+        raise KeyError(f"There is no step {name!r}. Steps: {', '.join(steps())}.") from None

@@ -13,7 +13,7 @@ from evaluation.models import Endpoint
 from evaluation.providers.base import ChatRequest
 from evaluation.runs.text import clean
 
-#: What the request itself says; a parameter of that name would say it over.
+#: Set by the request itself, so not allowed as parameters.
 RESERVED = ("model", "messages", "stream")
 #: Tokens of a common reply, where the request allows more.
 LIKELY_REPLY = 150
@@ -55,7 +55,7 @@ def share_of(cost: Decimal, calls: int) -> Decimal:
 
 
 def parameters_check(parameters: Any) -> None:
-    """Refuse parameters that no request can be made of; raises ``ValueError`` naming the parameter.
+    """Check the parameters of a request; raises ``ValueError`` naming the one that is wrong.
 
     >>> parameters_check({"temperature": 0.7, "max_tokens": None})
     >>> parameters_check({"max_tokens": "many"})
@@ -66,10 +66,10 @@ def parameters_check(parameters: Any) -> None:
     if not isinstance(parameters, dict):
         raise ValueError("expected a JSON object")
     if clean(parameters) != parameters:
-        raise ValueError("holds a character that is no text (NUL or half a pair)")
+        raise ValueError("contains an invalid character (NUL or half a surrogate pair)")
     for name in RESERVED:
         if name in parameters:
-            raise ValueError(f"{name}: is set by the run itself")
+            raise ValueError(f"{name}: is set by the run; remove it from the parameters")
     for name, least in (("max_tokens", 1), ("max_completion_tokens", 1), ("n", 1), ("seed", -(2**63))):
         value = parameters.get(name)
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
@@ -87,7 +87,7 @@ def request_build(
     max_tokens: int,
     schema: dict[str, Any] | None,
 ) -> ChatRequest:
-    """The request of one call. A parameter that is None is left out; several samples get seeds of their own."""
+    """The request of one call. A parameter that is None is left out; each of several samples gets its own seed."""
     sent = {name: value for name, value in parameters.items() if value is not None}
     if "max_tokens" not in parameters and "max_completion_tokens" not in parameters:
         sent["max_tokens"] = max_tokens
@@ -123,7 +123,7 @@ def likely_tokens(request: ChatRequest) -> int:
 
 
 def cache_key(*, base_url: str, request: ChatRequest, sample: int) -> str:
-    """All that changes what the model says, and which sample it is; never retries, timeouts or prices."""
+    """The key of a reply: all that changes it, and the sample's number; not retries, timeouts or prices."""
     return digest_of(
         {
             "base_url": base_url,

@@ -20,14 +20,14 @@ from evaluation.runs.step import Job
 from evaluation.runs.text import clean
 
 log = logging.getLogger(__name__)
-#: Before the second attempt; doubled for each further one, and up to half of it left out at random.
+#: Seconds before the second attempt; doubled for each further one, less a random share of up to a half.
 BACKOFF_SECONDS = 0.5
 LONGEST_BACKOFF = 60.0
 
 
 @dataclass
 class Outcome:
-    """What became of one call. ``again_in``: seconds until it may be tried again, for a pending one.
+    """The outcome of one call. ``again_in``: for a pending call, the seconds until it may be tried again.
 
     ``cost`` is what the reply cost; ``charge`` says that a request without a reply may have cost all that was
     reserved. ``pause`` is the reason for which the run is to pause.
@@ -61,7 +61,7 @@ class Outcome:
     hold: float = 0.0
     #: The attempt failed because of the endpoint and doesn't count.
     excused: bool = False
-    #: How many requests this outcome ends: 1, and 0 for the further calls that one request answered.
+    #: 1 for the first call of a request and 0 for the others, so that requests are counted once.
     of_request: int = 1
 
 
@@ -92,7 +92,7 @@ UPDATE evaluation_run SET reserved_cost = reserved_cost - %s, spent_cost = spent
     lost_cost = lost_cost + %s, overrun_cost = overrun_cost + %s, sent_calls = sent_calls - %s, heartbeat_at = %s
 WHERE id = %s
 """
-#: Times that a call may take its worker with it.
+#: Number of workers that may die during one call before it fails.
 MAX_LOST = 20
 _RETURN = """
 WITH gone AS (
@@ -123,7 +123,7 @@ _PAUSE = "UPDATE evaluation_run SET state = 'paused', reason = %s WHERE id = %s 
 
 
 def settle(*, run: Run, token: str, outcomes: Sequence[Outcome]) -> int:
-    """Keep outcomes of calls that ``token`` has in flight; returns how many were still its own.
+    """Store outcomes of calls that ``token`` has in flight; returns how many it still had.
 
     What is no longer its own (taken for lost and given to another worker) is left alone: its reservation has
     already been counted as perhaps spent.
@@ -209,7 +209,7 @@ def _row(outcome: Outcome) -> JSON:
 
 
 def follow(run: Run, jobs: Sequence[Job]) -> None:
-    """Make the calls of a next stage; those that are there already stay as they are."""
+    """Create the calls of a next stage; existing ones stay as they are."""
     if jobs:
         Call.objects.bulk_create([call_of(run, job) for job in jobs], ignore_conflicts=True)
 
@@ -242,7 +242,7 @@ def backoff(attempt: int, retry_after: float | None, rng: random.Random) -> floa
 
 
 def give_back_lost(*, run: Run, slice_number: int) -> int:
-    """Return the calls of a worker that is no more; the caller holds the slice's lock. Returns how many.
+    """Free the calls of a dead worker; the caller holds the slice's lock. Returns how many.
 
     Each may have been asked and paid for: what was reserved for it counts as perhaps spent. A call whose
     workers die again and again is given up, so that it cannot take down every worker there is.

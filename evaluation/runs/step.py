@@ -1,4 +1,4 @@
-"""The contract of a step: what a run asks, how a reply is read, and where the result belongs.
+"""The contract of a step: what a run asks, how a reply is read, and what is made of the result.
 
 The run engine knows nothing of any step; a step knows nothing of claims, retries, budgets and workers.
 """
@@ -78,7 +78,7 @@ class Step:
     max_tokens: ClassVar[int] = 512
 
     def jobs(self, run: Run) -> Iterator[Job]:
-        """All first-stage calls of the run, in a fixed order; made again, they are the same."""
+        """All first-stage calls of the run, in a fixed order; the same each time."""
         raise NotImplementedError
 
     def load(self, run: Run, calls: Sequence[ClaimedCall]) -> Mapping[int, Any]:
@@ -90,7 +90,7 @@ class Step:
         raise NotImplementedError
 
     def schema(self, run: Run, call: ClaimedCall) -> JSON | None:
-        """A JSON schema for endpoints that can hold a reply to one; None: plain text."""
+        """A JSON schema of the reply, for endpoints that can enforce one; None for plain text."""
         return None
 
     def parse(self, run: Run, call: ClaimedCall, text: str) -> JSON:
@@ -102,7 +102,7 @@ class Step:
         raise NotImplementedError
 
     def read(self, run: Run, call: ClaimedCall, text: str) -> JSON:
-        """The reply as a JSON object, from an object that keeps to the schema or else from text.
+        """The reply as a JSON object, from an object with the schema's keys or else from text.
 
         Whether the endpoint was held to the schema does not matter: a reply from the cache or from a batch, or a
         model that writes JSON of itself, is read alike.
@@ -118,15 +118,15 @@ class Step:
         return None
 
     def stages(self, run: Run, call: ClaimedCall, thing: Any) -> int:
-        """Of how many stages the calls about this thing consist."""
+        """The number of stages of the calls about this thing."""
         return 1
 
     def texts(self, call: ClaimedCall) -> Iterator[str]:
-        """The texts that outsiders wrote, to be looked through for orders to the model."""
+        """The texts that others wrote, to be checked for prompt injection."""
         return iter(())
 
     def apply(self, run: Run, groups: Sequence[Sequence[Call]]) -> None:
-        """Put results where they belong, inside a transaction; done again, it changes nothing.
+        """Create what follows from results, inside a transaction; repeated, it changes nothing.
 
         Each group holds the finished last-stage calls of one key: one of them, or all samples once all calls
         of the run are settled.
@@ -135,6 +135,6 @@ class Step:
 
 
 def cut_off(finish: str) -> None:
-    """A reply that hit its length limit is not whole, whatever it seems to say; raises ``Unparsable``."""
+    """Refuse a reply that was cut off at its length limit, whatever it seems to say; raises ``Unparsable``."""
     if finish == "length":
         raise Unparsable("the reply was cut off at its length limit", kind="cut_off")

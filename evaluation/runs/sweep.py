@@ -1,4 +1,4 @@
-"""What was lost is found: calls of dead workers, runs that nobody was woken for. Postgres alone says which."""
+"""The sweeper: it frees calls of dead workers and wakes workers for runs that have none, by what Postgres says."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from evaluation.runs.wake import run_wake
 
 
 def runs_sweep() -> int:
-    """Look at every run that is under way or still holds calls; returns how many were woken."""
+    """Check every run that is running or has calls in flight. Returns how many were woken."""
     woken = 0
     held = Call.objects.filter(state=Call.State.IN_FLIGHT).values("run").distinct()
     for run in Run.objects.filter(Q(state=Run.State.RUNNING) | Q(pk__in=held)):
@@ -29,7 +29,7 @@ def runs_sweep() -> int:
 
 
 def _sweep(run: Run) -> list[int]:
-    """Give back the calls of slices that no worker holds; returns those slices."""
+    """Free the calls of slices that no worker has; returns the numbers of those slices."""
     free = []
     for number in range(run.workers):
         with transaction.atomic():
@@ -41,6 +41,6 @@ def _sweep(run: Run) -> list[int]:
 
 
 def _asleep(run: Run) -> bool:
-    """Woken long enough ago that the message must be lost, or the queue is so long that one more does no harm."""
+    """Whether the last message was so long ago that it is lost, or waits in a queue where one more does no harm."""
     limit = timezone.now() - timedelta(seconds=settings.RUN_WAKE_SECONDS)
     return run.woken_at is None or run.woken_at < limit

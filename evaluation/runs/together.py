@@ -1,4 +1,4 @@
-"""Several items in one request: each with a name, each answer matched by that name."""
+"""Several items in one request. Each has a name, by which its answer is matched."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Reply with one JSON array and nothing else. It holds one object for each task, i
 
 
 def name_of(call: ClaimedCall) -> str:
-    """What the call is called in the request."""
+    """The name of a call within a request."""
     return f"t{call.id}"
 
 
@@ -56,7 +56,7 @@ def together_request(asked: Sequence[tuple[ClaimedCall, ChatRequest]]) -> ChatRe
 
 
 def together_split(text: str, calls: Sequence[ClaimedCall]) -> dict[int, str]:
-    """The replies by call id. A missing one is simply not there; one given twice counts if both are the same.
+    """The replies by call id. Missing replies are left out; a reply given twice counts if both are the same.
 
     Raises ``Unparsable`` where the text is no such array.
     """

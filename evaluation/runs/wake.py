@@ -9,7 +9,7 @@ from evaluation.models import Run
 
 
 def run_wake(*, run: Run, numbers: list[int] | None = None, countdown: float = 0.0) -> None:
-    """Queue a task for each slice of a run, or for some."""
+    """Queue a task for each slice of a run, or for the slices with these numbers."""
     Run.objects.filter(pk=run.pk).update(woken_at=timezone.now())
     for number in numbers if numbers is not None else range(run.workers):
         jobs.enqueue("evaluation.run_work", countdown=countdown, run_pk=run.pk, number=number)

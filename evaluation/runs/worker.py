@@ -1,7 +1,7 @@
-"""A worker at a run: many calls in flight in one process, one thread that talks to Postgres.
+"""A worker on a run: one process with many calls in flight.
 
-The event loop only sends and receives. One thread claims and keeps (its connection holds the slice's lock),
-a second one puts results where they belong. Nothing is locked while a call is in flight.
+The event loop only sends and receives. One thread claims calls and stores outcomes; its connection holds the slice's
+lock. A second thread applies results. No transaction is open while a call is in flight.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 #: Seconds that a worker with nothing to do waits for its endpoint before it takes other jobs.
 LONG_WAIT = 3.0
-#: How long a lost database is waited for before the worker gives up its calls.
+#: Seconds that a worker waits for an unavailable database before it gives up its calls.
 PATIENCE_SECONDS = 60.0
 
 
@@ -51,7 +51,7 @@ class Worked:
 
 
 class SliceLost(Exception):
-    """The database went away and another worker took over."""
+    """The database was unavailable and another worker took over."""
 
 
 class SliceWorker:
@@ -66,7 +66,7 @@ class SliceWorker:
         self.ready: list[Ready] = []
         self.flying: set[asyncio.Task[None]] = set()
         self.outcomes: list[Outcome] = []
-        self.claimed = 0  # requests claimed and not yet kept
+        self.claimed = 0  # requests claimed whose outcomes are not stored yet
         self.others = 0
         self.finished = 0
         self.why = ""
@@ -74,7 +74,7 @@ class SliceWorker:
         self.news = asyncio.Event()
 
     def work(self) -> Worked:
-        """Claim, ask and keep until nothing is left, the time is over or the run no longer runs."""
+        """Claim calls, send them and store their outcomes until none is left, the time is up, or the run stops."""
         try:
             return asyncio.run(self._main())
         except SliceLost:
@@ -82,7 +82,7 @@ class SliceWorker:
         except (OperationalError, InterfaceError):
             raise
         except Exception as error:
-            # Woken again it would fail again, for ever: somebody has to look.
+            # It would fail again each time that it is woken, so the run pauses for a researcher to look.
             log.exception("run %s: the worker failed", self.run_pk)
             run_pause(
                 run=Run(pk=self.run_pk), reason=f"The worker failed: {type(error).__name__}: {error}"[:2000]
@@ -128,7 +128,7 @@ class SliceWorker:
                 self._send(provider, self.ready.pop(0))
             done, self.outcomes = self.outcomes, []
             if done:
-                not_before = 0.0  # what came back may have made room, or a next stage
+                not_before = 0.0  # an outcome may have freed a place, or created a next stage
             want = limit + ahead(limit) - self.claimed if self._may_claim(not_before) else 0
             if done or want > 0:
                 got = await self._in_thread(self.rows, partial(self._turn, done, want))
@@ -160,7 +160,7 @@ class SliceWorker:
         return not self.why and time.monotonic() >= not_before
 
     def _take(self, got: Claim, cached: list[Outcome]) -> float:
-        """Line up what was claimed; returns until when there is no use in asking again."""
+        """Add what was claimed to the requests to send; returns the time before which claiming again is useless."""
         if got.state != Run.State.RUNNING:
             self.why = got.state
         self.others = got.others
@@ -189,7 +189,7 @@ class SliceWorker:
         self.outcomes += outcomes  # only now: the loop may have replaced the list while this waited
 
     def _give_back(self) -> None:
-        """The run is to stop: what was claimed and not sent goes back, as if it had not been claimed."""
+        """Return claimed requests that have not been sent, as if they had not been claimed."""
         for ready in self.ready:
             self.outcomes += unsent(ready)
         self.ready = []
@@ -204,7 +204,7 @@ class SliceWorker:
     async def _in_thread(self, pool: ThreadPoolExecutor, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(pool, work)
 
-    # -- the thread that claims and keeps -----------------------------------------------------------
+    # -- the thread that claims and stores -----------------------------------------------------------
 
     def _begin(self) -> bool:
         if not jobs.lock_take("run-slice", self.run_pk, self.number):
@@ -214,11 +214,11 @@ class SliceWorker:
         self.step = step_get(self.run.kind)
         lost = give_back_lost(run=self.run, slice_number=self.number)
         if lost:
-            log.warning("run %s: %s calls of a lost worker are asked again", self.run_pk, lost)
+            log.warning("run %s: %s calls of a dead worker are sent again", self.run_pk, lost)
         return True
 
     def _turn(self, done: list[Outcome], want: int) -> tuple[Claim, list[Outcome]] | None:
-        """Keep what came back, then claim; through a restart of the database, if the slice is still ours."""
+        """Store outcomes, then claim. If the database restarts meanwhile, try again while the slice is still ours."""
         waited_until = time.monotonic() + PATIENCE_SECONDS
         while True:
             try:
@@ -234,7 +234,7 @@ class SliceWorker:
             except (OperationalError, InterfaceError):
                 if time.monotonic() > waited_until:
                     raise
-                log.exception("run %s: the database is away; trying again", self.run_pk)
+                log.exception("run %s: the database is unavailable; trying again", self.run_pk)
                 time.sleep(1.0)
                 self._lock_again()
 
@@ -255,14 +255,14 @@ class SliceWorker:
         finally:
             connection.close()
 
-    # -- the thread that puts results where they belong ---------------------------------------------
+    # -- the thread that applies results ---------------------------------------------
 
     def _apply(self) -> int:
-        """Some results; none where the database is away: they are looked for again."""
+        """Apply some results. While the database is unavailable, none: a later call finds them."""
         try:
             return apply_some(run=self.run, step=self.step)
         except (OperationalError, InterfaceError):
-            log.exception("run %s: the database is away; results are applied later", self.run_pk)
+            log.exception("run %s: the database is unavailable; results are applied later", self.run_pk)
             connection.close()
             return 0
 

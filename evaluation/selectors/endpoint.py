@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -111,3 +113,17 @@ def endpoint_encoder(endpoint: Endpoint, *, model: str = "") -> EndpointEncoder:
         model=model or endpoint.model,
         endpoint=endpoint.name,
     )
+
+
+#: The sentence encoder that the papers' cosines rest on, where its package is installed.
+SENTENCES = "all-mpnet-base-v2"
+
+
+def encoders_offered(workspaces: Collection[int | None]) -> list[tuple[str, str]]:
+    """(name, label) of the encoders that a report can use here, sentence encoders first; TF-IDF is the last resort."""
+    found = (
+        [(SENTENCES, f"{SENTENCES} (sentence-transformers)")] if find_spec("sentence_transformers") else []
+    )
+    names = sorted({one.name for pk in set(workspaces) for one in endpoints_usable_in(pk)})
+    found += [(f"endpoint:{name}", f"Embeddings of the endpoint {name}") for name in names]
+    return [*found, ("tfidf", "TF-IDF (words only; not the papers' kind of encoder)")]

@@ -109,3 +109,37 @@ def _shown(
         study=studies.get(result.get("study", "")),
         report=result.get("report"),
     )
+
+
+@dataclass(frozen=True)
+class StepDone:
+    """What a finished step of a pipeline left, for a report on a study that it made."""
+
+    name: str
+    kind: str
+    calls: int
+    failed: int
+    unparsable: int
+    duplicates: int
+    left_out: str
+
+
+def pipeline_behind(*, study: Study) -> tuple[Pipeline, list[StepDone]] | None:
+    """The latest pipeline that made a study, with its finished steps; None for a study that no pipeline made."""
+    for pipeline in Pipeline.objects.select_related("recipe").order_by("-pk"):
+        results = pipeline.results
+        if study.slug in {one.get("study") for one in results.values() if isinstance(one, dict)}:
+            kinds = {step["name"]: step["kind"] for step in pipeline.recipe.content["steps"]}
+            return pipeline, [
+                StepDone(
+                    name,
+                    kinds.get(name, ""),
+                    result.get("calls", 0),
+                    result.get("failed", 0),
+                    result.get("unparsable", 0),
+                    result.get("duplicates", 0) + result.get("duplicates_of_others", 0),
+                    result.get("left_out", ""),
+                )
+                for name, result in results.items()
+            ]
+    return None

@@ -1,4 +1,4 @@
-"""Reading reports: one's own only, and lists without the heavy columns."""
+"""Reports that a researcher may see; lists leave out the large columns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from evaluation.models import Report, ReportFile
 
 
 def reports_visible_to(user: Any) -> QuerySet[Report]:
-    """Reports all of whose studies the researcher may reach: one study out of reach hides the whole report."""
+    """Reports whose studies the researcher may all see: one hidden study hides the whole report."""
     mine = studies_for(user=user)
     if getattr(user, "is_superuser", False):
         return Report.objects.all()
@@ -23,7 +23,7 @@ def reports_visible_to(user: Any) -> QuerySet[Report]:
 
 
 def report_get_for(*, user: Any, pk: int, role: str = Membership.Role.VIEWER) -> Report:
-    """A report that the researcher may reach, in this role on every study of it; anything else is not found."""
+    """A report on which the researcher has this role in every study; anything else is not found."""
     found = reports_visible_to(user).select_related("study", "created_by").filter(pk=pk).first()
     if found is None or not may_on_all(user=user, studies=found.studies, role=role):
         raise Http404("no such report")
@@ -51,7 +51,7 @@ def studies_to_join(*, study: Study, user: Any) -> QuerySet[Study]:
 
 
 def studies_named_for(*, user: Any, names: Sequence[str], role: str) -> list[Study]:
-    """The studies of these ids or slugs that the researcher may reach in this role; one that is not there is not found."""
+    """The studies of these ids or slugs that the researcher has this role in; a missing one is not found."""
     return [study_get_for(user=user, pk=name, role=role) for name in dict.fromkeys(names)]
 
 

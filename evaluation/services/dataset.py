@@ -88,6 +88,11 @@ def dataset_check(*, file: IO[bytes], name: str, task: str, limit: int | None = 
         return len(_read(path, task, limit))
 
 
+def dataset_inputs(*, path: Path, task: str, limit: int | None = None) -> list[str]:
+    """The inputs of the instances in a file; nothing is written. Raises ``DatasetFaults``."""
+    return [instance.input for instance in _read(path, task, limit).values()]
+
+
 @contextmanager
 def _kept(file: IO[bytes], name: str) -> Iterator[Path]:
     """The upload as a file on disk, and the upload itself ready to be read again."""

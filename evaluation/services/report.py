@@ -1,4 +1,4 @@
-"""Reports are asked for, computed by a job, and found again by the sweeper if the job was lost."""
+"""Reports are requested, computed by a job, and queued again by a sweep if the job was lost."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from evaluation.models import Report, ReportFile
 
 log = logging.getLogger(__name__)
 
-#: How long a report may stay queued before the sweeper sends its task again.
+#: How long a report may stay queued before a sweep queues it again.
 LOST_AFTER = timedelta(minutes=2)
 
 
@@ -32,7 +32,7 @@ def report_create(
     """Ask for a report on a study, or across it and ``others``; the job starts once the transaction is committed.
 
     The caller has checked that the researcher may do so on every one of the studies. Raises ``ChoicesError``
-    where a choice makes no sense; then nothing is stored. Without ``send`` the caller computes it itself.
+    where a choice cannot be used; then nothing is stored. Without ``send`` the caller computes it.
     """
     from evaluation.reports.choices import Choices
 
@@ -101,7 +101,7 @@ def report_compute(*, report_pk: int) -> bool:
 
 
 def report_retry(*, report: Report) -> Report:
-    """Compute a failed report once more. A report in any other state is left as it is."""
+    """Queue a failed report again. A report in any other state is left as it is."""
     waiting = Report.objects.filter(pk=report.pk, state=Report.State.FAILED)
     if waiting.update(state=Report.State.QUEUED, error="", finished_at=None, progress="Waiting for a worker"):
         transaction.on_commit(lambda: _send(report.pk))
@@ -110,12 +110,12 @@ def report_retry(*, report: Report) -> Report:
 
 
 def report_delete(*, report: Report) -> None:
-    """Delete a report with its files. What it was computed from stays."""
+    """Delete a report with its files. The judgments that it was computed from stay."""
     report.delete()
 
 
 def reports_sweep() -> int:
-    """Send again the tasks of reports that nobody computes: never sent, or their worker is gone."""
+    """Queue reports again that no worker computes: the job was never sent, or its worker was killed."""
     before = timezone.now() - LOST_AFTER
     lost = Report.objects.filter(state=Report.State.QUEUED, created_at__lt=before)
     lost |= Report.objects.filter(state=Report.State.RUNNING, started_at__lt=before)

@@ -1,4 +1,4 @@
-"""The simulator's step: the study's own question, put to a model, read by the HIT type's own parser."""
+"""The simulator's step: the study's own question is sent to a model and read by the HIT type's own parser."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from evaluation.simulators.majority import Tied, majority
 
 
 class Simulate(Step):
-    """Every item of a study through all its stages; leaves a judgment of the run's rater on each."""
+    """Every item of a study, through all its stages. Each gets a judgment by the run's rater."""
 
     name = "simulate"
     title = "Simulate raters"
     max_tokens = 600
 
     def jobs(self, run: Run) -> Iterator[Job]:
-        """Items that this rater has not judged yet, in the order in which they came."""
+        """Items that this simulator has not judged yet, in the order in which they were created."""
         kind = _kind(run)
         raters = siblings(run.rater) if run.rater else []
         judged = Judgment.objects.filter(study=run.study, rater__in=raters).values("item")
@@ -84,7 +84,7 @@ class Simulate(Step):
         return _strings(call.thing)
 
     def apply(self, run: Run, groups: Sequence[Sequence[Call]]) -> None:
-        """One judgment an item; with a tie between samples there is none, and the calls say so."""
+        """One judgment per item. A tie between samples gives none, and its calls are flagged."""
         if run.study is None or run.rater is None:
             raise ValueError("study, rater: a simulation needs both")
         items = Item.objects.in_bulk({group[0].item_id for group in groups})

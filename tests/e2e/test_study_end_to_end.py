@@ -190,11 +190,11 @@ def test_a_study_from_import_to_the_exported_report(
 
     page.goto(f"{base}/admin/annotator/study/")
     page.click("a:has-text('Owls and others')")
-    expect(page.get_by_text("all judgments are in")).to_be_visible()
+    expect(page.get_by_text("Complete: all 18 places are filled")).to_be_visible()
     simulate(page, base, json.loads((installation.data / "servers.json").read_text())["provider_url"])
     page.goto(f"{base}/admin/annotator/study/")
     page.click("a:has-text('Owls and others')")
-    page.click(".fh__links a:has-text('Reports')")
+    page.click(".fk-tabs a:has-text('Reports')")
     page.fill("[name=min_overlap]", "2")
     page.fill("[name=replicates]", "100")
     page.click("button:has-text('Compute')")
@@ -211,7 +211,8 @@ def test_a_study_from_import_to_the_exported_report(
     with page.expect_download() as export:
         page.goto(f"{base}/admin/annotator/study/")
         page.click("a:has-text('Owls and others')")
-        page.click(".fh__links a:has-text('Download judgments')")
+        page.click(".fk-tabs a:has-text('Judgments')")
+        page.click("a:has-text('CSV')")
     judgments = Path(export.value.path()).read_text(encoding="utf-8")
     assert len(judgments.splitlines()) == 1 + (3 + 1) * 2 * len(STARTERS)  # three people and a simulator
     next(researcher_pages, None)

@@ -18,6 +18,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils.http import urlsafe_base64_encode
 
+from annotator.accounts.return_link import return_path
 from annotator.core.canonical import text_digest
 from annotator.models import Dataset, ExamQuestion, LedgerEntry, Participation, Rater, Study, User
 from annotator.selectors.participation import participation_step
@@ -213,6 +214,8 @@ SEVERAL: dict[str, list[list[Any]]] = {
     "annotator:password_reset_confirm": [["uid", "set-password"]],
     "evaluation:report_file": [["report", "no-such-file"]],
     "evaluation:report_export": [["report", "html"]],
+    "annotator:return": [["return"]],
+    "annotator:left": [],  # only for people who have left; tests/annotator/web/test_leaving.py opens it
     "admin:view_on_site": [],  # leads away from here; nothing of ours uses it
     "admin:jsi18n": [[]],
     # Only served with DEBUG on; test_style.py checks them.
@@ -261,6 +264,7 @@ def viewers(name: str) -> list[str]:
         "annotator:invitation",
         "annotator:login",
         "annotator:signup",
+        "annotator:return",
         "admin:login",
         "style",
     ):
@@ -299,6 +303,9 @@ def argument(name: str, argument: str, world: World) -> Any:
 def _value(one: Any, world: World) -> Any:
     if one == "uid":
         return urlsafe_base64_encode(str(world.people["tasks"].pk).encode())
+    if one == "return":
+        guest = User.objects.get_or_create(username="guest", defaults={"password": "!none"})[0]
+        return return_path(guest).split("/")[-2]
     if one == "token":
         return world.study.join_token
     return {"study": world.study.pk, "draft": world.draft.pk, "report": getattr(world.objects.get("report"), "pk", 0)}.get(one, one) if isinstance(one, str) else one  # fmt: skip

@@ -39,6 +39,13 @@ class ScriptedProcess:
         address = f"{self.root}/outage?seconds={seconds}&status={status}"
         urllib.request.urlopen(address, data=b"", timeout=10).close()
 
+    def hold(self) -> None:
+        """Receive requests without answering them, until ``release``."""
+        urllib.request.urlopen(f"{self.root}/hold", data=b"", timeout=10).close()
+
+    def release(self) -> None:
+        urllib.request.urlopen(f"{self.root}/release", data=b"", timeout=10).close()
+
     def stop(self) -> None:
         self.process.terminate()
         self.process.wait(timeout=10)

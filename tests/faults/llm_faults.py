@@ -7,14 +7,17 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import redis
 from django.conf import settings
+from django.utils import timezone
 
-from annotator.models import Judgment
+from annotator.models import Assignment, Judgment
+from annotator.services.assignment import assignment_next
 from evaluation.models import Run
 from evaluation.runs.create import RunPlan
 from evaluation.runs.lifecycle import run_start
@@ -22,12 +25,20 @@ from evaluation.runs.sweep import runs_sweep
 from evaluation.simulators.start import simulation_create
 from tests.evaluation.run_factories import make_endpoint, make_material
 from tests.evaluation.scripted_process import ScriptedProcess
+from tests.factories import make_participation, make_study
 from tests.processes import Process, WorkerProcess
+
+#: Replies that no server should send; see ``evaluation.providers.scripted.misbehave``.
+POISON = "whitespace,deep,deep_extra,nan,overflow,long_number,odd_types,error_body,nul,bad_gzip,html,slow"
 
 
 @dataclass(frozen=True)
 class FaultPlan:
-    """The faults of one run. ``kills`` and ``flushes`` are spread over its calls."""
+    """The faults of one run. ``kills``, ``flushes`` and ``outages`` are spread over its calls.
+
+    Each outage lasts ``outage_seconds``, with status 503 or 429 in turns. ``kinds`` are what else the provider does,
+    to a share ``faults`` of the requests.
+    """
 
     calls: int
     faults: float
@@ -38,6 +49,9 @@ class FaultPlan:
     latency: float = 0.15
     budget: int = 40
     seed: int = 1
+    outages: int = 0
+    outage_seconds: float = 4.0
+    kinds: str = f"429,500,hang,truncated,empty,refusal,{POISON}"
 
 
 @dataclass
@@ -56,6 +70,32 @@ class Outcome:
     seconds: float
     kills: int
     flushes: int
+    outages: int
+    #: The longest time, in seconds, that an ended lease waited to be freed during the run.
+    slowest_lease: float
+
+
+class Leases:
+    """One lease after another that has ended already, to see how soon housekeeping frees it."""
+
+    def __init__(self) -> None:
+        self.study = make_study(items=200, redundancy=1, launched=True, slug=f"people-{time.time_ns()}")
+        self.slowest = 0.0
+        self.lease: Assignment | None = None
+        self.since = 0.0
+
+    def look(self) -> None:
+        now = time.monotonic()
+        if self.lease is None:
+            self.lease = assignment_next(participation=make_participation(self.study))
+            assert self.lease is not None
+            ended = timezone.now() - timedelta(seconds=1)
+            Assignment.objects.filter(pk=self.lease.pk).update(lease_until=ended)
+            self.since = now
+            return
+        self.slowest = max(self.slowest, now - self.since)
+        if Assignment.objects.get(pk=self.lease.pk).state == Assignment.State.EXPIRED:
+            self.lease = None
 
 
 def run_with_faults(
@@ -74,8 +114,7 @@ def run_with_faults(
     study = make_material(plan.calls, slug=f"plan-{time.time_ns()}")
     model = "scripted"
     if plan.faults:
-        kinds = "429,500,hang,truncated,empty,refusal"
-        model += f"?faults={plan.faults}&kinds={kinds}&retry_after=0.02&latency={plan.latency}&hang=60"
+        model += f"?faults={plan.faults}&kinds={plan.kinds}&retry_after=0.02&latency={plan.latency}&hang=60"
     run = simulation_create(
         study=study,
         endpoint=endpoint,
@@ -93,11 +132,16 @@ def run_with_faults(
     for worker, name in zip(workers, ("a", "b"), strict=True):
         worker.log = folder / f"worker-{name}.log"
         worker.start()
+    housekeeping = WorkerProcess(folder, only="housekeeping", SOLE_WORKER="1")
+    housekeeping.start()
+    leases = Leases()
     started = time.monotonic()
     run_start(run=run)
     rng = random.Random(plan.seed)
     marks = [0.8 * (n + 1) / (plan.kills + 1) for n in range(plan.kills)]
     flushes = [(n + 1) / (plan.flushes + 1) + 0.01 for n in range(plan.flushes)]
+    outages = [(n + 0.5) / (plan.outages + 1) for n in range(plan.outages)]
+    taken_down = 0
     in_flight_at_kills_count, kills, flushed = 0, 0, 0
     broker = redis.Redis.from_url(settings.CELERY_BROKER_URL)
     swept = 0.0
@@ -124,12 +168,18 @@ def run_with_faults(
                 broker.flushdb()
                 flushed += 1
                 say(f"flushed Redis at {settled:.0%}")
-            if time.monotonic() - swept > 1:  # as beat would; the test has none
+            if outages and settled >= outages[0]:
+                outages.pop(0)
+                provider.outage(plan.outage_seconds, 429 if taken_down % 2 else 503)
+                taken_down += 1
+                say(f"took the provider down at {settled:.0%}")
+            if time.monotonic() - swept > 1:  # more often than beat would
                 runs_sweep()
+                leases.look()
                 swept = time.monotonic()
             time.sleep(0.05)
     finally:
-        for worker in workers:
+        for worker in (*workers, housekeeping):
             worker.stop()
     stats = provider.stats()
     return Outcome(
@@ -149,6 +199,8 @@ def run_with_faults(
         seconds=time.monotonic() - started,
         kills=kills,
         flushes=flushed,
+        outages=taken_down,
+        slowest_lease=leases.slowest,
     )
 
 

@@ -69,9 +69,12 @@ class Annotator:
                 page = self.send("GET", page.headers["HX-Redirect"])
 
 
-def play(web: WebProcess, study, count: int) -> list[Annotator]:  # type: ignore[no-untyped-def]
-    people = [Annotator(web.url, study.join_token, study.slug) for _ in range(count)]
-    with ThreadPoolExecutor(max_workers=count) as pool:
+def annotators(web: WebProcess, study, count: int) -> list[Annotator]:  # type: ignore[no-untyped-def]
+    return [Annotator(web.url, study.join_token, study.slug) for _ in range(count)]
+
+
+def play(people: list[Annotator]) -> list[Annotator]:
+    with ThreadPoolExecutor(max_workers=len(people)) as pool:
         list(pool.map(Annotator.work, people))
     return people
 
@@ -105,7 +108,7 @@ def web(tmp_path):
 
 def test_a_hundred_annotators_at_once_at_k_3(web):
     study = make_study(items=60, redundancy=3, launched=True)
-    people = play(web, study, 100)
+    people = play(annotators(web, study, 100))
     statuses = sum((person.statuses for person in people), Counter())
     assert not [code for code in statuses if code >= 500], statuses
     balances(study, people)
@@ -116,7 +119,7 @@ def test_a_hundred_annotators_at_once_at_k_3(web):
 
 def test_a_race_for_the_last_place_has_one_winner_and_no_error(web):
     study = make_study(items=1, redundancy=1, launched=True)
-    people = play(web, study, 40)
+    people = play(annotators(web, study, 40))
     assert sum(len(person.acknowledged) for person in people) == 1
     assert not [code for person in people for code in person.statuses if code >= 500]
     assert Judgment.objects.filter(study=study).count() == 1
@@ -124,20 +127,22 @@ def test_a_race_for_the_last_place_has_one_winner_and_no_error(web):
 
 def test_the_ledger_balances_when_web_processes_are_killed(web):
     study = make_study(items=60, redundancy=3, launched=True)
+    people = annotators(web, study, 30)
     done = threading.Event()
 
     def killer() -> None:
-        # Limited, so that the test also ends on a machine too busy to answer between two kills.
-        for _ in range(KILLS):
-            if done.wait(1.2):
-                return
+        # By progress and not by the clock, so that a fast machine is interrupted too, and a slow one gets on.
+        for number in range(KILLS):
+            while sum(len(person.acknowledged) for person in people) < number * 180 // (KILLS + 1):
+                if done.wait(0.02):
+                    return
             web.kill()
             web.start()
 
     thread = threading.Thread(target=killer)
     thread.start()
     try:
-        people = play(web, study, 30)
+        play(people)
     finally:
         done.set()
         thread.join()

@@ -16,7 +16,7 @@ PYTHON = """\
 case "$*" in
 *"-m venv"*) mkdir -p .venv/bin; cp "$0" .venv/bin/python; chmod +x .venv/bin/python;;
 *"-m pip"*) shift 2; echo "$*" >> pip-calls; [ ! -e pip-fails ] || exit 1;;
-*"import sys, pip"*) [ -e .venv/bin/python ];;
+*"import sys,pip"*) [ -e .venv/bin/python ];;
 *print*) echo 3.11;;
 esac"""
 
@@ -110,3 +110,35 @@ def test_a_failed_installation_is_repeated(machine: Machine) -> None:
     (machine.root / "pip-fails").unlink()
     assert machine.setup().returncode == 0
     assert len(machine.pip_calls()) == 2
+
+
+UV = """\
+echo "$*" >> uv-calls
+case "$*" in
+venv*) mkdir -p .venv/bin; cp "$(command -v python3)" .venv/bin/python;;
+*) [ ! -e uv-fails ] || exit 1;;
+esac"""
+
+
+def test_uv_is_used_where_it_is_installed(machine: Machine) -> None:
+    machine.program("python3", PYTHON)
+    machine.program("uv", UV)
+    done = machine.setup()
+    assert done.returncode == 0, done.stderr
+    assert "installing requirements.lock with uv" in done.stdout
+    calls = (machine.root / "uv-calls").read_text().splitlines()
+    assert calls[-1] == (
+        "pip install --quiet --python .venv/bin/python --no-deps --require-hashes -r requirements.lock"
+    )
+    assert not (machine.root / "pip-calls").exists()
+    assert machine.setup().stdout == ""
+
+
+def test_pip_installs_when_uv_fails(machine: Machine) -> None:
+    machine.program("python3", PYTHON)
+    machine.program("uv", UV)
+    (machine.root / "uv-fails").touch()
+    done = machine.setup()
+    assert done.returncode == 0, done.stderr
+    assert "uv failed; trying pip" in done.stderr
+    assert len(machine.pip_calls()) == 1

@@ -96,6 +96,7 @@ def _editor(
         "faults": sent["faults"] if mine else [],
         "open": mine,
         "count": len(questions),
+        "questions": questions,
     }
 
 

@@ -12,12 +12,13 @@ from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods
-from rest_framework.authtoken.models import Token
 
+from annotator.accounts.api_tokens import api_token_make
 from annotator.admin.study_pages.frame import VIEWER, render, study_page
 from annotator.forms.study_pages import ExportForm
-from annotator.models import Export, Study, User
+from annotator.models import ApiToken, Export, Study, User
 from annotator.selectors.judgment import UnknownFilter
+from annotator.selectors.user import user_of
 from annotator.services.exports import STREAMED, export_download, export_request, judgments_export
 
 TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
@@ -83,12 +84,12 @@ def file(request: HttpRequest, study: Study, export_pk: int) -> HttpResponseBase
 @require_http_methods(["GET", "HEAD", "POST"])
 def token(request: HttpRequest) -> HttpResponse:
     """Create, replace or revoke the researcher's API token. It is shown once."""
-    mine = Token.objects.filter(user=request.user)  # type: ignore[misc]
+    mine = ApiToken.objects.filter(user=request.user)  # type: ignore[misc]
     shown = ""
     if request.method == "POST":
         mine.delete()
         if "make" in request.POST:
-            shown = Token.objects.create(user=request.user).key  # type: ignore[misc]
+            shown = api_token_make(user=user_of(request), may_write="read_only" not in request.POST)
         else:
             messages.success(request, "Token revoked. Programs can't use it any more.")
             return redirect("admin:api_token")

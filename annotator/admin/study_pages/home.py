@@ -31,7 +31,7 @@ def home(request: HttpRequest) -> HttpResponse:
     context = {
         **admin.site.each_context(request), "title": "Studies", "rows": rows, "page": page, "query": query,
         "state": state, "states": Study.State.choices, "archived": archived, "needs": needs_words(rows),
-        "work": (rehearsals(request) + work)[:20], "kept": urlencode({k: v for k, v in kept.items() if v}),
+        "work": (rehearsals(request) + work)[:20], "kept": urlencode({name: str(value) for name, value in kept.items() if value}),
         "filtered": bool(query or state or archived),
     }  # fmt: skip
     return TemplateResponse(request, "admin/annotator/study_pages/home.html", context)

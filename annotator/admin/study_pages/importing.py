@@ -8,7 +8,7 @@ from typing import IO, Any
 
 from django import forms
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 
@@ -17,11 +17,15 @@ from annotator.core.words import plural
 from annotator.forms.importing import JudgmentsForm, MaterialForm, UploadForm
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Study
+from annotator.services.demo import demo_lines
 from annotator.services.imports.faults import FaultLog, ImportRefused, UnreadableRest
 from annotator.services.imports.judgments_import import judgments_import
 from annotator.services.imports.material_import import material_import
 from annotator.services.imports.pending_uploads import Parked, park, parked
 from annotator.services.imports.readers import max_bytes, table_open
+
+#: Rows of the sample file.
+SAMPLE = 5
 
 
 def header_of(file: IO[bytes], name: str) -> tuple[str, ...]:
@@ -175,3 +179,14 @@ def _page(steps: type[_Import]) -> Callable[..., Any]:
 
 material = _page(_Material)
 judgments = _page(_Judgments)
+
+
+@study_page(EDITOR)
+def sample(request: HttpRequest, study: Study) -> HttpResponse:
+    """A small file that can be imported as it is: the first items of the HIT type's demo material, as JSON lines."""
+    lines = demo_lines(study.hit_type, SAMPLE)
+    if not lines:
+        raise Http404("no sample for this HIT type")
+    response = HttpResponse("".join(lines), content_type="application/x-ndjson")
+    response["Content-Disposition"] = f'attachment; filename="{study.hit_type}-sample.jsonl"'
+    return response

@@ -8,6 +8,7 @@ from typing import Any
 from django.urls import URLPattern, path
 
 from annotator.admin.study_pages import (
+    exam_questions,
     exams,
     exporting,
     home,
@@ -28,6 +29,7 @@ def patterns(view: Callable[..., Any]) -> list[URLPattern]:
     """Every page of a study; ``view`` is the admin site's own wrapper, which asks for the log-in."""
     one = "<row:pk>/"
     return [
+        path(f"{one}import/sample.jsonl", view(importing.sample), name="study_import_sample"),
         path(f"{one}import/", view(importing.material), name="annotator_study_import"),
         path(f"{one}import-judgments/", view(importing.judgments), name="annotator_study_import_judgments"),
         path(f"{one}live/", view(live.live), name="study_live"),
@@ -49,6 +51,20 @@ def patterns(view: Callable[..., Any]) -> list[URLPattern]:
         path(f"{one}simulators/", view(home.simulators), name="study_simulators"),
         path(f"{one}members/", view(members.members), name="study_members"),
         path(f"{one}contested/", view(raters.contested), name="study_contested"),
+        path(f"{one}exam/<slug:which>/new/", view(exam_questions.question), name="study_question_new"),
+        path(
+            f"{one}exam/<slug:which>/file/", view(exam_questions.questions_file), name="study_questions_file"
+        ),
+        path(
+            f"{one}exam/<slug:which>/sample.csv",
+            view(exam_questions.questions_sample),
+            name="study_questions_sample",
+        ),
+        path(
+            f"{one}exam/<slug:which>/question/<path:key>/",
+            view(exam_questions.question),
+            name="study_question",
+        ),
         path("deleted/", view(manage.deleted), name="studies_deleted"),
         path(f"{one}judgments/", view(rows.judgments), name="study_judgments"),
         path(f"{one}judgments/<row:judgment_pk>/", view(rows.judgment), name="study_judgment"),

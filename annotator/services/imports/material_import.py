@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from typing import IO, Any
 
 from django.core.exceptions import ValidationError
-from django.db import models, transaction
+from django.db import connection, models, transaction
 
+from annotator.core.words import plural
 from annotator.hit_types.base import FieldErrors, HitType, ItemDraft
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Dataset, FollowUp, Instance, Item, Study, System
@@ -117,9 +118,25 @@ def material_import(
         result.rows, result.unchanged = staged.rows, staged.unchanged
         for noun, count in staged.written.items():
             setattr(result, noun, count)
+        if same := _same_content(study):
+            result.warnings.append(
+                f"{plural(same, 'item')} of the study {'has' if same == 1 else 'have'} the same content as another item"
+                " under a different key"
+            )
         if dry_run:
             raise _DryRun
     return result
+
+
+def _same_content(study: Study) -> int:
+    """How many items of a study repeat the content of another one."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) - count(DISTINCT md5(payload::text)) FROM annotator_item WHERE study_id = %s",
+            [study.pk],
+        )
+        (same,) = cursor.fetchone()
+    return int(same)
 
 
 class _Reader:

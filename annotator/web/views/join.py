@@ -11,7 +11,7 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
@@ -58,10 +58,10 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
             new_account_count(request)
             with transaction.atomic():  # no account is left behind for someone who may not join
                 user = annotator_create()
-                participation_join(study=study, user=user)
+                participation_join(study=study, user=user, parameters=request.GET.dict())
             person_log_in(request, user)
         else:
-            participation_join(study=study, user=user)
+            participation_join(study=study, user=user, parameters=request.GET.dict())
         return redirect("annotator:study", slug=study.slug)
     kind = hit_type_get(study.hit_type)
     return render(
@@ -70,9 +70,9 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
         {
             "study": study,
             "task_title": kind.task_title,
-            "join_url": request.path,
-            "login_url": f"{reverse('annotator:login')}?next={request.path}",
-            "signup_url": f"{reverse('annotator:signup')}?next={request.path}",
+            "join_url": request.get_full_path(),
+            "login_url": f"{reverse('annotator:login')}?{urlencode({'next': request.get_full_path()})}",
+            "signup_url": f"{reverse('annotator:signup')}?{urlencode({'next': request.get_full_path()})}",
             "pay_per_hour": float(study.pay_per_item) * 60 / study.minutes_per_item,
             "exam_pay": exam_pay_words(snapshot_content(study.snapshot_id)) if study.exam_required else "",
             "open": study.state == Study.State.LIVE and study.join_open,

@@ -25,6 +25,7 @@ from annotator.services.participation import (
     consent_give,
     instructions_finish,
     participation_leave,
+    participation_return,
     practice_advance,
     practice_answer,
 )
@@ -51,6 +52,8 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
     step = participation_step(participation)
     if step in _PAGES:
         return redirect(_PAGES[step], slug=slug)
+    if step == "left":
+        return redirect("annotator:left", slug=slug)
     return trouble(request, step)
 
 
@@ -61,8 +64,10 @@ def consent(request: HttpRequest, participation: Participation) -> HttpResponse:
     text = snapshot_content(participation.study.snapshot_id)["consent_text"]
     if request.method == "POST":
         if request.POST.get("decision") != "agree":
+            if request.POST.get("sure") != "yes":
+                return render(request, "annotator/decline.html", {"study": participation.study})
             participation_leave(participation=participation)
-            return trouble(request, "left")
+            return redirect("annotator:left", slug=participation.study.slug)
         consent_give(participation=participation, digest=request.POST.get("digest", ""))
         return redirect("annotator:study", slug=participation.study.slug)
     context = {"study": participation.study, "consent_html": markdown_html(text), "digest": text_digest(text)}
@@ -345,4 +350,19 @@ def leave(request: HttpRequest, slug: str) -> HttpResponse:
     """Leave the study: submitted work is kept and paid, the open task goes to someone else."""
     participation = participant(request, slug)
     participation_leave(participation=participation)
-    return trouble(request, "left")
+    return redirect("annotator:left", slug=slug)
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+@says_refusals
+def left(request: HttpRequest, slug: str) -> HttpResponse:
+    """For people who declined or left: what that means, and the way back until the study is closed."""
+    participation = participant(request, slug)
+    if participation.state != Participation.State.LEFT:
+        return redirect("annotator:study", slug=slug)
+    if request.method == "POST":
+        participation_return(participation=participation)
+        return redirect("annotator:study", slug=slug)
+    may_return = participation.study.state != Study.State.CLOSED
+    return render(request, "annotator/left.html", {"study": participation.study, "may_return": may_return})

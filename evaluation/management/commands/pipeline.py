@@ -14,11 +14,18 @@ from django.core.management.base import BaseCommand, CommandError
 from annotator.models import Workspace
 from evaluation.management.commands.simulate import money
 from evaluation.models import Pipeline, Report, Run
-from evaluation.pipelines.advance import ALL_STEPS, pipeline_advance, pipeline_create, recipe_save
-from evaluation.pipelines.recipe import RecipeError, recipe_file, recipe_names
+from evaluation.pipelines.advance import (
+    ALL_STEPS,
+    overrides_check,
+    pipeline_advance,
+    pipeline_create,
+    recipe_save,
+)
+from evaluation.pipelines.plan import StepPlan, pipeline_plan
+from evaluation.pipelines.recipe import RecipeError, recipe_check, recipe_file, recipe_names
 from evaluation.runs.inline import run_inline
 from evaluation.selectors.endpoint import endpoint_named, endpoints_usable_in
-from evaluation.services.dataset import DatasetFaults, dataset_load
+from evaluation.services.dataset import DatasetFaults, dataset_inputs, dataset_load
 from evaluation.services.report import report_compute
 
 
@@ -62,6 +69,9 @@ class Command(BaseCommand):
             metavar="STEP.CHOICE=VALUE",
             help="Replace one choice of a step; VALUE is JSON or a plain text. May be given several times.",
         )
+        parser.add_argument(
+            "--dry-run", action="store_true", help="Say what each step would ask and cost at most, and stop."
+        )
         parser.add_argument("--inline", action="store_true", help="Work here instead of in Celery's workers.")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -75,8 +85,25 @@ class Command(BaseCommand):
         path: Path = options["dataset"]
         if not path.is_file():
             raise CommandError(f"no file {path}")
+        for_all = {"second": options["second"], "budget": options["budget"]}
+        whole = {name: str(value) for name, value in for_all.items() if value not in (None, "")}
+        overrides |= {ALL_STEPS: whole} if whole else {}
         try:
-            recipe = recipe_save(content=self._recipe(options["recipe"]), workspace=workspace)
+            content = recipe_check(self._recipe(options["recipe"]))
+            overrides_check(content=content, overrides=overrides)
+            inputs = dataset_inputs(path=path, task=content["task"], limit=options["limit"])
+            self._say_plan(
+                pipeline_plan(
+                    content=content,
+                    instances=len(inputs),
+                    longest=max(map(len, inputs)),
+                    endpoint=endpoint,
+                    overrides=overrides,
+                )
+            )
+            if options["dry_run"]:
+                return
+            recipe = recipe_save(content=content, workspace=workspace)
             dataset, new = dataset_load(
                 name=options["name"] or f"pipeline: {path.stem}",
                 path=path,
@@ -84,13 +111,11 @@ class Command(BaseCommand):
                 task=recipe.content["task"],
                 limit=options["limit"],
             )
-            for_all = {"second": options["second"], "budget": options["budget"]}
-            whole = {name: str(value) for name, value in for_all.items() if value not in (None, "")}
             pipeline = pipeline_create(
                 recipe=recipe,
                 dataset=dataset,
                 endpoint=endpoint,
-                overrides=overrides | ({ALL_STEPS: whole} if whole else {}),
+                overrides=overrides,
             )
         except (DatasetFaults, RecipeError, KeyError) as error:
             raise CommandError(str(error.args[0] if isinstance(error, KeyError) else error)) from None
@@ -108,6 +133,16 @@ class Command(BaseCommand):
         if found is None:
             raise CommandError(f"no workspace {given!r}; give its number or a user name")
         return found
+
+    def _say_plan(self, plans: list[StepPlan]) -> None:
+        self.stdout.write("At most:")
+        for plan in plans:
+            asked = f"{plan.calls:,} calls, {plan.cost:.4f}" if plan.calls else "no calls"
+            self.stdout.write(f"  {plan.name}: {plan.note or asked}")
+        calls, cost = sum(plan.calls for plan in plans), sum(plan.cost for plan in plans)
+        self.stdout.write(
+            f"  in all {calls:,} calls, {cost:.4f} in the currency of the endpoint's prices, without retries"
+        )
 
     def _recipe(self, name: str) -> Any:
         if name.endswith(".json"):

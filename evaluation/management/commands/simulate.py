@@ -1,4 +1,4 @@
-"""``manage.py simulate STUDY --endpoint NAME``: put every item of a study to a model."""
+"""``manage.py simulate STUDY --endpoint NAME``: let a model judge every item of a study."""
 
 from __future__ import annotations
 
@@ -32,34 +32,41 @@ def money(text: str) -> Decimal:
 
 
 class Command(BaseCommand):
-    help = "Put every item of a study to a model as a simulated rater; items that it has judged are left out."
+    help = (
+        "Let a model judge every item of a study as a simulated rater. Items that it has judged are left out."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", help="The study's slug.")
         parser.add_argument("--endpoint", required=True, help="The endpoint's name.")
-        parser.add_argument("--model", default="", help="Instead of the endpoint's own.")
-        parser.add_argument("--samples", type=int, default=1, help="Answers an item; the majority counts.")
-        parser.add_argument("--together", type=int, default=1, help="Items asked about in one request.")
+        parser.add_argument("--model", default="", help="Default: the endpoint's model.")
+        parser.add_argument("--samples", type=int, default=1, help="Answers per item; the majority counts.")
+        parser.add_argument("--together", type=int, default=1, help="Items per request.")
         parser.add_argument("--temperature", type=float)
-        parser.add_argument("--budget", type=money, help="The most that it may cost.")
-        parser.add_argument("--budget-calls", type=int, help="The most requests that it may send.")
-        parser.add_argument("--workers", type=int, default=1, help="Worker processes that may share it.")
-        parser.add_argument("--batch", action="store_true", help="Through the endpoint's batch API.")
-        parser.add_argument("--no-cache", action="store_true", help="Ask again what some run has paid for.")
-        parser.add_argument("--dry-run", action="store_true", help="Count and price the calls; send nothing.")
-        parser.add_argument("--inline", action="store_true", help="Work here instead of in Celery's workers.")
-        parser.add_argument("--detach", action="store_true", help="Start it and do not wait.")
+        parser.add_argument("--budget", type=money, help="The most that the run may cost.")
+        parser.add_argument("--budget-calls", type=int, help="The most requests that the run may send.")
+        parser.add_argument("--workers", type=int, default=1, help="Worker processes that may share the run.")
+        parser.add_argument("--batch", action="store_true", help="Use the endpoint's batch API.")
+        parser.add_argument(
+            "--no-cache", action="store_true", help="Send requests even if their replies are in the cache."
+        )
+        parser.add_argument(
+            "--dry-run", action="store_true", help="Show the number and the cost of the calls; send nothing."
+        )
+        parser.add_argument(
+            "--inline", action="store_true", help="Work in this process instead of in Celery workers."
+        )
+        parser.add_argument("--detach", action="store_true", help="Start the run and don't wait for it.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = Study.objects.filter(slug=options["study"]).first()
         if study is None:
-            raise CommandError(f"no study {options['study']!r}")
+            raise CommandError(f"There is no study {options['study']!r}.")
         endpoint = endpoint_named(name=options["endpoint"], workspace_id=study.workspace_id)
         if endpoint is None:
-            names = (
-                ", ".join(endpoints_usable_in(study.workspace_id).values_list("name", flat=True)) or "none"
-            )
-            raise CommandError(f"no endpoint {options['endpoint']!r}; there are: {names}")
+            usable = endpoints_usable_in(study.workspace_id)
+            names = ", ".join(usable.values_list("name", flat=True)) or "none"
+            raise CommandError(f"There is no endpoint {options['endpoint']!r}. Endpoints: {names}.")
         try:
             plan = _plan(options)
             if options["dry_run"]:
@@ -93,8 +100,8 @@ class Command(BaseCommand):
         p = run_progress(run)
         self.stdout.write(
             f"{run.get_state_display()}{': ' + run.reason if run.reason else ''}. {p.done} of {p.total} done, "
-            f"{p.failed} failed, {p.unparsable} not readable, {p.tied} tied; spent {p.spent:.4f}"
-            + (f", perhaps {p.perhaps_spent:.4f} more" if p.perhaps_spent else "")
+            f"{p.failed} failed, {p.unparsable} unparsable, {p.tied} tied; spent {p.spent:.4f}"
+            + (f", possibly {p.perhaps_spent:.4f} more" if p.perhaps_spent else "")
         )
 
 

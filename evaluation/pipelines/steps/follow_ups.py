@@ -9,7 +9,7 @@ from typing import Any
 from annotator.core.canonical import text_digest
 from annotator.hit_types.base import JSON, Unparsable
 from annotator.models import Explanation, FollowUp, Instance
-from evaluation.metrics import BASELINE_KIND
+from evaluation.core.kinds import BASELINE_KIND
 from evaluation.models import Call, Run
 from evaluation.pipelines.steps.explain import other_answer
 from evaluation.pipelines.steps.material import (

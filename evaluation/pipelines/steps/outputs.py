@@ -41,14 +41,18 @@ class Outputs(MaterialStep):
     def check(self, run: Run) -> None:
         super().check(run)
         option(run, "method", METHODS, "cot")
-        if not systems_of(run).filter(name=run.options.get("system", "")).exists():
-            raise OptionError(f"system: there is no system {run.options.get('system', '')!r}")
+        if not option(run, "system"):
+            raise OptionError("system: is missing")
 
     def jobs(self, run: Run) -> Iterator[Job]:
         self.check(run)
-        system = systems_of(run).get(name=run.options["system"])
-        todo = FollowUp.objects.filter(explanation__instance__dataset=run.dataset, explanation__system=system)
-        for pk in todo.exclude(outputs__system=system).order_by("pk").values_list("pk", flat=True).iterator():
+        system = run.options["system"]
+        todo = FollowUp.objects.filter(
+            explanation__instance__dataset=run.dataset, explanation__system__name=system
+        )
+        for pk in (
+            todo.exclude(outputs__system__name=system).order_by("pk").values_list("pk", flat=True).iterator()
+        ):
             yield Job(key=f"f{pk}", subject=pk)
 
     def load(self, run: Run, calls: Sequence[ClaimedCall]) -> Mapping[int, Any]:

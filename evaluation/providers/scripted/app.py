@@ -41,6 +41,8 @@ class Scripted:
         self.times_answered: Counter[int] = Counter()
         self.started = time.time()
         self.outage_until, self.outage_status = 0.0, 503
+        self.released = asyncio.Event()
+        self.released.set()
         self.allowance, self.allowed_at = 1.0, time.monotonic()
 
     async def __call__(self, request: Request) -> Response:
@@ -51,6 +53,10 @@ class Scripted:
             return json_response(self.stats())
         if path == "/outage" and request.method == "POST":
             return self._outage(request)
+        if path in ("/hold", "/release") and request.method == "POST":
+            # Between the two, requests are received and not answered: a test has all the time it needs.
+            (self.released.clear if path == "/hold" else self.released.set)()
+            return json_response(self.stats())
         if path == "/redirect/v1/chat/completions":
             return Response(307, b"", {"location": "/v1/chat/completions"})
         if self.key and request.headers.get("authorization") != f"Bearer {self.key}":
@@ -102,6 +108,7 @@ class Scripted:
         self.times_asked[digest] += 1
         if options.latency or options.jitter:
             await asyncio.sleep(options.latency + options.jitter * random.random())
+        await self.released.wait()
         if path == "/v1/embeddings":
             return self._embeddings(body)
         nth = self.times_asked[digest]

@@ -15,8 +15,8 @@ def render(content: Mapping[str, Any]) -> str:
     return json.dumps(with_provenance(content), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _told(cell: Mapping[str, Any]) -> dict[str, Any]:
-    """A cell that rests on no aggregated labels says so."""
+def _with_rule(cell: Mapping[str, Any]) -> dict[str, Any]:
+    """A cell with its rule; one that rests on single ratings says so."""
     return {**cell, "rule": cell["rule"] or NOT_AGGREGATED}
 
 
@@ -38,7 +38,9 @@ def with_provenance(content: Mapping[str, Any]) -> dict[str, Any]:
         rows = [
             {
                 **row,
-                "cells": [_told(cell) | same if cell["kind"] == "number" else cell for cell in row["cells"]],
+                "cells": [
+                    _with_rule(cell) | same if cell["kind"] == "number" else cell for cell in row["cells"]
+                ],
             }
             for row in block["rows"]
         ]

@@ -1,4 +1,4 @@
-"""May a simulator stand in for people? Each one against people: κ beside the human ceiling, confusion, the test, where."""
+"""May a simulator stand in for people? For each: κ beside the human ceiling, confusion, the test, and where they differ."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from evaluation.models import Run
 from evaluation.reports.content import Cell, Column, Row, Section, Table
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
-from evaluation.reports.words import estimate, number
+from evaluation.reports.words import count, estimate, number
 
 #: At most this many items are listed for each simulator.
 LISTED = 50
-#: More labels than this do not make a confusion that can be read.
+#: A confusion table of more labels than this is hard to read.
 LABELS = 8
 
 
 @section(order=90, title="Comparing simulators with people")
 def calibration(ctx: Context) -> Section | None:
-    """One row a simulator with its prompt, then what it says where the people's majority says what, and where they differ."""
+    """One row for each simulator with its prompt; then its labels against the majority of people, and the items that differ."""
     if not ctx.simulators:
         return None
     found = ctx.agreement(ctx.headline.name)
@@ -36,7 +36,7 @@ def calibration(ctx: Context) -> Section | None:
         blocks=[block for block in blocks if block.rows],
         notes=[
             "The alternative annotator test (Calderon, Reichart and Dror, 2025) leaves out each person in turn and asks "
-            "whether the simulator is at least as close to the others, within ε. A winning rate of 0.5 or more: it may "
+            "whether the simulator is at least as close to the others, within ε. A winning rate of 0.5 or more means that it may "
             "replace people. The advantage probability compares simulators with each other.",
             f"The label of {ctx.people} is their majority; ties are left out.",
         ],
@@ -48,7 +48,7 @@ def _sentence(ctx: Context, name: str, test: AlternativeTest) -> str:
     verdict = ""
     if test.winning_rate.defined:
         may = "may" if test.winning_rate.value >= 0.5 else "may not"
-        verdict = f" By the alternative annotator test it {may} replace them (winning rate {number(test.winning_rate.value)})."
+        verdict = f" By the alternative annotator test, it {may} replace them (winning rate {number(test.winning_rate.value)})."
     else:
         verdict = f" The alternative annotator test is not defined: {test.winning_rate.reason}."
     return (
@@ -78,7 +78,7 @@ def _overview(ctx: Context, tests: dict[str, AlternativeTest]) -> Table:
             Column("ε"),
         ],
         rows=rows,
-        notes=["Prompts are told apart by the first figures of their SHA-256, as in the list of runs."],
+        notes=["Prompts are identified by the first characters of their SHA-256, as in the list of runs."],
     )
 
 
@@ -122,7 +122,9 @@ def _people(ctx: Context, tests: dict[str, AlternativeTest]) -> Table:
             Column("Simulator wins"),
         ],
         rows=rows,
-        notes=[f"{name}: {n} with fewer than 30 items skipped." for name, n in skipped.items()],
+        notes=[
+            f"{name}: {count(n, 'rater')} with fewer than 30 items left out." for name, n in skipped.items()
+        ],
     )
 
 
@@ -143,7 +145,7 @@ def _confusion(ctx: Context, name: str, ratings: Ratings) -> list[Table]:
             Table(
                 id=f"calibration-confusion-{ctx.simulators.index(name) + 1}",
                 title=f"{name} against the majority of {ctx.people}: items",
-                head=[f"{ctx.people.capitalize()} say"],
+                head=[f"Majority of {ctx.people}"],
                 columns=[Column(label, f"{name} says") for label in spoken],
                 rows=[
                     Row([label], [Cell.count(int(n)) for n in row])
@@ -155,7 +157,7 @@ def _confusion(ctx: Context, name: str, ratings: Ratings) -> list[Table]:
     tables.append(
         Table(
             id=f"calibration-items-{ctx.simulators.index(name) + 1}",
-            title=f"Items where {name} differs from the majority",
+            title=f"Items on which {name} differs from the majority",
             head=["Item"],
             columns=[Column(ctx.people.capitalize()), Column(name)],
             rows=[

@@ -25,9 +25,13 @@ def _prose(ctx: Context) -> list[str]:
     items, raters = judgments.items, judgments.raters
     if not len(judgments):
         return ["No judgment counts yet, so no figure below is defined."]
-    people = int((~raters.is_simulator).sum())
-    word = "rehearsal rater" if judgments.rehearsal else "person"
-    who = [count(people, word, "people" if word == "person" else "")] if people else []
+    human = ~raters.is_simulator
+    groups = (
+        (human & ~raters.is_rehearsal & ~raters.is_imported, "person", "people"),
+        (human & raters.is_imported, "imported rater", ""),
+        (human & raters.is_rehearsal, "rehearsal rater", ""),
+    )
+    who = [count(int(group.sum()), one, many) for group, one, many in groups if group.any()]
     who += [count(len(ctx.simulators), "simulator")] if ctx.simulators else []
     about = [count(int(judgments.in_play.sum()), "item")]
     for column, one in ((items.instance_names, "instance"), (items.explanation_names, "explanation")):

@@ -76,7 +76,7 @@ def _prose(ctx: Context, found: list[tuple[str, str, PredictionPowered]]) -> lis
             continue
         if not one.unlabelled:
             said.append(
-                f"{ctx.people.capitalize()} judged every explanation that {name} did: there is nothing for it to add."
+                f"{ctx.people.capitalize()} judged every explanation that {name} judged, so it adds nothing."
             )
         elif not math.isnan(one.gain):
             said.append(
@@ -120,7 +120,7 @@ def _table(ctx: Context, found: list[tuple[str, str, PredictionPowered]], rule: 
             )
             for name, what, one in found
         ],
-        notes=["The simulator alone may be wrong throughout: it is not an estimate of the people’s figure."],
+        notes=["The simulator’s own figure may be wrong throughout and doesn’t estimate the people’s."],
     )
 
 

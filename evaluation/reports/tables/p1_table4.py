@@ -72,7 +72,7 @@ def _prose(ctx: Context, found: _Measured) -> list[str]:
     if whole.precision.defined:
         said = f"{said} (macro, over {count(found.counts.explanations, 'explanation')}; {pooled} "
         said += f"{estimate(whole.precision_micro, 'percent')})"
-    whose = _whose(found.judge.name)
+    whose = _whose(ctx, found.judge.name)
     text = f"On all systems together, {whose} simulation precision is {said}. "
     text += f"Of the labelled follow-ups, {estimate(whole.simulatable, 'percent')} could be simulated."
     if raters > 1:
@@ -87,10 +87,10 @@ def _prose(ctx: Context, found: _Measured) -> list[str]:
     ]
 
 
-def _whose(name: str) -> str:
+def _whose(ctx: Context, name: str) -> str:
     """Whose precision it is, for a sentence: people’s, gpt-4’s."""
-    name = name.lower() if name in ("People", "Rehearsal raters") else name
-    return f"{name}’" if name == "rehearsal raters" else f"{name}’s"
+    name = ctx.people if name == ctx.people.capitalize() else name
+    return f"{name}’" if name.endswith("raters") else f"{name}’s"
 
 
 def _paper_table(ctx: Context, measured: list[_Measured]) -> Table:

@@ -11,7 +11,7 @@ from evaluation.reports.helping import (
     eta_of_bertscore,
     gen_u_by_model,
     helping,
-    told_by,
+    utility_known_from,
 )
 from evaluation.reports.registry import section
 from evaluation.reports.words import count, estimate
@@ -26,11 +26,11 @@ def p3_table4(ctx: Context) -> Section | None:
     if not found.rows.instance:
         return None
     systems = ["", *found.systems]
-    accuracy = [told_by(ctx, found.right, found.of(name)) for name in systems]
+    accuracy = [utility_known_from(ctx, found.right, found.of(name)) for name in systems]
     scores = [eta_of_bertscore(ctx, found.of(name)) for name in systems]
     runs = gen_u_by_model(ctx)
     everything = found.of("")
-    by_gen_u = [told_by(ctx, run.told, everything) for run in runs]
+    by_gen_u = [utility_known_from(ctx, run.values, everything) for run in runs]
     rule = found.rows.rule
     blocks: list[Table | Figure] = [
         _table4(ctx, systems, accuracy, scores, rule),

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import reverse
-from rest_framework.authtoken.models import Token
 
+from annotator.accounts.api_tokens import api_token_make
 from annotator.hit_types.registry import hit_type_get, hit_types
 from annotator.models import (
     Exam,
@@ -245,7 +245,7 @@ def settings_of(form: Any) -> dict[str, Any]:
 
 
 def test_over_the_api_too(study: Study, researcher: User) -> None:
-    key = Token.objects.create(user=researcher).key
+    key = api_token_make(user=researcher)
     client = Client(headers={"Authorization": f"Token {key}"})
     where = "/api/v1/studies/mine/"
     reply = client.patch(where, {"exam_own": own(3), "exam_pay": "1.00"}, content_type="application/json")

@@ -23,6 +23,9 @@ PAGES = {
     "payments/owed.csv": "viewer",
     "payments/bonus/PERSON/": "reviewer",
     "manage/": "viewer",
+    "exam/exam/new/": "editor",
+    "exam/exam/file/": "editor",
+    "exam/exam/sample.csv": "editor",
     "contested/": "viewer",
     "members/": "viewer",
     "simulators/": "viewer",
@@ -46,6 +49,7 @@ PAGES = {
     "exclude/judgment/JUDGMENT/": "reviewer",
     "exclude/judgments/?pk=JUDGMENT": "reviewer",
     "import/": "editor",
+    "import/sample.jsonl": "editor",
     "import-judgments/": "editor",
 }
 #: What is sent there by POST, and the role that it needs.
@@ -55,6 +59,8 @@ SENT = {
     "rehearsal/": "editor",
     "payments/": "reviewer",
     "archive/": "owner",
+    "exam/exam/new/": "editor",
+    "exam/exam/file/": "editor",
     "members/": "owner",
     "remove/": "owner",
     "items/ITEM/edit/": "editor",
@@ -102,6 +108,7 @@ def test_every_page_is_in_these_lists() -> None:
     found = set()
     for pattern in patterns(lambda view: view):
         page = str(pattern.pattern).removeprefix("<row:pk>/")
+        page = page.replace("<slug:which>", "exam")
         for name in ("item_pk", "judgment_pk", "exclusion_pk", "export_pk"):
             page = page.replace("<row:rater_pk>", "PERSON").replace(
                 f"<row:{name}>", name.removesuffix("_pk").upper()
@@ -110,7 +117,7 @@ def test_every_page_is_in_these_lists() -> None:
             page = page.replace(f"exclude/{what}/<row:target_pk>", f"exclude/{what}/{what.upper()}")
         found.add(page)
     listed = {page.partition("?")[0] for page in [*PAGES, *SENT]}
-    assert found == listed | {"exports/EXPORT/", "api-token/", "deleted/"}
+    assert found == listed | {"exports/EXPORT/", "api-token/", "deleted/", "exam/exam/question/<path:key>/"}
 
 
 def test_anonymous_and_annotators_are_sent_to_the_log_in(mine: Study) -> None:

@@ -11,9 +11,9 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
-from rest_framework.authtoken.models import Token
 
-from annotator.models import Exclusion, Export, Item, Judgment, Membership, Study, User
+from annotator.accounts.api_tokens import token_digest
+from annotator.models import ApiToken, Exclusion, Export, Item, Judgment, Membership, Study, User
 from annotator.services.imports import pending_uploads
 from annotator.services.stage_submit import judgment_record
 from annotator.services.study import study_create
@@ -321,13 +321,14 @@ def test_large_exports_are_built_by_a_job(
 def test_a_token_is_shown_once(researcher_client: Client, researcher: User) -> None:
     assert "You don't have a token yet" in page(researcher_client, "api-token/")
     html = researcher_client.post(ROOT + "api-token/", {"make": "1"}).content.decode()
-    first = Token.objects.get(user=researcher).key
-    assert first in html
-    assert first not in page(researcher_client, "api-token/")
-    researcher_client.post(ROOT + "api-token/", {"make": "1"})
-    assert Token.objects.get(user=researcher).key != first
+    first = re.findall(r'value="([0-9a-f]{40})"', html)
+    assert token_digest(first[0]) == ApiToken.objects.get(user=researcher).digest
+    assert first[0] not in page(researcher_client, "api-token/")
+    researcher_client.post(ROOT + "api-token/", {"make": "1", "read_only": "1"})
+    replaced = ApiToken.objects.get(user=researcher)
+    assert (replaced.digest != token_digest(first[0]), replaced.may_write) == (True, False)
     researcher_client.post(ROOT + "api-token/", {"revoke": "1"})
-    assert not Token.objects.exists()
+    assert not ApiToken.objects.exists()
 
 
 def test_pages_take_the_same_statements_however_long(

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 from django.core.cache import cache
-from rest_framework.authtoken.models import Token
 from rest_framework.test import APIClient
 
+from annotator.accounts.api_tokens import api_token_make
 from annotator.models import User
 from tests.factories import make_user
 
@@ -16,7 +16,7 @@ def _no_throttle_left() -> None:
 
 def client_of(user: User) -> APIClient:
     client = APIClient()
-    client.credentials(HTTP_AUTHORIZATION=f"Token {Token.objects.get_or_create(user=user)[0].key}")
+    client.credentials(HTTP_AUTHORIZATION=f"Token {api_token_make(user=user)}")
     return client
 
 

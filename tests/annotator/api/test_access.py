@@ -141,7 +141,7 @@ def test_a_superuser_sees_all(places: dict[str, str]) -> None:
     assert [s["slug"] for s in root.get("/api/v1/studies/").data["results"]] == ["mine"]
 
 
-@pytest.mark.parametrize("slug", ["no-such", "1", "9" * 60, "%00", "..", "mine%2F"])
+@pytest.mark.parametrize("slug", ["no-such", "1", "9" * 60, "..", "mine%2F"])
 def test_slugs_that_lead_nowhere(places: dict[str, str], api: APIClient, slug: str) -> None:
     assert api.get(f"/api/v1/studies/{slug}/").status_code == 404
 

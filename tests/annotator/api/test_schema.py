@@ -12,11 +12,11 @@ from django.core.signals import request_finished, request_started
 from django.db import close_old_connections
 from drf_spectacular.generators import SchemaGenerator
 from hypothesis import HealthCheck, Phase, given, settings
-from rest_framework.authtoken.models import Token
 from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import response_schema_conformance, status_code_conformance
 
+from annotator.accounts.api_tokens import api_token_make
 from foretell.wsgi import application
 from tests.factories import make_item, make_judgment, make_rater, make_study, make_user
 
@@ -46,7 +46,7 @@ def token(db: None, one_connection: None) -> str:
     user = make_user("fuzz", staff=True)
     study = make_study(by=user, slug="fuzz")
     make_judgment(make_item(study), make_rater("ann"))
-    return Token.objects.create(user=user).key
+    return api_token_make(user=user)
 
 
 def test_the_schema_has_no_warnings() -> None:

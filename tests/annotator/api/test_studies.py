@@ -38,7 +38,7 @@ def test_a_study_from_a_template(api: APIClient, researcher: User) -> None:
         ({"slug": ""}, "slug"),
         ({"redundancy": 0}, "redundancy"),
         ({"redundancy": 10**30}, "redundancy"),
-        ({"pass_mark": 40}, "__all__"),
+        ({"pass_mark": 40}, "pass_mark"),
         ({"pay_per_item": "-1"}, "pay_per_item"),
         ({"title": "\x00"}, "title"),
         ({"title": "\ud800"}, "title"),

@@ -9,8 +9,8 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
-from rest_framework.authtoken.models import Token
 
+from annotator.accounts.api_tokens import api_token_make
 from annotator.hit_types.base import HitType
 from annotator.models import Judgment, Study, User
 from annotator.services.imports.material_import import material_import
@@ -90,7 +90,7 @@ def test_a_study_of_it_is_made_filled_previewed_and_launched_in_the_admin(
 
 @pytest.mark.django_db
 def test_the_api_lists_it_and_takes_a_study_of_it(clarity: HitType, researcher: User) -> None:  # noqa: F811
-    client = Client(headers={"Authorization": f"Token {Token.objects.create(user=researcher).key}"})
+    client = Client(headers={"Authorization": f"Token {api_token_make(user=researcher)}"})
     types = {one["name"]: one for one in client.get("/api/v1/hit-types/").json()}
     assert types["clarity"]["columns"][0]["name"] == "sentence"
     sent = {"template": "clarity", "slug": "clear", "title": "Clear?"}

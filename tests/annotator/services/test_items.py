@@ -148,3 +148,14 @@ def test_a_replacement_with_faults_or_over_a_rehearsal_deletes_nothing() -> None
     with pytest.raises(ImportRefused, match="Clear the rehearsal"):
         material_import(study=study, file=io.BytesIO(row), name="m.jsonl", replace=True)
     assert study.items.count() == 2
+
+
+def test_the_same_content_under_a_new_key_is_remarked() -> None:
+    study = make_study()
+    row = '{"key": "%s", "question": "Owls?", "explanation": "Birds.", "answer": "no", "follow_up": "Owlets?"}\n'
+    first = material_import(study=study, file=io.BytesIO((row % "a").encode()), name="m.jsonl")
+    assert first.warnings == []
+    second = material_import(study=study, file=io.BytesIO((row % "b").encode()), name="m.jsonl", dry_run=True)
+    assert second.warnings == [
+        "1 item of the study has the same content as another item under a different key"
+    ]

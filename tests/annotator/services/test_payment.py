@@ -46,12 +46,12 @@ def test_only_accepted_work_is_owed_each_judgment_at_the_rate_of_its_version(stu
     study_update(study=study, pay_per_item="1.00")
     study.refresh_from_db()
     ann.study.refresh_from_db()
-    work(study, 1, ann)
+    work(study, 2, ann)  # the first of these was in hand before the raise, and is paid as it was offered
     (now,) = balances_of(study)
-    assert (now.owed, now.waiting) == (Decimal("0.50"), Decimal("1.00"))
-    assert work_accept(study=study, by=None, raters=[ann.rater_id]) == 1
+    assert (now.owed, now.waiting) == (Decimal("0.50"), Decimal("1.25"))
+    assert work_accept(study=study, by=None, raters=[ann.rater_id]) == 2
     assert work_accept(study=study, by=None) == 0, "accepting again changes nothing"
-    assert balances_of(study)[0].owed == Decimal("1.50")
+    assert balances_of(study)[0].owed == Decimal("1.75")
 
 
 def test_rehearsals_and_imports_are_never_owed_anything(study: Study) -> None:

@@ -113,7 +113,7 @@ def test_declining_consent_ends_the_way_without_a_trace_of_work():
     study = make_study(items=2, consent_text="Text.", launched=True)
     bot = Bot(study)
     bot.join()
-    page = bot.post(bot.path + "consent/", {"decision": "decline"})
+    page = bot.post(bot.path + "consent/", {"decision": "decline", "sure": "yes"})
     assert "You have left this study" in page.content.decode()
     assert bot.participation.state == "left"
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from rest_framework.authtoken.models import Token
 
+from annotator.accounts.api_tokens import api_token_make
 from annotator.models import Study
 from annotator.services.assignment import assignment_next
 from tests.factories import make_participation, make_study, make_user
@@ -85,7 +85,7 @@ def test_deeply_nested_signals_and_drafts(study: Study) -> None:
     ],
 )  # fmt: skip
 def test_the_api_refuses_strange_requests_in_json(study: Study, method: str, path: str) -> None:
-    client = Client(headers={"Authorization": f"Token {Token.objects.create(user=study.researchers.get())}"})
+    client = Client(headers={"Authorization": f"Token {api_token_make(user=study.researchers.get())}"})
     reply = getattr(client, method)(path.format(slug=study.slug))
     assert refused(reply), reply.status_code
     assert reply.headers["Content-Type"].startswith(("application/json", "application/problem+json")), path
@@ -93,7 +93,7 @@ def test_the_api_refuses_strange_requests_in_json(study: Study, method: str, pat
 
 
 def test_the_api_refuses_deeply_nested_bodies(study: Study) -> None:
-    client = Client(headers={"Authorization": f"Token {Token.objects.create(user=study.researchers.get())}"})
+    client = Client(headers={"Authorization": f"Token {api_token_make(user=study.researchers.get())}"})
     for body in (DEEP, json.dumps({"slug": "x", "exam_own": 1})[:-2] + "[" * 50_000):
         reply = client.post("/api/v1/studies/", body, content_type="application/json")
         assert refused(reply), reply.status_code

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
 from evaluation.core.ratings_table import Ratings
 
-DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
 NAN = float("nan")
 

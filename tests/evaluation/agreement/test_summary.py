@@ -16,7 +16,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from evaluation.agreement import Ratings, as_text, cohen_kappa, krippendorff_alpha, pairwise_kappa, summarize
-from tests.evaluation.agreement.tables import DATA, random_matrices, ratings_of, rows_of
+from tests.evaluation.agreement.tables import random_matrices, ratings_of, rows_of
 
 ROOT = Path(__file__).resolve().parents[3]
 STATISTIC = {"value", "low", "high", "n", "reason"}
@@ -301,12 +301,10 @@ def test_as_a_program_without_a_database(tmp_path, good):
         )
 
 
-def test_real_people_and_models(tmp_path):
-    if not DATA.exists():
-        pytest.skip("the shared data folder is absent")
+def test_real_people_and_models(tmp_path, public_data):
     rows, models = [], set()
     for kind in ("human", "llm"):
-        given = json.loads((DATA / "human_and_llm" / f"mtbench_{kind}.json").read_text())
+        given = json.loads((public_data.folder / "human_and_llm" / f"mtbench_{kind}.json").read_text())
         models |= set(given) if kind == "llm" else set()
         rows += [(rater, unit, label) for rater, labels in given.items() for unit, label in labels.items()]
     path = write(tmp_path / "r.csv", Ratings.from_rows(rows))
@@ -315,7 +313,9 @@ def test_real_people_and_models(tmp_path):
         test["simulator"]: test["advantage_probability"]["value"]
         for test in result["alternative_annotator_test"]
     }
-    assert (round(rho["gpt-4o"], 2), round(rho["gemini_pro"], 2), len(rho)) == (0.77, 0.76, 6)
+    assert len(rho) == 6
+    if public_data.real:
+        assert (round(rho["gpt-4o"], 2), round(rho["gemini_pro"], 2)) == (0.77, 0.76)
 
 
 def test_the_table_shows_pairs_that_share_units_first_and_survives_a_line_end():

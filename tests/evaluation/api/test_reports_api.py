@@ -2,8 +2,8 @@
 
 import pytest
 from django.test import Client
-from rest_framework.authtoken.models import Token
 
+from annotator.accounts.api_tokens import api_token_make
 from annotator.models import Membership, Study
 from evaluation.models import Report
 from evaluation.services import report as service
@@ -23,7 +23,7 @@ def sent(monkeypatch) -> list[int]:
 def api(study: Study, role: str = "owner") -> Client:
     user = make_user(staff=True)
     Membership.objects.update_or_create(study=study, user=user, defaults={"role": role})
-    return Client(headers={"Authorization": f"Token {Token.objects.create(user=user).key}"})
+    return Client(headers={"Authorization": f"Token {api_token_make(user=user)}"})
 
 
 def test_a_report_from_asking_to_its_export(sent, django_capture_on_commit_callbacks):

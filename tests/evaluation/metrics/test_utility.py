@@ -1,6 +1,5 @@
 import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,13 +13,11 @@ from evaluation.metrics import (
     utility_classes,
 )
 
-DATA = Path(__file__).parents[4] / "shared/data/rationale_human_utility/rationale_utility.json"
 BEFORE_AFTER_GOLD = (
     "human_predicted_label_before_rationale",
     "human_predicted_label_after_rationale",
     "ground_truth_label",
 )
-needs_data = pytest.mark.skipif(not DATA.parent.is_dir(), reason="../shared/data is not here")
 
 
 def rows_of(useful, not_useful, unsure):
@@ -79,9 +76,9 @@ def test_published_table_3_from_its_counts():
         assert tuple(truncated(share.value) for share in found[name].shares.values()) == expected
 
 
-@needs_data
-def test_released_judgments_give_the_counts_of_their_readme():
-    rows = [json.loads(line) for line in DATA.read_text(encoding="utf-8").splitlines() if line.strip()]
+def test_released_judgments_give_the_counts_of_their_readme(public_data):
+    path = public_data.folder / "rationale_human_utility" / "rationale_utility.json"
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
     names = {1: "useful", 0: "unsure", -1: "not useful"}
     labels = [[str(row[key]) for row in rows] for key in BEFORE_AFTER_GOLD]
     assert utility_classes(*labels) == [names[row["rationale_utility"]] for row in rows]

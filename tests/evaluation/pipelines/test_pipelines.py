@@ -30,11 +30,13 @@ from tests.evaluation.pipelines.carried import MATERIAL, carried_out, material  
 from tests.evaluation.run_factories import make_endpoint
 from tests.evaluation.scripted_process import ScriptedProcess
 
+#: Training needs more questions than these tests have: see test_quark.py.
+ONCE_THROUGH = [name for name in recipe_names() if name != "p3-quark"]
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("allowed")]
 
 
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("name", recipe_names())
+@pytest.mark.parametrize("name", ONCE_THROUGH)
 def test_a_recipe_runs_where_replies_are_held_to_a_schema(
     name: str, scripted: ScriptedProcess, tmp_path: Path
 ) -> None:
@@ -67,7 +69,7 @@ def test_a_recipe_runs_where_replies_are_held_to_a_schema(
 
 
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("name", recipe_names())
+@pytest.mark.parametrize("name", ONCE_THROUGH)
 def test_a_recipe_runs_from_its_material_to_its_report(
     name: str, scripted: ScriptedProcess, tmp_path: Path
 ) -> None:
@@ -187,7 +189,8 @@ def test_choices_that_do_not_fit_are_refused_before_anything_is_asked(
         ("counterfactuals", {"n": 0}, "n:"),
         ("counterfactuals", {"n": 3, "way": "sideways"}, "way"),
         ("units", {"task": "yes_no"}, "no prompt"),
-        ("outputs", {"system": "nobody"}, "system"),
+        ("outputs", {"system": "nobody"}, "nothing to ask"),
+        ("outputs", {}, "system: is missing"),
         ("gen_u", {"rationale": "nobody"}, "rationale"),
         ("simulate", {}, "no prompt"),
         ("dance", {}, "no step"),

@@ -8,7 +8,7 @@ from django.core.management import call_command
 from annotator.models import Study
 from evaluation.agreement import krippendorff_alpha
 from evaluation.ratings.load import ratings_table, study_ratings
-from tests.annotator.shared import DATA, with_data
+from tests.public_data import PublicData
 
 pytestmark = pytest.mark.django_db
 
@@ -28,16 +28,16 @@ def test_each_study_has_the_variables_of_its_items(tmp_path: Path) -> None:
     assert grade.left_out == {"without an answer on grade": 1}
 
 
-@with_data
 @pytest.mark.parametrize(
     ("file", "alpha"), [("commonsenseqa_test", 0.4014), ("snli_test", 0.4971), ("snli_test_group2", 0.4702)]
 )
-def test_the_acceptability_files_from_file_to_alpha(file: str, alpha: float) -> None:
-    path = DATA / "few_shot_explanations" / "acceptability_annotations" / f"{file}.csv"
+def test_the_acceptability_files_from_file_to_alpha(public_data: PublicData, file: str, alpha: float) -> None:
+    path = public_data.folder / "few_shot_explanations" / "acceptability_annotations" / f"{file}.csv"
     call_command(
         "import_judgments", "acc", str(path), "--create", "--hit-type", "external_labels",
         "--item", "Input.id", "--value", "Answer.acceptable", "--listed", "1,2,3,4,5",
     )  # fmt: skip
     found = ratings_table(study=Study.objects.get(slug="acc"), variable="acceptable")
     assert len(found.ratings.units) == 1_250
-    assert krippendorff_alpha(found.ratings).value == pytest.approx(alpha, abs=5e-5)
+    if public_data.real:
+        assert krippendorff_alpha(found.ratings).value == pytest.approx(alpha, abs=5e-5)

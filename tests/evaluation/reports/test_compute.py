@@ -284,3 +284,18 @@ def test_a_hit_type_has_the_sections_of_what_it_measures(monkeypatch):
     assert "p1_table4" not in {part.name for part in parts() if part.serves(kind)}
     monkeypatch.setattr(type(kind), "measures", frozenset({"simulatability"}))
     assert "p1_table4" in {part.name for part in parts() if part.serves(kind)}
+
+
+def test_imported_raters_are_never_called_people():
+    study = make_study()
+    for name in ("ann", "bob"):
+        for number in range(3):
+            item = study.items.filter(key=str(number)).first() or make_item(study, key=str(number))
+            make_judgment(item, make_rater(name, source="import:study"), "yes" if number else "no")
+    content = computed(study).content
+    sections = {section["id"]: section for section in content["sections"]}
+    assert sections["data"]["prose"][0].startswith("2 imported raters made 6 judgments")
+    assert [row["head"] for row in table_of(content, "data-raters")["rows"]] == [["Imported raters"]]
+    assert "imported raters’ simulation precision" in sections["p1-table-4"]["prose"][0]
+    said = " ".join(text for s in content["sections"] if s["id"] != "conduct" for text in s["prose"])
+    assert "people" not in said.lower()

@@ -74,9 +74,9 @@ def test_acceptability_through_the_admin(file, alpha):
         rater="(the file names no rater)", listed="1,2,3,4,5",
     )  # fmt: skip
     cells = cells_of(computed(study).content, "agreement-acceptable")
-    found = cells["Krippendorff’s α, people", "All labels Value"]
+    found = cells["Krippendorff’s α, imported raters", "All labels Value"]
     assert found["value"] == pytest.approx(alpha, abs=5e-5)
-    assert cells["Fleiss’ κ, people", "All labels n"]["value"] == 1_250
+    assert cells["Fleiss’ κ, imported raters", "All labels n"]["value"] == 1_250
 
 
 def test_the_prevalence_paradox_shows_beside_kappa():
@@ -87,9 +87,15 @@ def test_the_prevalence_paradox_shows_beside_kappa():
     )  # fmt: skip
     content = computed(study).content
     cells = cells_of(content, "agreement-grammar")
-    assert cells["Percent agreement, people", "All labels Value"]["value"] == pytest.approx(0.9733, abs=5e-5)
-    assert cells["Krippendorff’s α, people", "All labels Value"]["value"] == pytest.approx(-0.01216, abs=5e-6)
-    assert cells["Gwet’s AC1, people", "All labels Value"]["value"] == pytest.approx(0.97261, abs=5e-6)
+    assert cells["Percent agreement, imported raters", "All labels Value"]["value"] == pytest.approx(
+        0.9733, abs=5e-5
+    )
+    assert cells["Krippendorff’s α, imported raters", "All labels Value"]["value"] == pytest.approx(
+        -0.01216, abs=5e-6
+    )
+    assert cells["Gwet’s AC1, imported raters", "All labels Value"]["value"] == pytest.approx(
+        0.97261, abs=5e-6
+    )
     labels = next(
         b for s in content["sections"] for b in s["blocks"] if b["id"] == "agreement-grammar-labels"
     )
@@ -120,7 +126,7 @@ def test_ordinal_quality_through_the_admin_keeps_what_is_no_level_apart():
     width = max(map(len, given.values()))
     matrix = np.array([values + [np.nan] * (width - len(values)) for values in given.values()]).T
     expected = krippendorff.alpha(reliability_data=matrix, level_of_measurement="ordinal")
-    found = cells["Krippendorff’s α, people", "All labels Value"]
+    found = cells["Krippendorff’s α, imported raters", "All labels Value"]
     assert found["value"] == pytest.approx(expected, abs=1e-12)
     assert cells["– with quadratic weights", "All labels Value"]["value"] is not None
     assert any(

@@ -275,7 +275,7 @@ def test_systems_of_one_name_are_two_for_runs_and_reports(ada: User, bob: User, 
     dataset = dataset_of(bob, tmp_path)
     instance = Instance.objects.get(dataset=dataset)
     assert instance.dataset.workspace == lab(bob)
-    with pytest.raises(ValidationError, match="no system"):
+    with pytest.raises(ValidationError, match="nothing to ask"):
         material_run_create(
             kind="outputs",
             dataset=dataset,

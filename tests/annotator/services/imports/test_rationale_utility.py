@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 from annotator.models import Explanation, Instance, Item, Judgment, Output
 from annotator.services.imports.faults import ImportRefused
 from annotator.services.imports.rationale_utility import normal, rationale_utility_rows
-from tests.annotator.shared import DATA, with_data
+from tests.public_data import ALONE, PublicData
 
 RATIONALE = {
     "question": "Can owls swim? ,",
@@ -98,11 +98,12 @@ def test_the_command_says_which_file_is_missing(tmp_path: Path) -> None:
         )
 
 
-@with_data
 @pytest.mark.django_db
-def test_the_public_data_become_a_study(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_public_data_become_a_study(
+    public_data: PublicData, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """458 starter questions; one of them has no generated question in any spelling."""
-    folder, out = DATA / "rationale_human_utility", tmp_path / "gpt3.jsonl"
+    folder, out = public_data.folder / "rationale_human_utility", tmp_path / "gpt3.jsonl"
     call_command(
         "convert_rationale_utility",
         str(folder / "rationale_utility.json"),
@@ -116,7 +117,7 @@ def test_the_public_data_become_a_study(tmp_path: Path, capsys: pytest.CaptureFi
     assert "458 starter questions with a rationale of gpt3, 457 of them with generated questions" in told.out
     assert "15 answer neither True nor False" in told.out
     assert told.err.count("answer neither True nor False") == 15
-    assert "left out: Does Home Depot sell item" in told.err
+    assert f"left out: {'Does Home Depot sell item' if public_data.real else ALONE}" in told.err
     assert told.err.count("joined in spite of another spelling") == 4
 
     call_command("import_material", "gpt3", str(out), "--create", "--hit-type", "simulation")
@@ -127,14 +128,15 @@ def test_the_public_data_become_a_study(tmp_path: Path, capsys: pytest.CaptureFi
     assert set(map(normal, Instance.objects.values_list("input", flat=True))) == set(map(normal, test))
 
 
-@with_data
 @pytest.mark.django_db
-def test_the_majorities_before_and_after_give_the_known_utility(tmp_path: Path) -> None:
+def test_the_majorities_before_and_after_give_the_known_utility(
+    public_data: PublicData, tmp_path: Path
+) -> None:
     """The rule of the paper on the imported judgments: useful, not useful, unsure, and right before and after."""
     out = str(tmp_path / "utility.jsonl")
     call_command(
         "convert_rationale_utility",
-        str(DATA / "rationale_human_utility" / "rationale_utility.json"),
+        str(public_data.folder / "rationale_human_utility" / "rationale_utility.json"),
         "--utility",
         "--output",
         out,

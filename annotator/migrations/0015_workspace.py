@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
     """
 
     dependencies = [
-        ('annotator', '0013_personal_data'),
+        ('annotator', '0014_api_token'),
     ]
 
     operations = [

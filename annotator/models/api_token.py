@@ -1,0 +1,21 @@
+"""Tokens with which programs use the API in a researcher's name."""
+
+from __future__ import annotations
+
+from django.db import models
+
+
+class ApiToken(models.Model):
+    """One program's access. Only a digest of the token is stored: whoever reads the table can't use it."""
+
+    user = models.ForeignKey("annotator.User", models.CASCADE, related_name="api_tokens")
+    digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the token.")
+    may_write = models.BooleanField(default=True, help_text="False: it can only read.")
+    #: Changes with the user's password, which ends the token.
+    password_state = models.CharField(max_length=20)
+    created = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+    last_used_at = models.DateTimeField(null=True, blank=True, help_text="To the hour.")
+
+    def __str__(self) -> str:
+        return f"{self.user}, until {self.expires_at:%Y-%m-%d}"

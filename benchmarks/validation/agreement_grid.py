@@ -1,0 +1,117 @@
+"""Do the intervals of agreement cover, over a grid of designs? Answered on studies with known truth.
+
+    python -m benchmarks.validation.agreement_grid [--runs 1000] [--seed 0]
+
+Each run draws a study (items, instances, raters, who judges what, prevalence, missing labels) and computes the agreement
+summary with its intervals, as the command does. The truth of these raters is worked out from their label probabilities.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evaluation.agreement import summarize
+from evaluation.core.estimate import Estimate
+from tests.evaluation.agreement.simulate import KAPPA_DESIGNS, KappaDesign, coverage_for_new_raters
+
+HERE = Path(__file__).parent
+REPLICATES = 400
+STATISTICS = ("percent_agreement", "krippendorff_alpha", "gwet_ac1", "mean kappa", "weighted mean kappa")
+
+
+def truths(design: KappaDesign) -> dict[str, float]:
+    """Percent agreement, alpha and AC1 of a study without end, whose raters are drawn alike for every unit."""
+    labels, shares = len(design.prevalence), np.array(design.prevalence)
+    given = np.array([
+        np.where(np.eye(labels, dtype=bool), a, (1 - a) / (labels - 1)) for a in design.accuracy
+    ])  # fmt: skip
+    joint = np.einsum("t,ati,btj->abij", shares, given, given)
+    pairs = ~np.eye(design.raters, dtype=bool)
+    agreed = float(np.einsum("abii->ab", joint)[pairs].mean())
+    marginal = np.einsum("t,ati->i", shares, given) / design.raters
+    by_chance = float((marginal**2).sum())
+    hard = float((marginal * (1 - marginal)).sum() / (labels - 1))
+    return {
+        "percent_agreement": agreed,
+        "krippendorff_alpha": (agreed - by_chance) / (1 - by_chance),
+        "gwet_ac1": (agreed - hard) / (1 - hard),
+    }
+
+
+def one_run(name: str, seed: int, number: int) -> dict[str, tuple[float, float, float, float]]:
+    """(value, low, high, truth) of each statistic in one study."""
+    design = KAPPA_DESIGNS[name]
+    rng = np.random.default_rng([seed, number])
+    found = summarize(design.draw(rng), rng=rng, replicates=REPLICATES)
+    nominal, true = found.kappa["nominal"], truths(design)
+    pairs = nominal.pairs
+    kappas = design.kappas()[pairs.sums.a, pairs.sums.b][pairs.averaged]
+    if kappas.size:
+        true["mean kappa"] = float(kappas.mean())
+        true["weighted mean kappa"] = float(np.average(kappas, weights=pairs.sums.n[pairs.averaged]))
+    estimates: dict[str, Estimate] = {
+        "percent_agreement": found.everyone.percent_agreement,
+        "krippendorff_alpha": found.everyone.krippendorff_alpha,
+        "gwet_ac1": found.everyone.gwet_ac1,
+        "mean kappa": nominal.mean["all"],
+        "weighted mean kappa": nominal.weighted_mean["all"],
+    }
+    return {k: (e.value, e.low, e.high, true.get(k, np.nan)) for k, e in estimates.items()}
+
+
+def design_coverage(name: str, runs: int, seed: int) -> dict[str, Any]:
+    """For each statistic: share of the studies with an interval, and of those the share that holds the truth."""
+    results = [one_run(name, seed, number) for number in range(runs)]
+    found: dict[str, Any] = {}
+    for statistic in STATISTICS:
+        value, low, high, truth = np.array([result[statistic] for result in results]).T
+        given = ~np.isnan(low)
+        inside = (low <= truth) & (truth <= high)
+        found[statistic] = {
+            "intervals": float(given.mean()),
+            "coverage": float(inside[given].mean()) if given.any() else None,
+            "holds its estimate": bool(((low <= value) & (value <= high))[given].all()),
+        }
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--runs", type=int, default=1_000)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    with ProcessPoolExecutor(2) as pool:
+        jobs = {
+            name: pool.submit(design_coverage, name, options.runs, options.seed) for name in KAPPA_DESIGNS
+        }
+        panels = {
+            f"{statistic}, {'new' if new else 'these'}": pool.submit(
+                coverage_for_new_raters, statistic, new_raters=new, studies=options.runs, seed=options.seed
+            )
+            for statistic in ("krippendorff_alpha", "mean kappa")
+            for new in (True, False)
+        }
+        results: dict[str, Any] = {
+            "about": {
+                "runs": options.runs, "seed": options.seed, "replicates": REPLICATES,
+                "python": platform.python_version(), "numpy": np.__version__,
+            },
+            "designs": {name: vars(KAPPA_DESIGNS[name]) for name in jobs},
+            "coverage": {name: job.result() for name, job in jobs.items()},
+            "new raters": {name: job.result() for name, job in panels.items()},
+        }  # fmt: skip
+    path = HERE / "agreement_grid.json"
+    path.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

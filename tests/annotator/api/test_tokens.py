@@ -1,0 +1,92 @@
+"""Tokens of programs: stored as digests, ended by time, revocation and a new password, limited to reading."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+from rest_framework.test import APIClient
+
+from annotator.accounts.api_tokens import api_token_make
+from annotator.models import ApiToken, User
+from tests.factories import make_user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def rosa() -> User:
+    return make_user(staff=True)
+
+
+def reply(token: str, method: str = "get") -> Any:
+    client = APIClient()
+    client.credentials(HTTP_AUTHORIZATION=f"Token {token}")
+    return getattr(client, method)("/api/v1/studies/", format="json")
+
+
+def test_a_token_works_and_is_stored_nowhere(rosa: User) -> None:
+    token = api_token_make(user=rosa)
+    assert reply(token).status_code == 200
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT t::text FROM annotator_apitoken t")
+        assert token not in cursor.fetchone()[0]
+    assert reply(ApiToken.objects.get().digest).status_code in (401, 403), "the digest is no token"
+
+
+@pytest.mark.parametrize("how", ["expired", "password", "inactive", "revoked"])
+def test_a_token_ends(rosa: User, how: str) -> None:
+    token = api_token_make(user=rosa)
+    if how == "expired":
+        ApiToken.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    elif how == "password":
+        rosa.set_password("another-long-password-8")
+        rosa.save()
+    elif how == "inactive":
+        User.objects.update(is_active=False)
+    else:
+        ApiToken.objects.all().delete()
+    assert reply(token).status_code in (401, 403)
+
+
+def test_a_token_that_can_only_read(rosa: User) -> None:
+    token = api_token_make(user=rosa, may_write=False)
+    assert reply(token).status_code == 200
+    refused = reply(token, "post")
+    assert refused.status_code == 403
+    assert refused.json()["detail"] == "This token can only read."
+    assert reply(api_token_make(user=rosa), "post").status_code == 400, "another one may write"
+
+
+def test_the_last_use_is_noted_to_the_hour(rosa: User) -> None:
+    token = api_token_make(user=rosa)
+    reply(token)
+    first = ApiToken.objects.get().last_used_at
+    assert first is not None
+    reply(token)
+    assert ApiToken.objects.get().last_used_at == first
+    ApiToken.objects.update(last_used_at=first - timedelta(hours=2))
+    reply(token)
+    assert ApiToken.objects.get().last_used_at > first - timedelta(minutes=1)
+
+
+def test_a_removed_member_loses_the_runs_too() -> None:
+    from annotator.models import Membership
+    from evaluation.models import Endpoint, Run
+    from evaluation.selectors.run import runs_visible_to
+    from evaluation.simulators.start import simulation_create
+    from tests.factories import make_study
+
+    rosa = make_user(staff=True)
+    study = make_study(by=rosa, items=1)
+    endpoint = Endpoint.objects.create(name="none", base_url="http://127.0.0.1:9/v1", model="scripted")
+    run = simulation_create(study=study, endpoint=endpoint)
+    Run.objects.filter(pk=run.pk).update(created_by=rosa)
+    assert list(runs_visible_to(rosa)) == [run]
+    Membership.objects.all().delete()
+    assert not runs_visible_to(rosa).exists()
+    Run.objects.filter(pk=run.pk).update(study=None)
+    assert list(runs_visible_to(rosa)) == [run], "their own work on no study stays theirs"

@@ -1,0 +1,31 @@
+"""docs/validation.md is what the last results say, and they say what they must."""
+
+from __future__ import annotations
+
+import json
+
+from benchmarks.validation.write import HERE, TARGET, build
+
+
+def results(name: str):
+    return json.loads((HERE / f"{name}.json").read_text("utf-8"))
+
+
+def test_the_page_is_what_the_results_say():
+    assert TARGET.read_text("utf-8") == build(), "run python -m benchmarks.validation.write"
+
+
+def test_every_check_agrees_to_ten_digits():
+    checks = results("checks")
+    assert len(checks) >= 20
+    assert all(check["cases"] and check["difference"] < 1e-10 for check in checks), checks
+
+
+def test_intervals_cover_in_every_design_that_has_one():
+    grid = results("agreement_grid")
+    assert grid["about"]["runs"] >= 1_000
+    for design, row in grid["coverage"].items():
+        for statistic, found in row.items():
+            assert found["holds its estimate"], (design, statistic)
+            if "kappa" in statistic and found["intervals"] > 0.1:
+                assert 0.92 <= found["coverage"] <= 0.985, (design, statistic, found)

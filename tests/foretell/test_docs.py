@@ -1,0 +1,58 @@
+"""What the pages for operators say is there."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from foretell import env
+
+DOCS = env.ROOT / "docs"
+NAMED = re.compile(r"`(tests/[\w/]+\.py)?::(\w+)`")
+
+
+def named_tests() -> list[tuple[str, str]]:
+    """(file, test) of every test that docs/security.md names; ``::test`` alone is in the file named before it."""
+    found, file = [], ""
+    for path, name in NAMED.findall((DOCS / "security.md").read_text()):
+        file = path or file
+        found.append((file, name))
+    return found
+
+
+@pytest.mark.parametrize(("file", "name"), named_tests())
+def test_every_test_that_the_security_page_names_exists(file: str, name: str) -> None:
+    assert re.search(rf"^def {name}\(", (env.ROOT / file).read_text(), re.MULTILINE)
+
+
+def test_every_section_that_is_met_names_a_test() -> None:
+    rows = re.findall(
+        r"^\| \d+\.\d.*?\| (met|partly|missing).*?\| (.*) \|$", (DOCS / "security.md").read_text(), re.M
+    )
+    assert len(rows) > 20
+    for state, measure in rows:
+        assert state != "met" or "test_" in measure or "the same" in measure, measure
+
+
+def test_commands_and_files_of_the_operations_page_exist() -> None:
+    text = (DOCS / "operations.md").read_text()
+    for command in set(re.findall(r"manage\.py (\w+)", text)) - {"migrate", "collectstatic"}:
+        assert (env.ROOT / "foretell/management/commands" / f"{command}.py").exists(), command
+    for path in set(re.findall(r"`((?:tests|docs)/[\w/.]+)`", text)):
+        assert (env.ROOT / path).exists(), path
+    from foretell import metrics
+
+    known = (env.ROOT / "foretell/metrics.py").read_text()
+    for name in set(re.findall(r"foretell_([a-z_]+)", text)):
+        assert f'"{name}"' in known, name
+    assert metrics.QUEUES
+
+
+def test_figures_of_the_scale_page_are_in_the_results_of_benchmarks() -> None:
+    results = "".join(path.read_text() for path in sorted((env.ROOT / "benchmarks").rglob("README.md")))
+    results += (env.ROOT / "benchmarks/llm/throughput.json").read_text()
+    text = (DOCS / "scale.md").read_text().partition("## Per day")[0].partition("## Measured")[2]
+    figures = set(re.findall(r"\d+\.\d+", text))
+    assert len(figures) > 12
+    assert {figure for figure in figures if figure not in results} == set()
