@@ -7,5 +7,7 @@ class AnnotatorConfig(AppConfig):
 
     def ready(self) -> None:
         from annotator.accounts.login_throttle import install_login_throttle
+        from annotator.services.workspace import install_personal_workspaces
 
         install_login_throttle()
+        install_personal_workspaces()

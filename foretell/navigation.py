@@ -13,6 +13,7 @@ GROUPS = (
         (
             ("Studies", "list_alt", "admin:annotator_study_changelist"),
             ("Messages", "forum", "admin:annotator_message_changelist"),
+            ("Workspaces", "workspaces", "admin:annotator_workspace_changelist"),
         ),
     ),
     (

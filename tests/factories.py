@@ -69,11 +69,11 @@ def make_item(
     """A simulation item with the material behind it: instance, explanation, follow-up and real output."""
     key = key or f"item-{next(_numbers)}"
     payload = payload or simulation_payload(key)
-    dataset, _ = Dataset.objects.get_or_create(name=study.slug)
+    dataset, _ = Dataset.objects.get_or_create(workspace=study.workspace, name=study.slug)
     what, _ = Instance.objects.get_or_create(
         dataset=dataset, key=instance or key, defaults={"input": payload.get("question", key)}
     )
-    maker, _ = System.objects.get_or_create(name=system)
+    maker, _ = System.objects.get_or_create(workspace=study.workspace, name=system)
     explanation, _ = Explanation.objects.get_or_create(
         instance=what,
         system=maker,
@@ -100,6 +100,21 @@ def make_item(
         follow_up=follow_up,
         **fields,
     )
+
+
+def lab_twin(study: Study, owner: User) -> Study:
+    """A study of another lab with the same names of dataset, system and items, the same participants and labels."""
+    twin = make_study(by=owner, slug=f"{study.slug}-twin", title="A twin of another lab")
+    Dataset.objects.create(workspace=twin.workspace, name=study.slug)
+    for item in study.items.select_related("explanation__system"):
+        system = item.explanation.system.name if item.explanation else "robot-a"
+        same = make_item(twin, key=item.key, system=system, payload=item.payload | {"question": "twin?"})
+        for judgment in item.judgments.select_related("rater"):
+            judgment_record(item=same, rater=judgment.rater, response=judgment.response, source="import")
+    for one in study.participations.all():
+        Participation.objects.create(study=twin, rater=one.rater)
+    System.objects.filter(workspace=twin.workspace).update(model="twin")
+    return twin
 
 
 def make_participation(study: Study, user: User | None = None) -> Participation:

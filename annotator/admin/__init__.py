@@ -1,5 +1,5 @@
 """The researchers' side. Importing this registers every page."""
 
-from annotator.admin import people, records, study
+from annotator.admin import people, records, study, workspaces
 
-__all__ = ["people", "records", "study"]
+__all__ = ["people", "records", "study", "workspaces"]

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.contrib.admin import RelatedOnlyFieldListFilter
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from unfold.admin import ModelAdmin
 
 from annotator.forms.service import ServiceForm
 from annotator.models import Membership
-from annotator.selectors.study import ROLES, log, studies_for
+from annotator.selectors.study import log, roles_from, studies_for
 from annotator.selectors.user import user_of
+from annotator.selectors.workspace import owned_by, roles_held, workspace_anywhere
 
+#: A list's filter by workspace: it offers those of the rows that the researcher may see.
+BY_WORKSPACE = ("workspace", RelatedOnlyFieldListFilter)
 VIEWER, EDITOR, OWNER = Membership.Role.VIEWER, Membership.Role.EDITOR, Membership.Role.OWNER
 
 
@@ -67,13 +71,27 @@ class StudyScoped(ModelAdmin):
         raise Http404(f"no such {opts.verbose_name}")
 
 
+class WorkspaceScoped(StudyScoped):
+    """Rows of a workspace, for its members by their role there. ``workspace_path`` leads from the model to it."""
+
+    workspace_path = "workspace"
+
+    def reachable(self, request: HttpRequest, role: str) -> QuerySet[Any]:
+        rows = ModelAdmin.get_queryset(self, request)
+        return rows.filter(owned_by(user=request.user, role=role, path=self.workspace_path))
+
+    def may(self, request: HttpRequest, obj: Model | None, role: str | None) -> bool:
+        if role is None or not request.user.is_staff:
+            return False
+        if obj is None:
+            return workspace_anywhere(user=request.user, role=role)
+        return self.reachable(request, role).filter(pk=obj.pk).exists()
+
+
 def role_anywhere(request: HttpRequest, role: str) -> bool:
     """Whether the researcher has this role in some study; looked up once a request, since every page asks often."""
-    known: set[str] | None = request.__dict__.get("_roles_anywhere")
-    if known is None:
-        mine = Membership.objects.filter(user=user_of(request), study__deleted_at__isnull=True)
-        known = request.__dict__["_roles_anywhere"] = set(mine.values_list("role", flat=True).distinct())
-    return any(one in known for one in ROLES[ROLES.index(Membership.Role(role)) :])
+    held = roles_held(user=user_of(request))
+    return any(one in held.in_studies or one in held.in_workspaces for one in roles_from(role))
 
 
 class ReadOnly:
@@ -96,7 +114,7 @@ class ReadOnly:
 
 
 class AddedByService(StudyScoped):
-    """A list whose new rows come from a ``ServiceForm`` (``add_form``)."""
+    """A list whose new rows come from a ``ServiceForm`` (``add_form``). A mixin beside ``WorkspaceScoped`` too."""
 
     add_form: type[ServiceForm]
 

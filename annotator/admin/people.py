@@ -15,7 +15,14 @@ from unfold.admin import ModelAdmin, TabularInline
 from unfold.decorators import display
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
-from annotator.admin.access import EDITOR, AddedByService, ReadOnly, StudyScoped
+from annotator.admin.access import (
+    BY_WORKSPACE,
+    EDITOR,
+    AddedByService,
+    ReadOnly,
+    StudyScoped,
+    WorkspaceScoped,
+)
 from annotator.forms.people import GrantForm, RevokeForm
 from annotator.models import ExamQuestion, Qualification, QualificationEvent, Rater, Snapshot, User
 from annotator.selectors.study import studies_for
@@ -53,27 +60,41 @@ class EventInline(ReadOnly, TabularInline):
 
 
 @admin.register(Qualification)
-class QualificationAdmin(AddedByService):
-    """Who may do which HIT type: granted by hand, revoked with a reason, never deleted."""
+class QualificationAdmin(WorkspaceScoped, AddedByService):
+    """Who may do which HIT type in a workspace: granted by hand, revoked with a reason, never deleted."""
 
     add_form = GrantForm
-
-    study_path = "rater__participations__study"
     change_role = EDITOR
     add_role = EDITOR
     inlines = (EventInline,)
-    list_display = ("rater", "hit_type", "exam", "granted_by", "granted_at", "revoked_at", "reason")
-    list_filter = ("hit_type", ("revoked_at", admin.EmptyFieldListFilter))
-    list_select_related = ("rater", "exam", "granted_by")
+    list_display = (
+        "rater",
+        "hit_type",
+        "exam",
+        "granted_by",
+        "granted_at",
+        "revoked_at",
+        "reason",
+        "workspace",
+    )
+    list_filter = (BY_WORKSPACE, "hit_type", ("revoked_at", admin.EmptyFieldListFilter))
+    list_select_related = ("rater", "exam", "granted_by", "workspace")
     search_fields = ("rater__name",)
-    shown = ("rater", "hit_type", "exam", "attempt", "granted_by", "granted_at", "revoked_at", "reason")
+    shown = (
+        "workspace",
+        "rater",
+        "hit_type",
+        "exam",
+        "attempt",
+        "granted_by",
+        "granted_at",
+        "revoked_at",
+        "reason",
+    )
     actions = ("revoke",)
 
-    def reachable(self, request: HttpRequest, role: str) -> QuerySet[Any]:
-        return super().reachable(request, role).distinct()
-
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        return self.shown if obj else ("name", "hit_type", "why")
+        return self.shown if obj else ("workspace", "name", "hit_type", "why")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         return self.shown if obj else ()

@@ -21,7 +21,7 @@ class StudyAdmin(AddedByService):
     study_path = ""
     add_form = NewStudyForm
     change_role = EDITOR
-    fields = ("template", "title", "slug")
+    fields = ("workspace", "template", "title", "slug")
     prepopulated_fields = {"slug": ("title",)}
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db.models import CharField, OuterRef, Subquery
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import mixins, status, viewsets
 from rest_framework.decorators import action
@@ -25,9 +24,9 @@ from annotator.api.serializers import (
     StudySerializer,
 )
 from annotator.hit_types.registry import hit_types
-from annotator.models import Membership, Study
+from annotator.models import Study
 from annotator.selectors.progress import study_progress
-from annotator.selectors.study import studies_for
+from annotator.selectors.study import studies_for, studies_with_role
 from annotator.services.study import study_close, study_launch, study_pause, study_resume, study_update
 from annotator.services.study_templates import study_create_from_template
 
@@ -67,7 +66,7 @@ class Studies(mixins.ListModelMixin, viewsets.GenericViewSet[Study]):
     def get_queryset(self) -> Any:
         if getattr(self, "swagger_fake_view", False):
             return self.queryset
-        return with_role(studies_for(user=self.request.user), self.request.user)
+        return studies_with_role(user=self.request.user, studies=studies_for(user=self.request.user))
 
     def retrieve(self, request: Request, slug: str) -> Response:
         return self._shown(study_of(request, slug))
@@ -132,11 +131,5 @@ class Studies(mixins.ListModelMixin, viewsets.GenericViewSet[Study]):
         return self.get_paginated_response(ItemSerializer(page, many=True).data)
 
     def _shown(self, study: Study, code: int = status.HTTP_200_OK) -> Response:
-        found = with_role(Study.objects.filter(pk=study.pk), self.request.user).get()
+        found = studies_with_role(user=self.request.user, studies=Study.objects.filter(pk=study.pk)).get()
         return Response(StudySerializer(found).data, status=code)
-
-
-def with_role(studies: Any, user: Any) -> Any:
-    """Each study with ``my_role``."""
-    mine = Membership.objects.filter(study=OuterRef("pk"), user=user).values("role")[:1]
-    return studies.annotate(my_role=Subquery(mine, output_field=CharField()))

@@ -9,20 +9,21 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget, U
 
 from annotator.forms.fields import SafeTextField
 from annotator.forms.service import ServiceForm
+from annotator.forms.workspace import WorkspaceField, workspace_choices
 from annotator.hit_types.registry import hit_types
-from annotator.models import Membership, Qualification, Rater
-from annotator.selectors.study import studies_for
+from annotator.models import Qualification, Rater
 from annotator.services.exam import qualification_grant
 
 
 class GrantForm(ServiceForm):
-    """Grants a qualification by hand, to people in the studies that ``by`` may edit."""
+    """Grants a qualification by hand in a workspace that ``by`` may edit, to people in its studies."""
 
     rater: Rater
+    workspace = WorkspaceField(help_text="The qualification counts in the studies of this workspace.")
     name = SafeTextField(
         label="Rater",
         widget=UnfoldAdminTextInputWidget,
-        help_text="The rater's name as shown under Participants, in a study that you may edit.",
+        help_text="The rater's name as shown under Participants, in a study of that workspace.",
     )
     hit_type = forms.ChoiceField(label="HIT type", widget=UnfoldAdminSelectWidget)
     why = SafeTextField(
@@ -38,21 +39,28 @@ class GrantForm(ServiceForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        workspace_choices(self, user=self.by)
         kinds = [(kind.name, kind.title) for kind in hit_types().values() if not kind.external]
         self.fields["hit_type"].choices = kinds  # type: ignore[attr-defined]
 
-    def clean_name(self) -> str:
-        mine = studies_for(user=self.by, role=Membership.Role.EDITOR)
-        name = self.cleaned_data["name"]
-        found = Rater.objects.filter(name=name, kind="human", participations__study__in=mine).first()
-        if found is None:
-            raise forms.ValidationError("No participant of a study that you may edit has this name.")
-        self.rater = found
-        return str(name)
+    def clean(self) -> dict[str, Any]:
+        name, workspace = self.cleaned_data.get("name"), self.cleaned_data.get("workspace")
+        if name and workspace:
+            people = Rater.objects.filter(name=name, kind="human", participations__study__workspace=workspace)
+            found = people.first()
+            if found is None:
+                self.add_error("name", "No participant of a study of this workspace has this name.")
+            else:
+                self.rater = found
+        return super().clean()
 
     def create(self, data: dict[str, Any]) -> Qualification:
         return qualification_grant(
-            rater=self.rater, hit_type=data["hit_type"], by=self.by, reason=data["why"]
+            rater=self.rater,
+            hit_type=data["hit_type"],
+            workspace=data["workspace"],
+            by=self.by,
+            reason=data["why"],
         )
 
 

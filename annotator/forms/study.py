@@ -11,6 +11,7 @@ from unfold.widgets import UnfoldAdminSelectWidget
 
 from annotator.forms.fields import describe
 from annotator.forms.service import ServiceForm
+from annotator.forms.workspace import WorkspaceField, workspace_choices
 from annotator.models import Study
 from annotator.selectors.qualification import requirement_choices
 from annotator.services.study import study_text_faults
@@ -20,6 +21,9 @@ from annotator.services.study_templates import study_create_from_template, study
 class NewStudyForm(ServiceForm):
     """A study starts as a template and a name; everything else can be changed until it is launched."""
 
+    workspace = WorkspaceField(
+        required=False, help_text="Its members reach the study, each in their role there."
+    )
     template = forms.ChoiceField(
         widget=UnfoldAdminSelectWidget, help_text="What annotators are asked, with the settings of the paper."
     )
@@ -30,6 +34,7 @@ class NewStudyForm(ServiceForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        workspace_choices(self, user=self.by)
         templates = cast(forms.ChoiceField, self.fields["template"])
         templates.choices = [
             (one.key, f"{one.title} — {one.source} ({one.description})") for one in study_templates()
@@ -37,7 +42,11 @@ class NewStudyForm(ServiceForm):
 
     def create(self, data: dict[str, Any]) -> Study:
         return study_create_from_template(
-            by=self.by, template=data["template"], slug=data["slug"], title=data["title"]
+            by=self.by,
+            template=data["template"],
+            slug=data["slug"],
+            title=data["title"],
+            workspace=data["workspace"],
         )
 
 
@@ -122,7 +131,7 @@ class StudyForm(forms.ModelForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs.setdefault("label_suffix", "")
         super().__init__(*args, **kwargs)
-        known = dict(requirement_choices())
+        known = dict(requirement_choices(workspace_id=self.instance.workspace_id))
         known |= {one: one for one in self.instance.requires or [] if one not in known}
         cast(forms.MultipleChoiceField, self.fields["requires"]).choices = list(known.items())
         if self.instance.state != Study.State.DRAFT:

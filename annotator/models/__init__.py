@@ -21,6 +21,7 @@ from annotator.models.participation import Consent, Participation
 from annotator.models.payment import LedgerEntry
 from annotator.models.rehearsal import Rehearsal
 from annotator.models.study import Invitation, Membership, Snapshot, Study
+from annotator.models.workspace import Workspace, WorkspaceMember
 
 __all__ = [
     "ApiToken",
@@ -59,4 +60,6 @@ __all__ = [
     "System",
     "Tombstone",
     "User",
+    "Workspace",
+    "WorkspaceMember",
 ]

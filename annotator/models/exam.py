@@ -99,8 +99,11 @@ class ExamAnswer(models.Model):
 
 
 class Qualification(models.Model):
-    """That a rater may do a HIT type, by which exam, or granted by hand."""
+    """That a rater may do a HIT type in the studies of a workspace, by which exam, or granted by hand."""
 
+    workspace = models.ForeignKey(
+        "annotator.Workspace", models.PROTECT, null=True, blank=True, related_name="qualifications"
+    )
     rater = models.ForeignKey("Rater", models.CASCADE, related_name="qualifications")
     hit_type = models.CharField(max_length=60)
     exam = models.ForeignKey(Exam, models.PROTECT, null=True, blank=True, related_name="qualifications")
@@ -115,7 +118,9 @@ class Qualification(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["rater", "hit_type", "exam"], name="qualification_once", nulls_distinct=False
+                fields=["rater", "workspace", "hit_type", "exam"],
+                name="qualification_once_in_workspace",
+                nulls_distinct=False,
             ),
             models.CheckConstraint(
                 name="qualification_revoked_after_granted",

@@ -7,10 +7,20 @@ from django.db.models.functions import MD5
 
 
 class Dataset(models.Model):
-    """A named set of instances; each study's import makes or extends one."""
+    """A named set of instances; each study's import makes or extends one. Its name is unique in its workspace."""
 
-    name = models.CharField(max_length=200, unique=True)
+    workspace = models.ForeignKey(
+        "annotator.Workspace", models.PROTECT, null=True, blank=True, related_name="datasets"
+    )
+    name = models.CharField(max_length=200)
     created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["workspace", "name"], name="dataset_name_unique_in_workspace", nulls_distinct=False
+            )
+        ]
 
     def __str__(self) -> str:
         return self.name
@@ -35,11 +45,24 @@ class Instance(models.Model):
 
 
 class System(models.Model):
-    """A model together with an explanation method (chain of thought, post-hoc, forced, gold)."""
+    """A model together with an explanation method (chain of thought, post-hoc, forced, gold).
 
-    name = models.CharField(max_length=200, unique=True)
+    Its name is unique in its workspace: whoever uses the same name elsewhere means another system.
+    """
+
+    workspace = models.ForeignKey(
+        "annotator.Workspace", models.PROTECT, null=True, blank=True, related_name="systems"
+    )
+    name = models.CharField(max_length=200)
     model = models.CharField(max_length=200, blank=True)
     method = models.CharField(max_length=60, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["workspace", "name"], name="system_name_unique_in_workspace", nulls_distinct=False
+            )
+        ]
 
     def __str__(self) -> str:
         return self.name

@@ -33,6 +33,10 @@ class Study(models.Model):
         ANONYMISE = "anonymise", "keep the answers, without any link to the person"
         DELETE = "delete", "delete the answers too"
 
+    workspace = models.ForeignKey(
+        "annotator.Workspace", models.PROTECT, null=True, blank=True, related_name="studies"
+    )
+    #: The study's address, so there is one of each on a server.
     slug = models.SlugField(max_length=80, unique=True)
     title = models.CharField(max_length=200, help_text="Annotators see this.")
     hit_type = models.CharField(max_length=60)
@@ -221,7 +225,7 @@ class Snapshot(models.Model):
 
 
 class Membership(models.Model):
-    """A researcher's role in a study."""
+    """A researcher's role in one study, for people from outside its workspace or with a larger role than there."""
 
     class Role(models.TextChoices):
         OWNER = "owner", "owner"

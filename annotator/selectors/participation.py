@@ -37,7 +37,8 @@ def participation_step(participation: Participation) -> Step:
     if participation.state == Participation.State.REMOVED:
         return "removed"
     rules = snapshot_content(participation.study.snapshot_id)
-    if requirements_missing(rules=rules, rater_id=participation.rater_id):
+    workspace = participation.study.workspace_id
+    if requirements_missing(rules=rules, rater_id=participation.rater_id, workspace_id=workspace):
         return "needs"
     if not consented(participation):
         return "consent"

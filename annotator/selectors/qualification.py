@@ -1,5 +1,6 @@
 """Who may do what: qualifications that people hold, and those that a study asks for.
 
+A qualification counts in the studies of its workspace only: no lab decides, or learns, who may work for another.
 A requirement is text: a HIT type's name (any exam version of it), or ``name@digest`` (that version; the digest may be
 cut short to 8 digits). A qualification granted by hand has no exam and meets both.
 """
@@ -10,17 +11,19 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import BigIntegerField, Q, QuerySet
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Cast
 
 from annotator.hit_types.registry import hit_types
-from annotator.models import Exam, ExamAttempt, Participation, Qualification
+from annotator.models import Exam, ExamAttempt, Participation, Qualification, Snapshot
 from annotator.selectors.snapshot import snapshot_content
 
 DIGITS = 8
 
 
-def requirement_known(text: str) -> bool:
-    """Whether there is such a HIT type and, where one is named, such an exam version."""
+def requirement_known(text: str, *, workspace_id: int | None) -> bool:
+    """Whether there is such a HIT type and, where one is named, such an exam version in the workspace."""
     name, at, digest = text.partition("@")
     if name not in hit_types() or hit_types()[name].external:
         return False
@@ -28,7 +31,21 @@ def requirement_known(text: str) -> bool:
         return True
     if not re.fullmatch(rf"[0-9a-f]{{{DIGITS},64}}", digest):
         return False
-    return Exam.objects.filter(hit_type=name, digest__startswith=digest).exists()
+    return exams_of(workspace_id).filter(hit_type=name, digest__startswith=digest).exists()
+
+
+def exams_of(workspace_id: int | None) -> QuerySet[Exam]:
+    """Exam versions that somebody passed in a study of the workspace, or that one of its studies has or had."""
+    frozen = Snapshot.objects.filter(study__workspace=workspace_id, content__exam__isnull=False)
+    held = Qualification.objects.filter(_in(workspace_id), exam__isnull=False)
+    used = frozen.annotate(exam=Cast(KeyTextTransform("exam", "content"), BigIntegerField()))
+    return Exam.objects.filter(Q(pk__in=used.values("exam")) | Q(pk__in=held.values("exam")))
+
+
+def _in(workspace_id: int | None) -> Q:
+    """Qualifications of a workspace; what an earlier version wrote during an upgrade belongs where its exam was passed."""
+    passed = Q(workspace__isnull=True, attempt__participation__study__workspace=workspace_id)
+    return Q(workspace=workspace_id) | passed
 
 
 def requirement_title(text: str) -> str:
@@ -49,9 +66,9 @@ def requirement_task(text: str) -> str:
     return kind.task_title if kind else text
 
 
-def requirement_choices() -> list[tuple[str, str]]:
-    """Every requirement that can be set: each HIT type in any version, then each exam version that was ever used."""
-    used = Exam.objects.filter(qualifications__isnull=False).distinct().order_by("hit_type", "-created_at")
+def requirement_choices(*, workspace_id: int | None) -> list[tuple[str, str]]:
+    """Every requirement that a workspace's study can set: each HIT type in any version, then its exam versions."""
+    used = exams_of(workspace_id).order_by("hit_type", "-created_at")
     names = [kind.name for kind in hit_types().values() if not kind.external]
     found = names + [
         f"{hit_type}@{digest[:DIGITS]}" for hit_type, digest in used.values_list("hit_type", "digest")
@@ -59,15 +76,17 @@ def requirement_choices() -> list[tuple[str, str]]:
     return [(one, requirement_title(one)) for one in sorted(found)]
 
 
-def requirements_missing(*, rules: Mapping[str, Any], rater_id: int | None) -> list[str]:
-    """Which of a study's requirements a rater does not meet; no query where the study has none."""
+def requirements_missing(
+    *, rules: Mapping[str, Any], rater_id: int | None, workspace_id: int | None
+) -> list[str]:
+    """Which of a study's requirements a rater doesn't meet in its workspace; no query where it has none."""
     requires: Sequence[str] = rules.get("requires", ())
     if not requires:
         return []
     held = list(
-        Qualification.objects.filter(rater_id=rater_id, revoked_at__isnull=True).values_list(
-            "hit_type", "exam__digest"
-        )
+        Qualification.objects.filter(
+            _in(workspace_id), rater_id=rater_id, revoked_at__isnull=True
+        ).values_list("hit_type", "exam__digest")
         if rater_id is not None
         else ()
     )
@@ -89,7 +108,20 @@ def may_work(participation: Participation) -> bool:
     rules = snapshot_content(participation.study.snapshot_id)
     if rules["exam_required"] and not qualified(participation):
         return False
-    return not requirements_missing(rules=rules, rater_id=participation.rater_id)
+    return not requirements_missing(
+        rules=rules, rater_id=participation.rater_id, workspace_id=participation.study.workspace_id
+    )
+
+
+def qualifications_held(participation: Participation) -> QuerySet[Qualification]:
+    """What the person holds for the study's HIT type in its workspace, by whatever exam or grant."""
+    rules = snapshot_content(participation.study.snapshot_id)
+    return Qualification.objects.filter(
+        _in(participation.study.workspace_id),
+        rater_id=participation.rater_id,
+        hit_type=rules["hit_type"],
+        revoked_at__isnull=True,
+    )
 
 
 def qualification_revoked(participation: Participation) -> bool:
@@ -100,6 +132,7 @@ def qualification_revoked(participation: Participation) -> bool:
 def _of_study(participation: Participation) -> Any:
     rules = snapshot_content(participation.study.snapshot_id)
     return Qualification.objects.filter(
+        _in(participation.study.workspace_id),
         Q(exam_id=rules["exam"]) | Q(exam__isnull=True),
         rater_id=participation.rater_id,
         hit_type=rules["hit_type"],

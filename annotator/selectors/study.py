@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Case, CharField, Q, QuerySet, Value, When
 from django.http import Http404
 
 from annotator.hit_types.base import HitType, Question
 from annotator.hit_types.registry import hit_type_get
-from annotator.models import Membership, Study
+from annotator.models import Membership, Study, WorkspaceMember
 
 log = logging.getLogger(__name__)
 
@@ -18,8 +18,20 @@ log = logging.getLogger(__name__)
 ROLES = (Membership.Role.VIEWER, Membership.Role.REVIEWER, Membership.Role.EDITOR, Membership.Role.OWNER)
 
 
+def roles_from(role: str) -> list[str]:
+    """The roles that may do what this one may.
+
+    >>> [str(one) for one in roles_from("editor")]
+    ['editor', 'owner']
+    """
+    return list(ROLES[ROLES.index(Membership.Role(role)) :])
+
+
 def studies_for(*, user: Any, role: str = Membership.Role.VIEWER) -> QuerySet[Study]:
-    """The studies in which a researcher has at least this role; a superuser has them all. Deleted ones are not found."""
+    """The studies in which a researcher has at least this role; a superuser has them all. Deleted ones are not found.
+
+    The role is that in the study's workspace or that in the study itself, whichever may do more.
+    """
     return _studies_of(user, role).filter(deleted_at__isnull=True)
 
 
@@ -33,8 +45,20 @@ def _studies_of(user: Any, role: str) -> QuerySet[Study]:
         return Study.objects.none()
     if user.is_superuser:
         return Study.objects.all()
-    enough = ROLES[ROLES.index(Membership.Role(role)) :]
-    return Study.objects.filter(memberships__user=user, memberships__role__in=enough)
+    return Study.objects.filter(_reach(user, role))
+
+
+def _reach(user: Any, role: str) -> Q:
+    enough = roles_from(role)
+    labs = WorkspaceMember.objects.filter(user=user, role__in=enough).values("workspace")
+    single = Membership.objects.filter(user=user, role__in=enough).values("study")
+    return Q(workspace__in=labs) | Q(pk__in=single)
+
+
+def studies_with_role(*, user: Any, studies: QuerySet[Study]) -> QuerySet[Study]:
+    """The studies with ``my_role``, which is empty where a superuser has none of their own."""
+    cases = [When(_reach(user, role), then=Value(str(role))) for role in reversed(ROLES)]
+    return studies.annotate(my_role=Case(*cases, default=Value(""), output_field=CharField()))
 
 
 def study_get_for(
@@ -57,12 +81,13 @@ def study_get_for(
 
 
 def study_role(*, user: Any, study: Study) -> Membership.Role | None:
-    """The researcher's role in a study: owner for a superuser, None for anybody who is not a member."""
+    """The researcher's role in a study: owner for a superuser, None for anybody who has none."""
     if not user.is_active or not user.is_staff:
         return None
     if user.is_superuser:
         return Membership.Role.OWNER
-    role = study.memberships.filter(user=user).values_list("role", flat=True).first()
+    mine = studies_with_role(user=user, studies=Study.objects.filter(pk=study.pk))
+    role = getattr(mine.first(), "my_role", "")
     return Membership.Role(role) if role else None
 
 

@@ -26,6 +26,7 @@ from annotator.models import (
     QualificationEvent,
     Rater,
     User,
+    Workspace,
 )
 from annotator.selectors.qualification import attempts_at, may_work
 from annotator.selectors.snapshot import snapshot_content
@@ -143,6 +144,7 @@ def exam_submit(*, attempt: ExamAttempt, answers: Mapping[str, Mapping[str, Any]
     attempt.save(update_fields=["score", "submitted_at", "pay"])
     if attempt.passed:
         qualification, made = Qualification.objects.get_or_create(
+            workspace=attempt.participation.study.workspace,
             rater_id=attempt.participation.rater_id,
             hit_type=attempt.exam.hit_type,
             exam=attempt.exam,
@@ -167,14 +169,20 @@ def _happened(qualification: Qualification, kind: str, *, by: User | None = None
 
 
 @transaction.atomic
-def qualification_grant(*, rater: Rater, hit_type: str, by: User | None, reason: str = "") -> Qualification:
-    """Qualify somebody by hand, for every exam version of the type; a revoked grant is given anew.
+def qualification_grant(
+    *, rater: Rater, hit_type: str, workspace: Workspace | None, by: User | None, reason: str = ""
+) -> Qualification:
+    """Qualify somebody by hand in a workspace, for every exam version of the type; a revoked grant is given anew.
 
     Who did what, when and why is kept in the qualification's events. Raises ``KeyError`` for an unknown type.
     """
     hit_type_get(hit_type)
     qualification, made = Qualification.objects.select_for_update().get_or_create(
-        rater=rater, hit_type=hit_type, exam=None, defaults={"granted_by": by, "reason": reason}
+        rater=rater,
+        workspace=workspace,
+        hit_type=hit_type,
+        exam=None,
+        defaults={"granted_by": by, "reason": reason},
     )
     if not made and qualification.revoked_at is None:
         return qualification
@@ -192,7 +200,7 @@ def qualification_grant(*, rater: Rater, hit_type: str, by: User | None, reason:
 def qualification_revoke(
     *, qualification: Qualification, reason: str, by: User | None = None
 ) -> Qualification:
-    """Take a qualification back; what the person has in hand of that type goes to others.
+    """Take a qualification back; what the person has in hand of that type in its workspace goes to others.
 
     It stays where another one of theirs (a grant, say) still lets them work. Revoked twice is revoked once.
     """
@@ -205,7 +213,10 @@ def qualification_revoke(
     qualification.reason = reason.strip()
     qualification.save(update_fields=["revoked_at", "reason"])
     _happened(qualification, QualificationEvent.Kind.REVOKED, by=by, reason=reason.strip())
-    for participation in Participation.objects.filter(rater=qualification.rater).select_related("study"):
+    affected = Participation.objects.filter(
+        rater=qualification.rater, study__workspace=qualification.workspace_id
+    )
+    for participation in affected.select_related("study"):
         if participation.study.snapshot_id and not may_work(participation):
             participation_release(participation=participation, reason="qualification revoked")
     return qualification

@@ -51,7 +51,7 @@ def participation_join(
     if not rater.rehearsal and (study.state != Study.State.LIVE or not study.join_open):
         raise Refused("closed", gettext("This study is not accepting participants."))
     rules = snapshot_content(study.snapshot_id)
-    if missing := requirements_missing(rules=rules, rater_id=rater.pk):
+    if missing := requirements_missing(rules=rules, rater_id=rater.pk, workspace_id=study.workspace_id):
         raise Refused("needs", needs_words(missing))
     try:
         with transaction.atomic():

@@ -16,9 +16,21 @@ from annotator.core.words import plural
 from annotator.hit_types.base import FieldErrors, Question
 from annotator.hit_types.questions import read_questions
 from annotator.hit_types.registry import hit_type_get
-from annotator.models import Exam, ExamQuestion, Instance, Item, Membership, Place, Snapshot, Study, User
+from annotator.models import (
+    Exam,
+    ExamQuestion,
+    Instance,
+    Item,
+    Membership,
+    Place,
+    Snapshot,
+    Study,
+    User,
+    Workspace,
+)
 from annotator.selectors.qualification import requirement_known
 from annotator.selectors.study import study_hit_type
+from annotator.services.workspace import workspace_personal
 
 #: What a snapshot holds of the study's own fields. A change of any of them is a new version.
 FROZEN_FIELDS = (
@@ -51,9 +63,18 @@ FROZEN_FIELDS = (
 )
 
 
-def study_create(*, by: User | None, hit_type: str, slug: str, title: str, **fields: Any) -> Study:
+def study_create(
+    *,
+    by: User | None,
+    hit_type: str,
+    slug: str,
+    title: str,
+    workspace: Workspace | None = None,
+    **fields: Any,
+) -> Study:
     """Create a draft study with the HIT type's defaults; ``by`` becomes its owner.
 
+    It belongs to ``workspace``, or to the personal one of ``by``; to none if neither is given (on the command line).
     Raises ``ValidationError`` for an unknown type, a taken slug or a value out of range.
     """
     try:
@@ -70,9 +91,11 @@ def study_create(*, by: User | None, hit_type: str, slug: str, title: str, **fie
         "min_seconds": defaults.min_seconds,
         "one_condition_per_instance": defaults.one_condition_per_instance,
     }
-    study = Study(hit_type=hit_type, slug=slug, title=title, **(values | fields))
-    study_clean(study)
     with transaction.atomic():
+        if workspace is None and by is not None:
+            workspace = workspace_personal(user=by)
+        study = Study(workspace=workspace, hit_type=hit_type, slug=slug, title=title, **(values | fields))
+        study_clean(study)
         study.save()
         if by is not None:
             Membership.objects.create(study=study, user=by, role=Membership.Role.OWNER)
@@ -204,7 +227,9 @@ def study_text_faults(study: Study) -> dict[str, list[str]]:
         errors["requires"] = ["Expected a list of qualifications."]
     else:
         unknown = [
-            ascii(one) for one in study.requires if not isinstance(one, str) or not requirement_known(one)
+            ascii(one)
+            for one in study.requires
+            if not isinstance(one, str) or not requirement_known(one, workspace_id=study.workspace_id)
         ]
         if unknown:
             errors["requires"] = [f"There is no such qualification: {', '.join(unknown)}."]

@@ -5,13 +5,15 @@ from __future__ import annotations
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from annotator.models import Item, Membership, Study, User
+from annotator.models import Item, Membership, Study, User, Workspace
+from annotator.selectors.workspace import workspaces_for
 from annotator.services.study import study_clean
+from annotator.services.workspace import workspace_personal
 
 #: What a copy does not take over: its identity, its state, and how people get in.
 OWN = {
     "id", "slug", "title", "state", "join_token", "snapshot", "created_at", "launched_at", "closed_at", "archived_at",
-    "deleted_at", "deleted_by",
+    "deleted_at", "deleted_by", "workspace",
 }  # fmt: skip
 
 
@@ -19,11 +21,23 @@ OWN = {
 def study_duplicate(*, study: Study, by: User, slug: str, title: str, material: bool) -> Study:
     """A new draft with the study's settings; ``by`` owns it.
 
+    It stays in the study's workspace if ``by`` is an editor there. Otherwise it goes into their own, without material,
+    because that belongs to the study's workspace.
+
     With ``material`` it has the same items too (the latest version of each, without withdrawn ones), behind which
     stand the same instances and explanations. Raises ``ValidationError``.
     """
+    workspace = study.workspace
+    if workspace is not None and not _editor(by, workspace):
+        workspace = workspace_personal(user=by)
+        if material:
+            raise ValidationError(
+                f"The material belongs to the workspace “{study.workspace}”, of which you aren't an editor. "
+                "Copy the settings only, and import your own material."
+            )
     fields = [field for field in Study._meta.concrete_fields if field.name not in OWN]
-    copy = Study(slug=slug, title=title, **{field.name: getattr(study, field.name) for field in fields})
+    values = {field.name: getattr(study, field.name) for field in fields}
+    copy = Study(slug=slug, title=title, workspace=workspace, **values)
     study_clean(copy)
     copy.save()
     Membership.objects.create(study=copy, user=by, role=Membership.Role.OWNER)
@@ -51,6 +65,10 @@ def study_duplicate(*, study: Study, by: User, slug: str, title: str, material: 
             batch_size=2_000,
         )
     return copy
+
+
+def _editor(user: User, workspace: Workspace) -> bool:
+    return workspaces_for(user=user, role=Membership.Role.EDITOR).filter(pk=workspace.pk).exists()
 
 
 def slug_free(slug: str) -> str:

@@ -5,31 +5,82 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin, messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.db.models import QuerySet
+from django.forms import ModelForm
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import path
 from django.views.decorators.http import require_POST
 from unfold.admin import ModelAdmin
 from unfold.decorators import display
 
+from annotator.models import Membership
+from annotator.selectors.workspace import workspace_anywhere
 from evaluation.forms.runs import EndpointForm
 from evaluation.models import Endpoint
 from evaluation.providers.prices import list_price
+from evaluation.selectors.endpoint import endpoint_get_for, endpoints_for
 from evaluation.services.endpoint import endpoint_try
+
+VIEWER, EDITOR, OWNER = Membership.Role.VIEWER, Membership.Role.EDITOR, Membership.Role.OWNER
 
 
 @admin.register(Endpoint)
 class EndpointAdmin(ModelAdmin):
+    """A workspace's endpoints: its members see them, its editors try and use them, its owners change them."""
+
     form = EndpointForm
-    list_display = ("name", "base_url", "model", "concurrency", "price_in", "price_out", "key_shown")
+    list_display = (
+        "name",
+        "workspace",
+        "base_url",
+        "model",
+        "concurrency",
+        "price_in",
+        "price_out",
+        "key_shown",
+    )
+    list_filter = (("workspace", admin.RelatedOnlyFieldListFilter),)
+    list_select_related = ("workspace",)
     search_fields = ("name", "base_url", "model")
     change_form_outer_before_template = "admin/evaluation/endpoint_home.html"
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.is_staff)
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Endpoint]:
+        return endpoints_for(user=request.user).select_related("workspace")
+
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return bool(request.user.is_staff)
+        return bool(request.user.is_staff) and (obj is None or self._may(request, obj, VIEWER))
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return workspace_anywhere(user=request.user, role=OWNER)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return bool(request.user.is_staff) and (obj is None or self._may(request, obj, OWNER))
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return obj is not None and self._may(request, obj, OWNER)
+
+    def _may(self, request: HttpRequest, endpoint: Endpoint, role: str) -> bool:
+        return endpoints_for(user=request.user, role=role).filter(pk=endpoint.pk).exists()
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        if obj is not None and not self._may(request, obj, OWNER):
+            return super().get_form(request, obj, change, **kwargs | {"form": ModelForm})
+        return type("OwnEndpointForm", (EndpointForm,), {"user": request.user})
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        return [
+            (None, {"fields": [name for name in self.form.Meta.fields if self._shown(request, obj, name)]})
+        ]
+
+    def _shown(self, request: HttpRequest, obj: Any, name: str) -> bool:
+        """Only superusers name a variable of the operator's; who may only look has no key to type in."""
+        if name == "key_variable":
+            return bool(request.user.is_superuser)
+        return name != "key" or obj is None or self._may(request, obj, OWNER)
 
     @display(description="Key")
     def key_shown(self, endpoint: Endpoint) -> str:
@@ -53,6 +104,8 @@ class EndpointAdmin(ModelAdmin):
         extra_context: Any = None,
     ) -> Any:
         endpoint = self.get_object(request, object_id) if object_id else None
+        if endpoint is not None and not self._may(request, endpoint, EDITOR):
+            endpoint = None  # without the button to try it
         return super().changeform_view(
             request,
             object_id,
@@ -65,9 +118,7 @@ class EndpointAdmin(ModelAdmin):
         )
 
     def try_it(self, request: HttpRequest, pk: int) -> HttpResponse:
-        endpoint = Endpoint.objects.filter(pk=pk).first()
-        if endpoint is None or not request.user.has_perm("evaluation.change_endpoint"):
-            raise Http404("no such endpoint")
+        endpoint = endpoint_get_for(user=request.user, pk=pk, role=EDITOR)
         tried = endpoint_try(endpoint=endpoint)
         if tried.ok:
             messages.success(request, f"The endpoint responded in {tried.seconds:.2f} s: {tried.said}")

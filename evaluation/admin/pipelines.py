@@ -14,14 +14,15 @@ from django.views.decorators.http import require_POST
 from unfold.decorators import display
 
 from annotator.core.errors import Conflict
-from annotator.models import Study
+from annotator.models import Membership, Study
 from annotator.services.imports.faults import ImportRefused
 from evaluation.admin.base import ReadOnly
 from evaluation.forms.pipelines import NewPipelineForm
 from evaluation.models import Pipeline, Recipe, Report, Run
 from evaluation.pipelines.advance import pipeline_cancel, pipeline_resume, pipeline_step_again
-from evaluation.selectors.pipeline import pipeline_steps, pipelines_visible_to
+from evaluation.selectors.pipeline import pipeline_get_for, pipeline_steps, pipelines_for, recipes_for
 
+EDITOR = Membership.Role.EDITOR
 #: Action -> what the button says, the states in which it is there, the service.
 ACTIONS: dict[str, tuple[str, tuple[str, ...], Any]] = {
     "resume": ("Go on", ("paused",), pipeline_resume),
@@ -32,12 +33,12 @@ ACTIONS: dict[str, tuple[str, tuple[str, ...], Any]] = {
 @admin.register(Pipeline)
 class PipelineAdmin(ReadOnly):
     list_display = ("__str__", "endpoint", "state_shown", "steps_shown", "created_at")
-    list_filter = ("state", "recipe__name")
+    list_filter = ("state", ("recipe", admin.RelatedOnlyFieldListFilter))
     change_form_outer_before_template = "admin/evaluation/pipeline_home.html"
     fields = ("recipe", "dataset", "endpoint", "overrides", "created_by", "created_at", "finished_at")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Pipeline]:
-        return pipelines_visible_to(request.user)  # type: ignore[arg-type]
+        return pipelines_for(user=request.user)
 
     @display(
         description="State",
@@ -95,32 +96,29 @@ class PipelineAdmin(ReadOnly):
         extra_context: Any = None,
     ) -> Any:
         pipeline = self.get_object(request, object_id) if object_id else None
-        context = self._context(pipeline) if pipeline else {}
+        context = self._context(request, pipeline) if pipeline else {}
         return super().changeform_view(request, object_id, form_url, {**(extra_context or {}), **context})
 
-    def _context(self, pipeline: Pipeline) -> dict[str, Any]:
+    def _context(self, request: HttpRequest, pipeline: Pipeline) -> dict[str, Any]:
         steps = pipeline_steps(pipeline)
+        may = pipelines_for(user=request.user, role=EDITOR).filter(pk=pipeline.pk).exists()
         return {
             "pipeline": pipeline,
             "steps": steps,
             "live": pipeline.state == Pipeline.State.RUNNING,
             "actions": [
-                (name, label) for name, (label, states, _) in ACTIONS.items() if pipeline.state in states
+                (name, label)
+                for name, (label, states, _) in ACTIONS.items()
+                if may and pipeline.state in states
             ],
         }
 
-    def _own(self, request: HttpRequest, pk: int) -> Pipeline:
-        pipeline = pipelines_visible_to(request.user).filter(pk=pk).first()  # type: ignore[arg-type]
-        if pipeline is None:
-            raise Http404("no such pipeline")
-        return pipeline
-
     def progress(self, request: HttpRequest, pk: int) -> HttpResponse:
-        context = self._context(self._own(request, pk))
+        context = self._context(request, pipeline_get_for(user=request.user, pk=pk))
         return render(request, "admin/evaluation/pipeline_progress.html", context)
 
     def do(self, request: HttpRequest, pk: int, name: str) -> HttpResponse:
-        pipeline = self._own(request, pk)
+        pipeline = pipeline_get_for(user=request.user, pk=pk, role=EDITOR)
         if name not in ACTIONS:
             raise Http404("no such action")
         label, _, service = ACTIONS[name]
@@ -133,7 +131,8 @@ class PipelineAdmin(ReadOnly):
         return redirect("admin:evaluation_pipeline_change", pk)
 
     def again(self, request: HttpRequest, pk: int) -> HttpResponse:
-        pipeline, name = self._own(request, pk), request.POST.get("step", "")
+        pipeline = pipeline_get_for(user=request.user, pk=pk, role=EDITOR)
+        name = request.POST.get("step", "")
         try:
             made = pipeline_step_again(pipeline=pipeline, name=name)
         except (ValidationError, ImportRefused) as error:
@@ -154,9 +153,10 @@ def address_of(made: Run | Study | Report) -> str:
 
 @admin.register(Recipe)
 class RecipeAdmin(ReadOnly):
-    list_display = ("__str__", "title_shown", "steps_shown", "created_by", "created_at")
-    list_filter = ("name",)
-    fields = ("name", "version", "digest", "content", "created_by", "created_at")
+    list_display = ("__str__", "workspace", "title_shown", "steps_shown", "created_by", "created_at")
+    list_filter = (("workspace", admin.RelatedOnlyFieldListFilter),)
+    search_fields = ("name",)
+    fields = ("workspace", "name", "version", "digest", "content", "created_by", "created_at")
     readonly_fields = fields
 
     @display(description="Title")
@@ -168,10 +168,4 @@ class RecipeAdmin(ReadOnly):
         return ", ".join(step["name"] for step in recipe.content["steps"])
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Recipe]:
-        recipes = super().get_queryset(request)
-        user: Any = request.user
-        return (
-            recipes
-            if user.is_superuser
-            else recipes.filter(created_by__in=[user]) | recipes.filter(created_by=None)
-        )
+        return recipes_for(user=request.user).select_related("workspace", "created_by")

@@ -15,7 +15,6 @@ from unfold.decorators import display
 
 from annotator.core.errors import Conflict
 from annotator.models import Membership
-from annotator.selectors.study import studies_for
 from evaluation.admin.base import ReadOnly
 from evaluation.forms.runs import BudgetForm, NewRunForm
 from evaluation.models import Call, Run
@@ -28,8 +27,9 @@ from evaluation.runs.lifecycle import (
     run_retry_failed,
     run_start,
 )
-from evaluation.selectors.run import run_progress, runs_visible_to
+from evaluation.selectors.run import run_get_for, run_progress, runs_for
 
+EDITOR = Membership.Role.EDITOR
 #: Action -> what the button says, the states in which it is there, the service.
 ACTIONS: dict[str, tuple[str, tuple[str, ...], Any]] = {
     "start": ("Start", ("queued",), run_start),
@@ -43,7 +43,7 @@ ACTIONS: dict[str, tuple[str, tuple[str, ...], Any]] = {
 @admin.register(Run)
 class RunAdmin(ReadOnly):
     list_display = ("shown", "study", "model", "state_shown", "progress_shown", "spent_cost", "created_at")
-    list_filter = ("state", "kind", "endpoint")
+    list_filter = ("state", "kind", ("endpoint", admin.RelatedOnlyFieldListFilter))
     search_fields = ("model", "study__title", "rater__name")
     change_form_outer_before_template = "admin/evaluation/run_home.html"
     change_form_outer_after_template = "admin/evaluation/run_preview_button.html"
@@ -58,7 +58,7 @@ class RunAdmin(ReadOnly):
             "calls_total": Count("calls"),
             "calls_settled": Count("calls", filter=Q(calls__state__in=["done", "failed", "unparsable"])),
         }
-        return runs_visible_to(request.user).annotate(**counts)  # type: ignore[arg-type]
+        return runs_for(user=request.user).annotate(**counts)
 
     @display(description="Run", ordering="pk")
     def shown(self, run: Run) -> str:
@@ -144,7 +144,7 @@ class RunAdmin(ReadOnly):
 
     def _context(self, request: HttpRequest, run: Run) -> dict[str, Any]:
         progress = run_progress(run)
-        may = may_change(request, run)
+        may = runs_for(user=request.user, role=EDITOR).filter(pk=run.pk).exists()
         actions = [
             (name, label) for name, (label, states, _) in ACTIONS.items() if run.state in states and may
         ]
@@ -162,15 +162,13 @@ class RunAdmin(ReadOnly):
         }
 
     def progress(self, request: HttpRequest, pk: int) -> HttpResponse:
-        run = runs_visible_to(request.user).filter(pk=pk).first()  # type: ignore[arg-type]
-        if run is None:
-            raise Http404("no such run")
+        run = run_get_for(user=request.user, pk=pk)
         return render(request, "admin/evaluation/run_progress.html", self._context(request, run))
 
     def do(self, request: HttpRequest, pk: int, name: str) -> HttpResponse:
-        run = runs_visible_to(request.user).filter(pk=pk).first()  # type: ignore[arg-type]
-        if run is None or name not in ACTIONS or not may_change(request, run):
-            raise Http404("no such run")
+        run = run_get_for(user=request.user, pk=pk, role=EDITOR)
+        if name not in ACTIONS:
+            raise Http404("no such action")
         label, _, service = ACTIONS[name]
         try:
             service(run=run)
@@ -181,9 +179,7 @@ class RunAdmin(ReadOnly):
         return redirect("admin:evaluation_run_change", pk)
 
     def budget(self, request: HttpRequest, pk: int) -> HttpResponse:
-        run = runs_visible_to(request.user).filter(pk=pk).first()  # type: ignore[arg-type]
-        if run is None or not may_change(request, run):
-            raise Http404("no such run")
+        run = run_get_for(user=request.user, pk=pk, role=EDITOR)
         form = BudgetForm(request.POST)
         try:
             if not form.is_valid():
@@ -196,20 +192,10 @@ class RunAdmin(ReadOnly):
         return redirect("admin:evaluation_run_change", pk)
 
 
-def may_change(request: HttpRequest, run: Run) -> bool:
-    """Editors of the run's study; without a study, whoever made it."""
-    user: Any = request.user
-    if user.is_superuser:
-        return True
-    if run.study_id is not None:
-        return studies_for(user=user, role=Membership.Role.EDITOR).filter(pk=run.study_id).exists()
-    return run.created_by_id == user.pk
-
-
 @admin.register(Call)
 class CallAdmin(ReadOnly):
     list_display = ("key", "run", "state", "sample", "stage", "attempts", "error_kind", "cost", "seconds")
-    list_filter = ("state", "error_kind", "run")
+    list_filter = ("state", "error_kind", ("run", admin.RelatedOnlyFieldListFilter))
     search_fields = ("key",)
     fields = (
         "run", "key", "sample", "stage", "state", "text", "parsed", "flags", "attempts", "errors", "error_kind",
@@ -227,8 +213,9 @@ class CallAdmin(ReadOnly):
         for call in queryset.select_related("run"):
             by_run.setdefault(call.run, []).append(call.pk)
         again = 0
+        mine = set(runs_for(user=request.user, role=EDITOR).filter(pk__in=[run.pk for run in by_run]))
         for run, calls in by_run.items():
-            if not may_change(request, run):
+            if run not in mine:
                 messages.error(request, f"You may not change {run}.")
                 continue
             try:
@@ -238,7 +225,7 @@ class CallAdmin(ReadOnly):
         messages.info(request, f"{again} failed {'call is' if again == 1 else 'calls are'} sent again.")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Call]:
-        runs = runs_visible_to(request.user).values("pk")  # type: ignore[arg-type]
+        runs = runs_for(user=request.user).values("pk")
         calls = super().get_queryset(request).filter(run__in=runs).select_related("run")
         match = request.resolver_match
         return (

@@ -14,8 +14,8 @@ from rest_framework.views import APIView
 
 from annotator.core.errors import Conflict
 from annotator.models import Membership, User
-from annotator.selectors.study import studies_for, study_get_for
-from evaluation.models import Endpoint, Run
+from annotator.selectors.study import study_get_for
+from evaluation.models import Run
 from evaluation.runs.create import RunPlan
 from evaluation.runs.estimate import run_estimate
 from evaluation.runs.lifecycle import (
@@ -27,7 +27,8 @@ from evaluation.runs.lifecycle import (
     run_start,
 )
 from evaluation.runs.text import clean
-from evaluation.selectors.run import run_progress, runs_visible_to
+from evaluation.selectors.endpoint import endpoint_named
+from evaluation.selectors.run import run_get_for, run_progress
 from evaluation.simulators.start import simulation_create
 
 #: A study's slug in the address.
@@ -41,19 +42,12 @@ ACTIONS: dict[str, Any] = {
 }
 
 
-class NamedField(serializers.SlugRelatedField):
-    """A row by its name; what cannot be a name in Postgres names none."""
-
-    def to_internal_value(self, data: Any) -> Any:
-        if not isinstance(data, str) or clean(data) != data:
-            self.fail("does_not_exist", slug_name=self.slug_field, value=ascii(data)[:100])
-        return super().to_internal_value(data)
-
-
 class NewRunSerializer(serializers.Serializer):
     """A simulator's run on a study; what is left out takes its default."""
 
-    endpoint: Any = NamedField(slug_field="name", queryset=Endpoint.objects.all())
+    endpoint = serializers.CharField(
+        max_length=100, help_text="The name of one that the study's workspace may use."
+    )
     model = serializers.CharField(required=False, allow_blank=True, max_length=200)
     prompt = serializers.CharField(required=False, allow_blank=True, max_length=100_000)
     parameters = serializers.DictField(required=False)
@@ -142,7 +136,12 @@ class StudyRuns(APIView):
         asked.is_valid(raise_exception=True)
         try:
             chosen = dict(asked.validated_data)
-            endpoint = chosen.pop("endpoint")
+            name = chosen.pop("endpoint")
+            endpoint = (
+                endpoint_named(name=name, workspace_id=found.workspace_id) if clean(name) == name else None
+            )
+            if endpoint is None:
+                raise ValidationError({"endpoint": f"The study's workspace has no endpoint named {name!a}."})
             plan = RunPlan(created_by=_user(request), **chosen)
             run = simulation_create(study=found, endpoint=endpoint, plan=plan)
         except ValidationError as error:
@@ -175,9 +174,7 @@ class RunDetail(APIView):
     @extend_schema(request=BudgetSerializer, responses=RunSerializer, operation_id="runs_budget")
     def patch(self, request: Request, pk: int) -> Response:
         """Raise or lower the budgets. 400 if a budget is less than what has been used."""
-        run = _run(request, pk)
-        if not _may_change(_user(request), run):
-            raise Http404
+        run = _run(request, pk, Membership.Role.EDITOR)
         asked = BudgetSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         budgets = {"budget_calls": run.budget_calls, "budget_cost": run.budget_cost} | asked.validated_data
@@ -216,8 +213,8 @@ class RunAction(APIView):
 
         Only ``retry`` reads the body: the calls to send again.
         """
-        run = _run(request, pk)
-        if action not in ACTIONS or not _may_change(_user(request), run):
+        run = _run(request, pk, Membership.Role.EDITOR)
+        if action not in ACTIONS:
             raise Http404
         chosen: dict[str, Any] = {}
         if action == "retry":
@@ -238,16 +235,5 @@ def _user(request: Request) -> User:
     return request.user
 
 
-def _run(request: Request, pk: int) -> Run:
-    run = runs_visible_to(_user(request)).filter(pk=pk).first()
-    if run is None:
-        raise Http404
-    return run
-
-
-def _may_change(user: User, run: Run) -> bool:
-    if user.is_superuser:
-        return True
-    if run.study_id is None:
-        return run.created_by_id == user.pk
-    return studies_for(user=user, role=Membership.Role.EDITOR).filter(pk=run.study_id).exists()
+def _run(request: Request, pk: int, role: str = Membership.Role.VIEWER) -> Run:
+    return run_get_for(user=_user(request), pk=pk, role=role)

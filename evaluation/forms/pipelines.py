@@ -9,12 +9,16 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from annotator.models import Dataset, User
+from annotator.models import Dataset, Membership, User, Workspace
+from annotator.selectors.workspace import workspaces_for
+from annotator.services.workspace import workspace_personal
 from evaluation.forms.dress import dress
-from evaluation.models import Pipeline, Recipe
+from evaluation.models import Pipeline
 from evaluation.pipelines.advance import ALL_STEPS, overrides_check, pipeline_create, recipe_save
 from evaluation.pipelines.recipe import RecipeError, recipe_check, recipe_file, recipe_names
-from evaluation.selectors.run import datasets_visible_to
+from evaluation.selectors.endpoint import endpoint_check, endpoints_usable_by
+from evaluation.selectors.pipeline import recipes_for
+from evaluation.selectors.run import datasets_for
 from evaluation.services.dataset import DatasetFaults, dataset_check, dataset_upload
 
 #: Opens the choice of a recipe that is in the database, before its primary key.
@@ -38,6 +42,11 @@ class NewPipelineForm(forms.ModelForm):
         label="Or a file",
         help_text="JSON lines, a JSON array or CSV: questions, articles, queries, or posts with two responses.",
     )
+    workspace = forms.ModelChoiceField(
+        Workspace.objects.none(),
+        required=False,
+        help_text="Where the dataset of a file belongs. A dataset's pipeline belongs where the dataset does.",
+    )
     limit = forms.IntegerField(
         required=False, min_value=1, help_text="Use only the first so many instances of the file."
     )
@@ -60,7 +69,7 @@ class NewPipelineForm(forms.ModelForm):
     class Meta:
         model = Pipeline
         fields = (
-            "recipe", "changed", "material", "file", "limit", "endpoint", "second", "budget", "overrides",
+            "recipe", "changed", "material", "file", "workspace", "limit", "endpoint", "second", "budget", "overrides",
         )  # fmt: skip
 
     user: User
@@ -69,12 +78,15 @@ class NewPipelineForm(forms.ModelForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         shipped = [(name, f"{name}: {recipe_file(name).get('title', '')}") for name in recipe_names()]
-        saved = (
-            Recipe.objects.all() if self.user.is_superuser else Recipe.objects.filter(created_by=self.user)
-        )
+        saved = recipes_for(user=self.user)
         kept = [(f"{SAVED}:{recipe.pk}", str(recipe)) for recipe in saved.order_by("name", "-version")]
         self.fields["recipe"].choices = [("Shipped", shipped), ("Saved", kept)] if kept else shipped  # type: ignore[attr-defined]
-        self.fields["material"].queryset = datasets_visible_to(self.user)  # type: ignore[attr-defined]
+        workspaces = workspaces_for(user=self.user, role=Membership.Role.EDITOR)
+        self.fields["workspace"].queryset = workspaces  # type: ignore[attr-defined]
+        self.fields["workspace"].initial = workspaces.filter(personal_of=self.user).first()
+        datasets = datasets_for(user=self.user, role=Membership.Role.EDITOR)
+        self.fields["material"].queryset = datasets  # type: ignore[attr-defined]
+        self.fields["endpoint"].queryset = endpoints_usable_by(user=self.user)  # type: ignore[attr-defined]
         dress(self)
 
     def clean_overrides(self) -> dict[str, Any]:
@@ -94,6 +106,8 @@ class NewPipelineForm(forms.ModelForm):
     def _check(self, cleaned: dict[str, Any]) -> None:
         """Everything that the service would refuse, without a write."""
         try:
+            if cleaned.get("endpoint"):
+                endpoint_check(endpoint=cleaned["endpoint"], workspace_id=self._workspace_id(cleaned))
             self.recipe_content = self._content(cleaned)
             overrides_check(content=self.recipe_content, overrides=self._overrides(cleaned))
             if cleaned.get("file"):
@@ -111,6 +125,13 @@ class NewPipelineForm(forms.ModelForm):
             for field, message in error.message_dict.items():
                 self.add_error(field if field in self.fields else None, message)
 
+    def _workspace_id(self, cleaned: dict[str, Any]) -> int | None:
+        """Where the pipeline will belong; without a choice, the person's own workspace."""
+        if cleaned.get("material"):
+            return cleaned["material"].workspace_id
+        chosen = cleaned.get("workspace") or Workspace.objects.filter(personal_of=self.user).first()
+        return chosen.pk if chosen else None
+
     def _content(self, cleaned: dict[str, Any]) -> dict[str, Any]:
         """The recipe's content; raises ``RecipeError``."""
         if cleaned.get("changed"):
@@ -120,7 +141,7 @@ class NewPipelineForm(forms.ModelForm):
                 raise RecipeError(f"this is not JSON: {error}") from None
             return recipe_check(content)
         kind, _, pk = cleaned["recipe"].partition(":")
-        content = Recipe.objects.get(pk=pk).content if kind == SAVED else recipe_file(kind)
+        content = recipes_for(user=self.user).get(pk=pk).content if kind == SAVED else recipe_file(kind)
         return dict(content)
 
     def _overrides(self, cleaned: dict[str, Any]) -> dict[str, Any]:
@@ -137,13 +158,22 @@ class NewPipelineForm(forms.ModelForm):
         if self.instance.pk is None:
             cleaned = self.cleaned_data
             own = bool(cleaned.get("changed"))
-            recipe = recipe_save(content=self.recipe_content, created_by=self.user if own else None)
-            dataset = cleaned.get("material") or dataset_upload(
+            material = cleaned.get("material")
+            workspace = (
+                material.workspace
+                if material
+                else cleaned.get("workspace") or workspace_personal(user=self.user)
+            )
+            recipe = recipe_save(
+                content=self.recipe_content, workspace=workspace, created_by=self.user if own else None
+            )
+            dataset = material or dataset_upload(
                 file=cleaned["file"],
                 name=cleaned["file"].name,
                 task=recipe.content["task"],
                 limit=cleaned.get("limit"),
                 user=self.user,
+                workspace=workspace,
             )
             self.instance = pipeline_create(
                 recipe=recipe,

@@ -46,21 +46,23 @@ class AsksForChoices(forms.BaseForm):
 
     choices: Choices
 
-    def add_choices(self, simulators: Iterable[str]) -> None:
+    def add_choices(self, studies: Collection[Study]) -> None:
+        simulators = simulators_of(studies)
+        workspaces = {study.workspace_id for study in studies}
         for spec in specs():
             self.fields[spec.name] = choice_field(spec, simulators)
             if spec.name == "encoder":
-                self.fields[spec.name].widget = forms.Select(choices=self._encoders())
+                self.fields[spec.name].widget = forms.Select(choices=self._encoders(workspaces))
             if spec.kind == "rule":
                 self._keep_rule(self.fields[spec.name])
 
-    def _encoders(self) -> list[tuple[str, str]]:
+    def _encoders(self, workspaces: Collection[int | None]) -> list[tuple[str, str]]:
         """The encoders that can be had, and the one that was chosen before where it is not among them."""
         from evaluation.selectors.endpoint import (
             encoders_offered,  # pages must not hold the client and numpy for it
         )
 
-        offered, given = encoders_offered(), str(self.initial.get("encoder") or "")
+        offered, given = encoders_offered(workspaces), str(self.initial.get("encoder") or "")
         return offered if not given or given in dict(offered) else [*offered, (given, given)]
 
     def _keep_rule(self, asked: forms.Field) -> None:
@@ -86,7 +88,7 @@ class ReportForm(AsksForChoices, forms.Form):
 
     def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
         super().__init__(*args, **{"auto_id": "choice-%s", **kwargs})
-        self.add_choices(simulators_of([study]))
+        self.add_choices([study])
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
@@ -113,7 +115,7 @@ class NewReportForm(AsksForChoices, forms.ModelForm):
         super().__init__(*args, **kwargs)
         mine = studies_for(user=self.user, role=Membership.Role.REVIEWER).order_by("title", "pk")
         self.fields["studies"].queryset = mine  # type: ignore[attr-defined]
-        self.add_choices(simulators_of(mine))
+        self.add_choices(mine)
         dress(self)
 
     def clean(self) -> dict[str, Any]:

@@ -7,8 +7,9 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from annotator.models import Dataset, Membership, User
+from annotator.models import Dataset, Membership, User, Workspace
 from annotator.selectors.study import studies_for
+from annotator.selectors.workspace import workspaces_for
 from evaluation.forms.dress import dress
 from evaluation.models import Endpoint, Run
 from evaluation.pipelines.material_run import material_run_create, material_run_draft
@@ -16,9 +17,12 @@ from evaluation.runs.create import RunPlan
 from evaluation.runs.estimate import CostEstimate, run_estimate
 from evaluation.runs.registry import steps
 from evaluation.runs.request import parameters_check
-from evaluation.selectors.run import datasets_visible_to
+from evaluation.selectors.endpoint import endpoints_usable_by
+from evaluation.selectors.run import datasets_for
 from evaluation.services.endpoint import endpoint_save
 from evaluation.simulators.start import simulation_create, simulation_draft
+
+EDITOR = Membership.Role.EDITOR
 
 
 class EndpointForm(forms.ModelForm):
@@ -31,18 +35,36 @@ class EndpointForm(forms.ModelForm):
     class Meta:
         model = Endpoint
         fields = (
-            "name", "base_url", "model", "deployment", "key", "key_variable", "parameters", "structured", "concurrency",
+            "workspace", "name", "base_url", "model", "deployment", "key", "key_variable", "shared_with", "parameters",
+            "structured", "concurrency",
             "requests_per_minute", "tokens_per_minute", "price_in", "price_cached", "price_out", "timeout_seconds",
         )  # fmt: skip
 
+    user: User
+
     def save(self, commit: bool = True) -> Any:
-        return endpoint_save(endpoint=self.instance, key=self.cleaned_data.get("key") or "")
+        return endpoint_save(
+            endpoint=self.instance,
+            key=self.cleaned_data.get("key") or "",
+            shared_with=self.cleaned_data.get("shared_with") or (),
+        )
 
     def save_m2m(self) -> None:
-        """An endpoint has no many-to-many fields."""
+        """The service has stored whom it is shared with."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        owned = workspaces_for(user=self.user, role=Membership.Role.OWNER)
+        self.fields["workspace"].queryset = owned  # type: ignore[attr-defined]
+        self.fields["workspace"].required = True
+        self.fields["workspace"].initial = owned.filter(personal_of=self.user).first()
+        # Workspaces of other people that it is shared with already stay on the list.
+        shared = workspaces_for(user=self.user)
+        if self.instance.pk:
+            shared = shared | Workspace.objects.filter(endpoints_shared=self.instance)
+        self.fields["shared_with"].queryset = shared.distinct()  # type: ignore[attr-defined]
+        if not self.user.is_superuser:
+            self.fields.pop("key_variable", None)
         dress(self)
 
     def clean_parameters(self) -> Any:
@@ -57,8 +79,8 @@ class EndpointForm(forms.ModelForm):
         cleaned = super().clean() or {}
         if not self.errors:
             try:
-                probe = Endpoint(pk=self.instance.pk, **{k: v for k, v in cleaned.items() if k != "key"})
-                probe.created_at = self.instance.created_at
+                variable = cleaned.get("key_variable") or ""
+                probe = Endpoint(base_url=cleaned["base_url"], key_variable=variable)
                 from evaluation.providers.hosts import HostRefused, check_origin, origin_of
                 from evaluation.providers.keys import KeyRefused
                 from evaluation.selectors.endpoint import endpoint_key, host_policy
@@ -119,8 +141,9 @@ class NewRunForm(forms.ModelForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["kind"].choices = [(step.name, step.title) for step in steps().values()]  # type: ignore[attr-defined]
-        self.fields["study"].queryset = studies_for(user=self.user, role=Membership.Role.EDITOR)  # type: ignore[attr-defined]
-        self.fields["material"].queryset = datasets_visible_to(self.user)  # type: ignore[attr-defined]
+        self.fields["study"].queryset = studies_for(user=self.user, role=EDITOR)  # type: ignore[attr-defined]
+        self.fields["material"].queryset = datasets_for(user=self.user, role=EDITOR)  # type: ignore[attr-defined]
+        self.fields["endpoint"].queryset = endpoints_usable_by(user=self.user)  # type: ignore[attr-defined]
         self.fields["model"].required = self.fields["max_failed_share"].required = False
         self.fields["model"].help_text = "Leave empty to use the endpoint's model."
         for name in ("parameters", "options"):

@@ -16,7 +16,16 @@ class Endpoint(models.Model):
     The key is either named by an environment variable or kept encrypted; it is never shown again.
     """
 
-    name = models.CharField(max_length=100, unique=True)
+    workspace = models.ForeignKey(
+        "annotator.Workspace", models.PROTECT, null=True, blank=True, related_name="endpoints"
+    )
+    shared_with = models.ManyToManyField(
+        "annotator.Workspace",
+        blank=True,
+        related_name="endpoints_shared",
+        help_text="Workspaces whose runs may use it, at the cost of its owner. They cannot change it.",
+    )
+    name = models.CharField(max_length=100)
     base_url = models.CharField(max_length=500, help_text="Up to and with /v1.")
     model = models.CharField(max_length=200, help_text="Default model.")
     key_variable = models.CharField(
@@ -77,6 +86,9 @@ class Endpoint(models.Model):
 
     class Meta:
         constraints = [
+            models.UniqueConstraint(
+                fields=["workspace", "name"], name="endpoint_name_unique_in_workspace", nulls_distinct=False
+            ),
             models.CheckConstraint(
                 name="endpoint_prices_not_negative", condition=Q(price_in__gte=0, price_out__gte=0)
             ),

@@ -10,6 +10,9 @@ from evaluation.models.endpoint import Endpoint
 class Recipe(models.Model):
     """A saved pipeline, one row a version; never changed once made."""
 
+    workspace = models.ForeignKey(
+        "annotator.Workspace", models.PROTECT, null=True, blank=True, related_name="recipes"
+    )
     name = models.CharField(max_length=100)
     version = models.PositiveIntegerField()
     digest = models.CharField(max_length=64)
@@ -20,8 +23,16 @@ class Recipe(models.Model):
     class Meta:
         ordering = ["name", "-version"]
         constraints = [
-            models.UniqueConstraint(fields=["name", "version"], name="recipe_version_unique"),
-            models.UniqueConstraint(fields=["name", "digest"], name="recipe_once_per_content"),
+            models.UniqueConstraint(
+                fields=["workspace", "name", "version"],
+                name="recipe_version_unique_in_workspace",
+                nulls_distinct=False,
+            ),
+            models.UniqueConstraint(
+                fields=["workspace", "name", "digest"],
+                name="recipe_once_in_workspace",
+                nulls_distinct=False,
+            ),
         ]
 
     def __str__(self) -> str:
@@ -29,7 +40,10 @@ class Recipe(models.Model):
 
 
 class Pipeline(models.Model):
-    """A recipe carried out on a dataset: which step it is at, and why it stands where it stands."""
+    """A recipe carried out on a dataset, whose workspace is the pipeline's own.
+
+    It keeps which step it is at, and why it is paused.
+    """
 
     class State(models.TextChoices):
         RUNNING = "running", "running"

@@ -105,6 +105,12 @@ class Run(models.Model):
     def __str__(self) -> str:
         return f"{self.kind} #{self.pk} ({self.model})"
 
+    @property
+    def workspace_id(self) -> int | None:
+        """A run belongs where its study does, or its dataset where it has no study."""
+        owner = self.study or self.dataset
+        return owner.workspace_id if owner else None
+
 
 class Call(models.Model):
     """One question to a model within a run, and its answer."""

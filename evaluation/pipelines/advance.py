@@ -9,6 +9,7 @@ import re
 from decimal import ROUND_DOWN, Decimal, InvalidOperation
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
@@ -16,7 +17,7 @@ from django.utils import timezone
 from annotator.core.canonical import digest_of
 from annotator.core.errors import Conflict
 from annotator.hit_types.base import JSON
-from annotator.models import Dataset, Study, User
+from annotator.models import Dataset, Study, User, Workspace
 from annotator.services.imports.faults import ImportRefused
 from annotator.services.imports.material_import import material_import
 from annotator.services.study import study_create
@@ -38,6 +39,7 @@ from evaluation.runs.create import NothingToAsk, RunPlan
 from evaluation.runs.lifecycle import run_cancel, run_resume, run_start
 from evaluation.runs.text import clean
 from evaluation.runs.wake import pipeline_wake
+from evaluation.selectors.endpoint import endpoint_check
 from evaluation.selectors.run import run_progress
 from evaluation.services.report import report_create
 from evaluation.simulators.start import simulation_create
@@ -52,16 +54,23 @@ OF_SYSTEMS = frozenset({"counterfactuals", "units", "study"})
 _LIVE = (Run.State.QUEUED, Run.State.RUNNING)
 
 
-def recipe_save(*, content: JSON, created_by: User | None = None) -> Recipe:
-    """Keep a recipe; the same content is the same version, changed content a new one. Raises ``RecipeError``."""
+def recipe_save(
+    *, content: JSON, workspace: Workspace | None = None, created_by: User | None = None
+) -> Recipe:
+    """Keep a recipe in a workspace; the same content is the same version, changed content a new one.
+
+    Raises ``RecipeError``.
+    """
     content = recipe_check(content)
     name, digest = str(content["name"])[:100], digest_of(content)
     with transaction.atomic():
-        there = Recipe.objects.filter(name=name, digest=digest).first()
+        kept = Recipe.objects.filter(workspace=workspace, name=name)
+        there = kept.filter(digest=digest).first()
         if there is not None:
             return there
-        last = Recipe.objects.filter(name=name).order_by("-version").first()
+        last = kept.order_by("-version").first()
         return Recipe.objects.create(
+            workspace=workspace,
             name=name,
             version=last.version + 1 if last else 1,
             digest=digest,
@@ -84,6 +93,9 @@ def pipeline_create(
     ``second``, the model that a recipe calls ``{second}`` (the endpoint's own where none is named).
     """
     overrides_check(content=recipe.content, overrides=overrides)
+    endpoint_check(endpoint=endpoint, workspace_id=dataset.workspace_id)
+    if recipe.workspace_id != dataset.workspace_id:
+        raise ValidationError({"recipe": "This recipe belongs to another workspace. Save it in this one."})
     with transaction.atomic():
         pipeline = Pipeline.objects.create(
             recipe=recipe,
@@ -421,6 +433,7 @@ def _main_study(pipeline: Pipeline) -> str:
 def _study(pipeline: Pipeline, step: JSON) -> JSON:
     """A draft study with an item for each piece of material; made again, it gets what is missing."""
     options = _options(pipeline, step)
+    workspace = pipeline.dataset.workspace
     slug = f"{pipeline.recipe.name}-{pipeline.pk}-{step['name']}"[:80]
     rows = study_rows(
         hit_type=options["hit_type"],
@@ -431,8 +444,14 @@ def _study(pipeline: Pipeline, step: JSON) -> JSON:
     lines = "\n".join(json.dumps(row) for row in rows)
     if not lines:
         return {"left_out": "there was no material to make items from"}
-    study = Study.objects.filter(slug=slug).first() or study_create(
+    found = Study.objects.filter(slug=slug).first()
+    if found is not None and found.workspace_id != pipeline.dataset.workspace_id:
+        # Somebody took the address beforehand: their study gets nothing of this material.
+        slug = f"{slug[:71]}-{digest_of([slug, settings.SECRET_KEY])[:8]}"
+        found = Study.objects.filter(slug=slug, workspace=workspace).first()
+    study = found or study_create(
         by=pipeline.created_by,
+        workspace=workspace,
         hit_type=options["hit_type"],
         slug=slug,
         title=f"{pipeline.recipe.content.get('title', pipeline.recipe.name)} ({step['name']})"[:200],

@@ -24,7 +24,9 @@ def gold_explanations(*, dataset: Dataset) -> int:
 
     Returns how many instances have one. Called again, it changes nothing.
     """
-    system, _ = System.objects.get_or_create(name=GOLD, defaults={"model": "", "method": GOLD})
+    system, _ = System.objects.get_or_create(
+        workspace=dataset.workspace, name=GOLD, defaults={"model": "", "method": GOLD}
+    )
     found = Instance.objects.filter(dataset=dataset).exclude(gold_rationale="").exclude(gold_label="")
     rows = [
         Explanation(

@@ -52,7 +52,9 @@ class Items:
     def systems(self) -> dict[str, tuple[str, str]]:
         """Each system's model and explanation method."""
         names = set(self.system.names) | {system for _, _, _, system in self.parts}
-        rows = System.objects.filter(name__in=names).values_list("name", "model", "method")
+        rows = System.objects.filter(workspace=self.study.workspace_id, name__in=names).values_list(
+            "name", "model", "method"
+        )
         return {name: (model, method) for name, model, method in rows}
 
     @cached_property

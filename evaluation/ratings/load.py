@@ -152,7 +152,7 @@ class StudyRatings:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 over everything that the statistics are computed from: ratings, names and attributes.
+        """SHA-256 over everything that a report shows or is computed from: ratings, names, attributes and headings.
 
         It does not depend on the order in which Postgres gives the rows out, nor on database ids.
         """
@@ -167,6 +167,7 @@ class StudyRatings:
         for column in columns:
             _feed(found, column)
         _feed(found, [self.hit_type.name, self.hit_type.version])
+        _feed(found, [items.study.title, items.study.slug, items.datasets, sorted(items.systems.items())])
         return found.hexdigest()
 
 

@@ -46,7 +46,7 @@ def batch_work(*, run_pk: int) -> Worked:
     if not jobs.lock_take("run-slice", run_pk, 0):
         return Worked("busy")
     try:
-        run = Run.objects.select_related("endpoint", "study").get(pk=run_pk)
+        run = Run.objects.select_related("endpoint", "study", "dataset").get(pk=run_pk)
         step = step_get(run.kind)
         try:
             worked = _turn(run, step)

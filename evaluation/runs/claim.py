@@ -86,8 +86,12 @@ FROM jsonb_to_recordset(%s::jsonb) AS n(id bigint, reserved numeric, request jso
 WHERE c.id = n.id
 """
 _CACHED = """
-SELECT DISTINCT ON (cache_key) cache_key, id FROM evaluation_call
-WHERE cache_key = ANY(%s) AND state = 'done' AND reply IS NOT NULL ORDER BY cache_key, id
+SELECT DISTINCT ON (c.cache_key) c.cache_key, c.id FROM evaluation_call c
+JOIN evaluation_run r ON r.id = c.run_id
+LEFT JOIN annotator_study s ON s.id = r.study_id LEFT JOIN annotator_dataset d ON d.id = r.dataset_id
+WHERE c.cache_key = ANY(%s) AND c.state = 'done' AND c.reply IS NOT NULL
+    AND COALESCE(s.workspace_id, d.workspace_id) IS NOT DISTINCT FROM %s
+ORDER BY c.cache_key, c.id
 """
 
 
@@ -186,7 +190,7 @@ def _prepare(
         call.id: cache_key(base_url=endpoint.base_url, request=requests[call.id], sample=call.sample)
         for call in asked
     }
-    found = _cached(list(keys.values())) if run.use_cache else {}
+    found = _cached(list(keys.values()), run.workspace_id) if run.use_cache else {}
     # A call whose reply could not be read is sent again, whatever the cache contains.
     cached = {call.id for call in asked if keys[call.id] in found and not call.unparsable}
     hits = [
@@ -226,9 +230,10 @@ def build(run: Run, endpoint: Endpoint, step: Step, call: ClaimedCall) -> ChatRe
     )
 
 
-def _cached(keys: list[str]) -> dict[str, int]:
+def _cached(keys: list[str], workspace_id: int | None) -> dict[str, int]:
+    """Calls of the workspace that asked the same: what other labs asked and paid for stays theirs."""
     with connection.cursor() as cursor:
-        cursor.execute(_CACHED, [keys])
+        cursor.execute(_CACHED, [keys, workspace_id])
         return dict(cursor.fetchall())
 
 

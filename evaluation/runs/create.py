@@ -22,6 +22,7 @@ from evaluation.runs.request import parameters_check
 from evaluation.runs.settle import call_of
 from evaluation.runs.step import ClaimedCall, Job, Step
 from evaluation.runs.text import clean
+from evaluation.selectors.endpoint import endpoint_check
 
 #: Call rows inserted by one statement.
 ROWS = 2000
@@ -87,6 +88,7 @@ def run_draft(
         prompt_digest=text_digest(plan.prompt),
         **chosen,
     )
+    endpoint_check(endpoint=endpoint, workspace_id=run.workspace_id)
     try:
         parameters_check(run.parameters)
     except ValueError as error:

@@ -209,7 +209,7 @@ class SliceWorker:
     def _begin(self) -> bool:
         if not jobs.lock_take("run-slice", self.run_pk, self.number):
             return False
-        self.run = Run.objects.select_related("endpoint", "study").get(pk=self.run_pk)
+        self.run = Run.objects.select_related("endpoint", "study", "dataset").get(pk=self.run_pk)
         self.endpoint = self.run.endpoint
         self.step = step_get(self.run.kind)
         lost = give_back_lost(run=self.run, slice_number=self.number)

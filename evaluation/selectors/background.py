@@ -7,7 +7,7 @@ from django.urls import reverse
 from annotator.core.background import Work
 from annotator.models import User
 from evaluation.models import Run
-from evaluation.selectors.run import runs_visible_to
+from evaluation.selectors.run import runs_for
 
 MOST = 50
 ACTIVE = (Run.State.QUEUED, Run.State.RUNNING, Run.State.PAUSED)
@@ -15,7 +15,7 @@ ACTIVE = (Run.State.QUEUED, Run.State.RUNNING, Run.State.PAUSED)
 
 def runs_as_work(*, user: User, studies: list[int] | None = None) -> list[Work]:
     """The newest runs of these studies; without studies, only runs that are active or have failed."""
-    runs = runs_visible_to(user).order_by("-id")
+    runs = runs_for(user=user).order_by("-id")
     if studies is not None:
         runs = runs.filter(study__in=studies)
     else:

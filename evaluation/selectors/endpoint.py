@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.db.models import Q, QuerySet
+from django.http import Http404
 
+from annotator.models import Membership
+from annotator.selectors.study import studies_for
+from annotator.selectors.workspace import log, owned_by, workspaces_for
 from evaluation.models import Endpoint
 from evaluation.providers.encoder import EndpointEncoder
 from evaluation.providers.hosts import HostPolicy, HostRefused, Origin, origin_of
@@ -14,6 +21,54 @@ from evaluation.providers.keys import KeyRefused, key_from_variable, key_open
 
 if TYPE_CHECKING:
     from evaluation.providers.openai_compatible import OpenAICompatible
+
+
+def endpoints_for(*, user: Any, role: str = Membership.Role.VIEWER) -> QuerySet[Endpoint]:
+    """The endpoints that belong to workspaces in which the researcher has at least this role."""
+    return Endpoint.objects.filter(owned_by(user=user, role=role)).order_by("name", "pk")
+
+
+def endpoint_get_for(*, user: Any, pk: int | str, role: str = Membership.Role.VIEWER) -> Endpoint:
+    """One of ``endpoints_for``; raises ``Http404`` for any other, and logs it."""
+    found = endpoints_for(user=user, role=role).filter(pk=pk).first()
+    if found is None:
+        log.warning("endpoint %s: access denied to user %s as %s", pk, user.pk, role)
+        raise Http404("no such endpoint")
+    return found
+
+
+def endpoints_usable_in(workspace_id: int | None) -> QuerySet[Endpoint]:
+    """The endpoints that runs of a workspace may ask: its own, and those shared with it."""
+    own = Q(workspace=workspace_id)
+    if workspace_id is not None:
+        shared = Endpoint.shared_with.through.objects.filter(workspace=workspace_id)
+        own |= Q(pk__in=shared.values("endpoint"))
+    return Endpoint.objects.filter(own)
+
+
+def endpoint_named(*, name: str, workspace_id: int | None) -> Endpoint | None:
+    """The endpoint of that name that a workspace may use: its own before one shared with it."""
+    named = endpoints_usable_in(workspace_id).filter(name=name)
+    return min(named, key=lambda one: (one.workspace_id != workspace_id, one.pk), default=None)
+
+
+def endpoints_usable_by(*, user: Any) -> QuerySet[Endpoint]:
+    """The endpoints to choose from in a form; ``endpoint_check`` says whether the run's workspace may use it."""
+    if user.is_active and user.is_superuser:
+        return Endpoint.objects.order_by("name", "pk")
+    mine = workspaces_for(user=user, role=Membership.Role.EDITOR).values("pk")
+    studies = studies_for(user=user, role=Membership.Role.EDITOR).values("workspace")
+    shared = Endpoint.shared_with.through.objects.filter(Q(workspace__in=mine) | Q(workspace__in=studies))
+    found = Q(workspace__in=mine) | Q(workspace__in=studies) | Q(pk__in=shared.values("endpoint"))
+    return Endpoint.objects.filter(found).order_by("name", "pk")
+
+
+def endpoint_check(*, endpoint: Endpoint, workspace_id: int | None) -> None:
+    """Raise ``ValidationError`` (endpoint) unless runs of the workspace may ask the endpoint."""
+    if not endpoints_usable_in(workspace_id).filter(pk=endpoint.pk).exists():
+        raise ValidationError(
+            {"endpoint": "This endpoint belongs to another workspace. Choose one of this workspace."}
+        )
 
 
 def host_policy() -> HostPolicy:
@@ -64,11 +119,11 @@ def endpoint_encoder(endpoint: Endpoint, *, model: str = "") -> EndpointEncoder:
 SENTENCES = "all-mpnet-base-v2"
 
 
-def encoders_offered() -> list[tuple[str, str]]:
+def encoders_offered(workspaces: Collection[int | None]) -> list[tuple[str, str]]:
     """(name, label) of the encoders that a report can use here, sentence encoders first; TF-IDF is the last resort."""
     found = (
         [(SENTENCES, f"{SENTENCES} (sentence-transformers)")] if find_spec("sentence_transformers") else []
     )
-    names = Endpoint.objects.order_by("name").values_list("name", flat=True)
+    names = sorted({one.name for pk in set(workspaces) for one in endpoints_usable_in(pk)})
     found += [(f"endpoint:{name}", f"Embeddings of the endpoint {name}") for name in names]
     return [*found, ("tfidf", "TF-IDF (words only; not the papers' kind of encoder)")]

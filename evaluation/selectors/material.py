@@ -39,7 +39,8 @@ def instance_inputs(*, study: Study) -> dict[int, str]:
 def datasets_behind(*, study: Study) -> set[int]:
     """The study's own dataset, and those of the pipelines that made it: their material is a copy's original."""
     found = set(Instance.objects.filter(items__study=study).order_by().values_list("dataset", flat=True))
-    for dataset, main, results in Pipeline.objects.values_list("dataset", "study", "results"):
+    pipelines = Pipeline.objects.filter(dataset__workspace=study.workspace_id)
+    for dataset, main, results in pipelines.values_list("dataset", "study", "results"):
         made = {one.get("study") for one in results.values() if isinstance(one, dict)}
         if main == study.pk or study.slug in made:
             found.add(dataset)

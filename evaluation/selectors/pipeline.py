@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.db.models import QuerySet
+from django.http import Http404
 
-from annotator.models import Study, User
-from evaluation.models import Pipeline, Run
+from annotator.models import Membership, Study
+from annotator.selectors.workspace import log, owned_by
+from evaluation.models import Pipeline, Recipe, Run
 from evaluation.selectors.run import RunProgress, run_progress
 
 #: What a step's numbers are called on its line.
@@ -53,10 +55,24 @@ class StepShown:
         return int(self.progress.share * 100) if self.progress else 0
 
 
-def pipelines_visible_to(user: User) -> QuerySet[Pipeline]:
-    """A researcher's own pipelines; all for a superuser."""
+def pipelines_for(*, user: Any, role: str = Membership.Role.VIEWER) -> QuerySet[Pipeline]:
+    """Pipelines on datasets of the workspaces in which the researcher has at least this role."""
     found = Pipeline.objects.select_related("recipe", "dataset", "endpoint", "study", "created_by")
-    return found if user.is_superuser else found.filter(created_by=user)
+    return found.filter(owned_by(user=user, role=role, path="dataset__workspace", maker="created_by"))
+
+
+def pipeline_get_for(*, user: Any, pk: int, role: str = Membership.Role.VIEWER) -> Pipeline:
+    """One of ``pipelines_for``; raises ``Http404`` for any other, and logs it."""
+    found = pipelines_for(user=user, role=role).filter(pk=pk).first()
+    if found is None:
+        log.warning("pipeline %s: access denied to user %s as %s", pk, user.pk, role)
+        raise Http404("no such pipeline")
+    return found
+
+
+def recipes_for(*, user: Any, role: str = Membership.Role.VIEWER) -> QuerySet[Recipe]:
+    """Saved recipes of the workspaces in which the researcher has at least this role."""
+    return Recipe.objects.filter(owned_by(user=user, role=role, maker="created_by"))
 
 
 def pipeline_steps(pipeline: Pipeline) -> list[StepShown]:
@@ -65,7 +81,8 @@ def pipeline_steps(pipeline: Pipeline) -> list[StepShown]:
     for run in pipeline.runs.order_by("pk"):
         runs[str(run.options.get("step", ""))] = run
     slugs = [result["study"] for result in pipeline.results.values() if "study" in result]
-    studies = {study.slug: study for study in Study.objects.filter(slug__in=slugs)}
+    owned = Study.objects.filter(slug__in=slugs, workspace=pipeline.dataset.workspace_id)
+    studies = {study.slug: study for study in owned}
     return [
         _shown(pipeline, number, step, runs.get(step["name"]), studies)
         for number, step in enumerate(pipeline.recipe.content["steps"])

@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
 from django.db.models import Count, Max, Min, Q, QuerySet, Sum
+from django.http import Http404
 from django.utils import timezone
 
-from annotator.models import Dataset, Membership, User
+from annotator.models import Dataset, Membership
 from annotator.selectors.study import studies_for
+from annotator.selectors.workspace import log, owned_by
 from evaluation.models import Call, Pipeline, Run
 
 #: What throughput is measured over.
@@ -101,24 +104,30 @@ def _speed(lately: int, first: datetime | None, now: datetime) -> float:
     return lately / max((now - first).total_seconds(), 1.0)
 
 
-def runs_visible_to(user: User) -> QuerySet[Run]:
-    """Runs of studies that a researcher is a member of, and their own runs of no study; all for a superuser.
-
-    Somebody who is removed from a study loses its runs, those they started among them.
-    """
-    runs = Run.objects.select_related("endpoint", "study", "rater")
-    if user.is_superuser:
-        return runs
-    own = Q(created_by=user, study__isnull=True)
-    return runs.filter(own | Q(study__in=Membership.objects.filter(user=user).values("study")))
-
-
-def datasets_visible_to(user: User) -> QuerySet[Dataset]:
-    """Datasets of a researcher's studies and pipelines; all for a superuser."""
-    datasets = Dataset.objects.order_by("name")
-    if user.is_superuser:
-        return datasets
-    studies = studies_for(user=user).values("slug")  # a study's import makes a dataset of the study's name
-    return datasets.filter(
-        Q(name__in=studies) | Q(pk__in=Pipeline.objects.filter(created_by=user).values("dataset"))
+def runs_for(*, user: Any, role: str = Membership.Role.VIEWER) -> QuerySet[Run]:
+    """Runs on studies in which the researcher has this role, and on datasets of workspaces in which they have it."""
+    runs = Run.objects.select_related("endpoint", "study", "dataset", "rater")
+    owned = owned_by(user=user, role=role, path="dataset__workspace", maker="created_by")
+    return runs.filter(
+        Q(study__in=studies_for(user=user, role=role).values("pk")) | Q(study__isnull=True) & owned
     )
+
+
+def run_get_for(*, user: Any, pk: int, role: str = Membership.Role.VIEWER) -> Run:
+    """One of ``runs_for``; raises ``Http404`` for any other, and logs it."""
+    run = runs_for(user=user, role=role).filter(pk=pk).first()
+    if run is None:
+        log.warning("run %s: access denied to user %s as %s", pk, user.pk, role)
+        raise Http404("no such run")
+    return run
+
+
+def datasets_for(*, user: Any, role: str = Membership.Role.VIEWER) -> QuerySet[Dataset]:
+    """Datasets of the workspaces in which the researcher has this role.
+
+    One without a workspace is theirs through a study of its name, or a pipeline that they started.
+    """
+    studies = studies_for(user=user, role=role).values("slug")
+    started = Pipeline.objects.filter(created_by=user).values("dataset")
+    nobodys = Q(workspace__isnull=True) & (Q(name__in=studies) | Q(pk__in=started))
+    return Dataset.objects.filter(owned_by(user=user, role=role) | nobodys).order_by("name", "pk")

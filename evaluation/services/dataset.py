@@ -16,7 +16,7 @@ from django.db import transaction
 
 from annotator.core.canonical import text_digest
 from annotator.hit_types.base import FieldErrors, clean_text
-from annotator.models import Dataset, Instance, User
+from annotator.models import Dataset, Instance, User, Workspace
 from evaluation.prompts.replies import answer_of
 
 #: Field -> the names that known data sets use for it.
@@ -43,14 +43,16 @@ class DatasetFaults(ValueError):
 
 
 @transaction.atomic
-def dataset_load(*, name: str, path: Path, task: str, limit: int | None = None) -> tuple[Dataset, int]:
-    """Read JSON lines, one JSON array or CSV (a file ``*.csv``) into a dataset; returns it and how many instances are new.
+def dataset_load(
+    *, name: str, path: Path, task: str, workspace: Workspace | None = None, limit: int | None = None
+) -> tuple[Dataset, int]:
+    """Read JSON lines, one JSON array or CSV (a file ``*.csv``) into a dataset of the workspace; returns it and how many instances are new.
 
     An instance whose key is in the dataset already must be the same. Raises ``DatasetFaults``; then nothing is written.
     For preferences a row holds ``context``, ``response_1`` and ``response_2``; for multiple choice, ``options``.
     """
     rows = _read(path, task, limit)
-    dataset, _ = Dataset.objects.get_or_create(name=name)
+    dataset, _ = Dataset.objects.get_or_create(workspace=workspace, name=name)
     there = {instance.key: instance for instance in dataset.instances.filter(key__in=rows)}
     faults = [
         f"{path.name}: {key}: the dataset {name!r} has this key with different content"
@@ -66,7 +68,9 @@ def dataset_load(*, name: str, path: Path, task: str, limit: int | None = None) 
     return dataset, len(new)
 
 
-def dataset_upload(*, file: IO[bytes], name: str, task: str, user: User, limit: int | None = None) -> Dataset:
+def dataset_upload(
+    *, file: IO[bytes], name: str, task: str, user: User, workspace: Workspace, limit: int | None = None
+) -> Dataset:
     """Read an uploaded file into a dataset of its own, named after its owner, the file and its content.
 
     Uploading the same file again gives the same dataset. Raises ``DatasetFaults``.
@@ -75,7 +79,7 @@ def dataset_upload(*, file: IO[bytes], name: str, task: str, user: User, limit: 
         digest = hashlib.sha256(f"{task}:{limit}:".encode())
         digest.update(path.read_bytes())
         own = f"{user.get_username()[:60]}: {path.stem[:100]} · {digest.hexdigest()[:8]}"
-        return dataset_load(name=own, path=path, task=task, limit=limit)[0]
+        return dataset_load(name=own, path=path, task=task, workspace=workspace, limit=limit)[0]
 
 
 def dataset_check(*, file: IO[bytes], name: str, task: str, limit: int | None = None) -> int:

@@ -51,7 +51,9 @@ def demo_results_load(*, base_url: str) -> Iterator[str]:
     if not base_url:
         yield "no scripted provider is running; nothing was simulated"
         return
+    study = Study.objects.filter(slug__in=STUDIES).select_related("workspace").first()
     endpoint, made = Endpoint.objects.get_or_create(
+        workspace=study.workspace if study else None,
         name=ENDPOINT,
         defaults={
             "base_url": base_url,

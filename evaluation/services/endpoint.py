@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.core.exceptions import ValidationError
+from django.db import transaction
 
+from annotator.models import Workspace
 from evaluation.models import Endpoint
 from evaluation.providers.base import ChatRequest, ProviderError
 from evaluation.providers.hosts import HostRefused, check_origin, origin_of
@@ -28,8 +31,13 @@ class Tried:
     seconds: float = 0.0
 
 
-def endpoint_save(*, endpoint: Endpoint, key: str = "") -> Endpoint:
+@transaction.atomic
+def endpoint_save(
+    *, endpoint: Endpoint, key: str = "", shared_with: Iterable[Workspace] | None = None
+) -> Endpoint:
     """Save an endpoint. A new ``key`` is sealed for its address; a key given for another address is dropped.
+
+    ``shared_with`` are the workspaces that may use it; None leaves them as they are.
 
     Raises ``ValidationError`` keyed by field, also where the host may not be asked.
     """
@@ -58,6 +66,8 @@ def endpoint_save(*, endpoint: Endpoint, key: str = "") -> Endpoint:
         except KeyRefused as error:
             raise ValidationError({"key_variable": str(error)}) from None
     endpoint.save()
+    if shared_with is not None:
+        endpoint.shared_with.set(one for one in shared_with if one.pk != endpoint.workspace_id)
     return endpoint
 
 

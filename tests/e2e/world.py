@@ -159,7 +159,7 @@ def with_rows(world: World) -> None:
     world.objects |= {
         "item": item, "judgment": study.judgments.order_by("id")[0], "exclusion": exclusion, "ledgerentry": entry,
         "export": export_request(study=study, by=researcher, form="judgments", format="jsonl", filters={}),
-        "qualification": qualification_grant(rater=participation.rater, hit_type="simulation", by=researcher, reason="known"),
+        "qualification": qualification_grant(rater=participation.rater, hit_type="simulation", workspace=study.workspace, by=researcher, reason="known"),
         "examquestion": ExamQuestion.objects.order_by("id")[0], "message": asked, "study": study,
         "rater": Rater.objects.get(name="kim"), "participation": participation, "user": world.people["tasks"],
     }  # fmt: skip
@@ -168,7 +168,12 @@ def with_rows(world: World) -> None:
 def with_runs(world: World) -> None:
     """An endpoint, a run with its calls, a pipeline, two finished reports."""
     endpoint = Endpoint.objects.create(
-        name="nobody", base_url="http://127.0.0.1:9/v1", model="scripted", price_in=1, price_out=2
+        workspace=world.study.workspace,
+        name="nobody",
+        base_url="http://127.0.0.1:9/v1",
+        model="scripted",
+        price_in=1,
+        price_out=2,
     )
     run = run_start(run=simulation_create(study=world.study, endpoint=endpoint))
     world.objects |= {"endpoint": endpoint, "run": run, "call": Call.objects.order_by("id").first()}
@@ -176,7 +181,7 @@ def with_runs(world: World) -> None:
     content = json.loads(
         (env.ROOT / "evaluation/pipelines/recipes/p1-yes-no.json").read_text(encoding="utf-8")
     )
-    recipe = recipe_save(content=content, created_by=world.researcher)
+    recipe = recipe_save(content=content, created_by=world.researcher, workspace=world.study.workspace)
     dataset = Dataset.objects.get(name=world.study.slug)
     pipeline = Pipeline.objects.create(
         recipe=recipe, dataset=dataset, endpoint=endpoint, study=world.study, created_by=world.researcher

@@ -9,7 +9,8 @@ from typing import Any
 
 from django.db import connection
 
-from annotator.models import Item, Study
+from annotator.models import Item, Study, User
+from annotator.services.workspace import workspace_personal
 from evaluation.models import Endpoint, Run
 from evaluation.runs.create import RunPlan
 from evaluation.runs.lifecycle import run_finish, run_start
@@ -19,7 +20,10 @@ from tests.evaluation.scripted_process import ScriptedProcess
 from tests.factories import make_study, simulation_payload
 
 
-def make_endpoint(provider: ScriptedProcess, *, name: str = "scripted", **fields: Any) -> Endpoint:
+def make_endpoint(
+    provider: ScriptedProcess, *, name: str = "scripted", by: User | None = None, **fields: Any
+) -> Endpoint:
+    """An endpoint in the own workspace of ``by``, where ``make_study(by=by)`` puts its study too."""
     values: dict[str, Any] = {
         "base_url": provider.base_url,
         "model": "scripted",
@@ -28,7 +32,8 @@ def make_endpoint(provider: ScriptedProcess, *, name: str = "scripted", **fields
         "price_in": 1,
         "price_out": 2,
     }
-    endpoint = Endpoint(name=name, **(values | fields))
+    workspace = workspace_personal(user=by) if by is not None else None
+    endpoint = Endpoint(workspace=workspace, name=name, **(values | fields))
     endpoint.full_clean()
     endpoint.save()
     return endpoint

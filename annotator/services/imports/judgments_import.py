@@ -212,7 +212,7 @@ class _Job:
                     self.log.add(message, field=column)
                 raise UnreadableRest from None
         self.result.variables = self.variables
-        dataset, _ = Dataset.objects.get_or_create(name=self.study.slug)
+        dataset, _ = Dataset.objects.get_or_create(workspace=self.study.workspace, name=self.study.slug)
         seen: set[str] = set(self.study.items.values_list("key", flat=True))
         if self.study.state != Study.State.DRAFT:
             return
@@ -230,7 +230,13 @@ class _Job:
                     for column, message in error.errors.items():
                         self.log.add(f"{column}: {message}", line=line, field=self.columns.item, value=key)
                     break
-        staged = staged_store(study_pk=self.study.pk, dataset_pk=dataset.pk, log=self.log, columns=())
+        staged = staged_store(
+            study_pk=self.study.pk,
+            dataset_pk=dataset.pk,
+            workspace_pk=self.study.workspace_id,
+            log=self.log,
+            columns=(),
+        )
         self.result.items = staged.written.get("items", 0)
         if self.log:
             raise UnreadableRest

@@ -99,14 +99,18 @@ def material_import(
                 log.add(" ".join(error.messages))
                 log.check()
         reader = _Reader(hit_type_get(study.hit_type), mapping or {}, constants or {}, log, result)
-        dataset, _ = Dataset.objects.get_or_create(name=study.slug)
+        dataset, _ = Dataset.objects.get_or_create(workspace=study.workspace, name=study.slug)
         with suppress(UnreadableRest), staging() as copy:
             for line, draft in reader.drafts(table_open(file, name=name, log=log)):
                 if not log:
                     stage_row(copy, line, draft, unnamed=f"{study.slug} (system not named)")
         log.check()
         staged = staged_store(
-            study_pk=study.pk, dataset_pk=dataset.pk, log=log, columns=[c.name for c in reader.kind.columns]
+            study_pk=study.pk,
+            dataset_pk=dataset.pk,
+            workspace_pk=study.workspace_id,
+            log=log,
+            columns=[column.name for column in reader.kind.columns],
         )
         if not staged.rows:
             log.add("has no rows")

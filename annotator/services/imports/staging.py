@@ -31,6 +31,7 @@ _ROWS = """
     import_row r
     JOIN annotator_instance i ON i.dataset_id = %(dataset)s AND i.key = r.instance_key
     LEFT JOIN annotator_system y ON y.name = r.system AND r.explanation_digest <> ''
+        AND y.workspace_id IS NOT DISTINCT FROM %(workspace)s
     LEFT JOIN annotator_explanation e
         ON e.instance_id = i.id AND e.system_id = y.id AND e.digest = r.explanation_digest
 """
@@ -53,14 +54,14 @@ _INSERTS = (
     ),
     (
         "systems",
-        """INSERT INTO annotator_system (name, model, method)
-        SELECT DISTINCT ON (name) name, model, method FROM (
+        """INSERT INTO annotator_system (workspace_id, name, model, method)
+        SELECT DISTINCT ON (name) %(workspace)s::bigint, name, model, method FROM (
             SELECT system AS name, model, method, line FROM import_row WHERE explanation_digest <> ''
             UNION ALL
             SELECT p.system, '', '', line FROM import_row r
             CROSS JOIN LATERAL jsonb_to_recordset(r.parts) AS p(system text)
         ) named ORDER BY name, model = '', line
-        ON CONFLICT (name) DO UPDATE SET model = EXCLUDED.model, method = EXCLUDED.method
+        ON CONFLICT (workspace_id, name) DO UPDATE SET model = EXCLUDED.model, method = EXCLUDED.method
         WHERE annotator_system.model = '' AND annotator_system.method = ''
             AND (EXCLUDED.model <> '' OR EXCLUDED.method <> '')""",
     ),
@@ -71,14 +72,14 @@ _INSERTS = (
             i.id, y.id, r.explanation, r.output, r.explanation_digest
         FROM import_row r
         JOIN annotator_instance i ON i.dataset_id = %(dataset)s AND i.key = r.instance_key
-        JOIN annotator_system y ON y.name = r.system
+        JOIN annotator_system y ON y.name = r.system AND y.workspace_id IS NOT DISTINCT FROM %(workspace)s
         WHERE r.explanation_digest <> '' ORDER BY i.id, y.id, r.explanation_digest ON CONFLICT DO NOTHING""",
     ),
     (
         "explanations",
         f"""INSERT INTO annotator_explanation (instance_id, system_id, text, output, digest)
         SELECT DISTINCT ON (i.id, y.id, p.digest) i.id, y.id, p.text, '', p.digest
-        FROM {_PARTS} JOIN annotator_system y ON y.name = p.system
+        FROM {_PARTS} JOIN annotator_system y ON y.name = p.system AND y.workspace_id IS NOT DISTINCT FROM %(workspace)s
         ORDER BY i.id, y.id, p.digest ON CONFLICT DO NOTHING""",
     ),
     (
@@ -88,7 +89,7 @@ _INSERTS = (
         FROM (SELECT DISTINCT ON (instance_key, system, explanation_digest) * FROM import_row
             WHERE units IS NOT NULL ORDER BY instance_key, system, explanation_digest, line) r
         JOIN annotator_instance i ON i.dataset_id = %(dataset)s AND i.key = r.instance_key
-        JOIN annotator_system y ON y.name = r.system
+        JOIN annotator_system y ON y.name = r.system AND y.workspace_id IS NOT DISTINCT FROM %(workspace)s
         JOIN annotator_explanation e
             ON e.instance_id = i.id AND e.system_id = y.id AND e.digest = r.explanation_digest
         CROSS JOIN LATERAL jsonb_array_elements(r.units) WITH ORDINALITY AS u(unit, number)
@@ -119,7 +120,7 @@ _INSERTS = (
         FROM {_ROWS} {_FOLLOW_UPS}
         LEFT JOIN (
             SELECT r.line, jsonb_object_agg(p.unit, x.id) AS ids FROM {_PARTS}
-            JOIN annotator_system z ON z.name = p.system
+            JOIN annotator_system z ON z.name = p.system AND z.workspace_id IS NOT DISTINCT FROM %(workspace)s
             JOIN annotator_explanation x
                 ON x.instance_id = i.id AND x.system_id = z.id AND x.digest = p.digest
             GROUP BY r.line
@@ -164,8 +165,9 @@ _AFTER = (
     ),
     (
         "system",
-        "this name stands for another model or method in an earlier row or study; use another name",
+        "this name stands for another model or method in an earlier row or in another study of this workspace; use another name",
         """SELECT r.line, r.system, NULL FROM import_row r JOIN annotator_system y ON y.name = r.system
+            AND y.workspace_id IS NOT DISTINCT FROM %(workspace)s
         WHERE (r.model <> '' AND y.model <> r.model) OR (r.method <> '' AND y.method <> r.method)""",
     ),
     (
@@ -231,10 +233,15 @@ def stage_row(copy: Any, line: int, draft: ItemDraft, *, unnamed: str) -> None:
     ))  # fmt: skip
 
 
-def staged_store(*, study_pk: int, dataset_pk: int, log: FaultLog, columns: Iterable[str]) -> Staged:
-    """Check the staged rows against each other and the database, and write them; faults go to the log."""
+def staged_store(
+    *, study_pk: int, dataset_pk: int, workspace_pk: int | None, log: FaultLog, columns: Iterable[str]
+) -> Staged:
+    """Check the staged rows against each other and the database, and write them; faults go to the log.
+
+    Systems are those of the workspace: the same name in another one is another system.
+    """
     known = set(columns)
-    values = {"study": study_pk, "dataset": dataset_pk}
+    values = {"study": study_pk, "dataset": dataset_pk, "workspace": workspace_pk}
     result = Staged()
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE import_row (key, instance_key, system, explanation_digest, follow_up_digest)")
@@ -256,7 +263,7 @@ def staged_store(*, study_pk: int, dataset_pk: int, log: FaultLog, columns: Iter
 def _look(
     cursor: Any,
     checks: Iterable[tuple[str, str, str]],
-    values: dict[str, int],
+    values: dict[str, int | None],
     log: FaultLog,
     known: set[str],
 ) -> None:

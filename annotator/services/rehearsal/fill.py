@@ -59,7 +59,9 @@ def rehearsal_raters(
             )
             for wanted in study.requires:
                 name = wanted.partition("@")[0]
-                qualification_grant(rater=synthetic, hit_type=name, by=None, reason="rehearsal")
+                qualification_grant(
+                    rater=synthetic, hit_type=name, workspace=study.workspace, by=None, reason="rehearsal"
+                )
         raters.append(RehearsalRater(user, share, password))
     return raters
 

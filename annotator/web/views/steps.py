@@ -15,9 +15,9 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from annotator.core.canonical import text_digest
 from annotator.hit_types.base import JSON, FieldErrors, HitType, Question
 from annotator.hit_types.registry import hit_type_get
-from annotator.models import ExamAttempt, Participation, Qualification, Study
+from annotator.models import ExamAttempt, Participation, Study
 from annotator.selectors.participation import exam_pay_words, participation_step, progress_of
-from annotator.selectors.qualification import attempts_at
+from annotator.selectors.qualification import attempts_at, qualifications_held
 from annotator.selectors.snapshot import snapshot_content
 from annotator.selectors.user import user_of
 from annotator.services.exam import exam_attempt_of, exam_retry_at, exam_start, exam_submit, question_of
@@ -310,9 +310,7 @@ def exam_result(request: HttpRequest, slug: str) -> HttpResponse:
         "can_retry_now": retry_at is not None and retry_at <= timezone.now(),
         "next_url": reverse("annotator:study", args=[slug]),
         "retry_url": reverse("annotator:exam", args=[slug]) + "?again=1",
-        "granted": Qualification.objects.filter(
-            rater_id=participation.rater_id, hit_type=rules["hit_type"], revoked_at__isnull=True
-        ).exists(),
+        "granted": qualifications_held(participation).exists(),
     }
     return render(request, "annotator/exam_result.html", context)
 

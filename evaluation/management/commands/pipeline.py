@@ -11,8 +11,9 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
+from annotator.models import Workspace
 from evaluation.management.commands.simulate import money
-from evaluation.models import Endpoint, Pipeline, Report, Run
+from evaluation.models import Pipeline, Report, Run
 from evaluation.pipelines.advance import (
     ALL_STEPS,
     overrides_check,
@@ -23,6 +24,7 @@ from evaluation.pipelines.advance import (
 from evaluation.pipelines.plan import StepPlan, pipeline_plan
 from evaluation.pipelines.recipe import RecipeError, recipe_check, recipe_file, recipe_names
 from evaluation.runs.inline import run_inline
+from evaluation.selectors.endpoint import endpoint_named, endpoints_usable_in
 from evaluation.services.dataset import DatasetFaults, dataset_inputs, dataset_load
 from evaluation.services.report import report_compute
 
@@ -50,6 +52,11 @@ class Command(BaseCommand):
         parser.add_argument("--dataset", required=True, type=Path, help="JSON lines or a JSON array.")
         parser.add_argument("--name", default="", help="The dataset's name; else the file's.")
         parser.add_argument("--endpoint", required=True, help="The endpoint's name.")
+        parser.add_argument(
+            "--workspace",
+            default="",
+            help="Whose it is: a workspace's number, or the user name of the person whose own workspace it is.",
+        )
         parser.add_argument("--limit", type=int, help="Take only so many instances.")
         parser.add_argument(
             "--second", default="", help="The second model, for recipes whose generators alternate."
@@ -68,9 +75,11 @@ class Command(BaseCommand):
         parser.add_argument("--inline", action="store_true", help="Work here instead of in Celery's workers.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        endpoint = Endpoint.objects.filter(name=options["endpoint"]).first()
+        workspace = self._workspace(options["workspace"])
+        owner = workspace.pk if workspace else None
+        endpoint = endpoint_named(name=options["endpoint"], workspace_id=owner)
         if endpoint is None:
-            names = ", ".join(Endpoint.objects.values_list("name", flat=True)) or "none"
+            names = ", ".join(endpoints_usable_in(owner).values_list("name", flat=True)) or "none"
             raise CommandError(f"no endpoint {options['endpoint']!r}; there are: {names}")
         overrides = _overrides(options["override"])
         path: Path = options["dataset"]
@@ -94,10 +103,11 @@ class Command(BaseCommand):
             )
             if options["dry_run"]:
                 return
-            recipe = recipe_save(content=content)
+            recipe = recipe_save(content=content, workspace=workspace)
             dataset, new = dataset_load(
                 name=options["name"] or f"pipeline: {path.stem}",
                 path=path,
+                workspace=workspace,
                 task=recipe.content["task"],
                 limit=options["limit"],
             )
@@ -113,6 +123,16 @@ class Command(BaseCommand):
             raise CommandError("; ".join(error.messages)) from None
         self.stdout.write(f"pipeline {pipeline.pk}: {recipe} on {dataset} ({new} new instances)")
         self._follow(pipeline, inline=options["inline"])
+
+    def _workspace(self, given: str) -> Workspace | None:
+        """By its number or its owner's user name; none where it is not given: only superusers reach the result."""
+        if not given:
+            return None
+        key = {"pk": given} if given.isdecimal() else {"personal_of__username": given}
+        found = Workspace.objects.filter(**key).first()
+        if found is None:
+            raise CommandError(f"no workspace {given!r}; give its number or a user name")
+        return found
 
     def _say_plan(self, plans: list[StepPlan]) -> None:
         self.stdout.write("At most:")

@@ -11,11 +11,12 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
 from annotator.models import Study
-from evaluation.models import Endpoint, Run
+from evaluation.models import Run
 from evaluation.runs.create import RunPlan
 from evaluation.runs.estimate import run_estimate
 from evaluation.runs.inline import run_inline
 from evaluation.runs.lifecycle import OVER, run_start
+from evaluation.selectors.endpoint import endpoint_named, endpoints_usable_in
 from evaluation.selectors.run import run_progress
 from evaluation.simulators.start import simulation_create, simulation_draft
 
@@ -59,11 +60,12 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = Study.objects.filter(slug=options["study"]).first()
-        endpoint = Endpoint.objects.filter(name=options["endpoint"]).first()
         if study is None:
             raise CommandError(f"There is no study {options['study']!r}.")
+        endpoint = endpoint_named(name=options["endpoint"], workspace_id=study.workspace_id)
         if endpoint is None:
-            names = ", ".join(Endpoint.objects.values_list("name", flat=True)) or "none"
+            usable = endpoints_usable_in(study.workspace_id)
+            names = ", ".join(usable.values_list("name", flat=True)) or "none"
             raise CommandError(f"There is no endpoint {options['endpoint']!r}. Endpoints: {names}.")
         try:
             plan = _plan(options)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
+from django.db.models import QuerySet
+
 from annotator.core.canonical import text_digest
 from annotator.hit_types.base import JSON, Message, prompt_part, render_prompt
 from annotator.models import Explanation, Instance, System
@@ -142,8 +144,21 @@ def by_subject(model: Any, calls: Sequence[ClaimedCall], *related: str) -> Mappi
 def system_of(run: Run, method: str) -> System:
     """The system that a run's explanations come from: the model with the method, named by the run if it says so."""
     name = str(run.options.get("system") or f"{run.model} · {method.replace('_', '-')}")
-    system, _ = System.objects.get_or_create(name=name[:200], defaults={"model": run.model, "method": method})
-    return system
+    return system_made(run, name, method)
+
+
+def systems_of(run: Run) -> QuerySet[System]:
+    """The systems of the workspace that the run's dataset belongs to."""
+    return System.objects.filter(workspace=run.dataset.workspace_id if run.dataset else None)
+
+
+def system_made(run: Run, name: str, method: str) -> System:
+    """The system of that name in the run's workspace, made where there is none."""
+    return systems_of(run).get_or_create(
+        workspace=run.dataset.workspace if run.dataset else None,
+        name=name[:200],
+        defaults={"model": run.model, "method": method},
+    )[0]
 
 
 def results(groups: Sequence[Sequence[Call]]) -> Iterator[tuple[Call, int, JSON]]:

@@ -19,6 +19,8 @@ from evaluation.pipelines.steps.material import (
     form_of,
     option,
     results,
+    system_made,
+    systems_of,
     task_of,
 )
 from evaluation.prompts.replies import answer_of, labelled, marked_answer, reasoning_then_answer
@@ -77,7 +79,7 @@ class Outputs(MaterialStep):
         return {"output": reasoning_then_answer(text, task)[1]}
 
     def apply(self, run: Run, groups: Sequence[Sequence[Call]]) -> None:
-        _store(System.objects.get(name=run.options["system"]), groups)
+        _store(systems_of(run).get(name=run.options["system"]), groups)
 
 
 def sanity_system(system: str) -> str:
@@ -105,10 +107,7 @@ class FromExplanation(MaterialStep):
             raise OptionError("task: this check is for news and medical")
 
     def _system(self, run: Run) -> System:
-        return System.objects.get_or_create(
-            name=sanity_system(str(run.options.get("system", ""))),
-            defaults={"model": run.model, "method": SANITY_METHOD},
-        )[0]
+        return system_made(run, sanity_system(str(run.options.get("system", ""))), SANITY_METHOD)
 
     def jobs(self, run: Run) -> Iterator[Job]:
         self.check(run)
@@ -198,10 +197,7 @@ class GenU(MaterialStep):
         return {"output": marked_answer(text, "yes_no")}
 
     def apply(self, run: Run, groups: Sequence[Sequence[Call]]) -> None:
-        system, _ = System.objects.get_or_create(
-            name=self._name(run)[:200], defaults={"model": run.model, "method": "GEN-U"}
-        )
-        _store(system, groups)
+        _store(system_made(run, self._name(run), "GEN-U"), groups)
 
 
 def _store(system: System, groups: Sequence[Sequence[Call]]) -> None:

@@ -87,7 +87,9 @@ def _prompts(ctx: Context) -> dict[str, str]:
     raters = ctx.data.judgments.raters
     names = dict(zip(raters.ids.tolist(), raters.names, strict=True))
     runs = (
-        Run.objects.filter(rater_id__in=list(names)).order_by("id").values_list("rater_id", "prompt_digest")
+        Run.objects.filter(study=ctx.study, rater_id__in=list(names))
+        .order_by("id")
+        .values_list("rater_id", "prompt_digest")
     )
     return {names[pk]: digest[:12] for pk, digest in runs}
 

@@ -51,7 +51,7 @@ def p1_table1(ctx: Context) -> Section | None:
     part, sampled = part_of(ctx, table)
     rows = diversity_by_generator(
         part,
-        all_similarities(Cosine(encoder_of(ctx.choices.encoder))),
+        all_similarities(Cosine(encoder_of(ctx.choices.encoder, ctx.study))),
         mixes=[generators] if len(generators) > 1 else [],
         mix_rng=np.random.default_rng([ctx.choices.seed, 2]),
         **ctx.resampling,

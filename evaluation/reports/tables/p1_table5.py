@@ -30,7 +30,7 @@ def p1_table5(ctx: Context) -> Section | None:
     cells: dict[str, list[Cell]] = {"Pearson": [], "Spearman": []}
     notes = []
     versions = []
-    for key, similarity in all_similarities(Cosine(encoder_of(ctx.choices.encoder))).items():
+    for key, similarity in all_similarities(Cosine(encoder_of(ctx.choices.encoder, ctx.study))).items():
         found = generality(table, similarity)
         versions.append(f"{COLUMNS[key]}: {found.similarity}, {found.version}.")
         correlation = within_instance_correlation(

@@ -91,7 +91,7 @@ def p2_table1(ctx: Context) -> Section | None:
 def _figures(ctx: Context, units: UnitTable, name: str) -> _Figures:
     options = ctx.resampling
     found = unit_simulatability(units, **options)
-    cosine = Cosine(encoder_of(ctx.choices.encoder))
+    cosine = Cosine(encoder_of(ctx.choices.encoder, ctx.study))
     spread = generality(found.follow_ups(), cosine, **options)
     return _Figures(spread.generality, found)
 
@@ -104,7 +104,7 @@ def _table1(ctx: Context, who: Annotation, units: UnitTable, systems: list[str],
         (name, _figures(ctx, of_systems(units, found), f"{who.name}/method/{name}"))
         for name, found in sorted(methods.items())
     ]
-    cosine = Cosine(encoder_of(ctx.choices.encoder))
+    cosine = Cosine(encoder_of(ctx.choices.encoder, ctx.study))
     return Table(
         id="p2-table-1",
         number="P2 Table 1",

@@ -92,7 +92,7 @@ def _buckets(ctx: Context, found: UnitSimulatability) -> Table:
 
 
 def _growth(ctx: Context, follow_ups: FollowUps) -> Table:
-    cosine = Cosine(encoder_of(ctx.choices.encoder))
+    cosine = Cosine(encoder_of(ctx.choices.encoder, ctx.study))
     steps = growth(
         follow_ups,
         cosine,

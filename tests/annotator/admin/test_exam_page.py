@@ -13,7 +13,17 @@ from django.urls import reverse
 
 from annotator.accounts.api_tokens import api_token_make
 from annotator.hit_types.registry import hit_type_get, hit_types
-from annotator.models import Exam, ExamAttempt, Judgment, Membership, Qualification, Review, Study, User
+from annotator.models import (
+    Exam,
+    ExamAttempt,
+    Judgment,
+    Membership,
+    Qualification,
+    Review,
+    Study,
+    User,
+    WorkspaceMember,
+)
 from annotator.selectors.participation import accounts_of
 from annotator.services.assignment import assignment_next
 from annotator.services.exam import exam_start, exam_submit
@@ -269,15 +279,14 @@ def test_a_qualification_is_granted_in_the_admin_and_revoked_with_a_reason(
     stranger = make_rater("of another study")
     add = reverse("admin:annotator_qualification_add")
     assert researcher_client.get(add).status_code == 200
-    outside = researcher_client.post(add, {"name": stranger.name, "hit_type": "simulation", "why": "x"})
+    fields = {"workspace": live.workspace_id, "name": person.rater.name, "hit_type": "simulation"}
+    outside = researcher_client.post(add, fields | {"name": stranger.name, "why": "x"})
     assert outside.status_code == 200
-    assert "No participant of a study that you may edit" in text_of(outside)
-    without = researcher_client.post(add, {"name": person.rater.name, "hit_type": "simulation", "why": ""})
+    assert "No participant of a study of this workspace" in text_of(outside)
+    without = researcher_client.post(add, fields | {"why": ""})
     assert "This field is required" in text_of(without)
     assert not Qualification.objects.exists()
-    made = researcher_client.post(
-        add, {"name": person.rater.name, "hit_type": "simulation", "why": "a colleague"}
-    )
+    made = researcher_client.post(add, fields | {"why": "a colleague"})
     assert made.status_code == 302
     granted = Qualification.objects.get()
     assert (granted.granted_by, granted.reason) == (researcher, "a colleague")
@@ -302,12 +311,13 @@ def test_a_qualification_is_granted_in_the_admin_and_revoked_with_a_reason(
 
 def test_a_viewer_neither_grants_nor_revokes(live: Study) -> None:
     mate = make_user(staff=True)
-    Membership.objects.create(study=live, user=mate, role="viewer")
+    WorkspaceMember.objects.create(workspace=live.workspace, user=mate, role="viewer")
     person = make_participation(live)
     sit(person, right=2)
     client = Client()
     client.force_login(mate)
-    assert client.get(reverse("admin:annotator_qualification_add")).status_code == 403
+    granting = {"workspace": live.workspace_id, "name": person.rater.name, "hit_type": "utility", "why": "x"}
+    assert client.post(reverse("admin:annotator_qualification_add"), granting).status_code == 200
     chosen = {
         "action": "revoke",
         "_selected_action": [Qualification.objects.get().pk],

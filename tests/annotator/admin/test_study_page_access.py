@@ -8,10 +8,10 @@ import pytest
 from django.test import Client
 
 from annotator.admin.study_pages.urls import patterns
-from annotator.models import Export, Membership, Participation, Study, User
+from annotator.models import Export, Membership, Participation, Study, User, WorkspaceMember
 from annotator.services.exclusion import exclusion_make
 from annotator.services.exports import export_request
-from tests.factories import make_item, make_judgment, make_rater, make_study, make_user
+from tests.factories import lab_twin, make_item, make_judgment, make_rater, make_study, make_user
 
 pytestmark = pytest.mark.django_db
 ROLES = ["viewer", "reviewer", "editor", "owner"]
@@ -128,10 +128,18 @@ def test_anonymous_and_annotators_are_sent_to_the_log_in(mine: Study) -> None:
                 assert reply["Location"].startswith("/admin/login/"), page
 
 
-def test_another_researcher_finds_nothing_and_it_is_logged(
-    mine: Study, caplog: pytest.LogCaptureFixture
+@pytest.fixture
+def stranger(mine: Study) -> User:
+    """The owner of another lab, with the same names, the same people and all that the first one has."""
+    user = make_user("otto", staff=True)
+    lab_twin(mine, user)
+    return user
+
+
+def test_another_lab_finds_nothing_and_it_is_logged(
+    mine: Study, stranger: User, caplog: pytest.LogCaptureFixture
 ) -> None:
-    client = logged_in(make_user("otto", staff=True))
+    client = logged_in(stranger)
     for method, pages in (("get", PAGES), ("post", SENT)):
         for page in pages:
             caplog.clear()
@@ -139,16 +147,20 @@ def test_another_researcher_finds_nothing_and_it_is_logged(
                 reply = getattr(client, method)(address(mine, page))
             assert reply.status_code == 404, (method, page)
             assert any("denied" in record.getMessage() for record in caplog.records), (method, page)
-    export = Export.objects.get()
+    export = Export.objects.get(study=mine)
     assert client.get(f"/admin/annotator/study/{mine.pk}/exports/{export.pk}/").status_code == 404
     mine.refresh_from_db()
     assert (mine.state, mine.memberships.count(), mine.judgments.count()) == ("draft", 1, 1)
 
 
+@pytest.mark.parametrize("by", ["study", "workspace"])
 @pytest.mark.parametrize("role", ROLES)
-def test_each_role_may_do_what_it_may(mine: Study, role: str) -> None:
+def test_each_role_may_do_what_it_may(mine: Study, stranger: User, role: str, by: str) -> None:
     user = make_user(f"u-{role}", staff=True)
-    Membership.objects.create(study=mine, user=user, role=role)
+    if by == "study":
+        Membership.objects.create(study=mine, user=user, role=role)
+    else:
+        WorkspaceMember.objects.create(workspace=mine.workspace, user=user, role=role)
     client = logged_in(user)
     for page, needed in PAGES.items():
         reply = client.get(address(mine, page))
@@ -159,6 +171,15 @@ def test_each_role_may_do_what_it_may(mine: Study, role: str) -> None:
             assert client.post(address(mine, page)).status_code == 404, page
     mine.refresh_from_db()
     assert mine.state == "draft"
+
+
+def test_pages_of_one_lab_show_nothing_of_the_other(mine: Study, stranger: User, researcher: User) -> None:
+    client = logged_in(researcher)
+    for page in PAGES:
+        shown = client.get(address(mine, page))
+        assert shown.status_code == 200, page
+        if not shown.streaming:
+            assert "twin" not in shown.content.decode(), page
 
 
 def test_what_hangs_below_another_study_is_not_found(mine: Study, researcher: User) -> None:

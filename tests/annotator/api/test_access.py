@@ -9,11 +9,11 @@ import pytest
 from django.urls import get_resolver
 from rest_framework.test import APIClient
 
-from annotator.models import Membership, Study, User
+from annotator.models import Membership, Study, User, WorkspaceMember
 from annotator.services.exclusion import exclusion_make
 from annotator.services.exports import export_request
 from tests.annotator.api.conftest import client_of
-from tests.factories import make_item, make_judgment, make_rater, make_study, make_user
+from tests.factories import lab_twin, make_item, make_judgment, make_rater, make_study, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -84,21 +84,37 @@ def test_anonymous_and_annotators_get_nothing(places: dict[str, str]) -> None:
     assert ask(annotator, "/api/v1/studies/", "get") == 403
 
 
-def test_another_researcher_finds_nothing_and_it_is_logged(
+def test_another_lab_finds_nothing_and_it_is_logged(
     places: dict[str, str], other: APIClient, caplog: pytest.LogCaptureFixture
 ) -> None:
+    twin = lab_twin(Study.objects.get(slug="mine"), User.objects.get(username="otto"))
     for name, method in [(name, method) for name, method, _ in OF_STUDY] + OF_OWNER:
         caplog.clear()
         with caplog.at_level(logging.WARNING):
             assert ask(other, places[name], method) == 404, name
         assert caplog.records, f"{name}: a refusal is logged"
-    assert other.get("/api/v1/studies/").data["results"] == []
+    assert [one["slug"] for one in other.get("/api/v1/studies/").data["results"]] == [twin.slug]
 
 
+def test_a_token_reaches_its_persons_workspaces_only(
+    places: dict[str, str], api: APIClient, other: APIClient
+) -> None:
+    lab_twin(Study.objects.get(slug="mine"), User.objects.get(username="otto"))
+    assert [one["slug"] for one in api.get("/api/v1/studies/").data["results"]] == ["mine"]
+    for name in ("study-items", "judgments", "exclusions", "study-progress"):
+        assert "twin" not in api.get(places[name]).content.decode(), name
+    assert "twin" not in b"".join(api.get(places["judgments_export"])).decode()
+
+
+@pytest.mark.parametrize("by", ["study", "workspace"])
 @pytest.mark.parametrize("role", ROLES)
-def test_each_role_may_do_what_it_may(places: dict[str, str], role: str) -> None:
-    user = make_user(f"u-{role}", staff=True)
-    Membership.objects.create(study=Study.objects.get(slug="mine"), user=user, role=role)
+def test_each_role_may_do_what_it_may(places: dict[str, str], role: str, by: str) -> None:
+    user, study = make_user(f"u-{role}", staff=True), Study.objects.get(slug="mine")
+    lab_twin(study, make_user("otto", staff=True))
+    if by == "study":
+        Membership.objects.create(study=study, user=user, role=role)
+    else:
+        WorkspaceMember.objects.create(workspace=study.workspace, user=user, role=role)
     client = client_of(user)
     for name, method, needed in OF_STUDY:
         code = ask(client, places[name], method)
@@ -114,6 +130,7 @@ def test_a_role_that_was_taken_away_is_gone_at_once(
 ) -> None:
     assert ask(api, places["export"], "get") == 200
     Membership.objects.all().delete()
+    WorkspaceMember.objects.all().delete()
     assert ask(api, places["export"], "get") == 404
     assert ask(api, places["study-detail"], "get") == 404
 

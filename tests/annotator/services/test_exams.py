@@ -241,13 +241,17 @@ def test_a_grant_lets_in_again_and_everything_is_kept(study: Study) -> None:
     qualification = Qualification.objects.get()
     for _ in range(2):
         qualification_revoke(qualification=qualification, reason="guessing", by=boss)
-    granted = qualification_grant(rater=person.rater, hit_type="simulation", by=boss, reason="talked to them")
-    qualification_grant(rater=person.rater, hit_type="simulation", by=boss, reason="again")
+    granted = qualification_grant(
+        workspace=None, rater=person.rater, hit_type="simulation", by=boss, reason="talked to them"
+    )
+    qualification_grant(workspace=None, rater=person.rater, hit_type="simulation", by=boss, reason="again")
     assert participation_step(person) == "tasks"
     assert assignment_next(participation=person)
     qualification_revoke(qualification=granted, reason="again", by=boss)
     assert participation_step(person) == "not_qualified"
-    qualification_grant(rater=person.rater, hit_type="simulation", by=boss, reason="last chance")
+    qualification_grant(
+        workspace=None, rater=person.rater, hit_type="simulation", by=boss, reason="last chance"
+    )
     events = [(e.kind, e.by, e.reason) for q in Qualification.objects.order_by("id") for e in q.events.all()]
     assert events == [
         ("passed", None, "4 right"), ("revoked", boss, "guessing"), ("granted", boss, "talked to them"),

@@ -57,7 +57,7 @@ def counts_of_a_task(study: Study, *, tasks: int) -> list[int]:
     from annotator.services.exam import qualification_grant
     from annotator.services.participation import rater_for
 
-    qualification_grant(rater=rater_for(user=user), hit_type="utility", by=None)
+    qualification_grant(rater=rater_for(user=user), hit_type="utility", workspace=None, by=None)
     person = participation_join(study=study, user=user)
     take_steps(person)
     client = Client()

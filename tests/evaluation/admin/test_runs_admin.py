@@ -11,7 +11,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotator.models import Dataset, Rater
+from annotator.models import Dataset, Rater, User
+from annotator.services.workspace import workspace_personal
 from evaluation.models import Endpoint, Pipeline, Run
 from evaluation.pipelines.advance import pipeline_advance
 from evaluation.pipelines.recipe import recipe_file, recipe_names
@@ -37,8 +38,13 @@ def boss(client: Client) -> Client:
     return client
 
 
+def boss_user() -> User:
+    return User.objects.get(username="boss")
+
+
 def endpoint_fields(scripted: ScriptedProcess, **more: str) -> dict[str, str]:
     return {
+        "workspace": str(workspace_personal(user=boss_user()).pk),
         "name": "e",
         "base_url": scripted.base_url,
         "model": "scripted",
@@ -62,7 +68,7 @@ def test_an_endpoint_is_made_and_its_key_never_shown(boss: Client, scripted: Scr
         shown = boss.get(page)
         assert shown.status_code == 200
         assert SECRET not in shown.content.decode()
-    run = make_run(endpoint, make_material(2))
+    run = make_run(endpoint, make_material(2, by=boss_user()))
     run_inline(run=run)
     assert SECRET not in str(list(run.calls.values())) + str(Run.objects.values()[0])
 
@@ -159,7 +165,8 @@ def test_what_a_model_wrote_is_shown_as_text(boss: Client, scripted: ScriptedPro
 
 
 def test_other_peoples_runs_are_not_found(client: Client, scripted: ScriptedProcess) -> None:
-    run = make_run(make_endpoint(scripted), make_material(1, by=make_user("owner", staff=True)))
+    owner = make_user("owner", staff=True)
+    run = make_run(make_endpoint(scripted, by=owner), make_material(1, by=owner))
     client.force_login(make_user("other", staff=True))
     for url in (
         reverse("admin:evaluation_run_progress", args=[run.pk]),
@@ -235,7 +242,7 @@ def carried_on(pipeline: Pipeline) -> None:
 def test_a_pipeline_is_begun_watched_and_its_steps_done_again(
     boss: Client, scripted: ScriptedProcess
 ) -> None:
-    endpoint = make_endpoint(scripted, model="scripted?quality=0.9")
+    endpoint = make_endpoint(scripted, by=boss_user(), model="scripted?quality=0.9")
     add = reverse("admin:evaluation_pipeline_add")
     assert "p2-medical: Simulatability" in boss.get(add).content.decode()
     begun = boss.post(add, pipeline_fields(endpoint, budget="5", limit="1"))
@@ -266,7 +273,7 @@ def test_a_pipeline_is_begun_watched_and_its_steps_done_again(
 
 
 def test_a_pipeline_that_pauses_goes_on_or_is_cancelled(boss: Client, scripted: ScriptedProcess) -> None:
-    endpoint = make_endpoint(scripted)
+    endpoint = make_endpoint(scripted, by=boss_user())
     overrides = json.dumps({"explain-cot": {"model": "scripted?status=401"}})
     boss.post(reverse("admin:evaluation_pipeline_add"), pipeline_fields(endpoint, overrides=overrides))
     pipeline = Pipeline.objects.get()
@@ -305,7 +312,7 @@ def test_a_pipeline_that_pauses_goes_on_or_is_cancelled(boss: Client, scripted: 
 def test_a_pipeline_that_cannot_be_is_refused_and_leaves_nothing(
     boss: Client, scripted: ScriptedProcess, fields: dict[str, object], said: str
 ) -> None:
-    form = pipeline_fields(make_endpoint(scripted), **fields)
+    form = pipeline_fields(make_endpoint(scripted, by=boss_user()), **fields)
     refused = boss.post(reverse("admin:evaluation_pipeline_add"), form)
     assert refused.status_code == 200
     assert said in html.unescape(refused.content.decode())
@@ -316,7 +323,7 @@ def test_a_pipeline_that_cannot_be_is_refused_and_leaves_nothing(
 def test_other_peoples_pipelines_are_not_found(client: Client, scripted: ScriptedProcess) -> None:
     owner, other = make_user("owner", staff=True), make_user("other", staff=True)
     client.force_login(owner)
-    client.post(reverse("admin:evaluation_pipeline_add"), pipeline_fields(make_endpoint(scripted)))
+    client.post(reverse("admin:evaluation_pipeline_add"), pipeline_fields(make_endpoint(scripted, by=owner)))
     pipeline = Pipeline.objects.get()
     pages = [
         reverse("admin:evaluation_pipeline_progress", args=[pipeline.pk]),
@@ -341,7 +348,7 @@ def test_every_recipe_begins_from_the_admin(name: str, boss: Client, scripted: S
     """From there on it is the pipeline that the command begins too (``test_pipelines``)."""
     task = recipe_file(name)["task"]
     file = SimpleUploadedFile(f"{task}.json", json.dumps(MATERIAL[task]).encode())
-    fields = pipeline_fields(make_endpoint(scripted), recipe=name, file=file)
+    fields = pipeline_fields(make_endpoint(scripted, by=boss_user()), recipe=name, file=file)
     assert boss.post(reverse("admin:evaluation_pipeline_add"), fields).status_code == 302
     pipeline = Pipeline.objects.get()
     assert pipeline_advance(pipeline_pk=pipeline.pk) == "waiting"

@@ -25,7 +25,7 @@ def _allowed(scripted: ScriptedProcess, settings: object) -> None:
 
 def test_a_run_over_the_api(client: Client, scripted: ScriptedProcess) -> None:
     owner = make_user("owner", staff=True)
-    make_endpoint(scripted)
+    make_endpoint(scripted, by=owner)
     study = make_material(4, by=owner)
     client.force_login(owner)
     url = f"/api/v1/studies/{study.slug}/runs/"
@@ -53,7 +53,7 @@ def test_runs_of_others_are_not_found_and_bad_input_is_refused(
     client: Client, scripted: ScriptedProcess
 ) -> None:
     owner, other, viewer = (make_user(name, staff=True) for name in ("owner", "other", "viewer"))
-    make_endpoint(scripted)
+    make_endpoint(scripted, by=owner)
     study = make_material(2, by=owner)
     Membership.objects.create(study=study, user=viewer, role=Membership.Role.VIEWER)
     url = f"/api/v1/studies/{study.slug}/runs/"

@@ -8,6 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from annotator.models import Dataset, User
+from annotator.services.workspace import workspace_personal
 from evaluation.forms.pipelines import NewPipelineForm
 from evaluation.models import Endpoint, Pipeline, Recipe
 from tests.factories import make_user
@@ -22,8 +23,10 @@ def make_form(user: User, endpoint: Endpoint, content: bytes) -> NewPipelineForm
 
 
 def test_validating_writes_nothing_and_saving_creates_the_pipeline_once() -> None:
-    user = make_user()
-    endpoint = Endpoint.objects.create(name="e", base_url="http://127.0.0.1:9/v1", model="m")
+    user = make_user(staff=True)
+    endpoint = Endpoint.objects.create(
+        workspace=workspace_personal(user=user), name="e", base_url="http://127.0.0.1:9/v1", model="m"
+    )
     form = make_form(user, endpoint, b'{"key": "a", "query": "My knee hurts."}')
     with CaptureQueriesContext(
         connection,
@@ -38,7 +41,10 @@ def test_validating_writes_nothing_and_saving_creates_the_pipeline_once() -> Non
 
 
 def test_a_file_with_faults_is_reported_on_its_field() -> None:
-    endpoint = Endpoint.objects.create(name="e", base_url="http://127.0.0.1:9/v1", model="m")
-    form = make_form(make_user(), endpoint, b'{"query": ""}')
+    user = make_user(staff=True)
+    endpoint = Endpoint.objects.create(
+        workspace=workspace_personal(user=user), name="e", base_url="http://127.0.0.1:9/v1", model="m"
+    )
+    form = make_form(user, endpoint, b'{"query": ""}')
     assert not form.is_valid()
     assert "q.jsonl:1: input: is missing" in form.errors["file"][0]

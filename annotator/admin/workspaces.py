@@ -1,0 +1,99 @@
+"""Workspaces in the admin: the researcher's list, a page for each with its members, and new ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import path
+from django.utils.html import format_html
+from unfold.admin import ModelAdmin
+from unfold.decorators import display
+
+from annotator.admin.access import OWNER, AddedByService
+from annotator.forms.service import errors_add
+from annotator.forms.workspace import MemberForm, NewWorkspaceForm
+from annotator.models import Workspace
+from annotator.selectors.workspace import workspace_get_for, workspace_role, workspaces_for
+from annotator.services.workspace import workspace_member_remove, workspace_member_set
+
+
+@admin.register(Workspace)
+class WorkspaceAdmin(AddedByService):
+    """The researcher's own workspaces. A row leads to its members."""
+
+    add_form = NewWorkspaceForm
+    fields = ("name",)
+    list_display = ("name_shown", "created_at")
+    list_display_links = None
+    search_fields = ("name",)
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        return workspaces_for(user=request.user)
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return bool(request.user.is_staff)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return bool(request.user.is_staff)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    @display(description="Workspace", ordering="name")
+    def name_shown(self, workspace: Workspace) -> str:
+        return format_html('<a href="{}/members/">{}</a>', workspace.pk, workspace.name)
+
+    def response_add(
+        self, request: HttpRequest, obj: Workspace, post_url_continue: Any = None
+    ) -> HttpResponse:
+        messages.success(request, "Workspace created. Add its members.")
+        return redirect("admin:workspace_members", obj.pk)
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        return redirect("admin:workspace_members", int(object_id) if object_id.isdecimal() else 0)
+
+    def get_urls(self) -> list[Any]:
+        view = self.admin_site.admin_view
+        one = path("<int:pk>/members/", view(members), name="workspace_members")
+        return [one, *ModelAdmin.get_urls(self)]
+
+
+def members(request: HttpRequest, pk: int) -> HttpResponse:
+    """Show the members to each of them; let an owner add, change and remove them."""
+    workspace = workspace_get_for(user=request.user, pk=pk)
+    form = MemberForm(request.POST if "username" in request.POST else None)
+    if request.method == "POST":
+        workspace = workspace_get_for(user=request.user, pk=pk, role=OWNER)
+        removed = request.POST.get("remove", "")
+        try:
+            if removed.isdecimal():
+                workspace_member_remove(workspace=workspace, user_pk=int(removed))
+                messages.success(request, "The member was removed.")
+                return redirect("admin:workspace_members", pk)
+            if form.is_valid():
+                member = workspace_member_set(workspace=workspace, **form.cleaned_data)
+                messages.success(request, f"{member.user} is {member.get_role_display()} here now.")
+                return redirect("admin:workspace_members", pk)
+        except ValidationError as error:
+            if removed:
+                messages.error(request, " ".join(error.messages))
+                return redirect("admin:workspace_members", pk)
+            errors_add(form, error)
+    context = {
+        **admin.site.each_context(request),
+        "title": workspace.name,
+        "opts": Workspace._meta,
+        "workspace": workspace,
+        "members": workspace.members.select_related("user").order_by("user__username"),
+        "may_change": workspace_role(user=request.user, workspace=workspace) == OWNER,
+        "form": form,
+    }
+    return render(
+        request, "admin/annotator/workspace_members.html", context, status=400 if form.errors else 200
+    )

@@ -1,0 +1,86 @@
+"""Workspaces and their members."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.signals import user_logged_in
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from annotator.models import Membership, User, Workspace, WorkspaceMember
+
+OWNER = Membership.Role.OWNER
+
+
+@transaction.atomic
+def workspace_personal(*, user: User) -> Workspace:
+    """The researcher's own workspace, made the first time."""
+    name = (user.get_full_name() or user.get_username())[:80]
+    workspace, made = Workspace.objects.get_or_create(
+        personal_of=user, defaults={"name": f"{name}'s workspace"}
+    )
+    if made:
+        WorkspaceMember.objects.create(workspace=workspace, user=user, role=OWNER)
+    return workspace
+
+
+@transaction.atomic
+def workspace_create(*, by: User, name: str) -> Workspace:
+    """A new workspace, owned by whoever makes it. Raises ``ValidationError``."""
+    workspace = Workspace(name=name)
+    workspace.full_clean()
+    workspace.save()
+    WorkspaceMember.objects.create(workspace=workspace, user=by, role=OWNER)
+    return workspace
+
+
+@transaction.atomic
+def workspace_member_set(*, workspace: Workspace, username: str, role: str) -> WorkspaceMember:
+    """Make a researcher a member, or give a member another role. Raises ``ValidationError``."""
+    user = User.objects.filter(username=username, is_staff=True, is_active=True).first()
+    if user is None:
+        raise ValidationError(
+            {"username": "There is no researcher with this user name. Ask them for theirs."}
+        )
+    members = _locked(workspace)
+    member = members.get(user.pk) or WorkspaceMember(workspace=workspace, user=user)
+    member.role = role
+    member.full_clean(validate_unique=False)
+    _owner_left({**{pk: one.role for pk, one in members.items()}, user.pk: role})
+    member.save()
+    return member
+
+
+@transaction.atomic
+def workspace_member_remove(*, workspace: Workspace, user_pk: int) -> None:
+    """End a membership, and the person's roles in single studies of the workspace. Raises ``ValidationError``.
+
+    Whoever should keep one study is added to that study again.
+    """
+    members = _locked(workspace)
+    _owner_left({pk: one.role for pk, one in members.items() if pk != user_pk})
+    if user_pk in members:
+        members[user_pk].delete()
+        Membership.objects.filter(study__workspace=workspace, user=user_pk).delete()
+
+
+def _locked(workspace: Workspace) -> dict[int, WorkspaceMember]:
+    """The members by user, while nobody else changes them."""
+    Workspace.objects.select_for_update().get(pk=workspace.pk)
+    return {member.user_id: member for member in workspace.members.all()}
+
+
+def _owner_left(roles: dict[int, Any]) -> None:
+    if OWNER not in roles.values():
+        raise ValidationError({"role": "A workspace needs an owner. Make somebody else an owner first."})
+
+
+def install_personal_workspaces() -> None:
+    """Give each researcher their own workspace when they log in. Called once when Django starts."""
+    user_logged_in.connect(_logged_in, dispatch_uid="personal workspace")
+
+
+def _logged_in(sender: Any, user: User, **_: Any) -> None:
+    if user.is_staff:
+        workspace_personal(user=user)

@@ -1,0 +1,130 @@
+"""Workspaces in the admin: members and their roles, and what a role there means for its studies."""
+
+from __future__ import annotations
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.test import Client
+from django.urls import reverse
+
+from annotator.models import Membership, Study, User, Workspace
+from annotator.selectors.study import studies_for, study_role
+from annotator.services.study_copy import study_duplicate
+from annotator.services.workspace import workspace_member_remove, workspace_member_set, workspace_personal
+from tests.factories import make_item, make_study, make_user
+
+pytestmark = pytest.mark.django_db
+ROLES = ["viewer", "reviewer", "editor", "owner"]
+
+
+@pytest.fixture
+def mate(db: None) -> User:
+    return make_user("mate", staff=True)
+
+
+def logged_in(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def members_page(workspace: Workspace) -> str:
+    return reverse("admin:workspace_members", args=[workspace.pk])
+
+
+def test_a_researcher_has_a_workspace_of_their_own_from_the_first_login_on(mate: User) -> None:
+    assert not Workspace.objects.exists()
+    page = logged_in(mate).get(reverse("admin:annotator_workspace_changelist"))
+    logged_in(mate)
+    assert "mate&#x27;s workspace" in page.content.decode()
+    assert Workspace.objects.get().personal_of == mate
+    logged_in(make_user("annotator"))
+    assert Workspace.objects.count() == 1
+
+
+def test_a_workspace_is_made_filled_and_given_a_study(researcher: User, mate: User) -> None:
+    client = logged_in(researcher)
+    made = client.post(reverse("admin:annotator_workspace_add"), {"name": "Owl lab"})
+    lab = Workspace.objects.get(name="Owl lab")
+    assert made["Location"] == members_page(lab)
+    client.post(members_page(lab), {"username": "mate", "role": "editor"})
+    assert lab.members.get(user=mate).role == "editor"
+    wrong = client.post(members_page(lab), {"username": "nobody", "role": "editor"})
+    assert wrong.status_code == 400
+    assert "There is no researcher with this user name" in wrong.content.decode()
+    fields = {"workspace": lab.pk, "template": "simulation", "title": "Owls", "slug": "owls"}
+    assert client.post(reverse("admin:annotator_study_add"), fields).status_code == 302
+    study = Study.objects.get(slug="owls")
+    assert study.workspace == lab
+    assert study_role(user=mate, study=study) == "editor"
+    client.post(members_page(lab), {"remove": mate.pk})
+    assert study_role(user=mate, study=study) is None
+
+
+def test_only_owners_change_members_and_strangers_find_nothing(researcher: User, mate: User) -> None:
+    lab = workspace_personal(user=researcher)
+    stranger = logged_in(make_user("otto", staff=True))
+    assert stranger.get(members_page(lab)).status_code == 404
+    workspace_member_set(workspace=lab, username="mate", role="editor")
+    editor = logged_in(mate)
+    assert "rosa" in editor.get(members_page(lab)).content.decode()
+    assert editor.post(members_page(lab), {"username": "otto", "role": "owner"}).status_code == 404
+    assert editor.post(members_page(lab), {"remove": researcher.pk}).status_code == 404
+    assert lab.members.count() == 2
+    assert lab.name not in stranger.get(reverse("admin:annotator_workspace_changelist")).content.decode()
+
+
+def test_nobody_puts_a_study_into_a_workspace_of_others(researcher: User, mate: User) -> None:
+    lab = workspace_personal(user=researcher)
+    workspace_member_set(workspace=lab, username="mate", role="reviewer")
+    fields = {"workspace": lab.pk, "template": "simulation", "title": "Owls", "slug": "owls"}
+    assert logged_in(mate).post(reverse("admin:annotator_study_add"), fields).status_code == 200
+    assert not Study.objects.exists()
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_role_in_the_workspace_is_one_in_each_of_its_studies(
+    researcher: User, mate: User, role: str
+) -> None:
+    study = make_study(by=researcher)
+    workspace_member_set(workspace=study.workspace, username="mate", role=role)  # type: ignore[arg-type]
+    assert study_role(user=mate, study=study) == role
+    reached = [one for one in ROLES if studies_for(user=mate, role=one).exists()]
+    assert reached == ROLES[: ROLES.index(role) + 1]
+
+
+def test_a_role_in_one_study_can_be_larger_never_smaller(researcher: User, mate: User) -> None:
+    first, second = make_study(by=researcher), make_study(by=researcher)
+    workspace_member_set(workspace=first.workspace, username="mate", role="reviewer")  # type: ignore[arg-type]
+    Membership.objects.create(study=first, user=mate, role="owner")
+    Membership.objects.create(study=second, user=mate, role="viewer")
+    assert (study_role(user=mate, study=first), study_role(user=mate, study=second)) == ("owner", "reviewer")
+
+
+def test_a_workspace_keeps_an_owner(researcher: User, mate: User) -> None:
+    lab = workspace_personal(user=researcher)
+    for change in (
+        lambda: workspace_member_set(workspace=lab, username="rosa", role="viewer"),
+        lambda: workspace_member_remove(workspace=lab, user_pk=researcher.pk),
+    ):
+        with pytest.raises(ValidationError, match="needs an owner"):
+            change()
+    page = logged_in(researcher).post(members_page(lab), {"remove": researcher.pk}, follow=True)
+    assert "needs an owner" in page.content.decode()
+    workspace_member_set(workspace=lab, username="mate", role="owner")
+    workspace_member_remove(workspace=lab, user_pk=researcher.pk)
+    assert lab.members.get().user == mate
+
+
+def test_a_copy_by_somebody_from_outside_brings_neither_material_nor_a_way_in(
+    researcher: User, mate: User
+) -> None:
+    study = make_study(by=researcher, slug="owls")
+    make_item(study)
+    Membership.objects.create(study=study, user=mate, role="viewer")
+    with pytest.raises(ValidationError, match="Copy the settings only"):
+        study_duplicate(study=study, by=mate, slug="copy", title="Copy", material=True)
+    copy = study_duplicate(study=study, by=mate, slug="copy", title="Copy", material=False)
+    assert copy.workspace == mate.personal_workspace
+    own = study_duplicate(study=study, by=researcher, slug="own", title="Own", material=True)
+    assert (own.workspace, own.items.count()) == (study.workspace, 1)

@@ -1,0 +1,28 @@
+"""The hash of a report's inputs changes with whatever the report shows."""
+
+from __future__ import annotations
+
+import pytest
+
+from annotator.models import Dataset, System
+from evaluation.ratings.load import study_ratings
+from tests.factories import make_item, make_judgment, make_rater, make_study
+
+pytestmark = pytest.mark.django_db
+
+
+def test_headings_are_part_of_the_hash() -> None:
+    study = make_study(slug="owls")
+    make_judgment(make_item(study, system="robot"), make_rater("ann"))
+    digests = [study_ratings(study=study).digest]
+    for change in (
+        lambda: System.objects.update(model="gpt-4"),
+        lambda: System.objects.update(method="forced"),
+        lambda: Dataset.objects.update(name="renamed"),
+        lambda: type(study).objects.update(title="Birds"),
+    ):
+        change()
+        study.refresh_from_db()
+        digests.append(study_ratings(study=study).digest)
+    assert len(set(digests)) == len(digests)
+    assert study_ratings(study=study).digest == digests[-1]
