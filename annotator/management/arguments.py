@@ -55,7 +55,7 @@ def study_named(
     *, study: str, create: bool = False, hit_type: str = "", title: str = "", owner: str = "", **_: Any
 ) -> Study:
     """The study of that slug; with ``create`` a new draft where there is none. Raises ``CommandError``."""
-    found = Study.objects.filter(slug=study).first()
+    found = Study.objects.filter(slug=study, deleted_at__isnull=True).first()
     if found is not None:
         if hit_type and found.hit_type != hit_type:
             raise CommandError(f"{study} is a study of {found.hit_type}, not of {hit_type}")

@@ -29,7 +29,7 @@ class Simulate(Step):
         kind = _kind(run)
         raters = siblings(run.rater) if run.rater else []
         judged = Judgment.objects.filter(study=run.study, rater__in=raters).values("item")
-        items = Item.objects.filter(study=run.study).exclude(pk__in=judged)
+        items = Item.objects.filter(study=run.study, withdrawn_at__isnull=True).exclude(pk__in=judged)
         for pk, key, payload in items.order_by("pk").values_list("pk", "key", "payload").iterator(2000):
             presentation = kind.present(payload, Random(f"{run.rater_id}:{key}"))
             yield Job(key=key, item_id=pk, context={"presentation": presentation} if presentation else {})

@@ -29,7 +29,7 @@ class Command(BaseCommand):
         parser.add_argument("--at-once", type=int, default=8, help="How many raters work at once over HTTP.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = Study.objects.filter(slug=options["study"]).first()
+        study = Study.objects.filter(slug=options["study"], deleted_at__isnull=True).first()
         if study is None:
             raise CommandError(f"there is no study {options['study']!r}")
         if options["raters"] < 1 or not 0 <= options["accuracy"] <= 1 or options["spread"] < 0:

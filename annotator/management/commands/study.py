@@ -24,7 +24,7 @@ class Command(BaseCommand):
         parser.add_argument("values", nargs="*", metavar="FIELD=VALUE", help="For set: e.g. redundancy=3")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = Study.objects.filter(slug=options["study"]).first()
+        study = Study.objects.filter(slug=options["study"], deleted_at__isnull=True).first()
         if study is None:
             raise CommandError(f"there is no study {options['study']!r}")
         action = options["action"]

@@ -50,7 +50,7 @@ def studies_from(options: dict[str, Any]) -> list[Study]:
     """The studies named, each once; one that is not there ends the command."""
     found = []
     for slug in dict.fromkeys(options["study"]):
-        study = Study.objects.filter(slug=slug).first()
+        study = Study.objects.filter(slug=slug, deleted_at__isnull=True).first()
         if study is None:
             raise CommandError(f"no study has the slug {slug!r}")
         found.append(study)

@@ -59,7 +59,7 @@ class Command(BaseCommand):
         parser.add_argument("--detach", action="store_true", help="Start the run and don't wait for it.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = Study.objects.filter(slug=options["study"]).first()
+        study = Study.objects.filter(slug=options["study"], deleted_at__isnull=True).first()
         if study is None:
             raise CommandError(f"There is no study {options['study']!r}.")
         endpoint = endpoint_named(name=options["endpoint"], workspace_id=study.workspace_id)

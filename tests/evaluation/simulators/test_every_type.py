@@ -6,13 +6,14 @@ import json
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from annotator.hit_types.registry import hit_types
 from annotator.models import Item, Judgment, Study
 from evaluation.runs.create import RunPlan
 from evaluation.runs.lifecycle import run_start
 from evaluation.simulators.start import simulation_create
-from tests.evaluation.run_factories import make_endpoint, work
+from tests.evaluation.run_factories import make_endpoint, make_material, make_run, work
 from tests.evaluation.scripted_process import ScriptedProcess
 from tests.factories import make_study
 
@@ -73,3 +74,11 @@ def test_every_item_of_every_type_is_judged_or_tied(
             assert requests < len(calls) or len(calls) == 1, name
         else:
             assert requests == len(calls), name  # a row for each sample and stage
+
+
+def test_withdrawn_items_are_not_asked(scripted: ScriptedProcess) -> None:
+    study = make_material(3)
+    study.items.filter(key="item-1").update(withdrawn_at=timezone.now())
+    run = make_run(make_endpoint(scripted), study)
+    work(run)
+    assert set(run.calls.values_list("key", flat=True)) == {"item-0", "item-2"}
