@@ -78,7 +78,7 @@ def test_every_item_of_every_type_is_judged_or_tied(
 
 def test_withdrawn_items_are_not_asked(scripted: ScriptedProcess) -> None:
     study = make_material(3)
-    study.items.filter(key="item-1").update(withdrawn_at=timezone.now())
+    study.items.filter(key="item-1").update(withdrawn_at=timezone.now(), withdrawn_reason="A typing error.")
     run = make_run(make_endpoint(scripted), study)
     work(run)
     assert set(run.calls.values_list("key", flat=True)) == {"item-0", "item-2"}
