@@ -76,17 +76,20 @@ def test_the_last_use_is_noted_to_the_hour(rosa: User) -> None:
 def test_a_removed_member_loses_the_runs_too() -> None:
     from annotator.models import Membership
     from evaluation.models import Endpoint, Run
-    from evaluation.selectors.run import runs_visible_to
+    from evaluation.selectors.run import runs_for
     from evaluation.simulators.start import simulation_create
     from tests.factories import make_study
 
+    study = make_study(by=make_user("owner", staff=True), items=1)
     rosa = make_user(staff=True)
-    study = make_study(by=rosa, items=1)
-    endpoint = Endpoint.objects.create(name="none", base_url="http://127.0.0.1:9/v1", model="scripted")
+    Membership.objects.create(study=study, user=rosa, role=Membership.Role.EDITOR)
+    endpoint = Endpoint.objects.create(
+        workspace=study.workspace, name="none", base_url="http://127.0.0.1:9/v1", model="scripted"
+    )
     run = simulation_create(study=study, endpoint=endpoint)
     Run.objects.filter(pk=run.pk).update(created_by=rosa)
-    assert list(runs_visible_to(rosa)) == [run]
-    Membership.objects.all().delete()
-    assert not runs_visible_to(rosa).exists()
+    assert list(runs_for(user=rosa)) == [run]
+    Membership.objects.filter(user=rosa).delete()
+    assert not runs_for(user=rosa).exists()
     Run.objects.filter(pk=run.pk).update(study=None)
-    assert list(runs_visible_to(rosa)) == [run], "their own work on no study stays theirs"
+    assert list(runs_for(user=rosa)) == [run], "their own work on no study stays theirs"

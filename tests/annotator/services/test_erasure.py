@@ -78,7 +78,7 @@ def worker(study: Study, user: User) -> Participation:
     first = study.judgments.filter(rater=participation.rater).order_by("id")[0]
     judgments_accept(judgments=study.judgments.filter(pk=first.pk), by=None)
     exclusion_make(study=study, by=None, reason="too fast", rater=participation.rater)
-    qualification_grant(rater=participation.rater, hit_type="simulation", by=None)
+    qualification_grant(rater=participation.rater, hit_type="simulation", workspace=study.workspace, by=None)
     message_send(participation=participation, kind="deletion", text="Please delete my data.")
     return participation
 

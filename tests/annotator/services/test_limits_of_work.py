@@ -123,7 +123,7 @@ def test_work_in_hand_after_a_revocation(setting: str, standing: str | None) -> 
     from annotator.services.study import study_launch
 
     rater = rater_for(user=user)
-    qualification_grant(rater=rater, hit_type="utility", by=None)
+    qualification_grant(rater=rater, hit_type="utility", workspace=study.workspace, by=None)
     study_launch(study=study)
     study.refresh_from_db()
     participation = make_participation(study, user)
