@@ -18,10 +18,10 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils.http import urlsafe_base64_encode
 
-from annotator.accounts.return_link import return_path
 from annotator.core.canonical import text_digest
 from annotator.models import Dataset, ExamQuestion, LedgerEntry, Participation, Rater, Study, User
 from annotator.selectors.participation import participation_step
+from annotator.selectors.study import study_hit_type
 from annotator.services.assignment import assignment_next
 from annotator.services.exam import exam_start, exam_submit, qualification_grant
 from annotator.services.exclusion import exclusion_make
@@ -219,7 +219,15 @@ SEVERAL: dict[str, list[list[Any]]] = {
     "annotator:password_reset_confirm": [["uid", "set-password"]],
     "evaluation:report_file": [["report", "no-such-file"]],
     "evaluation:report_export": [["report", "html"]],
-    "annotator:return": [["return"]],
+    "annotator:return": [],  # only for people without a password; tests/annotator/web/test_guests.py opens it
+    "annotator:colleague": [],  # only with an invitation; tests/annotator/admin/test_members_page.py opens it
+    "admin:annotator_workspace_change": [["workspace"]],
+    "admin:workspace_members": [["workspace"]],
+    "admin:study_bonus": [["study", "participant"]],
+    "admin:study_question": [["study", "exam", "question"]],
+    "admin:study_question_new": [["study", "exam"], ["study", "practice"]],
+    "admin:study_questions_file": [["study", "exam"]],
+    "admin:study_questions_sample": [["study", "exam"]],
     "annotator:left": [],  # only for people who have left; tests/annotator/web/test_leaving.py opens it
     "admin:view_on_site": [],  # leads away from here; nothing of ours uses it
     "admin:jsi18n": [[]],
@@ -308,9 +316,12 @@ def argument(name: str, argument: str, world: World) -> Any:
 def _value(one: Any, world: World) -> Any:
     if one == "uid":
         return urlsafe_base64_encode(str(world.people["tasks"].pk).encode())
-    if one == "return":
-        guest = User.objects.get_or_create(username="guest", defaults={"password": "!none"})[0]
-        return return_path(guest).split("/")[-2]
+    if one == "workspace":
+        return world.study.workspace_id
+    if one == "participant":
+        return world.objects["participation"].rater_id
+    if one == "question":
+        return study_hit_type(world.study).exam[0].key
     if one == "token":
         return world.study.join_token
     return {"study": world.study.pk, "draft": world.draft.pk, "report": getattr(world.objects.get("report"), "pk", 0)}.get(one, one) if isinstance(one, str) else one  # fmt: skip
