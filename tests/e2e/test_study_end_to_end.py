@@ -201,7 +201,7 @@ def test_a_study_from_import_to_the_exported_report(
     expect(page.get_by_text("P1 Table 3").first).to_be_visible(timeout=60_000)
     shown = page.locator("main").inner_text()
     assert "Krippendorff" in shown
-    assert "scripted · simulation v1" in shown
+    assert "scripted at 127.0.0.1" in shown
     with page.expect_download() as download:
         page.click("a:has-text('CSV')")
     path = tmp_path / "report.csv"

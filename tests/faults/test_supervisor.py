@@ -38,7 +38,7 @@ def gone(installation: Installation) -> Callable[[], bool]:
     return lambda: not installation.ours()
 
 
-@pytest.mark.parametrize("victim", ["bin/postgres", "redis-server", "granian", "celery"])
+@pytest.mark.parametrize("victim", ["bin/postgres", "redis-server", "granian", "worker@", "housekeeping@"])
 def test_a_killed_child_is_replaced_and_nothing_is_lost(running: Installation, victim: str) -> None:
     running.note(f"before the death of {victim}")
     before = running.notes()
