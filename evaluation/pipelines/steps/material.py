@@ -122,8 +122,8 @@ def instances(run: Run) -> Any:
 def in_test_part(key: str) -> bool:
     """Whether an instance belongs to the fifth of a dataset that no model is trained on, by its key alone.
 
-    >>> [in_test_part(str(n)) for n in range(6)]
-    [False, False, False, False, True, False]
+    >>> [n for n in range(20) if in_test_part(str(n))]
+    [11, 14]
     """
     return int(text_digest(key)[:8], 16) % 5 == 0
 
