@@ -17,6 +17,7 @@ from django.core.files.storage import default_storage
 from django.core.mail import get_connection
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
+from kombu.exceptions import KombuError
 
 from foretell import env
 from foretell.celery import app
@@ -60,7 +61,7 @@ def _guarded(check: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
     name = check.__name__.removeprefix("check_")
     try:
         yield from check()
-    except (DatabaseError, redis.RedisError, OSError) as error:
+    except (DatabaseError, redis.RedisError, KombuError, OSError) as error:
         connection.close()
         yield Finding(
             name, "error", f"{type(error).__name__}: {error}".strip(), "See the lines above, and the logs."

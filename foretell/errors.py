@@ -61,7 +61,8 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     if is_api(request):
-        return JsonResponse({"detail": str(exception or "Bad request.")}, status=400)
+        detail = str(exception or "Bad request.")
+        return JsonResponse({"detail": detail, "errors": {"address": [detail]}}, status=400)
     return pages.bad_request(request, exception)
 
 
