@@ -105,7 +105,7 @@ REQUIRES = "Only people with all of these can join: passed in another study, or 
 
 
 @dataclass(frozen=True)
-class Section:
+class SettingsSection:
     """Fields of the settings under one heading."""
 
     title: str
@@ -145,8 +145,8 @@ class StudyForm(forms.ModelForm):
         for field in self.fields.values():
             field.disabled = True
 
-    def sections(self) -> list[Section]:
-        return [Section(title, tuple(self[name] for name in names)) for title, names in SECTIONS]
+    def sections(self) -> list[SettingsSection]:
+        return [SettingsSection(title, tuple(self[name] for name in names)) for title, names in SECTIONS]
 
     def clean(self) -> Any:
         data = super().clean() or self.cleaned_data

@@ -17,13 +17,13 @@ from annotator.hit_types.prompting import prompt_part, render_prompt
 from annotator.hit_types.reading import Row, is_blank, parse_fields, stable_key
 from annotator.hit_types.shapes import (
     JSON,
+    ChatMessage,
     Column,
     Defaults,
     FieldErrors,
     Grade,
     ItemDraft,
     Material,
-    Message,
     Question,
     Rating,
     Stage,
@@ -263,7 +263,7 @@ class HitType:
         before: JSON | None = None,
         presentation: JSON | None = None,
         text: str | None = None,
-    ) -> list[Message]:
+    ) -> list[ChatMessage]:
         """The same question for a model, from ``prompt.md`` or ``text``; ``before`` holds the answers to earlier stages."""
         name = self.stages(payload, presentation)[stage].name
         values = self.prompt_values(payload, stage, before or {}, presentation)

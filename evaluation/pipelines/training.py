@@ -22,7 +22,7 @@ from annotator.core import jobs
 from annotator.hit_types.base import JSON, prompt_part, render_prompt
 from annotator.models import FollowUp, Output
 from evaluation.models import Endpoint, FineTuning, Pipeline, Reward, Run
-from evaluation.pipelines.rewards import PAPER_BINS, Example, chat_lines, reward_quantiles
+from evaluation.pipelines.rewards import PAPER_BINS, TrainingExample, chat_lines, reward_quantiles
 from evaluation.pipelines.steps.material import shown
 from evaluation.prompts import prompt_file
 from evaluation.providers.base import ProviderError
@@ -72,7 +72,7 @@ def rewards_keep(*, pipeline: Pipeline, step: str, run: Run, bins: int = PAPER_B
     return {"rewards": len(values), "mean_reward": None if mean is None else round(mean, 4)}
 
 
-def examples_of(pipeline: Pipeline) -> list[Example]:
+def examples_of(pipeline: Pipeline) -> list[TrainingExample]:
     """Every rewarded rationale of a pipeline so far, in the order in which they were rewarded (Quark's data pool)."""
     task = str(pipeline.recipe.content["task"])
     part = prompt_part(prompt_file("explain", task), "answer_reason")
@@ -83,7 +83,9 @@ def examples_of(pipeline: Pipeline) -> list[Example]:
         chat = render_prompt(part, {"input": explanation.instance.input, "output": ""})
         reply = f"Answer: {shown(explanation.output)}\nReason: {explanation.text}"
         examples.append(
-            Example(tuple(chat), reply, reward.quantile, reward.value, explanation.instance.key, reward.step)
+            TrainingExample(
+                tuple(chat), reply, reward.quantile, reward.value, explanation.instance.key, reward.step
+            )
         )
     return examples
 

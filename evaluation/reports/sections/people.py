@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from hashlib import sha256
 
-from annotator.selectors.conduct import Conduct, Work
+from annotator.selectors.conduct import Conduct, GroupWork
 from evaluation.core.estimate import Estimate, undefined
 from evaluation.reports.content import Cell, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
@@ -92,7 +92,7 @@ def _work(ctx: Context, found: Conduct) -> Table:
     )
 
 
-def _group_row(ctx: Context, name: str, group: Work, pay_per_hour: float | None) -> TableRow:
+def _group_row(ctx: Context, name: str, group: GroupWork, pay_per_hour: float | None) -> TableRow:
     def timed(value: float | None) -> Cell:
         return Cell.of(undefined(NOT_TIMED) if value is None else Estimate(value, n=group.timed))
 

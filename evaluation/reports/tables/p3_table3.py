@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evaluation.metrics import Utility, per_annotator_utility, utility_by_system
+from evaluation.metrics import UtilityResult, per_annotator_utility, utility_by_system
 from evaluation.reports.columns import labelled_items, own_answers
 from evaluation.reports.content import Cell, Figure, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
@@ -53,7 +53,7 @@ def p3_table3(ctx: Context) -> Section | None:
     )
 
 
-def _shares(ctx: Context, found: dict[str, Utility], names: list[str], rule: str) -> Table:
+def _shares(ctx: Context, found: dict[str, UtilityResult], names: list[str], rule: str) -> Table:
     rows = []
     for name in CLASSES:
         cells = [
@@ -116,7 +116,7 @@ def _title(name: str) -> str:
     return "All" if name == "all" else name
 
 
-def _figure(found: dict[str, Utility], names: list[str]) -> Figure:
+def _figure(found: dict[str, UtilityResult], names: list[str]) -> Figure:
     shown = [name for name in names if all(share.defined for share in found[name].shares.values())]
     return Figure(
         id="p3-table-3-utility",
@@ -132,7 +132,7 @@ def _figure(found: dict[str, Utility], names: list[str]) -> Figure:
     )
 
 
-def _flows(found: dict[str, Utility], names: list[str], rule: str) -> Table:
+def _flows(found: dict[str, UtilityResult], names: list[str], rule: str) -> Table:
     flows = list(found["all"].flows)
     rows = []
     for name in names:
