@@ -21,7 +21,7 @@ from annotator.models import Membership
 
 
 @dataclass(frozen=True)
-class Action:
+class RowAction:
     """A button on a row's page: its label, the states of the row that offer it, its service and what is said after it."""
 
     label: str
@@ -83,7 +83,7 @@ class WithActions(CreatedByForm):
     A subclass defines ``row_get``, the one function that reaches a row for a user, and ``page_context``.
     """
 
-    row_actions: ClassVar[dict[str, Action]]
+    row_actions: ClassVar[dict[str, RowAction]]
     progress_template: ClassVar[str]
 
     def row_get(self, request: HttpRequest, pk: int, role: str = Membership.Role.VIEWER) -> Any:

@@ -15,7 +15,7 @@ from unfold.decorators import display
 
 from annotator.models import Membership, Study
 from annotator.services.imports.faults import ImportRefused
-from evaluation.admin.base import Action, ReadOnlyAdmin, WithActions, error_text
+from evaluation.admin.base import ReadOnlyAdmin, RowAction, WithActions, error_text
 from evaluation.forms.pipelines import NewPipelineForm
 from evaluation.models import Pipeline, Recipe, Report, Run
 from evaluation.pipelines.advance import pipeline_cancel, pipeline_resume, pipeline_step_again
@@ -33,8 +33,8 @@ class PipelineAdmin(WithActions):
 
     creation_form = NewPipelineForm
     row_actions: ClassVar = {
-        "resume": Action("Resume", ("paused",), pipeline_resume, "The pipeline has resumed."),
-        "cancel": Action(
+        "resume": RowAction("Resume", ("paused",), pipeline_resume, "The pipeline has resumed."),
+        "cancel": RowAction(
             "Cancel for good", ("running", "paused"), pipeline_cancel, "The pipeline is cancelled."
         ),
     }

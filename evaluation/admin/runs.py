@@ -15,7 +15,7 @@ from unfold.decorators import display
 
 from annotator.core.errors import Conflict
 from annotator.models import Membership
-from evaluation.admin.base import Action, ReadOnlyAdmin, WithActions, error_text
+from evaluation.admin.base import ReadOnlyAdmin, RowAction, WithActions, error_text
 from evaluation.forms.runs import BudgetForm, NewRunForm
 from evaluation.models import Call, Run
 from evaluation.runs.estimate import run_estimate
@@ -47,16 +47,16 @@ class RunAdmin(WithActions):
 
     creation_form = NewRunForm
     row_actions: ClassVar = {
-        "start": Action("Start", ("queued",), run_start, "The run has started."),
-        "resume": Action("Resume", ("paused",), run_resume, "The run has resumed."),
-        "pause": Action("Pause", ("running", "queued"), run_pause, "The run is paused."),
-        "retry": Action(
+        "start": RowAction("Start", ("queued",), run_start, "The run has started."),
+        "resume": RowAction("Resume", ("paused",), run_resume, "The run has resumed."),
+        "pause": RowAction("Pause", ("running", "queued"), run_pause, "The run is paused."),
+        "retry": RowAction(
             "Retry failed calls",
             ("incomplete", "paused"),
             run_retry_failed,
             "The failed calls will be retried.",
         ),
-        "cancel": Action(
+        "cancel": RowAction(
             "Cancel for good", ("queued", "running", "paused"), run_cancel, "The run is cancelled."
         ),
     }
