@@ -99,6 +99,8 @@ def _samples_of(pipeline: Pipeline, system: str) -> Counter[int]:
     )
     counts: Counter[int] = Counter()
     for instance, parsed in sampled.values_list("subject", "parsed").iterator(2000):
+        if instance is None or parsed is None:
+            continue
         pk = known.get((instance, text_digest(parsed["explanation"], parsed["output"])))
         if pk is not None:
             counts[pk] += 1
