@@ -65,6 +65,8 @@ class HitType:
     external: ClassVar[bool] = False
     #: Whether ``to_ratings`` reads the item. Where it doesn't, equal responses are read once, however many there are.
     ratings_need_item: ClassVar[bool] = True
+    #: ISO 639-1 code of the language in which replies are read beside English; see ``languages``.
+    language: ClassVar[str] = ""
     #: What pipelines make an item from; empty where items come from files only.
     made_from: ClassVar[MadeFrom] = ""
     folder: ClassVar[Path]

@@ -15,6 +15,7 @@ from evaluation.pipelines.advance import pipeline_advance, pipeline_cancel, pipe
 from evaluation.pipelines.steps.material import in_test_part
 from evaluation.pipelines.sweep import pipelines_sweep
 from evaluation.pipelines.training import rounds_of, tuning_work
+from evaluation.providers.scripted.world import truth
 from evaluation.reports.choices import Choices
 from evaluation.reports.compute import compute_across
 from evaluation.runs.inline import run_inline
@@ -39,10 +40,10 @@ PLACES = ("harbour", "meadow", "desert", "library", "volcano")
 
 
 def questions(folder: Path) -> Path:
+    asked = [f"Could a {THINGS[n % 10]} be kept in a {PLACES[n // 10]}?" for n in range(30)]
     rows = [
-        {"qid": f"q{n}", "question": f"Could a {THINGS[n % 10]} be kept in a {PLACES[n // 10]}?", "answer": n % 3 != 0,
-         "facts": [f"A {THINGS[n % 10]} is large."]}
-        for n in range(30)
+        {"qid": f"q{n}", "question": question, "answer": truth(question), "facts": [f"A {THINGS[n % 10]} is large."]}
+        for n, question in enumerate(asked)
     ]  # fmt: skip
     path = folder / "questions.jsonl"
     path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
@@ -67,8 +68,8 @@ def test_the_reward_rises_over_rounds_and_table_7_is_filled(
     rounds = rounds_of(pipeline)
     assert [name for name, _, _ in rounds] == ["rewards-1", "rewards-2", "rewards-3"]
     means = [mean for _, _, mean in rounds]
-    assert means[0] < means[1]
-    assert means[0] < means[2]
+    assert means[0] < means[1] < means[2]
+    assert {samples for _, samples, _ in rounds} == {rounds[0][1]}  # as many samples in each round
     assert [pipeline.results[name]["mean_reward"] for name, _, _ in rounds] == [
         round(mean, 4) for mean in means
     ]
@@ -82,7 +83,7 @@ def test_the_reward_rises_over_rounds_and_table_7_is_filled(
     quantile = {-1.0: 0, 0.0: 1, 1.0: 2}
     rewards = list(Reward.objects.filter(step="rewards-1"))
     assert [line["messages"][0]["content"].split("\n")[0] for line in lines] == [
-        f"<reward_{quantile[reward.value]}>" for reward in rewards
+        f"<reward_{quantile[reward.value]}>" for reward in rewards for _ in range(reward.samples)
     ]
     assert all(line["messages"][-1]["role"] == "assistant" for line in lines)
 
@@ -132,7 +133,7 @@ def test_the_reward_rises_over_rounds_and_table_7_is_filled(
         path = tmp_path / f"{form}.jsonl"
         call_command("export_rewards", str(pipeline.pk), form=form, output=path, verbosity=0)
         exported = [json.loads(line) for line in path.read_text().splitlines()]
-        assert len(exported) == Reward.objects.count()
+        assert len(exported) == sum(samples for _, samples, _ in rounds) > Reward.objects.count()
         assert {row["reward_quantile"] for row in exported} == {
             quantile[v] for v in {r.value for r in Reward.objects.all()}
         }
