@@ -38,14 +38,14 @@ class RenderedOnce(Node):
 
 def include(parser: Parser, token: Token) -> Node:
     node = do_include(parser, token)
-    return RenderedOnce(node) if _constant(node) else node
+    return RenderedOnce(node) if is_constant(node) else node
 
 
 if django.VERSION[:2] in KNOWN:
     register.tag("include", include)
 
 
-def _constant(node: IncludeNode) -> bool:
+def is_constant(node: IncludeNode) -> bool:
     return (
         node.isolated_context
         and _literal(node.template)

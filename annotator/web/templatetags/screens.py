@@ -42,16 +42,16 @@ def question(one: Asked) -> SafeString:
     The same field in the same state is rendered once a language. What somebody typed, and what was wrong with it, is
     never cached.
     """
-    return _asked(one) if one.text or one.error else _asked_cached(one, get_language())
+    return question_rendered(one) if one.text or one.error else _asked_cached(one, get_language())
 
 
-def _asked(one: Asked) -> SafeString:
+def question_rendered(one: Asked) -> SafeString:
     return render_to_string("components/asked.html", {"one": one})
 
 
 @lru_cache(maxsize=500)
 def _asked_cached(one: Asked, language: str | None) -> SafeString:
-    return _asked(one)
+    return question_rendered(one)
 
 
 #: What HIT types say about an answer, which annotators may read. HIT types import no Django, so it is translated here.
