@@ -5,8 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
-import re
-from decimal import ROUND_DOWN, Decimal, InvalidOperation
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from django.conf import settings
@@ -24,12 +23,12 @@ from annotator.services.study import study_create
 from evaluation.models import Endpoint, Pipeline, Recipe, Report, Run
 from evaluation.pipelines.material_run import material_run_create
 from evaluation.pipelines.material_write import GOLD, gold_explanations, questions_validate
-from evaluation.pipelines.recipe import OF_A_STUDY, filled, recipe_check
+from evaluation.pipelines.recipe import OF_A_STUDY, recipe_check
 from evaluation.pipelines.rewards import PAPER_BINS
+from evaluation.pipelines.step_options import ALL_STEPS, budget_left, second_model, step_options
 from evaluation.pipelines.study_rows import study_rows
 from evaluation.pipelines.training import (
     rewards_keep,
-    tuning_spent,
     tuning_step,
     tuning_work,
     tunings_cancel,
@@ -45,12 +44,6 @@ from evaluation.services.report import report_create
 from evaluation.simulators.start import simulation_create
 
 log = logging.getLogger(__name__)
-#: Under this name overrides say what goes for the whole pipeline.
-ALL_STEPS = "*"
-#: A model that a fine_tune step made.
-TUNED = re.compile(r"\{tuned ([\w-]+)\}")
-#: Kinds of step that work on explanations: those of the pipeline's own systems, where the recipe names none.
-OF_SYSTEMS = frozenset({"counterfactuals", "units", "study"})
 _LIVE = (Run.State.QUEUED, Run.State.RUNNING)
 
 
@@ -233,7 +226,7 @@ def pipeline_step_again(*, pipeline: Pipeline, name: str) -> Run | Study | Repor
             row.results[name] = found
             row.save(update_fields=["results"])
         return _study_of(pipeline, step)
-    if step["kind"] == "explain" and _options(pipeline, step).get("method") == GOLD:
+    if step["kind"] == "explain" and step_options(pipeline, step).get("method") == GOLD:
         raise ValidationError(
             {"name": f"{name}: gold rationales are in the dataset; there is nothing to ask about"}
         )
@@ -244,7 +237,7 @@ def _validate(pipeline: Pipeline, step: JSON) -> JSON | None:
     """Mark the questions that a majority of their validators accepts; None while people still have to judge some."""
     from evaluation.ratings.validation import question_verdicts  # the web process must not hold numpy for it
 
-    study, by = _study_of(pipeline, step), str(_options(pipeline, step).get("by", "people"))
+    study, by = _study_of(pipeline, step), str(step_options(pipeline, step).get("by", "people"))
     if by not in ("people", "simulators"):
         raise ValidationError(f"by: {by!r} is not one of people, simulators")
     verdicts = question_verdicts(study=study, by=by)  # type: ignore[arg-type]
@@ -259,16 +252,16 @@ def _validate(pipeline: Pipeline, step: JSON) -> JSON | None:
             f'start the pipeline with the override {{"{step["name"]}": {{"by": "simulators"}}}}.'
         )[:2000]
         return None
-    return questions_validate(dataset=pipeline.dataset, verdicts=verdicts) | {"by": by}
+    return questions_validate(study=study, dataset=pipeline.dataset, verdicts=verdicts) | {"by": by}
 
 
 def _step(pipeline: Pipeline, step: JSON) -> JSON | None:
     """Do, or look after, one step; its result in numbers, or None while it is not over."""
-    if step.get("without_second", {}) is None and not _second(pipeline):
+    if step.get("without_second", {}) is None and not second_model(pipeline):
         return {"left_out": "no second model"}
     if step["kind"] == "study":
         return _study(pipeline, step)
-    if step["kind"] in OF_A_STUDY and "study" not in pipeline.results[_options(pipeline, step)["study"]]:
+    if step["kind"] in OF_A_STUDY and "study" not in pipeline.results[step_options(pipeline, step)["study"]]:
         return {"left_out": "its study was left out"}
     if step["kind"] == "report":
         study = _study_of(pipeline, step)
@@ -277,14 +270,14 @@ def _step(pipeline: Pipeline, step: JSON) -> JSON | None:
     if step["kind"] == "validate":
         return _validate(pipeline, step)
     if step["kind"] == "fine_tune":
-        options = _options(pipeline, step)
+        options = step_options(pipeline, step)
         return tuning_step(
             pipeline=pipeline,
             step=step["name"],
             options=options,
-            left=_budget(pipeline, options.get("budget")),
+            left=budget_left(pipeline, options.get("budget")),
         )
-    if step["kind"] == "explain" and _options(pipeline, step).get("method") == GOLD:
+    if step["kind"] == "explain" and step_options(pipeline, step).get("method") == GOLD:
         return {"explanations": gold_explanations(dataset=pipeline.dataset)}
     run = pipeline.runs.filter(options__step=step["name"]).order_by("-pk").first()
     if run is None:
@@ -303,14 +296,14 @@ def _step(pipeline: Pipeline, step: JSON) -> JSON | None:
         return None
     numbers = _numbers(run)
     if step["kind"] == "reward":
-        bins = int(_options(pipeline, step).get("bins", PAPER_BINS))
+        bins = int(step_options(pipeline, step).get("bins", PAPER_BINS))
         numbers |= rewards_keep(pipeline=pipeline, step=step["name"], run=run, bins=bins)
     return numbers
 
 
 def _study_of(pipeline: Pipeline, step: JSON) -> Study:
     """The study that an earlier step made."""
-    return Study.objects.get(slug=pipeline.results[_options(pipeline, step)["study"]]["study"])
+    return Study.objects.get(slug=pipeline.results[step_options(pipeline, step)["study"]]["study"])
 
 
 def _report(pipeline: Pipeline, step: JSON) -> Report:
@@ -318,7 +311,7 @@ def _report(pipeline: Pipeline, step: JSON) -> Report:
 
     ``labels_of`` names the simulator step whose labels the report's tables rest on, instead of people's majority.
     """
-    options = _options(pipeline, step)
+    options = step_options(pipeline, step)
     made = [pipeline.results[name] for name in options.get("together", [])]
     slugs = [result["study"] for result in made if "study" in result]
     others = list(Study.objects.filter(slug__in=slugs))
@@ -349,56 +342,8 @@ def _numbers(run: Run) -> JSON:
     }
 
 
-def _options(pipeline: Pipeline, step: JSON) -> JSON:
-    own = step.get("options", {})
-    if not _second(pipeline):
-        own = own | (step.get("without_second") or {})
-    chosen = own | pipeline.overrides.get(step["name"], {})
-    options: JSON = filled(chosen, pipeline.endpoint.model, _second(pipeline))
-    options = _with_tuned(pipeline, options)
-    if step["kind"] in OF_SYSTEMS:
-        named = options.get("systems") or _systems(pipeline)
-        options["systems"] = list(dict.fromkeys(named))  # without a second model, two names become one
-    return options
-
-
-def _with_tuned(pipeline: Pipeline, options: JSON) -> JSON:
-    """``{tuned STEP}`` as model is what that step made; before there is one, the pipeline's own, without a reward token."""
-    named = TUNED.fullmatch(str(options.get("model", "")))
-    if named is None:
-        return options
-    made = pipeline.results.get(named.group(1), {}).get("model")
-    if made:
-        return options | {"model": made}
-    return {key: value for key, value in options.items() if key != "reward"} | {
-        "model": pipeline.endpoint.model
-    }
-
-
-def _second(pipeline: Pipeline) -> str:
-    """The second model; empty where none is named."""
-    return str(pipeline.overrides.get(ALL_STEPS, {}).get("second") or "")
-
-
-def _systems(pipeline: Pipeline) -> list[str]:
-    """The systems that this pipeline's explanations come from; the dataset may hold other pipelines' too."""
-    explaining = [step for step in pipeline.recipe.content["steps"] if step["kind"] == "explain"]
-    named = [_options(pipeline, step).get("system") for step in explaining]
-    return [str(name) for name in named] if all(named) else []
-
-
-def _budget(pipeline: Pipeline, own: Any) -> Decimal | None:
-    """The most that a step's run may cost: its own limit, and what the pipeline's runs have left of theirs all."""
-    limits = [] if own is None else [Decimal(str(own))]
-    whole = pipeline.overrides.get(ALL_STEPS, {}).get("budget")
-    if whole is not None:
-        used = sum((run.spent_cost + run.lost_cost for run in pipeline.runs.all()), tuning_spent(pipeline))
-        limits.append(max(Decimal(str(whole)) - used, Decimal(0)))
-    return min(limits).quantize(Decimal("0.000001"), ROUND_DOWN) if limits else None
-
-
 def _run_create(pipeline: Pipeline, step: JSON, *, attach: bool) -> Run:
-    options = _options(pipeline, step)
+    options = step_options(pipeline, step)
     model, prompt = str(options.pop("model", "")), str(options.pop("prompt", ""))
     parameters = options.pop("parameters", None)
     budget = options.pop("budget", None)
@@ -407,7 +352,7 @@ def _run_create(pipeline: Pipeline, step: JSON, *, attach: bool) -> Run:
         prompt=prompt,
         parameters=parameters or {},
         samples=int(options.get("samples", 1)) if step["kind"] == "simulate" else 1,
-        budget_cost=_budget(pipeline, budget),
+        budget_cost=budget_left(pipeline, budget),
         pipeline=pipeline if attach else None,
         created_by=pipeline.created_by,
     )
@@ -432,7 +377,7 @@ def _main_study(pipeline: Pipeline) -> str:
 
 def _study(pipeline: Pipeline, step: JSON) -> JSON:
     """A draft study with an item for each piece of material; made again, it gets what is missing."""
-    options = _options(pipeline, step)
+    options = step_options(pipeline, step)
     workspace = pipeline.dataset.workspace
     slug = f"{pipeline.recipe.name}-{pipeline.pk}-{step['name']}"[:80]
     rows = study_rows(

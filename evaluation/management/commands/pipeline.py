@@ -15,7 +15,6 @@ from annotator.models import Workspace
 from evaluation.management.commands.simulate import money
 from evaluation.models import Pipeline, Report, Run
 from evaluation.pipelines.advance import (
-    ALL_STEPS,
     overrides_check,
     pipeline_advance,
     pipeline_create,
@@ -23,6 +22,7 @@ from evaluation.pipelines.advance import (
 )
 from evaluation.pipelines.plan import StepPlan, pipeline_plan
 from evaluation.pipelines.recipe import RecipeError, recipe_check, recipe_file, recipe_names
+from evaluation.pipelines.step_options import ALL_STEPS
 from evaluation.runs.inline import run_inline
 from evaluation.selectors.endpoint import endpoint_named, endpoints_usable_in
 from evaluation.services.dataset import DatasetFaults, dataset_inputs, dataset_load

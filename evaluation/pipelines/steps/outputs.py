@@ -18,6 +18,7 @@ from evaluation.pipelines.steps.material import (
     by_subject,
     form_of,
     option,
+    questions,
     results,
     system_made,
     systems_of,
@@ -155,9 +156,6 @@ class GenU(MaterialStep):
 
     def jobs(self, run: Run) -> Iterator[Job]:
         self.check(run)
-        asked = FollowUp.objects.filter(instance__dataset=run.dataset, explanation__isnull=True)
-        if option(run, "questions", ("all", "validated"), "all") == "validated":
-            asked = asked.filter(validated=True)
         rationale = option(run, "rationale")
         shown = dict(
             Explanation.objects.filter(instance__dataset=run.dataset, system__name=rationale)
@@ -166,7 +164,7 @@ class GenU(MaterialStep):
         )
         if rationale and not shown:
             raise OptionError(f"rationale: {rationale!r} has no explanations in this dataset")
-        for pk, instance in asked.order_by("pk").values_list("pk", "instance_id").iterator():
+        for pk, instance in questions(run).values_list("pk", "instance_id").iterator():
             if not rationale:
                 yield Job(key=f"f{pk}", subject=pk)
             elif instance in shown:

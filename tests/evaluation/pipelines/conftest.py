@@ -19,12 +19,12 @@ def allowed(scripted: ScriptedProcess, settings: Any) -> None:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Recipes ask for at most three follow-ups, which tests no less."""
-    from evaluation.pipelines import advance as pipeline
+    from evaluation.pipelines import advance
 
-    whole = pipeline._options
+    whole = advance.step_options
 
     def fewer(row: Pipeline, step: dict[str, Any]) -> dict[str, Any]:
         options = whole(row, step)
         return options | ({"n": min(3, options["n"])} if "n" in options else {})
 
-    monkeypatch.setattr(pipeline, "_options", fewer)
+    monkeypatch.setattr(advance, "step_options", fewer)
