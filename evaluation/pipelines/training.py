@@ -98,8 +98,8 @@ def _samples_of(pipeline: Pipeline, system: str) -> Counter[int]:
         parsed__explanation__isnull=False,
     )
     counts: Counter[int] = Counter()
-    for instance, parsed in sampled.values_list("subject", "parsed").iterator(2000):
-        pk = known.get((instance, text_digest(parsed["explanation"], parsed["output"])))
+    for call in sampled.only("subject", "parsed").iterator(2000):
+        pk = known.get((call.about, text_digest(call.result["explanation"], call.result["output"])))
         if pk is not None:
             counts[pk] += 1
     return counts
