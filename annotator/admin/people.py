@@ -19,10 +19,10 @@ from annotator.admin.access import (
     BY_WORKSPACE,
     EDITOR,
     AddedByService,
-    ReadOnly,
     StudyScoped,
     WorkspaceScoped,
 )
+from annotator.core.read_only import ReadOnlyMixin
 from annotator.forms.people import GrantForm, RevokeForm
 from annotator.models import ExamQuestion, Qualification, QualificationEvent, Rater, Snapshot, User
 from annotator.selectors.study import studies_for
@@ -51,7 +51,7 @@ class UserAdmin(DjangoUserAdmin, ModelAdmin):
     change_password_form = AdminPasswordChangeForm
 
 
-class EventInline(ReadOnly, TabularInline):
+class EventInline(ReadOnlyMixin, TabularInline):
     """The history of a qualification: what happened, who did it and why."""
 
     model = QualificationEvent
@@ -136,7 +136,7 @@ class RaterAdmin(StudyScoped):
 
 
 @admin.register(ExamQuestion)
-class ExamQuestionAdmin(ReadOnly, ModelAdmin):
+class ExamQuestionAdmin(ReadOnlyMixin, ModelAdmin):
     """How difficult each exam question was; a study's exam page shows more."""
 
     list_display = ("key", "exam", "pool", "answered", "difficulty")

@@ -58,6 +58,20 @@ class Study(models.Model):
     lease_minutes = models.PositiveSmallIntegerField(
         default=30, validators=[MinValueValidator(1)], help_text="How long a place is held for an annotator."
     )
+    extra_time = models.PositiveSmallIntegerField(
+        default=4,
+        db_default=4,
+        validators=[MaxValueValidator(100)],
+        help_text="How often somebody may ask for more time for a task, or open it again after its time ran out.",
+    )
+    unfinished_per_hour = models.PositiveSmallIntegerField(
+        null=True,
+        blank=True,
+        default=30,
+        db_default=30,
+        validators=[MinValueValidator(1)],
+        help_text="Tasks that one person may skip or let run out in an hour before they have to wait. Empty: no limit.",
+    )
     max_items_per_rater = models.PositiveIntegerField(
         null=True, blank=True, validators=[MinValueValidator(1)]
     )
@@ -162,6 +176,25 @@ class Study(models.Model):
     )
     join_token = models.CharField(max_length=64, default=new_token, unique=True, editable=False)
     completion_code = models.CharField(max_length=64, blank=True)
+    joins_per_hour = models.PositiveIntegerField(
+        "new participants per hour",
+        null=True,
+        blank=True,
+        default=1000,
+        db_default=1000,
+        validators=[MinValueValidator(1)],
+        help_text="Whoever comes later is asked to try again in an hour. Empty: no limit.",
+    )
+    joins_per_address = models.PositiveIntegerField(
+        "new guests per hour from one address",
+        null=True,
+        blank=True,
+        default=50,
+        db_default=50,
+        validators=[MinValueValidator(1)],
+        help_text="People without an account who join through one network address. Raise it for a class in one room."
+        " Empty: only the server's limit.",
+    )
     join_parameters = models.CharField(
         max_length=300,
         blank=True,

@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
     """Verdicts on generalization questions belong to a validation study, not to the question."""
 
     dependencies = [
-        ('annotator', '0016_follow_up_validated'),
+        ('annotator', '0018_follow_up_validated'),
         ('evaluation', '0008_reward_samples'),
     ]
 

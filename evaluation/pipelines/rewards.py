@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from annotator.hit_types.base import Message
+from annotator.hit_types.base import ChatMessage
 
 #: The paper's number of distinct reward bins (Table 16): 1, 0 and -1.
 PAPER_BINS = 3
@@ -37,19 +37,19 @@ def reward_quantiles(values: Sequence[float], bins: int = PAPER_BINS) -> list[in
     return [bisect_left(ordered, value) * bins // max(len(ordered), 1) for value in values]
 
 
-def conditioned(chat: Sequence[Message], quantile: int) -> list[Message]:
+def conditioned(chat: Sequence[ChatMessage], quantile: int) -> list[ChatMessage]:
     """A chat as a model tuned on rewards is asked: the token before the instructions, and no demonstrations."""
     first, *rest = chat
     if first.role != "system":
-        return [Message("system", reward_token(quantile)), chat[-1]]
-    return [Message("system", f"{reward_token(quantile)}\n{first.content}"), rest[-1]]
+        return [ChatMessage("system", reward_token(quantile)), chat[-1]]
+    return [ChatMessage("system", f"{reward_token(quantile)}\n{first.content}"), rest[-1]]
 
 
 @dataclass(frozen=True)
-class Example:
+class TrainingExample:
     """One rationale as a training example: the chat that asks for it, what is replied, and its reward's quantile."""
 
-    chat: tuple[Message, ...]
+    chat: tuple[ChatMessage, ...]
     reply: str
     quantile: int
     reward: float
@@ -57,12 +57,12 @@ class Example:
     round: str = ""
 
 
-def chat_lines(examples: Iterable[Example]) -> str:
+def chat_lines(examples: Iterable[TrainingExample]) -> str:
     """The training file of a fine-tuning endpoint: one chat a line, whose system message carries the reward token."""
     return "".join(json.dumps({"messages": _messages(one)}, ensure_ascii=False) + "\n" for one in examples)
 
 
-def export_lines(examples: Iterable[Example], form: str) -> str:
+def export_lines(examples: Iterable[TrainingExample], form: str) -> str:
     """The same for labs that train themselves, with the reward and its quantile in columns of their own.
 
     ``form``: *messages*, or *prompt_completion* with the chat as one text.
@@ -86,6 +86,6 @@ def export_lines(examples: Iterable[Example], form: str) -> str:
     return "".join(lines)
 
 
-def _messages(one: Example) -> list[dict[str, str]]:
+def _messages(one: TrainingExample) -> list[dict[str, str]]:
     chat = [{"role": m.role, "content": m.content} for m in conditioned(one.chat, one.quantile)]
     return [*chat, {"role": "assistant", "content": one.reply}]

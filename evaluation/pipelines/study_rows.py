@@ -9,14 +9,13 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from annotator.hit_types.base import ItemSource, MadeFrom
+from annotator.hit_types.base import JSON, ItemSource, MadeFrom
 from annotator.hit_types.making import ExplanationSource, FollowUpSource, InstanceSource
 from annotator.hit_types.registry import hit_type_get, hit_types
 from annotator.models import AtomicUnit, Dataset, Explanation, FollowUp, Instance, Output
 from evaluation.pipelines.steps.outputs import sanity_system
 from evaluation.selectors.material import generalization_questions
 
-Row = dict[str, Any]
 Sources = Iterator[ItemSource]
 
 
@@ -26,7 +25,7 @@ def study_rows(
     dataset: Dataset,
     systems: Sequence[str] = (),
     choices: Mapping[str, Any] | None = None,
-) -> Iterator[Row]:
+) -> Iterator[JSON]:
     """The rows of a study of ``hit_type``, in a fixed number of queries.
 
     ``systems`` names the systems whose explanations are used; all of the dataset's where it is empty. ``choices`` are

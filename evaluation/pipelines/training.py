@@ -23,7 +23,7 @@ from annotator.core.canonical import text_digest
 from annotator.hit_types.base import JSON, prompt_part, render_prompt
 from annotator.models import Explanation, FollowUp, Output
 from evaluation.models import Call, Endpoint, FineTuning, Pipeline, Reward, Run
-from evaluation.pipelines.rewards import PAPER_BINS, Example, chat_lines, reward_quantiles
+from evaluation.pipelines.rewards import PAPER_BINS, TrainingExample, chat_lines, reward_quantiles
 from evaluation.pipelines.steps.material import shown
 from evaluation.prompts import prompt_file
 from evaluation.providers.base import ProviderError
@@ -105,7 +105,7 @@ def _samples_of(pipeline: Pipeline, system: str) -> Counter[int]:
     return counts
 
 
-def examples_of(pipeline: Pipeline) -> list[Example]:
+def examples_of(pipeline: Pipeline) -> list[TrainingExample]:
     """Every rewarded sample of a pipeline so far, in the order in which they were rewarded (Quark's data pool).
 
     A rationale that was sampled more than once is in the pool as often.
@@ -118,7 +118,7 @@ def examples_of(pipeline: Pipeline) -> list[Example]:
         explanation = reward.explanation
         chat = render_prompt(part, {"input": explanation.instance.input, "output": ""})
         reply = f"Answer: {shown(explanation.output)}\nReason: {explanation.text}"
-        one = Example(
+        one = TrainingExample(
             tuple(chat), reply, reward.quantile, reward.value, explanation.instance.key, reward.step
         )
         examples += [one] * reward.samples

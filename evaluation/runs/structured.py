@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from annotator.hit_types.base import JSON, Field, Unparsable
-from annotator.hit_types.shapes import Message, Stage
+from annotator.hit_types.shapes import ChatMessage, Stage
 
 #: What a material step's reply consists of.
 Form = Literal[
@@ -193,7 +193,7 @@ def keeps_to(value: Any, schema: JSON) -> bool:
     return isinstance(value, dict) and set(value) == set(schema["required"])
 
 
-def with_form(messages: Sequence[Message], schema: JSON) -> list[Message]:
+def with_form(messages: Sequence[ChatMessage], schema: JSON) -> list[ChatMessage]:
     """The chat with a word on the form of the reply at the end of its first message."""
     asked = json.dumps(schema["properties"], ensure_ascii=False)
     order = (
@@ -202,5 +202,5 @@ def with_form(messages: Sequence[Message], schema: JSON) -> list[Message]:
     )
     first, *rest = messages
     if first.role != "system":
-        return [Message("system", order), first, *rest]
-    return [Message("system", f"{first.content}\n\n{order}"), *rest]
+        return [ChatMessage("system", order), first, *rest]
+    return [ChatMessage("system", f"{first.content}\n\n{order}"), *rest]

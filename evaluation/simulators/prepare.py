@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from typing import Any
 
-from annotator.hit_types.base import JSON, Field, HitType, Message
+from annotator.hit_types.base import JSON, ChatMessage, Field, HitType
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Item, Judgment, Rater
 from annotator.services.judgments_record import Given, judgments_record
@@ -40,7 +40,7 @@ class Simulate(Step):
         )
         return {call.id: payloads[call.item_id] for call in calls if call.item_id is not None}
 
-    def messages(self, run: Run, call: ClaimedCall) -> list[Message]:
+    def messages(self, run: Run, call: ClaimedCall) -> list[ChatMessage]:
         kind = _kind(run)
         return kind.prompt(
             call.thing,

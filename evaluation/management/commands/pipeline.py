@@ -14,15 +14,11 @@ from django.core.management.base import BaseCommand, CommandError
 from annotator.models import Workspace
 from evaluation.management.commands.simulate import money
 from evaluation.models import Pipeline, Report, Run
-from evaluation.pipelines.advance import (
-    overrides_check,
-    pipeline_advance,
-    pipeline_create,
-    recipe_save,
-)
+from evaluation.pipelines.advance import pipeline_advance
+from evaluation.pipelines.create import overrides_check, pipeline_create, recipe_save
+from evaluation.pipelines.options import ALL_STEPS
 from evaluation.pipelines.plan import StepPlan, pipeline_plan
 from evaluation.pipelines.recipe import RecipeError, recipe_check, recipe_file, recipe_names
-from evaluation.pipelines.step_options import ALL_STEPS
 from evaluation.runs.inline import run_inline
 from evaluation.selectors.endpoint import endpoint_named, endpoints_usable_in
 from evaluation.services.dataset import DatasetFaults, dataset_inputs, dataset_load

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from django.db.models import QuerySet
 
 from annotator.core.canonical import text_digest
-from annotator.hit_types.base import JSON, Message, prompt_part, render_prompt
+from annotator.hit_types.base import JSON, ChatMessage, prompt_part, render_prompt
 from annotator.models import Explanation, FollowUp, Instance, System
 from evaluation.models import Call, Run
 from evaluation.runs.step import ClaimedCall, Step
@@ -85,7 +85,7 @@ class MaterialStep(Step):
     def values(self, run: Run, call: ClaimedCall) -> dict[str, str]:
         raise NotImplementedError
 
-    def messages(self, run: Run, call: ClaimedCall) -> list[Message]:
+    def messages(self, run: Run, call: ClaimedCall) -> list[ChatMessage]:
         part = self.part(run, call)
         text = prompt_part(run.prompt, part) if part else run.prompt
         return render_prompt(text, self.values(run, call))

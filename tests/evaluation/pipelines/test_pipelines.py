@@ -14,13 +14,8 @@ from django.core.management import CommandError, call_command
 from annotator.models import AtomicUnit, Dataset, Explanation, FollowUp, Item, Judgment, Output
 from benchmarks.llm.recipes import material_files
 from evaluation.models import Endpoint, Pipeline, Recipe, Run
-from evaluation.pipelines.advance import (
-    pipeline_advance,
-    pipeline_cancel,
-    pipeline_create,
-    pipeline_step_again,
-    recipe_save,
-)
+from evaluation.pipelines.advance import pipeline_advance, pipeline_cancel, pipeline_step_again
+from evaluation.pipelines.create import pipeline_create, recipe_save
 from evaluation.pipelines.material_run import material_run_create
 from evaluation.pipelines.recipe import RecipeError, recipe_check, recipe_file, recipe_names
 from evaluation.runs.inline import run_inline

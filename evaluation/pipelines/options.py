@@ -1,4 +1,4 @@
-"""What a step of a pipeline is really asked to do: the recipe's choices, with overrides, models and earlier results in place."""
+"""The options and budget of a pipeline's step: the recipe's, with the pipeline's overrides and models."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from evaluation.pipelines.recipe import filled
 from evaluation.pipelines.training import tuning_spent
 from evaluation.selectors.material import VALIDATED
 
-#: Under this name overrides say what goes for the whole pipeline.
+#: The key of overrides that apply to the whole pipeline.
 ALL_STEPS = "*"
 #: A model that a fine_tune step made.
 TUNED = re.compile(r"\{tuned ([\w-]+)\}")
-#: Kinds of step that work on explanations: those of the pipeline's own systems, where the recipe names none.
+#: Kinds of step that work on explanations; if the recipe names no systems, on those of the pipeline's own.
 OF_SYSTEMS = frozenset({"counterfactuals", "units", "study"})
 
 
 def step_options(pipeline: Pipeline, step: JSON) -> JSON:
-    """The options of a step of this pipeline."""
+    """The recipe's options for a step, with the pipeline's overrides, models and systems filled in."""
     own = step.get("options", {})
     if not second_model(pipeline):
         own = own | (step.get("without_second") or {})
@@ -36,23 +36,8 @@ def step_options(pipeline: Pipeline, step: JSON) -> JSON:
     return options
 
 
-def second_model(pipeline: Pipeline) -> str:
-    """The second model; empty where none is named."""
-    return str(pipeline.overrides.get(ALL_STEPS, {}).get("second") or "")
-
-
-def budget_left(pipeline: Pipeline, own: Any) -> Decimal | None:
-    """The most that a step's run may cost: its own limit, and what the pipeline's runs have left of theirs all."""
-    limits = [] if own is None else [Decimal(str(own))]
-    whole = pipeline.overrides.get(ALL_STEPS, {}).get("budget")
-    if whole is not None:
-        used = sum((run.spent_cost + run.lost_cost for run in pipeline.runs.all()), tuning_spent(pipeline))
-        limits.append(max(Decimal(str(whole)) - used, Decimal(0)))
-    return min(limits).quantize(Decimal("0.000001"), ROUND_DOWN) if limits else None
-
-
 def _with_tuned(pipeline: Pipeline, options: JSON) -> JSON:
-    """``{tuned STEP}`` as model is what that step made; before there is one, the pipeline's own, without a reward token."""
+    """Replace the model ``{tuned STEP}`` with the one that STEP made; before that, with the pipeline's own and no reward token."""
     named = TUNED.fullmatch(str(options.get("model", "")))
     if named is None:
         return options
@@ -64,8 +49,13 @@ def _with_tuned(pipeline: Pipeline, options: JSON) -> JSON:
     }
 
 
+def second_model(pipeline: Pipeline) -> str:
+    """The name of the second model; empty if the pipeline has none."""
+    return str(pipeline.overrides.get(ALL_STEPS, {}).get("second") or "")
+
+
 def _validation_study(pipeline: Pipeline, step: JSON) -> str:
-    """The slug of the study that the last validate step before this one counted; empty where it was left out."""
+    """The slug of the study that the last validate step before this one counted; empty if it was left out."""
     study = ""
     for earlier in pipeline.recipe.content["steps"]:
         if earlier["name"] == step["name"]:
@@ -81,3 +71,13 @@ def _systems(pipeline: Pipeline) -> list[str]:
     explaining = [step for step in pipeline.recipe.content["steps"] if step["kind"] == "explain"]
     named = [step_options(pipeline, step).get("system") for step in explaining]
     return [str(name) for name in named] if all(named) else []
+
+
+def step_budget(pipeline: Pipeline, own: Any) -> Decimal | None:
+    """The most that a step's run may cost: its own budget, or what is left of the pipeline's if that is less."""
+    limits = [] if own is None else [Decimal(str(own))]
+    whole = pipeline.overrides.get(ALL_STEPS, {}).get("budget")
+    if whole is not None:
+        used = sum((run.spent_cost + run.lost_cost for run in pipeline.runs.all()), tuning_spent(pipeline))
+        limits.append(max(Decimal(str(whole)) - used, Decimal(0)))
+    return min(limits).quantize(Decimal("0.000001"), ROUND_DOWN) if limits else None

@@ -8,7 +8,7 @@ class Migration(migrations.Migration):
     """
 
     dependencies = [
-        ('annotator', '0015_workspace'),
+        ('annotator', '0017_one_task_of_a_guest'),
     ]
 
     operations = [
