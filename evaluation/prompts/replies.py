@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +33,7 @@ _REFUSED = re.compile(
     re.IGNORECASE,
 )
 _YES_NO = {"yes": ("yes", "true"), "no": ("no", "false")}
-_ANSWERS = {
+_ANSWERS: dict[str, Mapping[str, tuple[str, ...]]] = {
     "yes_no": _YES_NO,
     "preference": {f"response_{n}": (f"response {n}", f"candidate response {n}", str(n)) for n in (1, 2)},
     "multiple_choice": {letter: (letter.lower(), f"option {letter.lower()}") for letter in "ABCDEFGH"},
