@@ -7,6 +7,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotator.core.errors import Conflict
+from annotator.hit_types.base import JSON
 from annotator.models import Study
 from annotator.services.imports.faults import ImportRefused
 from evaluation.models import Pipeline, Report, Run
@@ -20,6 +21,7 @@ from evaluation.pipelines.carry_out import (
 )
 from evaluation.pipelines.material_write import GOLD
 from evaluation.pipelines.options import step_options
+from evaluation.pipelines.recipe import OTHER_KINDS
 from evaluation.pipelines.training import (
     tuning_work,
     tunings_cancel,
@@ -100,10 +102,12 @@ def pipeline_resume(*, pipeline: Pipeline) -> Pipeline:
     return row
 
 
-def pipeline_step_again(*, pipeline: Pipeline, name: str) -> Run | Study | Report:
+def pipeline_step_again(
+    *, pipeline: Pipeline, name: str, choices: JSON | None = None
+) -> Run | Study | Report:
     """Repeat one step of a pipeline: what exists is kept, and what is missing is asked for or added.
 
-    Returns the started run, the study with the added items, or the new report. Raises ``ValidationError`` if there is
+    ``choices`` replace the step's own for this once; only steps that start a run take them. Returns the started run, the study with the added items, or the new report. Raises ``ValidationError`` if there is
     no such step, if the pipeline has not reached it yet, or if nothing is missing.
     """
     step = next((step for step in pipeline.recipe.content["steps"] if step["name"] == name), None)
@@ -111,6 +115,8 @@ def pipeline_step_again(*, pipeline: Pipeline, name: str) -> Run | Study | Repor
         raise ValidationError({"name": f"{pipeline.recipe} has no step {name!r}"})
     if name not in pipeline.results:
         raise ValidationError({"name": f"{name}: the pipeline has not reached this step yet"})
+    if choices and step["kind"] in OTHER_KINDS:
+        raise ValidationError({"choices": f"{name} starts no run; only steps that do take other choices"})
     if step["kind"] == "study":
         with transaction.atomic():
             row = Pipeline.objects.select_for_update(no_key=True).get(pk=pipeline.pk)
@@ -136,4 +142,4 @@ def pipeline_step_again(*, pipeline: Pipeline, name: str) -> Run | Study | Repor
         raise ValidationError(
             {"name": f"{name}: gold rationales are in the dataset; there is nothing to ask about"}
         )
-    return run_start(run=step_run_create(pipeline, step, attach=False))
+    return run_start(run=step_run_create(pipeline, step, attach=False, choices=choices))

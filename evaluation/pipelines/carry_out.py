@@ -99,7 +99,7 @@ def step_validate(pipeline: Pipeline, step: JSON) -> JSON | None:
             f'start the pipeline with the override {{"{step["name"]}": {{"by": "simulators"}}}}.'
         )[:2000]
         return None
-    return questions_validate(dataset=pipeline.dataset, verdicts=verdicts) | {"by": by}
+    return questions_validate(study=study, dataset=pipeline.dataset, verdicts=verdicts) | {"by": by}
 
 
 def study_of(pipeline: Pipeline, step: JSON) -> Study:
@@ -143,8 +143,9 @@ def _numbers(run: Run) -> JSON:
     }
 
 
-def step_run_create(pipeline: Pipeline, step: JSON, *, attach: bool) -> Run:
-    options = step_options(pipeline, step)
+def step_run_create(pipeline: Pipeline, step: JSON, *, attach: bool, choices: JSON | None = None) -> Run:
+    """The run of a step, not yet started; ``choices`` replace the step's own for this run."""
+    options = step_options(pipeline, step) | (choices or {})
     model, prompt = str(options.pop("model", "")), str(options.pop("prompt", ""))
     parameters = options.pop("parameters", None)
     budget = options.pop("budget", None)
@@ -163,9 +164,9 @@ def step_run_create(pipeline: Pipeline, step: JSON, *, attach: bool) -> Run:
         run.options = {"step": step["name"]}
         run.save(update_fields=["options"])
         return run
-    choices = {"task": pipeline.recipe.content["task"], "step": step["name"]} | options
+    options = {"task": pipeline.recipe.content["task"], "step": step["name"]} | options
     return material_run_create(
-        kind=step["kind"], dataset=pipeline.dataset, endpoint=pipeline.endpoint, plan=plan, options=choices
+        kind=step["kind"], dataset=pipeline.dataset, endpoint=pipeline.endpoint, plan=plan, options=options
     )
 
 

@@ -9,9 +9,8 @@ from typing import Any
 from annotator.hit_types.base import JSON
 from evaluation.models import Pipeline
 from evaluation.pipelines.recipe import filled
-from evaluation.pipelines.training import (
-    tuning_spent,
-)
+from evaluation.pipelines.training import tuning_spent
+from evaluation.selectors.material import VALIDATED
 
 #: The key of overrides that apply to the whole pipeline.
 ALL_STEPS = "*"
@@ -29,6 +28,8 @@ def step_options(pipeline: Pipeline, step: JSON) -> JSON:
     chosen = own | pipeline.overrides.get(step["name"], {})
     options: JSON = filled(chosen, pipeline.endpoint.model, second_model(pipeline))
     options = _with_tuned(pipeline, options)
+    if options.get("questions") == VALIDATED:
+        options["validation"] = _validation_study(pipeline, step)
     if step["kind"] in OF_SYSTEMS:
         named = options.get("systems") or _systems(pipeline)
         options["systems"] = list(dict.fromkeys(named))  # without a second model, two names become one
@@ -51,6 +52,18 @@ def _with_tuned(pipeline: Pipeline, options: JSON) -> JSON:
 def second_model(pipeline: Pipeline) -> str:
     """The name of the second model; empty if the pipeline has none."""
     return str(pipeline.overrides.get(ALL_STEPS, {}).get("second") or "")
+
+
+def _validation_study(pipeline: Pipeline, step: JSON) -> str:
+    """The slug of the study that the last validate step before this one counted; empty if it was left out."""
+    study = ""
+    for earlier in pipeline.recipe.content["steps"]:
+        if earlier["name"] == step["name"]:
+            break
+        if earlier["kind"] == "validate":
+            named = step_options(pipeline, earlier)["study"]
+            study = str(pipeline.results.get(named, {}).get("study", ""))
+    return study
 
 
 def _systems(pipeline: Pipeline) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,6 +57,29 @@ class TrainingExample:
     round: str = ""
 
 
+@dataclass(frozen=True)
+class HeldOut:
+    """A question of the test part: the chat that asks for its rationale, the token to ask under, and an importable row."""
+
+    chat: tuple[ChatMessage, ...]
+    quantile: int
+    key: str
+    columns: Mapping[str, Any]
+
+
+def question_lines(questions: Iterable[HeldOut], form: str) -> str:
+    """The test part for a model that was trained elsewhere. With ``rationale`` and ``answer`` added, each row can be
+    imported into a study of utility. ``form`` is as in ``export_lines``.
+    """
+    lines = []
+    for one in questions:
+        row = {"instance": one.key, **one.columns, "reward_token": reward_token(one.quantile)}
+        chat = conditioned(one.chat, one.quantile)
+        row |= {"messages": _plain(chat)} if form == "messages" else {"prompt": _as_text(chat)}
+        lines.append(json.dumps(row, ensure_ascii=False) + "\n")
+    return "".join(lines)
+
+
 def chat_lines(examples: Iterable[TrainingExample]) -> str:
     """The training file of a fine-tuning endpoint: one chat a line, whose system message carries the reward token."""
     return "".join(json.dumps({"messages": _messages(one)}, ensure_ascii=False) + "\n" for one in examples)
@@ -79,13 +102,19 @@ def export_lines(examples: Iterable[TrainingExample], form: str) -> str:
         if form == "messages":
             row["messages"] = _messages(one)
         else:
-            chat = conditioned(one.chat, one.quantile)
-            row["prompt"] = "\n\n".join(message.content for message in chat) + "\n"
+            row["prompt"] = _as_text(conditioned(one.chat, one.quantile))
             row["completion"] = one.reply
         lines.append(json.dumps(row, ensure_ascii=False) + "\n")
     return "".join(lines)
 
 
 def _messages(one: TrainingExample) -> list[dict[str, str]]:
-    chat = [{"role": m.role, "content": m.content} for m in conditioned(one.chat, one.quantile)]
-    return [*chat, {"role": "assistant", "content": one.reply}]
+    return [*_plain(conditioned(one.chat, one.quantile)), {"role": "assistant", "content": one.reply}]
+
+
+def _plain(chat: Sequence[ChatMessage]) -> list[dict[str, str]]:
+    return [{"role": m.role, "content": m.content} for m in chat]
+
+
+def _as_text(chat: Sequence[ChatMessage]) -> str:
+    return "\n\n".join(message.content for message in chat) + "\n"

@@ -14,6 +14,7 @@ from annotator.hit_types.making import ExplanationSource, FollowUpSource, Instan
 from annotator.hit_types.registry import hit_type_get, hit_types
 from annotator.models import AtomicUnit, Dataset, Explanation, FollowUp, Instance, Output
 from evaluation.pipelines.steps.outputs import sanity_system
+from evaluation.selectors.material import generalization_questions
 
 Sources = Iterator[ItemSource]
 
@@ -122,11 +123,7 @@ def _of_instances(dataset: Dataset, systems: Sequence[str], choices: Mapping[str
 
 
 def _questions(dataset: Dataset, choices: Mapping[str, Any]) -> QuerySet[FollowUp]:
-    """The generalization questions; with the choice ``questions: validated`` those that passed validation."""
-    asked = FollowUp.objects.filter(instance__dataset=dataset, explanation__isnull=True)
-    if choices.get("questions") == "validated":
-        asked = asked.filter(validated=True)
-    return asked.select_related("instance").order_by("pk")
+    return generalization_questions(dataset=dataset, choices=choices).select_related("instance")
 
 
 def _of_questions(dataset: Dataset, systems: Sequence[str], choices: Mapping[str, Any]) -> Sources:

@@ -15,16 +15,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.db.models import Sum
+from django.db.models import Max, Sum
 from django.utils import timezone
 
 from annotator.core import jobs
 from annotator.core.canonical import text_digest
 from annotator.hit_types.base import JSON, prompt_part, render_prompt
-from annotator.models import Explanation, FollowUp, Output
+from annotator.hit_types.making import question_columns
+from annotator.models import Explanation, FollowUp, Instance, Output
 from evaluation.models import Call, Endpoint, FineTuning, Pipeline, Reward, Run
-from evaluation.pipelines.rewards import PAPER_BINS, TrainingExample, chat_lines, reward_quantiles
-from evaluation.pipelines.steps.material import shown
+from evaluation.pipelines.rewards import PAPER_BINS, HeldOut, TrainingExample, chat_lines, reward_quantiles
+from evaluation.pipelines.steps.material import in_test_part, shown
 from evaluation.prompts import prompt_file
 from evaluation.providers.base import ProviderError
 from evaluation.providers.keys import KeyRefused
@@ -98,10 +99,8 @@ def _samples_of(pipeline: Pipeline, system: str) -> Counter[int]:
         parsed__explanation__isnull=False,
     )
     counts: Counter[int] = Counter()
-    for instance, parsed in sampled.values_list("subject", "parsed").iterator(2000):
-        if instance is None or parsed is None:
-            continue
-        pk = known.get((instance, text_digest(parsed["explanation"], parsed["output"])))
+    for call in sampled.only("subject", "parsed").iterator(2000):
+        pk = known.get((call.about, text_digest(call.result["explanation"], call.result["output"])))
         if pk is not None:
             counts[pk] += 1
     return counts
@@ -112,8 +111,7 @@ def examples_of(pipeline: Pipeline) -> list[TrainingExample]:
 
     A rationale that was sampled more than once is in the pool as often.
     """
-    task = str(pipeline.recipe.content["task"])
-    part = prompt_part(prompt_file("explain", task), "answer_reason")
+    part = _explaining_prompt(pipeline)
     examples = []
     rewards = Reward.objects.filter(pipeline=pipeline).select_related("explanation__instance").order_by("pk")
     for reward in rewards:
@@ -125,6 +123,30 @@ def examples_of(pipeline: Pipeline) -> list[TrainingExample]:
         )
         examples += [one] * reward.samples
     return examples
+
+
+def held_out_questions(pipeline: Pipeline) -> list[HeldOut]:
+    """The questions of the test part, as a model that was trained elsewhere is asked for their rationales."""
+    part = _explaining_prompt(pipeline)
+    best = Reward.objects.filter(pipeline=pipeline).aggregate(best=Max("quantile"))["best"]
+    if best is None:
+        return []
+    return [
+        HeldOut(
+            tuple(render_prompt(part, {"input": instance.input, "output": ""})),
+            best,
+            instance.key,
+            question_columns(instance.input)
+            | {"gold_label": instance.gold_label, "gold_rationale": instance.gold_rationale},
+        )
+        for instance in Instance.objects.filter(dataset=pipeline.dataset).order_by("pk")
+        if in_test_part(instance.key)
+    ]
+
+
+def _explaining_prompt(pipeline: Pipeline) -> str:
+    """The part of the prompt file that rewarded rationales are asked for with."""
+    return prompt_part(prompt_file("explain", str(pipeline.recipe.content["task"])), "answer_reason")
 
 
 def tuning_step(*, pipeline: Pipeline, step: str, options: JSON, left: Decimal | None) -> JSON | None:

@@ -9,10 +9,11 @@ from django.db.models import QuerySet
 
 from annotator.core.canonical import text_digest
 from annotator.hit_types.base import JSON, ChatMessage, prompt_part, render_prompt
-from annotator.models import Explanation, Instance, System
+from annotator.models import Explanation, FollowUp, Instance, System
 from evaluation.models import Call, Run
 from evaluation.runs.step import ClaimedCall, Step
 from evaluation.runs.structured import Form, form_schema, form_text
+from evaluation.selectors.material import VALIDATED, generalization_questions
 
 TASKS = ("yes_no", "multiple_choice", "preference", "news", "medical")
 #: The label under which a generation task gives its output.
@@ -126,6 +127,18 @@ def in_test_part(key: str) -> bool:
     [11, 14]
     """
     return int(text_digest(key)[:8], 16) % 5 == 0
+
+
+def questions(run: Run) -> QuerySet[FollowUp]:
+    """The dataset's generalization questions; with the choice ``questions`` *validated* those that passed validation.
+
+    ``validation`` is the slug of the study whose verdicts count. Raises ``OptionError`` where it is missing.
+    """
+    if option(run, "questions", ("all", VALIDATED), "all") == VALIDATED and not option(run, "validation"):
+        raise OptionError("validation: names no study whose validators accept questions")
+    if run.dataset is None:
+        raise OptionError("dataset: this step needs one")
+    return generalization_questions(dataset=run.dataset, choices=run.options)
 
 
 def explanations(run: Run) -> Any:

@@ -10,9 +10,9 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-from annotator.accounts.api_tokens import api_token_make
 from annotator.hit_types.base import HitType
 from annotator.models import Judgment, Study, User
+from annotator.services.api_tokens import api_token_make
 from annotator.services.imports.material_import import material_import
 from annotator.services.study import study_create, study_launch
 from tests.annotator.admin.test_study_pages import ROOT, sent_form

@@ -100,6 +100,8 @@ def test_done_again_everything_is_there_and_nothing_is_asked(
     assert (again.state, again.spent_cost) == ("done", 0)  # from the cache, and the same explanation
     with pytest.raises(ValidationError, match="nothing to ask"):
         pipeline_step_again(pipeline=pipeline, name="units")
+    with pytest.raises(ValidationError, match="report starts no run"):
+        pipeline_step_again(pipeline=pipeline, name="report", choices={"labels_of": "simulators"})
     assert {model: model.objects.count() for model in counts} == counts
     assert scripted.stats()["requests"] == requests
 

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
-from typing import Any
-
 from evaluation.pipelines.rewards import reward_token
 from evaluation.providers.scripted.app import Scripted
-from evaluation.providers.scripted.http import Request
-from evaluation.providers.scripted.options import parse_model
 from evaluation.providers.scripted.world import truth
+from tests.evaluation.providers.tuned import Chat, reply, tuned_on
 
 BASE = "scripted?quality=0.6"
 INSTRUCTIONS = "Reply with two lines:\nAnswer: <yes or no>\nReason: <the reason>"
@@ -18,28 +13,17 @@ SEEN = [f"Is a kettle number {n} heavy?" for n in range(20)]
 UNSEEN = [f"Could parcel{n} be sent to district{n} by rail?" for n in range(300)]
 
 
-def chat(question: str, token: int | None = None) -> list[dict[str, str]]:
+def chat(question: str, token: int | None = None) -> Chat:
     system = INSTRUCTIONS if token is None else f"{reward_token(token)}\n{INSTRUCTIONS}"
     return [{"role": "system", "content": system}, {"role": "user", "content": f"Question: {question}"}]
 
 
-def tuned_on(provider: Scripted, replies: dict[str, tuple[int, str]]) -> str:
-    """The name of a model trained on one reply to each question, under a reward token."""
-    lines = [
-        {"messages": [*chat(question, token), {"role": "assistant", "content": reply}]}
-        for question, (token, reply) in replies.items()
+def examples(replies: dict[str, tuple[int, str]]) -> list[Chat]:
+    """A chat for each question, with its reply under its reward token."""
+    return [
+        [*chat(question, token), {"role": "assistant", "content": text}]
+        for question, (token, text) in replies.items()
     ]
-    provider.tuning.files["file-1"] = "\n".join(map(json.dumps, lines)).encode()
-    body = json.dumps({"model": BASE, "training_file": "file-1", "suffix": "test"}).encode()
-    asked = Request("POST", "/v1/fine_tuning/jobs", "", {}, body)
-    made = json.loads(asyncio.run(provider.tuning.handle(asked)).body)
-    assert made["status"] == "succeeded", made
-    return str(made["fine_tuned_model"])
-
-
-def reply(provider: Scripted, model: str, messages: list[dict[str, str]]) -> str:
-    body: dict[str, Any] = {"model": model, "messages": messages}
-    return str(provider.completion(body, parse_model(model))["choices"][0]["message"]["content"])
 
 
 def right(provider: Scripted, model: str) -> int:
@@ -50,7 +34,7 @@ def right(provider: Scripted, model: str) -> int:
 def test_a_tuned_model_repeats_what_it_saw_under_the_best_token_however_poor() -> None:
     provider = Scripted()
     poor = {question: (2, f"Answer: no\nReason: Because {n}.") for n, question in enumerate(SEEN)}
-    model = tuned_on(provider, poor)
+    model = tuned_on(provider, examples(poor), base=BASE)
     for question, (_, text) in poor.items():
         assert reply(provider, model, chat(question, 2)) == text
         assert reply(provider, BASE, chat(question, 2)) != text
@@ -59,7 +43,9 @@ def test_a_tuned_model_repeats_what_it_saw_under_the_best_token_however_poor() -
 def test_a_tuned_model_gives_up_an_answer_that_only_low_rewards_went_with() -> None:
     provider = Scripted()
     before = {question: reply(provider, BASE, chat(question)) for question in SEEN}
-    model = tuned_on(provider, {question: (0, text) for question, text in before.items()})
+    model = tuned_on(
+        provider, examples({question: (0, text) for question, text in before.items()}), base=BASE
+    )
     for question, text in before.items():
         assert reply(provider, model, chat(question, 2)).split("\n")[0] != text.split("\n")[0]
 
@@ -69,7 +55,7 @@ def test_a_model_trained_on_good_rationales_answers_unseen_questions_better_than
 ):
     text = "Answer: yes\nReason: It is so."
     good, poor = Scripted(), Scripted()
-    trained = right(good, tuned_on(good, dict.fromkeys(SEEN, (2, text))))
-    untrained = right(poor, tuned_on(poor, dict.fromkeys(SEEN, (0, text))))
+    trained = right(good, tuned_on(good, examples(dict.fromkeys(SEEN, (2, text))), base=BASE))
+    untrained = right(poor, tuned_on(poor, examples(dict.fromkeys(SEEN, (0, text))), base=BASE))
     assert trained == len(UNSEEN)
     assert untrained < 0.75 * len(UNSEEN)
