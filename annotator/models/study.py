@@ -8,6 +8,8 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import F, Q
 
+from annotator.hit_types.languages import ENGLISH, LANGUAGES
+
 
 def new_token() -> str:
     return secrets.token_urlsafe(16)
@@ -46,6 +48,14 @@ class Study(models.Model):
     )
     contact = models.CharField(
         max_length=200, blank=True, help_text="Who runs the study, and how to reach them."
+    )
+
+    language = models.CharField(
+        max_length=2,
+        choices=LANGUAGES,
+        default=ENGLISH,
+        db_default=ENGLISH,
+        help_text="Models' answers are read in it as well as in English: ja, oui, 是.",
     )
 
     # Allocation
