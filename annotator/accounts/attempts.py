@@ -1,4 +1,5 @@
-"""The login throttle: attempts to log in and requests for reset links, counted in Postgres, which survives a flush of Redis."""
+"""The login throttle: attempts to log in and requests for reset links, counted in Postgres, so that they survive a
+flush of Redis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shared by the annotators' views: the participation of the person who asks, and the pages for refusals."""
+"""Shared by the annotators' views: the user's participation, and the pages for refusals."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ TROUBLES: dict[str, Trouble] = {
 
 
 def trouble(request: HttpRequest, kind: str, *, message: str = "", slug: str = "") -> HttpResponse:
-    """The page for a kind of trouble; ``message``, where given, replaces its account of what happened."""
+    """The page for a kind of trouble; ``message``, if given, replaces its description of what happened."""
     what = TROUBLES[kind]
     context = {
         "trouble": what,
@@ -78,7 +78,7 @@ def trouble(request: HttpRequest, kind: str, *, message: str = "", slug: str = "
 
 
 def says_refusals(view: View) -> View:
-    """Render a service's refusal as its trouble page."""
+    """Decorate a view: render a service's refusal as its trouble page."""
 
     @wraps(view)
     def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -102,7 +102,7 @@ def participant(request: HttpRequest, slug: str) -> Participation:
 
 
 def at_step(step: Step) -> Callable[[View], View]:
-    """Only for participants at this step; redirect everyone else to theirs, so that no step is skipped."""
+    """Only for participants at this step; redirect everyone else to their own step, so that no step is skipped."""
 
     def decorate(view: View) -> View:
         @wraps(view)
