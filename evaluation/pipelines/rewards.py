@@ -81,7 +81,7 @@ def question_lines(questions: Iterable[HeldOut], form: str) -> str:
 
 
 def chat_lines(examples: Iterable[TrainingExample]) -> str:
-    """The training file of a fine-tuning endpoint: one chat a line, whose system message carries the reward token."""
+    """The training file of a fine-tuning endpoint: one chat per line, whose system message carries the reward token."""
     return "".join(json.dumps({"messages": _messages(one)}, ensure_ascii=False) + "\n" for one in examples)
 
 

@@ -1,6 +1,6 @@
 """The public data of Joshi et al. (2023) as rows of a `simulation` study.
 
-The rationales (one JSON object a line) are joined with the generated questions (JSON: question -> list of
+The rationales (one JSON object per line) are joined with the generated questions (JSON: question -> list of
 ``[question, answer, kind]``). Irregular entries are dropped or left empty, and each is reported. The data don't contain
 the system's answers to the starter question and to the generated ones. ``answer`` is therefore a stand-in, named in the
 system's method; real outputs stay empty.

@@ -155,7 +155,7 @@ def _json_lines(file: IO[bytes], log: FaultLog) -> Iterator[Line]:
             blank = blank or number
             continue
         if blank:
-            log.add("is blank; expected one JSON object a line", line=blank)
+            log.add("is blank; expected one JSON object per line", line=blank)
             blank = None
         try:
             value = _decoder.decode(text.strip("\r\n"))
@@ -167,7 +167,7 @@ def _json_lines(file: IO[bytes], log: FaultLog) -> Iterator[Line]:
             log.add("is nested too deeply or holds too large a number", line=number, value=text.strip())
         else:
             if not isinstance(value, dict):
-                log.add("expected one JSON object a line", line=number, value=text.strip())
+                log.add("expected one JSON object per line", line=number, value=text.strip())
             elif "\\u" in text and (fault := _strange(value)):
                 log.add(f"holds {fault}", line=number)
             else:

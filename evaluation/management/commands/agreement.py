@@ -54,7 +54,7 @@ def _pairs(arguments: list[str]) -> dict[str, str]:
 
 
 class Command(BaseCommand):
-    help = "Agreement of the ratings in a long CSV, one row a rating. Needs no study and no database."
+    help = "Agreement of the ratings in a long CSV, one row per rating. Needs no study and no database."
     requires_system_checks = []
     requires_migrations_checks = False
 
@@ -122,7 +122,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--aggregate",
             metavar="RULE",
-            help="also one label a unit: majority, dawid_skene, mace, per_rater or single:RATER",
+            help="also one label per unit: majority, dawid_skene, mace, per_rater or single:RATER",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
