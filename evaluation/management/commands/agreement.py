@@ -46,7 +46,7 @@ def _share(text: str) -> float:
 
 
 def _pairs(arguments: list[str]) -> dict[str, str]:
-    """``OLD=NEW`` for each label that is read as another."""
+    """Read ``OLD=NEW`` pairs: labels that are replaced by others."""
     for argument in arguments:
         if "=" not in argument[1:]:
             raise CommandError(f"--recode: expected OLD=NEW, got {argument!r}")
