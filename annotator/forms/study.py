@@ -59,7 +59,7 @@ SECTIONS = (
     (
         "Items and raters",
         (
-            "redundancy", "max_items_per_rater", "one_condition_per_instance", "lease_minutes", "extra_time",
+            "language", "redundancy", "max_items_per_rater", "one_condition_per_instance", "lease_minutes", "extra_time",
             "unfinished_per_hour", "undo_seconds", "min_seconds", "seed",
         ),
     ),
@@ -75,6 +75,7 @@ SECTIONS = (
     ("Pay", ("pay_per_item", "exam_pay", "currency", "minutes_per_item", "pay_floor_per_hour")),
 )  # fmt: skip
 LABELS = {
+    "language": "Language of the items",
     "redundancy": "Raters per item",
     "max_items_per_rater": "Most items per rater",
     "one_condition_per_instance": "One condition per instance",
@@ -109,7 +110,7 @@ REQUIRES = "Only people with all of these can join: passed in another study, or 
 
 
 @dataclass(frozen=True)
-class Section:
+class SettingsSection:
     """Fields of the settings under one heading."""
 
     title: str
@@ -149,8 +150,8 @@ class StudyForm(forms.ModelForm):
         for field in self.fields.values():
             field.disabled = True
 
-    def sections(self) -> list[Section]:
-        return [Section(title, tuple(self[name] for name in names)) for title, names in SECTIONS]
+    def sections(self) -> list[SettingsSection]:
+        return [SettingsSection(title, tuple(self[name] for name in names)) for title, names in SECTIONS]
 
     def clean(self) -> Any:
         data = super().clean() or self.cleaned_data
