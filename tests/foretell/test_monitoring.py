@@ -235,7 +235,7 @@ def test_sentry_without_its_package_is_an_error_that_says_so(monkeypatch: pytest
         raise ImportError(name)
 
     monkeypatch.setattr("importlib.import_module", missing)
-    with pytest.raises(SettingError, match="requirements-sentry.lock"):
+    with pytest.raises(SettingError, match=r"requirements-sentry\.lock"):
         sentry.install_sentry("https://key@sentry.example/1")
 
 
