@@ -82,9 +82,8 @@ def step_advance(pipeline: Pipeline, step: JSON) -> JSON | None:
 
 def step_validate(pipeline: Pipeline, step: JSON) -> JSON | None:
     """Mark the questions that a majority of their validators accepts; None while some still need people's judgments."""
-    from evaluation.ratings.validation import (
-        question_verdicts,
-    )  # imported late: the web process does without numpy
+    # Imported late: the web process does without numpy.
+    from evaluation.ratings.validation import question_verdicts
 
     study, by = study_of(pipeline, step), str(step_options(pipeline, step).get("by", "people"))
     if by not in ("people", "simulators"):

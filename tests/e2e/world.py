@@ -223,6 +223,7 @@ SEVERAL: dict[str, list[list[Any]]] = {
     "annotator:colleague": [],  # only with an invitation; tests/annotator/admin/test_members_page.py opens it
     "admin:annotator_workspace_change": [["workspace"]],
     "admin:workspace_members": [["workspace"]],
+    "admin:workspace_audit": [["workspace"]],
     "admin:study_bonus": [["study", "participant"]],
     "admin:study_question": [["study", "exam", "question"]],
     "admin:study_question_new": [["study", "exam"], ["study", "practice"]],

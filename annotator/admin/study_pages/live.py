@@ -66,7 +66,7 @@ class Answer:
     rows: tuple[Any, ...] = field(default=())
 
 
-@study_page(VIEWER)
+@study_page(VIEWER, people="progress")
 def live(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the page; for htmx only the three answers, and 204 if nothing has changed."""
     still = "still" in request.GET

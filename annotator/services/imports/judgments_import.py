@@ -13,7 +13,8 @@ from django.db import transaction
 
 from annotator.hit_types.base import JSON, FieldErrors, HitType
 from annotator.hit_types.registry import hit_type_get
-from annotator.models import Dataset, Item, Rater, Study
+from annotator.models import AuditAction, Dataset, Item, Rater, Study
+from annotator.services.audit import audit_write
 from annotator.services.imports.faults import DryRun, FaultLog, UnreadableRest
 from annotator.services.imports.judgments_staging import (
     StagedJudgment,
@@ -89,6 +90,8 @@ def judgments_import(
         result.rows, result.unchanged = rows, rows - result.judgments
         if dry_run:
             raise DryRun
+        counts = {"rows": rows, "judgments": result.judgments, "raters": result.raters}
+        audit_write(action=AuditAction.JUDGMENTS_IMPORTED, study=study, target=name, after=counts)
     return result
 
 

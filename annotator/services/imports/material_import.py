@@ -14,7 +14,8 @@ from django.db import connection, models, transaction
 from annotator.core.words import plural
 from annotator.hit_types.base import FieldErrors, HitType, ItemDraft
 from annotator.hit_types.registry import hit_type_get
-from annotator.models import Dataset, FollowUp, Instance, Item, Study, System
+from annotator.models import AuditAction, Dataset, FollowUp, Instance, Item, Study, System
+from annotator.services.audit import audit_write
 from annotator.services.imports.faults import DryRun, FaultLog, UnreadableRest
 from annotator.services.imports.readers import ImportTable, Line, table_open
 from annotator.services.imports.staging import stage_row, staged_store, staging
@@ -123,6 +124,8 @@ def material_import(
             )
         if dry_run:
             raise DryRun
+        counts = {"rows": result.rows, "unchanged": result.unchanged, **staged.written}
+        audit_write(action=AuditAction.ITEMS_IMPORTED, study=study, target=name, after=counts)
     return result
 
 

@@ -11,7 +11,6 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotator.accounts.api_tokens import api_token_make
 from annotator.hit_types.registry import hit_type_get, hit_types
 from annotator.models import (
     Exam,
@@ -25,6 +24,7 @@ from annotator.models import (
     WorkspaceMember,
 )
 from annotator.selectors.participation import earnings_of
+from annotator.services.api_tokens import api_token_make
 from annotator.services.assignment import assignment_next
 from annotator.services.exam import exam_start, exam_submit
 from annotator.services.submit_and_next import turn_take
