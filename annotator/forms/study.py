@@ -59,7 +59,7 @@ SECTIONS = (
     (
         "Items and raters",
         (
-            "redundancy", "max_items_per_rater", "one_condition_per_instance", "lease_minutes", "extra_time",
+            "language", "redundancy", "max_items_per_rater", "one_condition_per_instance", "lease_minutes", "extra_time",
             "unfinished_per_hour", "undo_seconds", "min_seconds", "seed",
         ),
     ),
@@ -75,6 +75,7 @@ SECTIONS = (
     ("Pay", ("pay_per_item", "exam_pay", "currency", "minutes_per_item", "pay_floor_per_hour")),
 )  # fmt: skip
 LABELS = {
+    "language": "Language of the items",
     "redundancy": "Raters per item",
     "max_items_per_rater": "Most items per rater",
     "one_condition_per_instance": "One condition per instance",

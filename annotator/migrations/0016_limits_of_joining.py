@@ -1,4 +1,4 @@
-import django.core.validators
+from annotator.core.ranges import InRange
 from django.db import migrations, models
 
 
@@ -24,7 +24,7 @@ class Migration(migrations.Migration):
                 default=4,
                 help_text="How often somebody may ask for more time for a task, or open it again after its time ran"
                 " out.",
-                validators=[django.core.validators.MaxValueValidator(100)],
+                validators=[InRange(0, 100)],
             ),
         ),
         migrations.AddField(
@@ -37,7 +37,7 @@ class Migration(migrations.Migration):
                 help_text="People without an account who join through one network address. Raise it for a class in"
                 " one room. Empty: only the server's limit.",
                 null=True,
-                validators=[django.core.validators.MinValueValidator(1)],
+                validators=[InRange(1, 1_000_000)],
                 verbose_name="new guests per hour from one address",
             ),
         ),
@@ -50,7 +50,7 @@ class Migration(migrations.Migration):
                 default=1000,
                 help_text="Whoever comes later is asked to try again in an hour. Empty: no limit.",
                 null=True,
-                validators=[django.core.validators.MinValueValidator(1)],
+                validators=[InRange(1, 1_000_000)],
                 verbose_name="new participants per hour",
             ),
         ),
@@ -64,7 +64,7 @@ class Migration(migrations.Migration):
                 help_text="Tasks that one person may skip or let run out in an hour before they have to wait. Empty:"
                 " no limit.",
                 null=True,
-                validators=[django.core.validators.MinValueValidator(1)],
+                validators=[InRange(1, 10_000)],
             ),
         ),
     ]

@@ -8,6 +8,7 @@ from django.db import models
 from django.db.models import F, Q
 
 from annotator.core.ranges import InRange
+from annotator.hit_types.languages import ENGLISH, LANGUAGES
 
 
 def new_token() -> str:
@@ -56,6 +57,14 @@ class Study(models.Model):
         max_length=200, blank=True, help_text="Who runs the study, and how to reach them."
     )
 
+    language = models.CharField(
+        max_length=2,
+        choices=LANGUAGES,
+        default=ENGLISH,
+        db_default=ENGLISH,
+        help_text="Models' answers are read in it as well as in English: ja, oui, 是.",
+    )
+
     # Allocation
     redundancy = models.PositiveSmallIntegerField(
         default=3,
@@ -73,7 +82,7 @@ class Study(models.Model):
     extra_time = models.PositiveSmallIntegerField(
         default=4,
         db_default=4,
-        validators=[MaxValueValidator(100)],
+        validators=[InRange(0, 100)],
         help_text="How often somebody may ask for more time for a task, or open it again after its time ran out.",
     )
     unfinished_per_hour = models.PositiveSmallIntegerField(
@@ -81,7 +90,7 @@ class Study(models.Model):
         blank=True,
         default=30,
         db_default=30,
-        validators=[MinValueValidator(1)],
+        validators=[InRange(1, 10_000)],
         help_text="Tasks that one person may skip or let run out in an hour before they have to wait. Empty: no limit.",
     )
     max_items_per_rater = models.PositiveIntegerField(
@@ -198,7 +207,7 @@ class Study(models.Model):
         blank=True,
         default=1000,
         db_default=1000,
-        validators=[MinValueValidator(1)],
+        validators=[InRange(1, 1_000_000)],
         help_text="Whoever comes later is asked to try again in an hour. Empty: no limit.",
     )
     joins_per_address = models.PositiveIntegerField(
@@ -207,7 +216,7 @@ class Study(models.Model):
         blank=True,
         default=50,
         db_default=50,
-        validators=[MinValueValidator(1)],
+        validators=[InRange(1, 1_000_000)],
         help_text="People without an account who join through one network address. Raise it for a class in one room."
         " Empty: only the server's limit.",
     )

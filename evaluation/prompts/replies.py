@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from annotator.hit_types.base import Unparsable
-from annotator.hit_types.replies import label_of, read_answer, read_object, tidy
+from annotator.hit_types.replies import Labels, label_of, read_answer, read_object, tidy
 
 _NUMBER = re.compile(
     r"^[ \t>*_#]*(?:(?!Response\b)[A-Z][a-z]+(?:[ -][A-Za-z]+){0,3}[ \t]+)?#?(\d{1,3})[ \t*_]*[.):][ \t*_]*",
@@ -33,7 +33,7 @@ _REFUSED = re.compile(
     re.IGNORECASE,
 )
 _YES_NO = {"yes": ("yes", "true"), "no": ("no", "false")}
-_ANSWERS: dict[str, Mapping[str, tuple[str, ...]]] = {
+_ANSWERS: dict[str, Labels] = {
     "yes_no": _YES_NO,
     "preference": {f"response_{n}": (f"response {n}", f"candidate response {n}", str(n)) for n in (1, 2)},
     "multiple_choice": {letter: (letter.lower(), f"option {letter.lower()}") for letter in "ABCDEFGH"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_UP, Decimal
@@ -15,6 +16,10 @@ from evaluation.runs.text import clean
 
 #: Set by the request itself, so not allowed as parameters.
 RESERVED = ("model", "messages", "stream")
+#: Models that count their thinking as part of the reply, and take ``max_completion_tokens`` only.
+REASONS = re.compile(r"(?:^|[/.])(?:o[1-9]|gpt-5)(?![\w])(?!-chat)")
+#: Tokens for their thinking, beside those of the reply.
+THINKING_TOKENS = 4000
 #: Tokens of a common reply, where the request allows more.
 LIKELY_REPLY = 150
 MILLION = Decimal(1_000_000)
@@ -90,7 +95,10 @@ def request_build(
     """The request of one call. A parameter that is None is left out; each of several samples gets its own seed."""
     sent = {name: value for name, value in parameters.items() if value is not None}
     if "max_tokens" not in parameters and "max_completion_tokens" not in parameters:
-        sent["max_tokens"] = max_tokens
+        if REASONS.search(model):
+            sent["max_completion_tokens"] = max_tokens + THINKING_TOKENS
+        else:
+            sent["max_tokens"] = max_tokens
     if samples > 1 and not ("seed" in parameters and parameters["seed"] is None):
         sent["seed"] = int(sent.get("seed", 0)) + sample
     return ChatRequest(

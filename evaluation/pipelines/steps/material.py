@@ -11,6 +11,7 @@ from annotator.core.canonical import text_digest
 from annotator.hit_types.base import JSON, ChatMessage, prompt_part, render_prompt
 from annotator.models import Explanation, FollowUp, Instance, System
 from evaluation.models import Call, Run
+from evaluation.runs.demonstrations import form_object
 from evaluation.runs.step import ClaimedCall, Step
 from evaluation.runs.structured import Form, form_schema, form_text
 from evaluation.selectors.material import VALIDATED, generalization_questions
@@ -101,6 +102,10 @@ class MaterialStep(Step):
         task = task_of(run)
         text = form_text(self.form(run, call), task, value, OUTPUT_LABEL.get(task, ""))
         return self.parse(run, call, text)
+
+    def demonstration(self, run: Run, call: ClaimedCall, text: str) -> JSON | None:
+        task = task_of(run)
+        return form_object(self.form(run, call), task, text, OUTPUT_LABEL.get(task, ""))
 
     def texts(self, call: ClaimedCall) -> Iterator[str]:
         thing = call.thing
