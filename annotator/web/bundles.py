@@ -32,6 +32,7 @@ BUNDLES: dict[str, tuple[str, ...]] = {
         "css/menu.css",
         "css/form.css",
         "css/notice.css",
+        "css/changed.css",
         "css/example.css",
         "css/print.css",
     ),
