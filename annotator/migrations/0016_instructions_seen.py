@@ -30,5 +30,17 @@ class Migration(migrations.Migration):
     operations = [
         migrations.AddField("participation", "instructions_seen", seen()),
         migrations.AddField("judgment", "instructions_seen", seen()),
+        # Only Django's own rule changes: somebody keeps their qualification when its attempt is deleted.
+        migrations.AlterField(
+            "qualification",
+            "attempt",
+            models.OneToOneField(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.SET_NULL,
+                related_name="qualification",
+                to="annotator.examattempt",
+            ),
+        ),
         migrations.RunSQL(_KNOWN, migrations.RunSQL.noop),
     ]
