@@ -26,7 +26,9 @@ class NewStudyForm(ServiceForm):
     """A study starts as a template and a title; everything else can be changed until it is launched."""
 
     workspace = WorkspaceField(
-        required=False, widget=forms.Select, help_text="Its members reach the study, each in their role there."
+        required=False,
+        widget=forms.Select,
+        help_text="Its members reach the study, each in their role there.",
     )
     template = forms.ChoiceField(widget=forms.RadioSelect, label="What annotators are asked")
     slug = SafeTextField(

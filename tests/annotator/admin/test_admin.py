@@ -95,7 +95,10 @@ def test_a_template_or_slug_that_does_not_work_says_so(researcher_client):
     make_study(slug="taken")
     for data, words in (
         ({"template": "nonsense", "title": "A", "slug": "a"}, "Choose what annotators are asked"),
-        ({"template": "simulation", "title": "A", "slug": "taken"}, "Another study is called “taken”. “taken-2” is free."),
+        (
+            {"template": "simulation", "title": "A", "slug": "taken"},
+            "Another study is called “taken”. “taken-2” is free.",
+        ),
         ({"template": "simulation", "title": "A", "slug": "not a slug"}, "Enter a valid “slug”"),
         ({"template": "simulation", "title": "", "slug": "a"}, "This field is required"),
     ):
