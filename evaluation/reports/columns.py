@@ -101,7 +101,7 @@ def rule_of(ctx: Context) -> str:
     """
     if ctx.per_rater:
         ctx.deviations.add(
-            "The chosen rule keeps each rater’s labels apart. This section needs one label for each unit and uses the "
+            "The chosen rule doesn’t combine raters’ labels. This section needs one label for each unit and uses the "
             "majority."
         )
         return "majority"

@@ -49,7 +49,7 @@ def p1_systems_across(across: Across) -> Section | None:
         title="Systems compared across studies",
         prose=prose,
         blocks=blocks,
-        notes=["Two studies’ explanations of one system are told apart by the study’s name."],
+        notes=["Explanations of one system in two studies are distinguished by the study’s name."],
     )
 
 

@@ -39,13 +39,11 @@ def p1_table1(ctx: Context) -> Section | None:
         return None
     judge = found[0]
     if len(judge.tables) > 1:
-        note = (
-            "Which follow-ups can be simulated is told by the majority, since each rater alone sees too few."
-        )
+        note = "The majority decides which follow-ups can be simulated, since each single rater saw too few."
         table = every_generator(ctx, "majority")
     else:
         table = every_generator(ctx, judge.rule)
-        note = f"Which follow-ups can be simulated is told by: {judge.name.lower()}."
+        note = f"Which follow-ups can be simulated was decided by: {judge.name.lower()}."
     explained = table.generator[table.kind != BASELINE_KIND]
     generators = sorted(set(explained) - {""})
     part, sampled = part_of(ctx, table)

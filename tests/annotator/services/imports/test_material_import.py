@@ -206,7 +206,7 @@ def test_unknown_names_in_the_mapping(study: Study) -> None:
 
 def test_one_item_twice_in_a_file(study: Study) -> None:
     faults = refused(study, jsonl(ROW, ROW | {"key": "b", "follow_up": "B?"}, ROW))
-    assert faults == ["m.jsonl:3: key: 'owl-1': this item stands in the file already, on line 1"]
+    assert faults == ["m.jsonl:3: key: 'owl-1': this item is in the file already, on line 1"]
 
 
 def test_an_item_that_is_there_with_other_content(study: Study) -> None:
@@ -234,7 +234,7 @@ def test_one_system_with_two_models(study: Study) -> None:
         study,
         jsonl(ROW | {"model": "a"}, ROW | {"model": "b", "key": "b", "follow_up": "B?"}),
     )
-    assert faults[0].startswith("m.jsonl:2: system: 'toy-cot': this name stands for another model")
+    assert faults[0].startswith("m.jsonl:2: system: 'toy-cot': this name has another model")
 
 
 def test_a_system_gets_the_model_that_a_later_row_names(study: Study, researcher: User) -> None:
