@@ -63,7 +63,9 @@ class Field:
     """One question of a form.
 
     ``when`` lists ``(other field, values)``: the field is asked only if every other field has one of its values;
-    otherwise any value sent for it is dropped. ``target`` names the block that the field is about.
+    otherwise any value sent for it is dropped. ``target`` names the block that the field stands beside, where several
+    blocks have a question each. ``about`` names the blocks that somebody must see to answer: the task screen keeps their
+    first lines in view while the field is answered, however long the material is.
     """
 
     name: str
@@ -74,19 +76,25 @@ class Field:
     help: str = ""
     when: tuple[tuple[str, tuple[str, ...]], ...] = ()
     target: str = ""
+    about: tuple[str, ...] = ()
     max_length: int = 2_000
 
 
 @dataclass(frozen=True)
 class Block:
-    """One labelled piece of material. ``text`` is shown as text, never as HTML."""
+    """One labelled piece of material. ``text`` is shown as text, never as HTML. ``options`` are items with their own letters."""
 
     name: str
     label: str
     text: str = ""
     items: tuple[str, ...] = ()
-    kind: Literal["text", "answer", "list"] = "text"
+    kind: Literal["text", "answer", "list", "options"] = "text"
     group: str = ""
+
+    @property
+    def length(self) -> int:
+        """How many characters it shows, without its label."""
+        return len(self.text) + sum(map(len, self.items))
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,7 @@ GUESS = Field(
         Option("no", "No", "Going by its explanation, the robot will say “no”."),
     ),
     when=(("helpful", ("yes",)),),
+    about=("follow_up",),
 )
 SIMULATION = Stage(
     "simulation",
@@ -135,7 +136,13 @@ PLAUSIBILITY = Stage(
         *(Block(f"e{n}", f"Explanation {'ABCD'[n]}", text) for n, text in enumerate(_REASONS)),
     ),
     tuple(
-        Field(f"v{n}", f"Does explanation {'ABCD'[n]} justify the answer?", options=_VERDICTS, target=f"e{n}")
+        Field(
+            f"v{n}",
+            f"Does explanation {'ABCD'[n]} justify the answer?",
+            options=_VERDICTS,
+            target=f"e{n}",
+            about=("question", "answer", f"e{n}"),
+        )
         for n in range(len(_REASONS))
     ),
     lead="Easily understood, factually right, all the important reasons, and more than the question said again.",
@@ -150,8 +157,8 @@ POINTS = Stage(
         Block("u2", "Point 2", "who made it"),
     ),
     (
-        *(Field(f"right{n}", "Does the explanation say this?", options=(Option("yes", "Yes"), Option("no", "No")), target=f"u{n}") for n in (1, 2)),
-        Field("whole", "Is the list of points complete?", options=(Option("yes", "Yes"), Option("no", "No"))),
+        *(Field(f"right{n}", "Does the explanation say this?", options=(Option("yes", "Yes"), Option("no", "No")), target=f"u{n}", about=("explanation", f"u{n}")) for n in (1, 2)),
+        Field("whole", "Is the list of points complete?", options=(Option("yes", "Yes"), Option("no", "No")), about=("explanation",)),
         Field("missing", "What is missing?", kind="text", when=(("whole", ("no",)),)),
     ),
 )  # fmt: skip
