@@ -82,14 +82,24 @@ class Field:
 
 @dataclass(frozen=True)
 class Block:
-    """One labelled piece of material. ``text`` is shown as text, never as HTML. ``options`` are items with their own letters."""
+    """One labelled piece of material. ``text`` is shown as text, never as HTML.
+
+    The items of kind ``options`` have letters of their own. Those of kind ``marked`` are the words of a text; ``marks`` has
+    a number for each, 0 where it isn't marked.
+    """
 
     name: str
     label: str
     text: str = ""
     items: tuple[str, ...] = ()
-    kind: Literal["text", "answer", "list", "options"] = "text"
+    kind: Literal["text", "answer", "list", "options", "marked"] = "text"
     group: str = ""
+    marks: tuple[int, ...] = ()
+
+    @property
+    def marked(self) -> tuple[tuple[str, int], ...]:
+        """Each word with its mark."""
+        return tuple(zip(self.items, self.marks, strict=True))
 
     @property
     def length(self) -> int:
@@ -176,6 +186,8 @@ class ItemDraft:
     condition: str = ""
     #: What the item is for: ``ordinary``, ``gold`` (checked against its gold) or ``attention``.
     role: str = "ordinary"
+    #: Columns of the researcher's own, by which reports cut and filter.
+    attributes: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -233,7 +245,7 @@ class Defaults:
 
 
 @dataclass(frozen=True)
-class Message:
+class ChatMessage:
     """One message of a chat prompt."""
 
     role: Literal["system", "user", "assistant"]
