@@ -282,6 +282,7 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "reports": {"task": "evaluation.reports_sweep", "schedule": 60.0},
     "pipelines": {"task": "evaluation.pipelines_sweep", "schedule": float(env.RUN_SWEEP_SECONDS)},
     "exports": {"task": "annotator.exports_sweep", "schedule": 60.0},
+    "places that are free again": {"task": "annotator.place_alerts_sweep", "schedule": 60.0},
     "rehearsals": {"task": "annotator.rehearsals_sweep", "schedule": 60.0},
     "personal data to anonymise": {"task": "annotator.retention_sweep", "schedule": 3600.0},
     "deleted studies": {"task": "annotator.studies_purge", "schedule": 3600.0},

@@ -12,6 +12,7 @@ from django.utils.translation import gettext
 from annotator.core.canonical import text_digest
 from annotator.core.errors import Refused
 from annotator.models import Consent, Participation, Rater, Snapshot, Study, User
+from annotator.selectors.places import places_of
 from annotator.selectors.qualification import requirement_task, requirements_missing
 from annotator.selectors.snapshot import snapshot_content
 from annotator.services.assignment import participation_release
@@ -38,7 +39,7 @@ def participation_join(
 ) -> Participation:
     """Enter a study; entering again finds the same participation.
 
-    Raises ``Refused`` when it is not open (closed, paused), asks for an exam first (needs), or when too many people
+    Raises ``Refused`` when it is not open (closed, paused), is full (no_places), asks for an exam first (needs), or when too many people
     have joined it (too_many) or the person too many studies (too_many_studies).
 
     ``parameters`` are those of the join link. The ones that the study names (``Study.join_parameters``) are kept, at
@@ -54,6 +55,8 @@ def participation_join(
         raise Refused("closed", gettext("This study is not accepting participants."))
     if not rater.rehearsal and (study.state != Study.State.LIVE or not study.join_open):
         raise Refused("closed", gettext("This study is not accepting participants."))
+    if not rater.rehearsal and places_of(study).full:
+        raise Refused("no_places", gettext("All places of this study are taken at the moment."))
     if not rater.rehearsal:
         refuse_too_many_joins(study=study, rater=rater)
     rules = snapshot_content(study.snapshot_id)
