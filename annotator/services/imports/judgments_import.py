@@ -245,7 +245,12 @@ class _Job:
                 seen.add(key)
                 shown = self._shown(values) or key
                 fact = self.facts.item(key)
-                row: JSON = {"key": key, "instance": fact.instance, "text": shown, "variables": self.variables}
+                row: JSON = {
+                    "key": key,
+                    "instance": fact.instance,
+                    "text": shown,
+                    "variables": self.variables,
+                }
                 row |= {"gold": fact.gold} if fact.gold else {}
                 try:
                     draft = replace(self.kind.parse_item(row), attributes=fact.attributes)
