@@ -21,7 +21,7 @@ from evaluation.metrics.generality import (
 )
 from evaluation.metrics.generalization import (
     GeneralizationCell,
-    GenU,
+    GenUResult,
     gen_u,
     gen_u_score,
     generalization_accuracy,
@@ -79,7 +79,7 @@ from evaluation.metrics.units import (
 )
 from evaluation.metrics.utility import (
     AnnotatorUtility,
-    Utility,
+    UtilityResult,
     per_annotator_utility,
     utility,
     utility_by_system,
@@ -104,7 +104,7 @@ __all__ = [
     "Encoder",
     "FollowUps",
     "ForwardAccuracy",
-    "GenU",
+    "GenUResult",
     "Generality",
     "GeneralizationCell",
     "Growth",
@@ -124,7 +124,7 @@ __all__ = [
     "TfidfEncoder",
     "UnitSimulatability",
     "UnitTable",
-    "Utility",
+    "UtilityResult",
     "all_pairs",
     "all_similarities",
     "alpha_by_system",

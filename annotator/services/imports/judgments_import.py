@@ -13,8 +13,9 @@ from django.db import transaction
 
 from annotator.hit_types.base import JSON, FieldErrors, HitType
 from annotator.hit_types.registry import hit_type_get
-from annotator.models import Dataset, Item, Rater, Study
-from annotator.services.imports.faults import FaultLog, UnreadableRest
+from annotator.models import AuditAction, Dataset, Item, Rater, Study
+from annotator.services.audit import audit_write
+from annotator.services.imports.faults import DryRun, FaultLog, UnreadableRest
 from annotator.services.imports.item_facts import Facts, gold_of, rater_attributes_store
 from annotator.services.imports.judgments_staging import (
     StagedJudgment,
@@ -22,7 +23,7 @@ from annotator.services.imports.judgments_staging import (
     judgments_stage_open,
     judgments_store,
 )
-from annotator.services.imports.readers import Line, Table, table_open
+from annotator.services.imports.readers import ImportTable, Line, table_open
 from annotator.services.imports.staging import stage_row, staged_store, staging
 from annotator.services.imports.value_columns import (
     KEY_SEPARATOR,
@@ -61,10 +62,6 @@ class JudgmentsResult:
         return vars(self)
 
 
-class _DryRun(Exception):
-    pass
-
-
 def judgments_import(
     *, study: Study, file: IO[bytes], name: str, columns: JudgmentColumns, dry_run: bool = False
 ) -> JudgmentsResult:
@@ -77,7 +74,7 @@ def judgments_import(
     """
     log = FaultLog(name)
     result = JudgmentsResult(dry_run=dry_run)
-    with suppress(_DryRun), transaction.atomic():
+    with suppress(DryRun), transaction.atomic():
         study = Study.objects.select_for_update().get(pk=study.pk)
         job = _Job(study, file, name, columns, log, result)
         with suppress(UnreadableRest):
@@ -96,7 +93,9 @@ def judgments_import(
         rater_attributes_store(source=source, attributes=job.facts.raters)
         result.rows, result.unchanged = rows, rows - result.judgments
         if dry_run:
-            raise _DryRun
+            raise DryRun
+        counts = {"rows": rows, "judgments": result.judgments, "raters": result.raters}
+        audit_write(action=AuditAction.JUDGMENTS_IMPORTED, study=study, target=name, after=counts)
     return result
 
 
@@ -119,7 +118,7 @@ class _Job:
         self.one_name: dict[str, dict[str, str]] = {}
         self.facts = Facts(columns, log)
 
-    def table(self, log: FaultLog) -> Table:
+    def table(self, log: FaultLog) -> ImportTable:
         """The file from its start."""
         self.file.seek(0)
         return table_open(self.file, name=self.name, log=log)

@@ -6,11 +6,11 @@ import io
 import json
 
 import pytest
-from annotator.services.stage_submit import judgment_record
 
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Study
 from annotator.services.imports.material_import import material_import
+from annotator.services.stage_submit import judgment_record
 from tests.evaluation.reports.studies import cells_of, computed, table_of
 from tests.factories import make_rater, make_study
 
