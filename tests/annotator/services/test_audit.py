@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from allauth.mfa.models import Authenticator
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import DatabaseError, connection, transaction
 from django.test import Client
@@ -45,6 +46,7 @@ from annotator.services import (
     items,
     membership,
     payment,
+    second_factor,
     study_copy,
     study_removal,
     study_templates,
@@ -231,6 +233,20 @@ WALK: dict[str, tuple[AuditAction, Callable[[World], Any]]] = {
     ),
     "member_remove": (A.MEMBER_REMOVED, lambda w: membership.member_remove(membership=_member(w))),
     "workspace_create": (A.WORKSPACE_CREATED, lambda w: workspace.workspace_create(by=w.rosa, name="Lab")),
+    "workspace_update": (
+        A.WORKSPACE_CHANGED,
+        lambda w: workspace.workspace_update(workspace=_lab(w), by=w.rosa, second_factor_required=True),
+    ),
+    "workspace_delete": (
+        A.WORKSPACE_DELETED,
+        lambda w: workspace.workspace_delete(
+            workspace=workspace.workspace_create(by=w.rosa, name="Lab"), by=w.rosa
+        ),
+    ),
+    "second_factor_remove": (
+        A.SECOND_FACTOR_CHANGED,
+        lambda w: second_factor.second_factor_remove(user=_with_app(w.otto), by=w.rosa),
+    ),
     "workspace_personal": (A.WORKSPACE_CREATED, lambda w: workspace.workspace_personal(user=w.otto)),
     "workspace_member_set": (
         A.MEMBER_CHANGED,
@@ -326,7 +342,7 @@ EXEMPT = {
 }
 KINDS = re.compile(
     r"(study|studies|items?|invitation|member|workspace|exclusion|payments?|bonus|owed|work|qualification|judgments"
-    r"|material|data_request|erase|erasures|api_token|account|endpoint|exports?)(_|$)"
+    r"|material|second_factor|data_request|erase|erasures|api_token|account|endpoint|exports?)(_|$)"
 )
 
 
@@ -346,6 +362,11 @@ def _lab(w: World) -> Any:
 
 def _promoted(user: User) -> User:
     user.is_superuser = True
+    return user
+
+
+def _with_app(user: User) -> User:
+    Authenticator.objects.create(user=user, type="totp", data={})
     return user
 
 
