@@ -96,6 +96,10 @@ OIDC_NAME = text("OIDC_NAME", "single sign-on")
 OIDC_REQUIRED_CLAIM = text("OIDC_REQUIRED_CLAIM")
 OIDC_SECOND_FACTOR = flag("OIDC_SECOND_FACTOR", False)
 
+# Limits that keep one visitor from taking places that others need
+JOINS_PER_ADDRESS = number("JOINS_PER_ADDRESS", 100, least=1)
+JOINS_PER_ACCOUNT = number("JOINS_PER_ACCOUNT", 50, least=1)
+
 # Processes
 HOST = text("HOST", "127.0.0.1")
 PORT = number("PORT", 8000, least=1)

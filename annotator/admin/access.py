@@ -128,25 +128,6 @@ def role_anywhere(request: HttpRequest, role: str) -> bool:
     return any(one in held.in_studies or one in held.in_workspaces for one in roles_from(role))
 
 
-class ReadOnly:
-    """A mixin for an admin list or inline whose rows researchers read and services write."""
-
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        return bool(request.user.is_staff)
-
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return bool(request.user.is_staff)
-
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-
 class AddedByService(StudyScoped):
     """A list whose new rows come from a ``ServiceForm`` (``add_form``). A mixin beside ``WorkspaceScoped`` too."""
 

@@ -22,10 +22,10 @@ from annotator.admin.access import (
     BY_WORKSPACE,
     EDITOR,
     AddedByService,
-    ReadOnly,
     StudyScoped,
     WorkspaceScoped,
 )
+from annotator.core.read_only import ReadOnlyMixin
 from annotator.core.words import plural
 from annotator.forms.people import GrantForm, RevokeForm
 from annotator.models import ExamQuestion, Qualification, QualificationEvent, Rater, Snapshot, User
@@ -82,7 +82,7 @@ class UserAdmin(DjangoUserAdmin, ModelAdmin):
             account_delete(account=one)
 
 
-class EventInline(ReadOnly, TabularInline):
+class EventInline(ReadOnlyMixin, TabularInline):
     """The history of a qualification: what happened, who did it and why."""
 
     model = QualificationEvent
@@ -173,7 +173,7 @@ class RaterAdmin(StudyScoped):
 
 
 @admin.register(ExamQuestion)
-class ExamQuestionAdmin(ReadOnly, ModelAdmin):
+class ExamQuestionAdmin(ReadOnlyMixin, ModelAdmin):
     """How difficult each exam question was; a study's exam page shows more."""
 
     list_display = ("key", "exam", "pool", "answered", "difficulty")

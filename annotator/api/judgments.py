@@ -44,7 +44,7 @@ def filters_of(request: Request, *known: str) -> dict[str, str]:
     return {name: str(value) for name, value in request.query_params.items() if name not in known}
 
 
-class Judgments(GenericAPIView[Judgment]):
+class JudgmentList(GenericAPIView[Judgment]):
     """A study's judgments, by id; read only."""
 
     read_scope = "may_see_people"

@@ -8,6 +8,7 @@ from django.db import models
 from django.db.models import F, Q
 
 from annotator.core.ranges import InRange
+from annotator.hit_types.languages import ENGLISH, LANGUAGES
 
 
 def new_token() -> str:
@@ -49,6 +50,14 @@ class Study(models.Model):
         max_length=200, blank=True, help_text="Who runs the study, and how to reach them."
     )
 
+    language = models.CharField(
+        max_length=2,
+        choices=LANGUAGES,
+        default=ENGLISH,
+        db_default=ENGLISH,
+        help_text="Models' answers are read in it as well as in English: ja, oui, 是.",
+    )
+
     # Allocation
     redundancy = models.PositiveSmallIntegerField(
         default=3,
@@ -62,6 +71,20 @@ class Study(models.Model):
     )
     lease_minutes = models.PositiveSmallIntegerField(
         default=30, validators=[InRange(1, 10_080)], help_text="How long a place is held for an annotator."
+    )
+    extra_time = models.PositiveSmallIntegerField(
+        default=4,
+        db_default=4,
+        validators=[InRange(0, 100)],
+        help_text="How often somebody may ask for more time for a task, or open it again after its time ran out.",
+    )
+    unfinished_per_hour = models.PositiveSmallIntegerField(
+        null=True,
+        blank=True,
+        default=30,
+        db_default=30,
+        validators=[InRange(1, 10_000)],
+        help_text="Tasks that one person may skip or let run out in an hour before they have to wait. Empty: no limit.",
     )
     max_items_per_rater = models.PositiveIntegerField(
         null=True, blank=True, validators=[InRange(1, 1_000_000)]
@@ -171,6 +194,25 @@ class Study(models.Model):
     )
     join_token = models.CharField(max_length=64, default=new_token, unique=True, editable=False)
     completion_code = models.CharField(max_length=64, blank=True)
+    joins_per_hour = models.PositiveIntegerField(
+        "new participants per hour",
+        null=True,
+        blank=True,
+        default=1000,
+        db_default=1000,
+        validators=[InRange(1, 1_000_000)],
+        help_text="Whoever comes later is asked to try again in an hour. Empty: no limit.",
+    )
+    joins_per_address = models.PositiveIntegerField(
+        "new guests per hour from one address",
+        null=True,
+        blank=True,
+        default=50,
+        db_default=50,
+        validators=[InRange(1, 1_000_000)],
+        help_text="People without an account who join through one network address. Raise it for a class in one room."
+        " Empty: only the server's limit.",
+    )
     join_parameters = models.CharField(
         max_length=300,
         blank=True,

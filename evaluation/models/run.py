@@ -140,6 +140,12 @@ class Call(models.Model):
         default=0, db_default=0, help_text="Attempts that failed because the endpoint was unavailable."
     )
     errors = models.JSONField(default=list, blank=True, help_text="Kinds of its failed attempts, in order.")
+    history = models.JSONField(
+        default=list,
+        blank=True,
+        db_default=models.Value([], models.JSONField()),
+        help_text="Replies to earlier attempts, with what was sent and what was wrong with each, in order.",
+    )
     not_before = models.DateTimeField(null=True, blank=True, help_text="When it may be tried again.")
     claimed_by = models.CharField(max_length=100, blank=True)
     claimed_at = models.DateTimeField(null=True, blank=True)
@@ -150,6 +156,12 @@ class Call(models.Model):
     reply = models.JSONField(null=True, blank=True, help_text="The raw reply as received.")
     text = models.TextField(blank=True, help_text="The reply's text.")
     parsed = models.JSONField(null=True, blank=True)
+    confidence = models.FloatField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(0.0), MaxValueValidator(1.0)],
+        help_text="The model's probability of the answer that it gave, from 0 to 1, from logprobs.",
+    )
     flags = models.JSONField(default=list, blank=True, help_text="E.g. 'injection': the item gives orders.")
     applied = models.BooleanField(default=False, help_text="Its result is where it belongs.")
     error_kind = models.CharField(max_length=40, blank=True)
@@ -170,6 +182,10 @@ class Call(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["run", "key", "sample", "stage"], name="call_once"),
             models.CheckConstraint(
+                name="call_confidence_is_a_share",
+                condition=Q(confidence__isnull=True) | Q(confidence__gte=0, confidence__lte=1),
+            ),
+            models.CheckConstraint(
                 name="call_settled_reserves_nothing",
                 condition=Q(state="in_flight") | Q(reserved_cost=0),
             ),
@@ -186,6 +202,11 @@ class Call(models.Model):
 
     def __str__(self) -> str:
         return f"{self.run}: {self.key}"
+
+    @property
+    def last(self) -> dict[str, Any] | None:
+        """The latest earlier attempt that had a text; see ``evaluation.runs.repair``."""
+        return next((one for one in reversed(self.history) if one.get("text")), None)
 
     @property
     def about(self) -> int:

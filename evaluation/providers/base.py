@@ -105,6 +105,8 @@ class ChatReply:
     #: Of ``tokens_in``, those that the provider had cached.
     tokens_cached: int | None = None
     seconds: float = 0.0
+    #: What the model thought before it replied, where the provider gives it apart. It is never read for an answer.
+    reasoning: str = ""
 
 
 class Provider(Protocol):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import re
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -164,15 +165,34 @@ def read_completion(raw: dict[str, Any], *, seconds: float = 0.0) -> ChatReply:
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(choice, dict) or not isinstance(message, dict):
         raise ProviderError("invalid_reply", "the reply has no choices", reply=reply)
-    finish, text = str(choice.get("finish_reason") or ""), message.get("content")
+    finish, text = str(choice.get("finish_reason") or ""), content_text(message.get("content"))
     if finish == "content_filter":
         said = "the endpoint's content filter held the reply back"
         raise ProviderError("content_filter", said, reply=reply)
     if message.get("refusal"):
         raise ProviderError("refusal", str(message["refusal"])[:500], reply=reply)
-    if not isinstance(text, str) or not text.strip():
+    if not text.strip() and finish != "length":  # "length": all tokens went into the model's thinking
         raise ProviderError("invalid_reply", "the reply has no text", reply=reply)
-    return replace(reply, text=text, finish=finish)
+    return replace(reply, text=text, finish=finish, reasoning=_reasoning(message))
+
+
+def content_text(content: Any) -> str:
+    """The text of a message's content: a string, or a list of parts of which some are text.
+
+    >>> content_text([{"type": "text", "text": "ANSWER: "}, {"type": "text", "text": "YES"}])
+    'ANSWER: YES'
+    """
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+def _reasoning(message: dict[str, Any]) -> str:
+    """What the model thought, where the server gives it apart from the text."""
+    found = message.get("reasoning_content") or message.get("reasoning")
+    return found if isinstance(found, str) else ""
 
 
 def _count(usage: dict[str, Any], name: str) -> int | None:
@@ -238,7 +258,10 @@ def provider_error(error: Exception) -> ProviderError:
         kind = _KINDS.get(status, "server" if status >= 500 else "bad_request")
         kind = _refined(kind, getattr(error, "code", None), _said(error))
         return ProviderError(
-            kind, f"HTTP {status}: {_said(error)}", retry_after=_retry_after(error.response), status=status
+            kind,
+            f"HTTP {status}: {_said(error)}{_parameter_advice(_said(error))}",
+            retry_after=_retry_after(error.response),
+            status=status,
         )
     if isinstance(error, openai.APITimeoutError | httpx2.TimeoutException):
         return ProviderError("timeout", "No reply in time.")
@@ -258,6 +281,21 @@ def _refined(kind: ErrorKind, code: Any, said: str) -> ErrorKind:
         if code == "context_length_exceeded" or any(word in said.lower() for word in words):
             return "context_length"
     return kind
+
+
+def _parameter_advice(said: str) -> str:
+    """What to set for a model that takes other parameters than most."""
+    if "max_completion_tokens" in said:
+        return (
+            ' Set the endpoint\'s parameters to {"max_completion_tokens": 4000}: it then replaces max_tokens.'
+        )
+    if re.search(
+        r"(?:unsupported|not support).{0,60}temperature|temperature.{0,60}(?:unsupported|not support)",
+        said,
+        re.I,
+    ):
+        return ' Leave the temperature out with the parameters {"temperature": null}.'
+    return ""
 
 
 def _connect_advice(said: str) -> str:

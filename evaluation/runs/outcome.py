@@ -10,11 +10,12 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from annotator.hit_types.base import JSON, FieldErrors, Unparsable
+from annotator.hit_types.base import FieldErrors, Unparsable
 from evaluation.models import Call, Endpoint, Run
 from evaluation.prompts.injection import gives_orders
 from evaluation.providers.base import PERHAPS_PAID, ChatReply, Provider, ProviderError
 from evaluation.runs.claim import Hit, Ready
+from evaluation.runs.repair import INCOMPLETE, joined_result
 from evaluation.runs.request import Prices, likely_tokens, share_of
 from evaluation.runs.settle import Outcome, backoff
 from evaluation.runs.step import ClaimedCall, Step, cut_off
@@ -183,8 +184,13 @@ def parsed(run: Run, step: Step, call: ClaimedCall, outcome: Outcome) -> Outcome
     """The outcome with what its text says, and the next stage's call; raises ``Unparsable``, ``FieldErrors``."""
     if any(gives_orders(text) for text in step.texts(call)):
         outcome.flags = ["injection"]
-    found: JSON = step.read(run, call, outcome.text)
+    found = joined_result(run=run, step=step, call=call, found=step.read(run, call, outcome.text))
     outcome.parsed = found
+    lacking = step.lacking(run, call, found)
+    if lacking and call.unparsable + 1 < run.max_unparsable:
+        outcome.state, outcome.again_in, outcome.unreadable = Call.State.PENDING, 0.0, True
+        outcome.error_kind, outcome.error = INCOMPLETE, lacking
+        return outcome
     outcome.next = step.after(run, call, found)
     return outcome
 
@@ -192,14 +198,14 @@ def parsed(run: Run, step: Step, call: ClaimedCall, outcome: Outcome) -> Outcome
 def _unreadable(
     run: Run, call: ClaimedCall, outcome: Outcome, error: Unparsable, rng: random.Random
 ) -> Outcome:
-    """ClaimedCall again a bounded number of times, then recorded as unparsable."""
-    outcome.parsed, outcome.next = None, None
+    """Asked again a bounded number of times, then recorded as unparsable, or as done with what was good earlier."""
+    outcome.parsed, outcome.next = (call.last or {}).get("parsed"), None
     outcome.unreadable = True
     outcome.error_kind, outcome.error = error.kind, str(error)
     if call.unparsable + 1 < run.max_unparsable:
         outcome.state = Call.State.PENDING
         outcome.again_in = 0.1 * rng.random()
-    else:
+    elif outcome.parsed is None:
         outcome.state = Call.State.UNPARSABLE
     return outcome
 

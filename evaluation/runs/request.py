@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_UP, Decimal
 from typing import Any
 
 from annotator.core.canonical import digest_of
-from annotator.hit_types.base import Message
+from annotator.hit_types.base import ChatMessage
 from evaluation.models import Endpoint
 from evaluation.providers.base import ChatRequest
 from evaluation.runs.text import clean
 
 #: Set by the request itself, so not allowed as parameters.
 RESERVED = ("model", "messages", "stream")
+#: Models that count their thinking as part of the reply, and take ``max_completion_tokens`` only.
+REASONS = re.compile(r"(?:^|[/.])(?:o[1-9]|gpt-5)(?![\w])(?!-chat)")
+#: Tokens for their thinking, beside those of the reply.
+THINKING_TOKENS = 4000
 #: Tokens of a common reply, where the request allows more.
 LIKELY_REPLY = 150
 MILLION = Decimal(1_000_000)
@@ -80,7 +85,7 @@ def parameters_check(parameters: Any) -> None:
 def request_build(
     *,
     model: str,
-    messages: Sequence[Message],
+    messages: Sequence[ChatMessage],
     parameters: dict[str, Any],
     sample: int,
     samples: int,
@@ -90,7 +95,10 @@ def request_build(
     """The request of one call. A parameter that is None is left out; each of several samples gets its own seed."""
     sent = {name: value for name, value in parameters.items() if value is not None}
     if "max_tokens" not in parameters and "max_completion_tokens" not in parameters:
-        sent["max_tokens"] = max_tokens
+        if REASONS.search(model):
+            sent["max_completion_tokens"] = max_tokens + THINKING_TOKENS
+        else:
+            sent["max_tokens"] = max_tokens
     if samples > 1 and not ("seed" in parameters and parameters["seed"] is None):
         sent["seed"] = int(sent.get("seed", 0)) + sample
     return ChatRequest(

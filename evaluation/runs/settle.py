@@ -51,6 +51,8 @@ class Outcome:
     tokens_in: int | None = None
     tokens_out: int | None = None
     tokens_cached: int | None = None
+    #: The model's probability of the answer that it gave.
+    confidence: float | None = None
     #: Tokens that were booked against the endpoint's rate when the request was claimed.
     estimated: int = 0
     seconds: float | None = None
@@ -67,7 +69,7 @@ class Outcome:
 
 _COLUMNS = (
     "id", "state", "again_in", "sent", "excused", "unreadable", "error_kind", "error", "text", "reply", "parsed", "flags",
-    "model_returned", "fingerprint", "tokens_in", "tokens_out", "tokens_cached", "seconds",
+    "model_returned", "fingerprint", "tokens_in", "tokens_out", "tokens_cached", "confidence", "seconds",
 )  # fmt: skip
 _SETTLE = """
 UPDATE evaluation_call c SET
@@ -76,14 +78,18 @@ UPDATE evaluation_call c SET
     finished_at = CASE WHEN n.state = 'pending' THEN NULL ELSE %s END,
     attempts = c.attempts - (NOT n.sent AND NOT c.from_cache)::int,
     unparsable = c.unparsable + n.unreadable::int, excused = c.excused + n.excused::int,
+    history = CASE WHEN n.sent AND n.state = 'pending' AND (n.text <> '' OR n.reply IS NOT NULL) THEN c.history || jsonb_build_object(
+        'text', n.text, 'error_kind', n.error_kind, 'error', n.error, 'parsed', n.parsed, 'reply', n.reply, 'request', c.request,
+        'model_returned', n.model_returned, 'tokens_in', n.tokens_in, 'tokens_out', n.tokens_out, 'cost', n.cost,
+        'seconds', n.seconds, 'at', %s::timestamptz) ELSE c.history END,
     errors = CASE WHEN n.error_kind = '' OR NOT n.sent THEN c.errors ELSE c.errors || to_jsonb(n.error_kind) END,
     error_kind = n.error_kind, error = n.error, text = n.text, reply = n.reply, parsed = n.parsed, flags = n.flags,
     model_returned = n.model_returned, fingerprint = n.fingerprint, tokens_in = n.tokens_in,
-    tokens_out = n.tokens_out, tokens_cached = n.tokens_cached, cost = c.cost + n.cost, seconds = n.seconds, applied = n.applied
+    tokens_out = n.tokens_out, tokens_cached = n.tokens_cached, confidence = n.confidence, cost = c.cost + n.cost, seconds = n.seconds, applied = n.applied
 FROM jsonb_to_recordset(%s::jsonb) AS n(
     id bigint, state text, again_in float, sent boolean, excused boolean, unreadable boolean, error_kind text, error text, text text,
     reply jsonb, parsed jsonb, flags jsonb, model_returned text, fingerprint text, tokens_in int, tokens_out int,
-    tokens_cached int,    cost numeric, seconds float, applied boolean)
+    tokens_cached int, confidence float, cost numeric, seconds float, applied boolean)
 WHERE c.id = n.id AND c.claimed_by = %s AND c.state = 'in_flight'
 RETURNING c.id
 """
@@ -161,7 +167,7 @@ def _store(cursor: Any, rows: Sequence[JSON], *, now: datetime, token: str) -> t
 
     def store(part: Sequence[JSON]) -> set[int]:
         with transaction.atomic():
-            cursor.execute(_SETTLE, [now, now, json.dumps(part, allow_nan=False), token])
+            cursor.execute(_SETTLE, [now, now, now, json.dumps(part, allow_nan=False), token])
             return {row[0] for row in cursor.fetchall()}
 
     try:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from annotator.hit_types.base import JSON, Message, Unparsable
+from annotator.hit_types.base import JSON, ChatMessage, Unparsable
 from annotator.hit_types.replies import read_object
 from evaluation.runs.structured import keeps_to
 
@@ -44,6 +44,8 @@ class ClaimedCall:
     unparsable: int = 0
     lost: int = 0
     excused: int = 0
+    #: Of the latest earlier reply: its ``text``, ``error_kind`` and ``error``, and under ``parsed`` what was good in it.
+    last: JSON | None = None
     thing: Any = None
 
     @classmethod
@@ -85,7 +87,7 @@ class Step:
         """What the calls are about, by call id, in a fixed number of queries."""
         raise NotImplementedError
 
-    def messages(self, run: Run, call: ClaimedCall) -> list[Message]:
+    def messages(self, run: Run, call: ClaimedCall) -> list[ChatMessage]:
         """The chat, from the run's own prompt text."""
         raise NotImplementedError
 
@@ -112,6 +114,21 @@ class Step:
         if schema is not None and keeps_to(value, schema):
             return self.from_object(run, call, dict(value or {}))
         return self.parse(run, call, text)
+
+    def lacking(self, run: Run, call: ClaimedCall, parsed: JSON) -> str:
+        """What a result still lacks, in a sentence for the model; empty if it is complete.
+
+        The result is kept and the model is asked for the rest, as often as an unreadable reply would be asked for again.
+        """
+        return ""
+
+    def joined(self, run: Run, call: ClaimedCall, kept: JSON, parsed: JSON) -> JSON:
+        """A result that lacked something, together with what a later reply added."""
+        return parsed
+
+    def demonstration(self, run: Run, call: ClaimedCall, text: str) -> JSON | None:
+        """A reply that the prompt shows, as an object of ``schema``; None where it can't be told."""
+        return None
 
     def after(self, run: Run, call: ClaimedCall, parsed: JSON) -> Job | None:
         """The next stage's call, if this was not the last stage."""

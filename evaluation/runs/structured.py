@@ -8,11 +8,11 @@ such endpoints allows: every key required, no others, null where there may be no
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from annotator.hit_types.base import JSON, Field, Unparsable
-from annotator.hit_types.shapes import Message, Stage
+from annotator.hit_types.shapes import ChatMessage, Stage
 
 #: What a material step's reply consists of.
 Form = Literal[
@@ -193,8 +193,14 @@ def keeps_to(value: Any, schema: JSON) -> bool:
     return isinstance(value, dict) and set(value) == set(schema["required"])
 
 
-def with_form(messages: Sequence[Message], schema: JSON) -> list[Message]:
-    """The chat with a word on the form of the reply at the end of its first message."""
+def with_form(
+    messages: Sequence[ChatMessage], schema: JSON, object_of: Callable[[str], JSON | None]
+) -> list[ChatMessage]:
+    """The chat with a word on the form of the reply at the end of its first message, and its demonstrations in that form.
+
+    ``object_of`` gives the object that means the same as a demonstrated reply; None leaves the reply as it is.
+    """
+    messages = [_demonstrated(message, object_of) for message in messages]
     asked = json.dumps(schema["properties"], ensure_ascii=False)
     order = (
         "Whatever form of reply is described above or shown in examples: reply with one JSON object and nothing "
@@ -202,5 +208,10 @@ def with_form(messages: Sequence[Message], schema: JSON) -> list[Message]:
     )
     first, *rest = messages
     if first.role != "system":
-        return [Message("system", order), first, *rest]
-    return [Message("system", f"{first.content}\n\n{order}"), *rest]
+        return [ChatMessage("system", order), first, *rest]
+    return [ChatMessage("system", f"{first.content}\n\n{order}"), *rest]
+
+
+def _demonstrated(message: ChatMessage, object_of: Callable[[str], JSON | None]) -> ChatMessage:
+    value = object_of(message.content) if message.role == "assistant" else None
+    return message if value is None else ChatMessage("assistant", json.dumps(value, ensure_ascii=False))

@@ -39,7 +39,7 @@ from annotator.services.rehearsal.fill import right_answers, take_steps
 from annotator.services.study import study_launch
 from annotator.services.submit_and_next import turn_take
 from evaluation.models import Call, Endpoint, Pipeline
-from evaluation.pipelines.advance import recipe_save
+from evaluation.pipelines.create import recipe_save
 from evaluation.runs.lifecycle import run_start
 from evaluation.simulators.start import simulation_create
 from foretell import env

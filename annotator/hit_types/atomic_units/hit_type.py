@@ -170,7 +170,7 @@ class AtomicUnits(HitType):
         """``ANSWER: 1=YES; 2=NO``, after ``MISSING: ...`` if a list is checked, as a response of that stage."""
         _, part, role, _, what = schema.plan_of(payload)[stage]
         numbers = [str(number) for number, _ in schema.numbered(payload, role)]
-        answers = read_answers(text, numbers, REPLIES)
+        answers = read_answers(text, numbers, REPLIES, language=self.language)
         response: JSON = {f"{schema.FIELD_OF[part]}_{n}": answers[n] for n in numbers}
         if part == "parse":
             said = read_line(text, "MISSING")

@@ -25,7 +25,15 @@ from evaluation.pipelines.steps.material import (
     task_of,
     whole_number,
 )
-from evaluation.prompts.replies import answer_of, guessed_question, labelled, numbered, plain, questions
+from evaluation.prompts.replies import (
+    answer_of,
+    guessed_question,
+    labelled,
+    numbered,
+    plain,
+    question_of,
+    sorted_out,
+)
 from evaluation.runs.step import ClaimedCall, Job
 from evaluation.runs.structured import Form
 
@@ -119,20 +127,38 @@ class Counterfactuals(MaterialStep):
         if self._one_at_a_time(run):
             return self._parse_one(task_of(run), text, starter)
         task, wanted = task_of(run), self.wanted(run)
-        if task == "yes_no":
-            found = questions(text, wanted)
-        elif task == "preference":
-            found = [_preference(entry) for entry in numbered(text, wanted)]
-        else:
-            found = numbered(text, wanted)
+        readers = {"yes_no": question_of, "preference": _preference}
+        listed = sorted_out(numbered(text, wanted), readers.get(task, str))
+        found = listed.entries
         kept = _distinct(found, but=starter)
         if not kept:
             raise Unparsable("the reply repeats the starter question and has nothing else")
-        return {
+        result: JSON = {
             "follow_ups": kept,
             "duplicates": len(found) - len(kept),
             "missing": wanted - len(found),
         }
+        return result | ({"faults": listed.faults} if listed.faults else {})
+
+    def lacking(self, run: Run, call: ClaimedCall, parsed: JSON) -> str:
+        missing, wanted = parsed.get("missing", 0), self.wanted(run)
+        if not missing:
+            return ""
+        faults = "".join(f" Not used: {fault}." for fault in parsed.get("faults", [])[:5])
+        have = len(parsed["follow_ups"])
+        return (
+            f"it has {have} good {'entry' if have == 1 else 'entries'} of {wanted}.{faults} Those are kept. Write {missing} more, "
+            "different from them."
+        )
+
+    def joined(self, run: Run, call: ClaimedCall, kept: JSON, parsed: JSON) -> JSON:
+        """The entries of both replies, each once; what a second list repeats of the first isn't a duplicate."""
+        wanted = len(kept["follow_ups"]) + kept["missing"]
+        together = _distinct([*kept["follow_ups"], *parsed["follow_ups"]], but="")[:wanted]
+        missing = wanted - len(together)
+        result = kept | {"follow_ups": together, "missing": missing}
+        result.pop("faults", None)
+        return result | ({"faults": parsed["faults"]} if missing and "faults" in parsed else {})
 
     def _parse_one(self, task: str, text: str, starter: str) -> JSON:
         guess: JSON = {}

@@ -119,6 +119,35 @@ def _empty_body(reply: dict[str, Any]) -> Response:
     return Response(200, b"", JSON_TYPE)
 
 
+def _with_message(reply: dict[str, Any], finish: str = "stop", **message: Any) -> Response:
+    own = {"role": "assistant", **message}
+    return json_response(reply | {"choices": [{"index": 0, "message": own, "finish_reason": finish}]})
+
+
+def _text(reply: dict[str, Any]) -> str:
+    return str(reply["choices"][0]["message"]["content"])
+
+
+def _parts(reply: dict[str, Any]) -> Response:
+    """The content as a list of parts, as some servers send it."""
+    parts = [{"type": "text", "text": part} for part in _text(reply).splitlines(keepends=True)]
+    return _with_message(reply, content=[{"type": "thinking", "thinking": "ANSWER: 42"}, *parts])
+
+
+def _thinking(reply: dict[str, Any]) -> Response:
+    """All tokens went into the model's thinking."""
+    return _with_message(reply, "length", content="", reasoning_content="First I look at the explanation.")
+
+
+def _partial(reply: dict[str, Any]) -> Response:
+    """A numbered list without its last third and with one entry that is no question; other replies as they are."""
+    lines = _text(reply).splitlines()
+    if not lines[0].startswith("1. ") or len(lines) < 3:
+        return json_response(reply)
+    kept = lines[: len(lines) - len(lines) // 3]
+    return _with_message(reply, content="\n".join([*kept[:-1], f"{len(kept)}. I have no more questions."]))
+
+
 KINDS: dict[str, Callable[[dict[str, Any]], Response]] = {
     "whitespace": _whitespace,
     "flood": _flood,
@@ -138,4 +167,7 @@ KINDS: dict[str, Callable[[dict[str, Any]], Response]] = {
     "html": _html,
     "long_text": _long_text,
     "empty_body": _empty_body,
+    "parts": _parts,
+    "thinking": _thinking,
+    "partial": _partial,
 }

@@ -51,7 +51,7 @@ class Migration(migrations.Migration):
     """
 
     dependencies = [
-        ('annotator', '0015_workspace'),
+        ('annotator', '0018_follow_up_validated'),
     ]
 
     operations = [
