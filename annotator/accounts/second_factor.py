@@ -80,13 +80,20 @@ def _fernet() -> MultiFernet:
     return MultiFernet([Fernet(_derived(key)) for key in keys])
 
 
-def _reseal(authenticator: Authenticator) -> None:
-    """Encrypt a secret that was just used with the newest key, so that earlier ones can be dropped some day."""
-    authenticator.refresh_from_db()  # checking a code has changed it
+def secret_reseal(authenticator: Authenticator) -> bool:
+    """Encrypt a secret with the newest key, so that earlier ones can be dropped; returns whether it wasn't yet.
+
+    The row isn't saved. Raises ``InvalidToken`` where no key opens it.
+    """
+    newest, changed = Fernet(_derived(settings.SECRET_KEY)), False
     for name in ("secret", "seed"):
         if sealed := authenticator.data.get(name):
-            authenticator.data[name] = _fernet().rotate(sealed.encode()).decode()
-    authenticator.save(update_fields=["data"])
+            try:
+                newest.decrypt(sealed.encode())
+            except InvalidToken:
+                authenticator.data[name] = _fernet().rotate(sealed.encode()).decode()
+                changed = True
+    return changed
 
 
 def _derived(key: str) -> bytes:
@@ -112,7 +119,6 @@ class ThrottledCode(mfa_forms.BaseAuthenticateForm):
         if attempt_count(kind=LoginAttempt.Kind.LOGIN, account=account, address=where) is None:
             raise ValidationError(TOO_MANY, code="too_many")
         code = super().clean_code()
-        _reseal(self.authenticator)
         attempts_forget(account=account, address=where)
         return code
 

@@ -27,19 +27,32 @@ class StudySerializer(serializers.ModelSerializer[Study]):
 
     class Meta:
         model = Study
-        fields = ("slug", "hit_type", "state", "role", *SETTABLE, "created_at", "launched_at", "closed_at")
-        read_only_fields = ("slug", "hit_type", "state", "created_at", "launched_at", "closed_at")
+        fields = (
+            "slug",
+            "hit_type",
+            "variant",
+            "state",
+            "role",
+            *SETTABLE,
+            "created_at",
+            "launched_at",
+            "closed_at",
+        )
+        read_only_fields = ("slug", "hit_type", "variant", "state", "created_at", "launched_at", "closed_at")
 
     def get_role(self, study: Study) -> str:
         return getattr(study, "my_role", None) or "superuser"
 
 
 class StudyCreateSerializer(StudySerializer):
-    template = serializers.CharField(write_only=True, help_text="A HIT type's name; see /hit-types/.")
+    template = serializers.CharField(
+        write_only=True,
+        help_text="A HIT type's name, or name and variant such as rationale_properties/support; see /hit-types/.",
+    )
 
     class Meta(StudySerializer.Meta):
         fields = ("template", *StudySerializer.Meta.fields)  # type: ignore[assignment]
-        read_only_fields = ("hit_type", "state", "created_at", "launched_at", "closed_at")  # type: ignore[assignment]
+        read_only_fields = ("hit_type", "variant", "state", "created_at", "launched_at", "closed_at")  # type: ignore[assignment]
 
 
 class ProgressSerializer(serializers.Serializer[Any]):

@@ -42,6 +42,13 @@ class Study(models.Model):
     slug = models.SlugField(max_length=80, unique=True)
     title = models.CharField(max_length=200, help_text="Annotators see this.")
     hit_type = models.CharField(max_length=60)
+    variant = models.CharField(
+        max_length=60,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="The only variant of the HIT type that the study takes, such as one group of properties. Empty: any.",
+    )
     state = models.CharField(max_length=10, choices=State, default=State.DRAFT, editable=False)
     summary = models.TextField(
         blank=True, help_text="What annotators read on the invitation: one or two sentences."

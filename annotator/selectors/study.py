@@ -95,8 +95,9 @@ def study_hit_type(study: Study) -> HitType:
     """The study's HIT type, adapted to its items and questions.
 
     It has the variables that items declare, where the type leaves them open, and the instructions, practice and exam
-    of the variants and parts that the items ask. If all items are of one variant (a group of properties, for
-    example), it has that variant's variables. The study's own exam and practice replace those of the type.
+    of the variants and parts that the items ask; before it has items, those of the study's own variant. If all items are
+    of one variant (a group of properties, for example), it has that variant's variables. The study's own exam and
+    practice replace those of the type.
     """
     kind = hit_type_get(study.hit_type)
     items = study.items.order_by("id")
@@ -105,10 +106,14 @@ def study_hit_type(study: Study) -> HitType:
     if fields:
         rows = study.items.order_by().values_list(*(f"payload__{name}" for name in fields)).distinct()
         asked = [dict(zip(fields, row, strict=True)) for row in rows]
+        if study.variant and not asked:
+            asked = [kind.expected(study.variant)]
         exam = study.exam_required and not study.exam_own
         kind = kind.instructed(asked, exam=exam, practice=not study.practice_own)
         one = len({kind.variant(values) for values in asked}) == 1 and bool(kind.variant_field)
     payload = items.values_list("payload", flat=True).first() if one else None
+    if payload is None and study.variant:
+        payload = kind.expected(study.variant)
     return _with_own(kind.bound(payload) if payload else kind, study)
 
 
@@ -119,3 +124,11 @@ def _with_own(kind: HitType, study: Study) -> HitType:
         if questions
     }
     return kind.replaced(**own)
+
+
+def slug_near(slug: str) -> str:
+    """The first of ``slug``, ``slug-2``, ``slug-3``, ... that no study of the server has, deleted ones included."""
+    base = slug[:70].rstrip("-") or "study"
+    taken = set(Study.objects.filter(slug__startswith=base).values_list("slug", flat=True))
+    names = (base if number == 1 else f"{base}-{number}" for number in range(1, len(taken) + 2))
+    return next(name for name in names if name not in taken)

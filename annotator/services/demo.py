@@ -5,9 +5,12 @@ Everything goes through the services that real studies go through. The raters ar
 
 from __future__ import annotations
 
+import io
+import json
 import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from math import ceil
 from pathlib import Path
 
@@ -43,9 +46,12 @@ This is a demonstration on this machine. Nobody is paid.
 class Plan:
     """How one demo study is set up and rehearsed. ``fill`` is the share of judgments that is made."""
 
+    #: Empty: what the first page asks.
     title: str
     summary: str
     accuracy: float = 0.86
+    #: A study for each of the HIT type's variants.
+    by_variant: bool = False
     fill: float = 0.75
     pay: str = "0.12"
 
@@ -56,6 +62,7 @@ PLANS = {
         "Read how a robot explained one answer, and guess what it will answer next.",
         fill=0.9,
     ),
+    "rationale_properties": Plan("", "Judge one aspect of explanations.", by_variant=True),
 }
 
 
@@ -82,22 +89,26 @@ def demo_accounts(*, known: Mapping[str, str]) -> dict[str, str]:
     return passwords
 
 
-def demo_lines(hit_type: str, count: int) -> list[str]:
-    """The first lines of a HIT type's demo material; empty where it has none."""
+def demo_lines(hit_type: str, count: int | None = None, *, variant: str = "") -> list[str]:
+    """The first lines of a HIT type's demo material, of one variant if it is named; empty where there is none."""
     path = FOLDER / f"{hit_type}.jsonl"
     if not path.is_file():
         return []
+    field = hit_type_get(hit_type).variant_field
     with path.open(encoding="utf-8") as file:
-        return [line for line, _ in zip(file, range(count), strict=False)]
+        fitting = (line for line in file if not variant or json.loads(line).get(field) == variant)
+        return list(islice(fitting, count))
 
 
 def demo_load() -> Iterator[str]:
     """Make what is not there yet; yields a line for each step. Safe to run again, also after a kill."""
     researcher = User.objects.get(username=RESEARCHER)
     for name in hit_types():
-        path = FOLDER / f"{name}.jsonl"
-        if path.is_file():
-            yield from _study(name, path, researcher)
+        if not (FOLDER / f"{name}.jsonl").is_file():
+            continue
+        plan = PLANS.get(name) or _plan(name)
+        for variant in hit_type_get(name).variants if plan.by_variant else ("",):
+            yield from _study(name, variant, plan, researcher)
 
 
 def demo_ways_in(*, passwords: Mapping[str, str]) -> list[dict[str, str]]:
@@ -115,19 +126,29 @@ def demo_ways_in(*, passwords: Mapping[str, str]) -> list[dict[str, str]]:
     return ways
 
 
-def _study(name: str, path: Path, researcher: User) -> Iterator[str]:
-    slug = f"demo-{name.replace('_', '-')}"
-    plan = PLANS.get(name) or Plan(
-        hit_type_get(name).task_title, f"A demonstration of “{hit_type_get(name).title}”."
-    )
+def _plan(name: str) -> Plan:
+    kind = hit_type_get(name)
+    return Plan(kind.task_title, f"A demonstration of “{kind.title}”.")
+
+
+def _asked(name: str, variant: str) -> str:
+    """The heading of the first page that people see in a demo study."""
+    kind = hit_type_get(name)
+    first = json.loads(demo_lines(name, 1, variant=variant)[0])
+    return kind.stages(kind.parse_item(first).payload)[0].title
+
+
+def _study(name: str, variant: str, plan: Plan, researcher: User) -> Iterator[str]:
+    slug = "-".join(["demo", name, *([variant] if variant else [])]).replace("_", "-")
     study = Study.objects.filter(slug=slug).first()
     if study is None:
-        with transaction.atomic(), path.open("rb") as file:
+        with transaction.atomic():
             study = study_create(
                 by=researcher,
                 hit_type=name,
+                variant=variant,
                 slug=slug,
-                title=plan.title,
+                title=plan.title or _asked(name, variant),
                 summary=plan.summary,
                 contact="The demo of Foretell, on this machine",
                 consent_text=CONSENT,
@@ -135,7 +156,8 @@ def _study(name: str, path: Path, researcher: User) -> Iterator[str]:
                 minutes_per_item=0.6,
                 completion_code="FORETELL-DEMO",
             )
-            material_import(study=study, file=file, name=path.name)
+            lines = "".join(demo_lines(name, variant=variant))
+            material_import(study=study, file=io.BytesIO(lines.encode()), name=f"{name}.jsonl")
             study_launch(study=study, by=researcher)
     Membership.objects.get_or_create(study=study, user=researcher, defaults={"role": Membership.Role.OWNER})
     study.refresh_from_db()

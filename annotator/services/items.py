@@ -156,6 +156,8 @@ def _content(study: Study, payload: JSON, gold: Mapping[str, Any] | None) -> tup
     kind = hit_type_get(study.hit_type)
     if fault := payload_fault(kind, payload):
         raise ValidationError({"payload": f"The item {fault}."})
+    if fault := kind.variant_fault(payload, study.variant):
+        raise ValidationError({"payload": f"The item's {kind.variant_field} {fault}."})
     if not gold:
         return payload, None
     try:

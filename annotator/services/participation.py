@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 
 from annotator.core.canonical import text_digest
 from annotator.core.errors import Refused
-from annotator.models import Consent, Participation, Rater, Study, User
+from annotator.models import Consent, Participation, Rater, Snapshot, Study, User
 from annotator.selectors.qualification import requirement_task, requirements_missing
 from annotator.selectors.snapshot import snapshot_content
 from annotator.services.assignment import participation_release
@@ -102,10 +102,30 @@ def consent_give(*, participation: Participation, digest: str) -> Consent:
     return consent
 
 
-def instructions_finish(*, participation: Participation) -> None:
+def instructions_finish(*, participation: Participation, version: int | None = None) -> None:
+    """The step is done: somebody has read the instructions of the study's version number ``version`` (None: the current)."""
     if participation.instructions_at is None:
         participation.instructions_at = timezone.now()
-        participation.save(update_fields=["instructions_at"])
+        participation.instructions_seen = _version(participation, version)
+        participation.save(update_fields=["instructions_at", "instructions_seen"])
+    else:
+        instructions_confirm(participation=participation, version=version)
+
+
+def instructions_confirm(*, participation: Participation, version: int | None = None) -> None:
+    """Somebody has read what changed in the instructions, up to version number ``version`` of the study (None: the current).
+
+    Nothing happens before the step itself is done, nor when the page was opened before the latest change.
+    """
+    current = participation.study.snapshot
+    if participation.instructions_at is not None and _version(participation, version) == current:
+        participation.instructions_seen = current
+        participation.save(update_fields=["instructions_seen"])
+
+
+def _version(participation: Participation, number: int | None) -> Snapshot | None:
+    study = participation.study
+    return study.snapshot if number is None else study.snapshots.filter(number=number).first()
 
 
 def practice_answer(*, participation: Participation, number: int) -> None:

@@ -7,8 +7,10 @@ from typing import Any
 from allauth.account.signals import user_signed_up
 from allauth.mfa.models import Authenticator
 from allauth.mfa.signals import authenticator_added, authenticator_removed, authenticator_reset
+from cryptography.fernet import InvalidToken
 from django.db import transaction
 
+from annotator.accounts.second_factor import secret_reseal
 from annotator.models import AuditAction, User
 from annotator.services.audit import audit_write
 
@@ -27,6 +29,24 @@ def second_factor_remove(*, user: User, by: User) -> int:
         action = AuditAction.SECOND_FACTOR_CHANGED
         audit_write(action=action, by=by, member=user, before={"has": kinds}, after={"has": []})
     return len(kinds)
+
+
+@transaction.atomic
+def second_factors_rotate(*, dry_run: bool = False) -> tuple[int, list[str]]:
+    """Seal every stored secret with the newest ``SECRET_KEY``; returns how many weren't, and whose no key opens."""
+    resealed, unreadable = 0, []
+    for one in Authenticator.objects.select_for_update(of=("self",)).select_related("user").order_by("pk"):
+        try:
+            changed = secret_reseal(one)
+        except InvalidToken:
+            unreadable.append(one.user.get_username())
+            continue
+        resealed += changed
+        if changed and not dry_run:
+            one.save(update_fields=["data"])
+            after = {"sealed with a new secret key": one.type}
+            audit_write(action=AuditAction.SECOND_FACTOR_CHANGED, member=one.user, after=after)
+    return resealed, sorted(set(unreadable))
 
 
 def install_second_factor_audit() -> None:

@@ -38,6 +38,7 @@ from annotator.services.workspace import workspace_personal
 FROZEN_FIELDS = (
     "title",
     "hit_type",
+    "variant",
     "summary",
     "contact",
     "redundancy",
@@ -208,6 +209,10 @@ def study_text_faults(study: Study) -> dict[str, list[str]]:
     """Errors in the study's own instructions and questions, and in the qualifications it requires, by field."""
     kind = hit_type_get(study.hit_type)
     errors: dict[str, list[str]] = {}
+    if study.variant and study.variant not in kind.variants:
+        known = ", ".join(kind.variants) or "none"
+        errors["variant"] = [f"{study.variant!r} is no variant of {kind.name}; it has: {known}"]
+        return errors
     for name in ("exam_own", "practice_own"):
         if not getattr(study, name):
             setattr(study, name, None)
@@ -218,6 +223,10 @@ def study_text_faults(study: Study) -> dict[str, list[str]]:
             errors[name] = [f"{where}: {fault}" if where else fault for where, fault in error.errors.items()]
         else:
             setattr(study, name, [vars(question) for question in questions])
+            faults = {one.key: kind.variant_fault(one.payload, study.variant) for one in questions}
+            strange = [f"{key}: {kind.variant_field} {fault}" for key, fault in faults.items() if fault]
+            if strange:
+                errors[name] = strange
     if study.instructions_text and not kind.external:
         try:
             kind.read_instructions(study.instructions_text)
@@ -316,7 +325,11 @@ def study_update(*, study: Study, by: User | None = None, **changes: Any) -> Stu
     was = {name: getattr(study, name) for name in changes}
     launched = study.state != Study.State.DRAFT
     for name, value in changes.items():
-        if launched and name in ("hit_type", "seed", "slug", "currency") and value != getattr(study, name):
+        if (
+            launched
+            and name in ("hit_type", "variant", "seed", "slug", "currency")
+            and value != getattr(study, name)
+        ):
             raise ValidationError({name: "This can't be changed after the launch."})
         setattr(study, name, value)
     if launched and study.redundancy < before:

@@ -52,7 +52,7 @@ def _template(kind: HitType, variant: str) -> StudyTemplate:
         )  # fmt: skip
     parts = [f"{defaults.redundancy} raters per item"]
     if variant:
-        parts.append(f"items of the kind {variant} only, with their instructions and exam")
+        parts.append(f"takes {variant.replace('_', ' ')} only, with its instructions and exam")
     if defaults.exam_questions:
         parts.append(f"exam of {defaults.exam_questions}, passed at {defaults.pass_mark}")
     parts.append(f"about {defaults.minutes_per_item:g} min per item")
@@ -64,6 +64,7 @@ def _template(kind: HitType, variant: str) -> StudyTemplate:
         kind.source,
         ", ".join(parts),
         fields={
+            "variant": variant,
             "consent_text": CONSENT,
             "practice_required": bool(kind.practice),
             "pay_per_item": Decimal(defaults.pay_per_item),

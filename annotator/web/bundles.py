@@ -22,6 +22,7 @@ from django.core.files.storage import FileSystemStorage
 BUNDLES: dict[str, tuple[str, ...]] = {
     "css/app.css": (
         "css/tokens.css",
+        "css/fonts.css",
         "css/base.css",
         "css/block.css",
         "css/option.css",
@@ -32,6 +33,7 @@ BUNDLES: dict[str, tuple[str, ...]] = {
         "css/menu.css",
         "css/form.css",
         "css/notice.css",
+        "css/changed.css",
         "css/example.css",
         "css/print.css",
     ),

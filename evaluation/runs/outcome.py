@@ -80,7 +80,8 @@ def read_reply(
     call = call or ready.calls[0]
     prices = Prices.of(endpoint)
     if isinstance(reply, ProviderError):
-        return failed(run, ready, call, reply, _cost_of_error(prices, ready, reply), seconds, rng)
+        outcome = failed(run, ready, call, reply, _cost_of_error(prices, ready, reply), seconds, rng)
+        return _refused(run, step, call, outcome)
     return _read(run, step, call, ready, reply, reply.text, _cost(prices, ready, reply), rng)
 
 
@@ -154,7 +155,7 @@ def _read(
             raise Unparsable(f"the reply is longer than {MAX_TEXT:,} characters", kind="too_long")
         return parsed(run, step, call, outcome)
     except Unparsable as error:
-        return _unreadable(run, call, outcome, error, rng)
+        return _refused(run, step, call, _unreadable(run, call, outcome, error, rng))
     except FieldErrors as error:
         return _unreadable(run, call, outcome, Unparsable(str(error), kind="invalid"), rng)
     except Exception as error:
@@ -207,6 +208,15 @@ def _unreadable(
         outcome.again_in = 0.1 * rng.random()
     elif outcome.parsed is None:
         outcome.state = Call.State.UNPARSABLE
+    return outcome
+
+
+def _refused(run: Run, step: Step, call: ClaimedCall, outcome: Outcome) -> Outcome:
+    """A refusal for good is a result where the step says so: what the model does on this input is that it refuses."""
+    if outcome.state == Call.State.UNPARSABLE and outcome.error_kind == "refusal":
+        result = step.refused(run, call, outcome.text)
+        if result is not None:
+            outcome.state, outcome.parsed = Call.State.DONE, result
     return outcome
 
 

@@ -115,6 +115,10 @@ class Step:
             return self.from_object(run, call, dict(value or {}))
         return self.parse(run, call, text)
 
+    def refused(self, run: Run, call: ClaimedCall, text: str) -> JSON | None:
+        """The result of a call that the model refused to answer for good, in ``text``; None if it has no result then."""
+        return None
+
     def lacking(self, run: Run, call: ClaimedCall, parsed: JSON) -> str:
         """What a result still lacks, in a sentence for the model; empty if it is complete.
 

@@ -119,11 +119,17 @@ def endpoint_encoder(endpoint: Endpoint, *, model: str = "") -> EndpointEncoder:
 SENTENCES = "all-mpnet-base-v2"
 
 
+def sentence_encoder_installed() -> bool:
+    """Whether the extra ``encoders`` is installed."""
+    return find_spec("sentence_transformers") is not None
+
+
 def encoders_offered(workspaces: Collection[int | None]) -> list[tuple[str, str]]:
     """(name, label) of the encoders that a report can use here, sentence encoders first; TF-IDF is the last resort."""
-    found = (
-        [(SENTENCES, f"{SENTENCES} (sentence-transformers)")] if find_spec("sentence_transformers") else []
-    )
+    if sentence_encoder_installed():
+        found = [("auto", f"Automatic: {SENTENCES}"), (SENTENCES, f"{SENTENCES} (sentence-transformers)")]
+    else:
+        found = [("auto", "Automatic: TF-IDF, since no sentence encoder is installed")]
     names = sorted({one.name for pk in set(workspaces) for one in endpoints_usable_in(pk)})
     found += [(f"endpoint:{name}", f"Embeddings of the endpoint {name}") for name in names]
     return [*found, ("tfidf", "TF-IDF (words only; not the papers' kind of encoder)")]

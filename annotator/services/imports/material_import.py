@@ -100,7 +100,13 @@ def material_import(
                 log.add(" ".join(error.messages))
                 log.check()
         reader = _Reader(
-            hit_type_get(study.hit_type), mapping or {}, constants or {}, attributes, log, result
+            hit_type_get(study.hit_type),
+            mapping or {},
+            constants or {},
+            attributes,
+            log,
+            result,
+            study.variant,
         )
         dataset, _ = Dataset.objects.get_or_create(workspace=study.workspace, name=study.slug)
         with suppress(UnreadableRest), staging() as copy:
@@ -155,8 +161,12 @@ class _Reader:
         attributes: Sequence[str],
         log: FaultLog,
         result: ImportResult,
+        variant: str = "",
     ):
         self.kind = kind
+        self.variant = variant
+        #: What a row that does not name its variant is taken for.
+        self.usual = {kind.variant_field: variant} if variant else {}
         self.log = log
         self.result = result
         self.constants = constants
@@ -199,6 +209,8 @@ class _Reader:
             source = self.source.get(column.name)
             if source is None or source in columns:
                 continue
+            if column.name in self.usual and source not in self.mapped:
+                continue
             if column.required or source in self.mapped:
                 close = difflib.get_close_matches(source, columns, n=1)
                 hint = f"; did you mean {close[0]!r}?" if close else f"; the file has: {', '.join(columns)}"
@@ -208,11 +220,15 @@ class _Reader:
         line, values = row
         renamed = {name: values[source] for name, source in self.source.items() if source in values}
         try:
-            draft = self.kind.parse_item(renamed | dict(self.constants))
+            draft = self.kind.parse_item(self.usual | renamed | dict(self.constants))
         except FieldErrors as error:
             for name, message in error.errors.items():
                 source = self.source.get(name, name)
                 self.log.add(message, line=line, field=source, value=values.get(source) or None)
+            return None
+        if fault := self.kind.variant_fault(draft.payload, self.variant):
+            field = self.source.get(self.kind.variant_field, self.kind.variant_field)
+            self.log.add(fault, line=line, field=field)
             return None
         for what, limit, text in _too_long(draft):
             self.log.add(f"{what}: at most {limit} characters, got {len(text)}", line=line, value=text)

@@ -14,6 +14,7 @@ from django.utils.safestring import mark_safe
 from django.utils.translation import gettext_lazy
 
 from annotator.hit_types.base import Block, Field, Option, Stage
+from annotator.selectors.instructions import InstructionsChange, Passage
 from annotator.web.views.common import TROUBLES
 
 
@@ -314,6 +315,16 @@ _TROUBLE = {
 }
 
 
+_CHANGED = InstructionsChange(
+    2,
+    (
+        Passage(False, "Keep to what the robot **says**."),
+        Passage(True, "Keep to what the robot **claims**, even where it is wrong."),
+        Passage(True, example="A fish in fresh water"),
+    ),
+)
+
+
 def _account(**changes: Any) -> Row:
     values = {
         "participation": Row(study=STUDY, state="active"), "done": 12, "accepted": 9, "waiting": 3, "surplus": 1,
@@ -351,6 +362,7 @@ def screens() -> list[Screen]:
         Screen("task-chosen", "Task, both steps answered", "annotator/task.html", task(response={"helpful": "yes", "answer": "no"}, saved=True, undo_url="/style/nowhere/")),
         Screen("task-refused", "Task, refused", "annotator/task.html", task(response={"helpful": "yes"}, errors={"answer": "choose an answer"})),
         Screen("task-time", "Task, last minutes", "annotator/task.html", task(lease_until=last_minutes, response={"helpful": "no"})),
+        Screen("task-changed", "Task, changed instructions", "annotator/task.html", task(changed=_CHANGED, confirm_url="/style/nowhere/")),
         Screen("task-long", "Task, long material", "annotator/task.html", task(PREFERENCE)),
         Screen("task-pairs", "Task, several texts", "annotator/task.html", task(PLAUSIBILITY, response={"v0": "yes", "v1": "no"})),
         Screen("task-points", "Task, several texts and more", "annotator/task.html", task(POINTS, response={"right1": "yes", "whole": "no"}, committed=[("What do you think?", "Yes")])),

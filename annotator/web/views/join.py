@@ -124,7 +124,13 @@ def signup(request: HttpRequest) -> HttpResponse:
         person_log_in(request, form.save())
         request.session.set_expiry(None)
         return redirect(safe_next(request, reverse("annotator:me")))
-    context = {"form": form, "next": request.GET.get("next", ""), "guest": guest is not None}
+    wanted = request.GET.get("next", "")
+    context = {
+        "form": form,
+        "next": wanted,
+        "guest": guest is not None,
+        "colleague": wanted.startswith("/colleague/"),
+    }
     return render(request, "annotator/signup.html", context)
 
 

@@ -23,6 +23,7 @@ from annotator.selectors.user import user_of
 from annotator.services.exam import exam_attempt_of, exam_retry_at, exam_start, exam_submit, question_of
 from annotator.services.participation import (
     consent_give,
+    instructions_confirm,
     instructions_finish,
     participation_leave,
     participation_return,
@@ -84,7 +85,7 @@ def instructions(request: HttpRequest, slug: str) -> HttpResponse:
     if step == "consent":
         return redirect("annotator:consent", slug=slug)
     if request.method == "POST":
-        instructions_finish(participation=participation)
+        instructions_finish(participation=participation, version=_version_shown(request))
         return redirect("annotator:study", slug=slug)
     return render(request, "annotator/instructions.html", _instructions(participation) | {"step": step})
 
@@ -103,6 +104,21 @@ def instructions_drawer(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, name, _instructions(participation) | {"step": "drawer"})
 
 
+@require_POST
+@says_refusals
+def changed_instructions(request: HttpRequest, slug: str) -> HttpResponse:
+    """A participant has read what changed in the instructions; they go on with the task that they have open."""
+    instructions_confirm(participation=participant(request, slug), version=_version_shown(request) or 0)
+    if request.headers.get("HX-Request"):
+        return HttpResponse()  # takes the place of the notice; the answer on the page stays as it is
+    return redirect("annotator:tasks", slug=slug)
+
+
+def _version_shown(request: HttpRequest) -> int | None:
+    sent = request.POST.get("version", "")
+    return int(sent) if sent.isdecimal() and len(sent) < 8 else None
+
+
 def _instructions(participation: Participation) -> dict[str, Any]:
     rules = snapshot_content(participation.study.snapshot_id)
     kind = hit_type_get(rules["hit_type"])
@@ -110,6 +126,7 @@ def _instructions(participation: Participation) -> dict[str, Any]:
         "study": participation.study,
         "task_title": kind.task_title,
         "parts": instructions_context(kind, rules["instructions"]),
+        "version": participation.study.snapshot.number if participation.study.snapshot else "",
     }
 
 

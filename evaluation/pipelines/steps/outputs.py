@@ -7,6 +7,7 @@ from typing import Any
 
 from annotator.hit_types.base import JSON
 from annotator.hit_types.making import SANITY_METHOD
+from annotator.hit_types.reading import REFUSAL
 from annotator.models import Explanation, FollowUp, Instance, Output, System
 from evaluation.models import Call, Run
 from evaluation.pipelines.steps.explain import METHODS
@@ -79,6 +80,10 @@ class Outputs(MaterialStep):
         if part == "answer_reason":
             return {"output": answer_of(labelled(text, ["Answer", "Reason"])["Answer"], task)}
         return {"output": reasoning_then_answer(text, task)[1]}
+
+    def refused(self, run: Run, call: ClaimedCall, text: str) -> JSON | None:
+        """A refusal is the system's output on this follow-up; of generation tasks, its words are."""
+        return {"output": text.strip() or REFUSAL} if task_of(run) in GENERATION else {"output": REFUSAL}
 
     def apply(self, run: Run, groups: Sequence[Sequence[Call]]) -> None:
         _store(systems_of(run).get(name=run.options["system"]), groups)
@@ -190,6 +195,10 @@ class GenU(MaterialStep):
 
     def parse(self, run: Run, call: ClaimedCall, text: str) -> JSON:
         return {"output": marked_answer(text, "yes_no")}
+
+    def refused(self, run: Run, call: ClaimedCall, text: str) -> JSON | None:
+        """A refusal is an answer that is not the right one."""
+        return {"output": REFUSAL}
 
     def apply(self, run: Run, groups: Sequence[Sequence[Call]]) -> None:
         _store(system_made(run, self._name(run), "GEN-U"), groups)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from annotator.hit_types.base import JSON
+from annotator.hit_types.reading import REFUSAL
 from annotator.models import Explanation, FollowUp, Output
 from evaluation.models import Call, Run
 from evaluation.pipelines.steps.material import MaterialStep, OptionError, by_subject, option, questions
@@ -73,6 +74,10 @@ class RewardAnswers(MaterialStep):
 
     def parse(self, run: Run, call: ClaimedCall, text: str) -> JSON:
         return {"output": marked_answer(text, "yes_no")}
+
+    def refused(self, run: Run, call: ClaimedCall, text: str) -> JSON | None:
+        """A refusal is an answer that is not the right one."""
+        return {"output": REFUSAL}
 
     def apply(self, run: Run, groups: Sequence[Sequence[Call]]) -> None:
         """The answers stay with their calls; ``rewards_keep`` turns them into rewards once the run is done."""

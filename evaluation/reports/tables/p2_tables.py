@@ -12,7 +12,7 @@ from evaluation.metrics import (
 )
 from evaluation.reports.content import Cell, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
-from evaluation.reports.encoders import cosine_caveat, encoder_of
+from evaluation.reports.encoders import cosine_title, report_encoder
 from evaluation.reports.registry import section
 from evaluation.reports.unit_labels import annotators, asked_of, is_sanity, labels_of, of_systems, unit_table
 
@@ -92,7 +92,7 @@ def _buckets(ctx: Context, found: UnitSimulatability) -> Table:
 
 
 def _growth(ctx: Context, follow_ups: FollowUps) -> Table:
-    cosine = Cosine(encoder_of(ctx.choices.encoder, ctx.study))
+    cosine = Cosine(report_encoder(ctx))
     steps = growth(
         follow_ups,
         cosine,
@@ -102,7 +102,7 @@ def _growth(ctx: Context, follow_ups: FollowUps) -> Table:
         id="p2-table-6",
         number="P2 Table 6",
         title="Generality and simulatable follow-ups as their number grows"
-        + cosine_caveat(ctx.choices.encoder),
+        + cosine_title(report_encoder(ctx)),
         head=["Task", "Metric"],
         columns=[TableColumn(str(step.size), "Follow-ups for each explanation, at most") for step in steps],
         rows=[

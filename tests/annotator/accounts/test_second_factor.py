@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import time
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value
 from django.core.cache import cache
+from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
@@ -125,7 +127,9 @@ def test_secrets_survive_a_key_rotation(rosa: User, settings: Any) -> None:
     log_in(client)
     client.post(reverse("mfa_authenticate"), {"code": code_of(secret)})
     assert inside(client)
-    settings.SECRET_KEY_FALLBACKS = []  # sealed anew by that login
+    call_command("rotate_keys", stdout=io.StringIO())
+    call_command("rotate_keys", stdout=io.StringIO(), check=True)
+    settings.SECRET_KEY_FALLBACKS = []
     sealed = Authenticator.objects.get(type="totp").data["secret"]
     assert SecondFactorAdapter().decrypt(sealed) == secret
 
@@ -138,6 +142,8 @@ def test_without_its_key_a_second_factor_lets_nobody_in(rosa: User, settings: An
     reply = client.post(reverse("mfa_authenticate"), {"code": code_of(secret)})
     assert "Incorrect code" in reply.content.decode()
     assert not inside(client)
+    with pytest.raises(CommandError, match="second factor of: rosa"):
+        call_command("rotate_keys", stdout=io.StringIO())
 
 
 def test_changes_are_in_the_audit_trail(rosa: User, django_capture_on_commit_callbacks: Any) -> None:

@@ -14,12 +14,14 @@ from typing import Any
 
 import pytest
 from allauth.mfa.models import Authenticator
+from django.conf import settings
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import DatabaseError, connection, transaction
-from django.test import Client
+from django.test import Client, override_settings
 
 import annotator.services
 import evaluation.services
+from annotator.accounts.second_factor import SecondFactorAdapter
 from annotator.core import jobs
 from annotator.core.acting import PAGE, Acting, acting_as
 from annotator.models import (
@@ -316,6 +318,8 @@ WALK: dict[str, tuple[AuditAction, Callable[[World], Any]]] = {
         A.ENDPOINT_SAVED,
         lambda w: endpoints.endpoint_save(endpoint=_endpoint(w), key="sk-very-secret"),
     ),
+    "endpoint_keys_rotate": (A.ENDPOINT_SAVED, lambda w: _key_rotated(w)),
+    "second_factors_rotate": (A.SECOND_FACTOR_CHANGED, lambda w: _factor_rotated(w)),
     "endpoint_delete": (
         A.ENDPOINT_DELETED,
         lambda w: endpoints.endpoint_delete(endpoint=endpoints.endpoint_save(endpoint=_endpoint(w))),
@@ -342,7 +346,7 @@ EXEMPT = {
 }
 KINDS = re.compile(
     r"(study|studies|items?|invitation|member|workspace|exclusion|payments?|bonus|owed|work|qualification|judgments"
-    r"|material|second_factor|data_request|erase|erasures|api_token|account|endpoint|exports?)(_|$)"
+    r"|material|second_factors?|data_request|erase|erasures|api_token|account|endpoint|exports?)(_|$)"
 )
 
 
@@ -368,6 +372,21 @@ def _promoted(user: User) -> User:
 def _with_app(user: User) -> User:
     Authenticator.objects.create(user=user, type="totp", data={})
     return user
+
+
+def _key_rotated(w: World) -> None:
+    endpoints.endpoint_save(endpoint=_endpoint(w), key="sk-very-secret")
+    before = AuditEntry.objects.count()
+    with override_settings(SECRET_KEY="new", SECRET_KEY_FALLBACKS=[settings.SECRET_KEY]):
+        endpoints.endpoint_keys_rotate()
+    assert AuditEntry.objects.count() == before + 1
+
+
+def _factor_rotated(w: World) -> None:
+    sealed = SecondFactorAdapter().encrypt("JBSWY3DPEHPK3PXP")
+    Authenticator.objects.create(user=w.otto, type="totp", data={"secret": sealed})
+    with override_settings(SECRET_KEY="new", SECRET_KEY_FALLBACKS=[settings.SECRET_KEY]):
+        assert second_factor.second_factors_rotate() == (1, [])
 
 
 def services() -> Iterator[str]:
