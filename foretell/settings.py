@@ -325,10 +325,10 @@ LOGGING = {
     "disable_existing_loggers": False,
     "filters": {
         "secrets": {"()": "foretell.logs.HideSecrets"},
-        "request": {"()": "foretell.requests.AddRequestId"},
+        "request": {"()": "foretell.requests.AddContext"},
     },
     "formatters": {
-        "line": {"format": "{asctime} {levelname} {name} [{request_id}]: {message}", "style": "{"},
+        "line": {"format": "{asctime} {levelname} {name} [{context}]: {message}", "style": "{"},
         "json": {"()": "foretell.requests.JsonFormatter"},
     },
     "handlers": {

@@ -51,6 +51,29 @@ def key_open(*, sealed: bytes, origin: Origin, secrets: Iterable[str]) -> str:
     return str(content["key"])
 
 
+def key_reseal(*, sealed: bytes, secrets: list[str]) -> bytes | None:
+    """The same key sealed with the newest secret; None where it is already. Raises ``KeyRefused`` if none opens it.
+
+    >>> there = Origin("https", "api.example.com", 443)
+    >>> old = key_seal(key="sk-1", origin=there, secrets=["old"])
+    >>> new = key_reseal(sealed=old, secrets=["new", "old"])
+    >>> key_open(sealed=new, origin=there, secrets=["new"])
+    'sk-1'
+    >>> key_reseal(sealed=new, secrets=["new", "old"]) is None
+    True
+    """
+    try:
+        _fernet(secrets[:1]).decrypt(bytes(sealed))
+    except InvalidToken:
+        pass
+    else:
+        return None
+    try:
+        return _fernet(secrets).rotate(bytes(sealed))
+    except InvalidToken:
+        raise KeyRefused("the stored key cannot be read with this secret key; enter it again") from None
+
+
 def key_from_variable(*, variable: str, origin: Origin, known: Mapping[str, tuple[str, str]]) -> str:
     """The key that an environment variable holds. ``known``: variable -> (host it may go to, value).
 

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -17,7 +17,7 @@ from annotator.services.audit import audit_change, audit_write
 from evaluation.models import Endpoint
 from evaluation.providers.base import ChatRequest, ProviderError
 from evaluation.providers.hosts import HostRefused, check_origin, origin_of
-from evaluation.providers.keys import KeyRefused, key_seal
+from evaluation.providers.keys import KeyRefused, key_reseal, key_seal
 from evaluation.runs.request import parameters_check
 from evaluation.selectors.endpoint import endpoint_key, endpoint_provider, host_policy, key_secrets
 
@@ -96,6 +96,44 @@ def _share(endpoint: Endpoint, wanted: set[int]) -> None:
         before={"shared_with_workspaces": sorted(before)},
         after={"shared_with_workspaces": sorted(wanted)},
     )  # fmt: skip
+
+
+@dataclass
+class KeysRotated:
+    """Names of endpoints: whose stored keys were sealed anew, were up to date already, or can't be read."""
+
+    resealed: list[str] = field(default_factory=list)
+    current: list[str] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
+
+
+@transaction.atomic
+def endpoint_keys_rotate(*, dry_run: bool = False) -> KeysRotated:
+    """Seal every stored key with the newest ``SECRET_KEY``, so that the fallbacks can be removed.
+
+    Safe while runs use the keys, and safe to repeat. A key that no secret opens is left as it is.
+    """
+    found = KeysRotated()
+    rows = Endpoint.objects.select_for_update(of=("self",)).exclude(key_encrypted=b"").order_by("pk")
+    for endpoint in rows:
+        try:
+            sealed = key_reseal(sealed=bytes(endpoint.key_encrypted), secrets=key_secrets())
+        except KeyRefused:
+            found.unreadable.append(endpoint.name)
+            continue
+        if sealed is None:
+            found.current.append(endpoint.name)
+            continue
+        found.resealed.append(endpoint.name)
+        if not dry_run:
+            Endpoint.objects.filter(pk=endpoint.pk).update(key_encrypted=sealed)
+            audit_write(
+                action=AuditAction.ENDPOINT_SAVED,
+                workspace=endpoint.workspace,
+                target=endpoint.name,
+                after={"api_key": "sealed with a new secret key"},
+            )
+    return found
 
 
 @transaction.atomic
