@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotator', '0020_study_language'),
+        ('annotator', '0021_attributes'),
     ]
 
     operations = [
