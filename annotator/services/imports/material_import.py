@@ -100,7 +100,13 @@ def material_import(
                 log.add(" ".join(error.messages))
                 log.check()
         reader = _Reader(
-            hit_type_get(study.hit_type), mapping or {}, constants or {}, attributes, log, result, study.variant
+            hit_type_get(study.hit_type),
+            mapping or {},
+            constants or {},
+            attributes,
+            log,
+            result,
+            study.variant,
         )
         dataset, _ = Dataset.objects.get_or_create(workspace=study.workspace, name=study.slug)
         with suppress(UnreadableRest), staging() as copy:
