@@ -108,7 +108,7 @@ class Qualification(models.Model):
     hit_type = models.CharField(max_length=60)
     exam = models.ForeignKey(Exam, models.PROTECT, null=True, blank=True, related_name="qualifications")
     attempt = models.OneToOneField(
-        ExamAttempt, models.PROTECT, null=True, blank=True, related_name="qualification"
+        ExamAttempt, models.SET_NULL, null=True, blank=True, related_name="qualification"
     )
     granted_by = models.ForeignKey("annotator.User", models.PROTECT, null=True, blank=True, related_name="+")
     granted_at = models.DateTimeField(auto_now_add=True)

@@ -27,6 +27,11 @@ class Judgment(models.Model):
     item = models.ForeignKey("Item", models.PROTECT, related_name="judgments")
     rater = models.ForeignKey("Rater", models.PROTECT, related_name="judgments")
     snapshot = models.ForeignKey("Snapshot", models.PROTECT, null=True, blank=True, related_name="judgments")
+    #: The version whose instructions the rater had confirmed by then: ``snapshot`` unless they went on without reading
+    #: a change. Null: simulators, imports, and judgments from before this was kept.
+    instructions_seen = models.ForeignKey(
+        "Snapshot", models.PROTECT, null=True, blank=True, db_index=False, related_name="+"
+    )
     assignment = models.OneToOneField(
         "Assignment", models.PROTECT, null=True, blank=True, related_name="judgment"
     )

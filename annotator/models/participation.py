@@ -26,6 +26,10 @@ class Participation(models.Model):
         default=dict, db_default=models.Value({}, models.JSONField()), blank=True
     )
     instructions_at = models.DateTimeField(null=True, blank=True)
+    #: The version of the study whose instructions they last confirmed. Null: from before this was kept.
+    instructions_seen = models.ForeignKey(
+        "Snapshot", models.PROTECT, null=True, blank=True, db_index=False, related_name="+"
+    )
     practice_done = models.PositiveSmallIntegerField(
         default=0, help_text="Practice questions worked through."
     )

@@ -31,6 +31,11 @@ class RehearsalProgress:
         )
 
     @property
+    def complete(self) -> bool:
+        """Whether all its places are filled."""
+        return 0 < self.places == self.done
+
+    @property
     def share(self) -> float:
         return self.done / self.places if self.places else 0.0
 

@@ -124,3 +124,11 @@ def _with_own(kind: HitType, study: Study) -> HitType:
         if questions
     }
     return kind.replaced(**own)
+
+
+def slug_near(slug: str) -> str:
+    """The first of ``slug``, ``slug-2``, ``slug-3``, ... that no study of the server has, deleted ones included."""
+    base = slug[:70].rstrip("-") or "study"
+    taken = set(Study.objects.filter(slug__startswith=base).values_list("slug", flat=True))
+    names = (base if number == 1 else f"{base}-{number}" for number in range(1, len(taken) + 2))
+    return next(name for name in names if name not in taken)

@@ -52,6 +52,7 @@ _FIELDS = {
     "presentation": "assignment__presentation",
     "seconds": "seconds",
     "version": "snapshot__number",
+    "instructions_version": "instructions_seen__number",
     "withdrawn": "item__withdrawn_reason",
     "created_at": "created_at",
 }
@@ -130,6 +131,7 @@ def _ratings(study: Study, found: Any) -> Iterator[Row]:
         "source",
         "standing",
         "version",
+        "instructions_version",
         "withdrawn",
     )
     fields = [_FIELDS[name] for name in keep]
@@ -146,7 +148,7 @@ def _header(study: Study, form: str) -> list[str]:
     if form == Export.Form.RATINGS:
         return [
             "judgment", "item", "instance", "system", "condition", "rater", "rater_kind", "source", "standing",
-            "version", "withdrawn", "excluded", "unit", "variable", "value",
+            "version", "instructions_version", "withdrawn", "excluded", "unit", "variable", "value",
         ]  # fmt: skip
     signals = [f"signal.{name}" for name in SIGNAL_NAMES]
     return [*_FIELDS, "excluded", *signals, *(f"response.{name}" for name in response_fields(study))]

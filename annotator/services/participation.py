@@ -11,7 +11,8 @@ from django.utils.translation import gettext
 
 from annotator.core.canonical import text_digest
 from annotator.core.errors import Refused
-from annotator.models import Consent, Participation, Rater, Study, User
+from annotator.models import Consent, Participation, Rater, Snapshot, Study, User
+from annotator.selectors.places import places_of
 from annotator.selectors.qualification import requirement_task, requirements_missing
 from annotator.selectors.snapshot import snapshot_content
 from annotator.services.assignment import participation_release
@@ -38,7 +39,7 @@ def participation_join(
 ) -> Participation:
     """Enter a study; entering again finds the same participation.
 
-    Raises ``Refused`` when it is not open (closed, paused), asks for an exam first (needs), or when too many people
+    Raises ``Refused`` when it is not open (closed, paused), is full (no_places), asks for an exam first (needs), or when too many people
     have joined it (too_many) or the person too many studies (too_many_studies).
 
     ``parameters`` are those of the join link. The ones that the study names (``Study.join_parameters``) are kept, at
@@ -54,6 +55,8 @@ def participation_join(
         raise Refused("closed", gettext("This study is not accepting participants."))
     if not rater.rehearsal and (study.state != Study.State.LIVE or not study.join_open):
         raise Refused("closed", gettext("This study is not accepting participants."))
+    if not rater.rehearsal and places_of(study).full:
+        raise Refused("no_places", gettext("All places of this study are taken at the moment."))
     if not rater.rehearsal:
         refuse_too_many_joins(study=study, rater=rater)
     rules = snapshot_content(study.snapshot_id)
@@ -102,10 +105,30 @@ def consent_give(*, participation: Participation, digest: str) -> Consent:
     return consent
 
 
-def instructions_finish(*, participation: Participation) -> None:
+def instructions_finish(*, participation: Participation, version: int | None = None) -> None:
+    """The step is done: somebody has read the instructions of the study's version number ``version`` (None: the current)."""
     if participation.instructions_at is None:
         participation.instructions_at = timezone.now()
-        participation.save(update_fields=["instructions_at"])
+        participation.instructions_seen = _version(participation, version)
+        participation.save(update_fields=["instructions_at", "instructions_seen"])
+    else:
+        instructions_confirm(participation=participation, version=version)
+
+
+def instructions_confirm(*, participation: Participation, version: int | None = None) -> None:
+    """Somebody has read what changed in the instructions, up to version number ``version`` of the study (None: the current).
+
+    Nothing happens before the step itself is done, nor when the page was opened before the latest change.
+    """
+    current = participation.study.snapshot
+    if participation.instructions_at is not None and _version(participation, version) == current:
+        participation.instructions_seen = current
+        participation.save(update_fields=["instructions_seen"])
+
+
+def _version(participation: Participation, number: int | None) -> Snapshot | None:
+    study = participation.study
+    return study.snapshot if number is None else study.snapshots.filter(number=number).first()
 
 
 def practice_answer(*, participation: Participation, number: int) -> None:

@@ -32,6 +32,7 @@ from annotator.models import (
     StageCommit,
 )
 from annotator.selectors.consent import consented
+from annotator.selectors.instructions import instructions_known
 from annotator.selectors.qualification import may_work
 from annotator.selectors.snapshot import snapshot_content
 from annotator.services.assignment import guest_task_give_back
@@ -161,9 +162,9 @@ _JUDGED = """
 WITH closed AS (
     UPDATE annotator_assignment SET state = 'submitted', closed_at = %(now)s WHERE id = %(assignment)s
 )
-INSERT INTO annotator_judgment (study_id, item_id, rater_id, snapshot_id, assignment_id, place_id, response, digest,
-    standing, source, seconds, signals, created_at)
-VALUES (%(study)s, %(item)s, %(rater)s, %(snapshot)s, %(assignment)s, %(place)s, %(response)s, %(digest)s,
+INSERT INTO annotator_judgment (study_id, item_id, rater_id, snapshot_id, instructions_seen_id, assignment_id, place_id, response,
+    digest, standing, source, seconds, signals, created_at)
+VALUES (%(study)s, %(item)s, %(rater)s, %(snapshot)s, %(instructions)s, %(assignment)s, %(place)s, %(response)s, %(digest)s,
     %(standing)s, %(source)s, %(seconds)s, %(signals)s, %(now)s)
 RETURNING id
 """
@@ -197,6 +198,7 @@ def _judge(
     place = (getattr(assignment, "place", None) or _place_reclaim(assignment)) if counts else None
     standing = Judgment.Standing.COUNTED if place else Judgment.Standing.SURPLUS
     study = assignment.participation.study
+    snapshot = assignment.snapshot_id or study.snapshot_id
     assignment.state = Assignment.State.SUBMITTED
     assignment.closed_at = now
     with prepared_cursor() as cursor:
@@ -206,7 +208,8 @@ def _judge(
                 "study": study.pk,
                 "item": assignment.item_id,
                 "rater": assignment.rater_id,
-                "snapshot": assignment.snapshot_id or study.snapshot_id,
+                "snapshot": snapshot,
+                "instructions": instructions_known(assignment.participation, snapshot),
                 "assignment": assignment.pk,
                 "place": place.pk if place else None,
                 "response": json.dumps(response),

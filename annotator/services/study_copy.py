@@ -6,6 +6,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from annotator.models import AuditAction, Item, Membership, Study, User, Workspace
+from annotator.selectors.study import slug_near
 from annotator.selectors.workspace import workspaces_for
 from annotator.services.audit import audit_write
 from annotator.services.study import study_clean
@@ -76,11 +77,5 @@ def _editor(user: User, workspace: Workspace) -> bool:
 
 
 def slug_free(slug: str) -> str:
-    """A slug for a copy that no study has: ``owls-copy``, ``owls-copy-2``, ..."""
-    base = f"{slug[:70]}-copy"
-    taken = set(Study.objects.filter(slug__startswith=base).values_list("slug", flat=True))
-    names = [base, *(f"{base}-{number}" for number in range(2, len(taken) + 3))]
-    found = next((name for name in names if name not in taken), "")
-    if not found:
-        raise ValidationError("No free short name was found.")
-    return found
+    """A short name for a copy that no study has: ``owls-copy``, ``owls-copy-2``, ..."""
+    return slug_near(f"{slug[:70]}-copy")

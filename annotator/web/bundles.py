@@ -22,16 +22,20 @@ from django.core.files.storage import FileSystemStorage
 BUNDLES: dict[str, tuple[str, ...]] = {
     "css/app.css": (
         "css/tokens.css",
+        "css/fonts.css",
         "css/base.css",
         "css/block.css",
         "css/option.css",
         "css/keycap.css",
         "css/button.css",
         "css/task.css",
+        "css/paired.css",
+        "css/context.css",
         "css/drawer.css",
         "css/menu.css",
         "css/form.css",
         "css/notice.css",
+        "css/changed.css",
         "css/example.css",
         "css/print.css",
     ),
@@ -45,6 +49,7 @@ BUNDLES: dict[str, tuple[str, ...]] = {
     "js/app.js": (
         "js/core.js",
         "js/steps.js",
+        "js/view.js",
         "js/submit.js",
         "js/keys.js",
         "js/drawer.js",

@@ -15,6 +15,7 @@ from django.urls import reverse
 from annotator.hit_types.base import JSON, Stage, answers_in_words
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Assignment, Study
+from annotator.selectors.instructions import InstructionsChange, instructions_changed
 from annotator.selectors.participation import PersonProgress
 
 
@@ -57,6 +58,8 @@ class TaskPage:
     saved: bool = False
     surplus: bool = False
     notice: str = ""
+    changed: InstructionsChange | None = None
+    confirm_url: str = ""
 
     def context(self) -> dict[str, Any]:
         return vars(self)
@@ -114,4 +117,6 @@ def task_page(
         undo_url=reverse("annotator:undo", args=[undo_pk]) if undo_pk and study.undo_seconds else "",
         saved=undo_pk is not None,
         surplus=surplus,
+        changed=instructions_changed(assignment.participation),
+        confirm_url=reverse("annotator:instructions_confirm", args=[study.slug]),
     )

@@ -94,7 +94,7 @@ def draft_steps(study: Study, progress: StudyProgress, rehearsal: RehearsalProgr
         ),
         SetupStep(
             "Texts", "optional" if texts else "done",
-            f"The invitation has no {listed([one.partition(' ')[2] for one in texts])}." if texts else "Invitation and consent are written.",
+            f"The invitation has {listed(['no ' + one.partition(' ')[2] for one in texts])}." if texts else "Invitation and consent are written.",
             settings + "#what-annotators-read", "Write the texts",
         ),
         SetupStep(

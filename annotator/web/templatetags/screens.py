@@ -18,6 +18,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext, gettext_noop
 
 from annotator.hit_types.base import Stage
+from annotator.web.markdown import markdown_html
 from annotator.web.task_form import Asked, TaskForm
 from annotator.web.task_form import task_form as bind
 
@@ -163,6 +164,12 @@ def instruction_sections(parts: Iterable[Mapping[str, Any]]) -> list[Instruction
             if html.strip():
                 sections[-1][1].append({"html": mark_safe(html)})  # noqa: S308
     return [InstructionSection(title, tuple(those)) for title, those in sections if those or title]
+
+
+@register.filter
+def markdown(text: str) -> SafeString:
+    """Researchers' Markdown as safe HTML; see ``annotator.web.markdown``."""
+    return markdown_html(text)
 
 
 @register.filter
