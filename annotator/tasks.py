@@ -8,6 +8,7 @@ from annotator.services.assignment import leases_expire
 from annotator.services.erasure import retention_sweep
 from annotator.services.exports import export_build, exports_sweep
 from annotator.services.imports.pending_uploads import pending_uploads_sweep
+from annotator.services.place_alert import place_alerts_sweep
 from annotator.services.rehearsal.run import rehearsal_run, rehearsals_sweep
 from annotator.services.study_removal import studies_purge
 
@@ -64,3 +65,9 @@ def uploads_sweep_task() -> int:
 def attempts_sweep_task() -> int:
     """Delete login attempts that are too old for any limit."""
     return attempts_sweep()
+
+
+@job("annotator.place_alerts_sweep")
+def place_alerts_sweep_task() -> int:
+    """Tell people who asked for it that a study has places again."""
+    return place_alerts_sweep()

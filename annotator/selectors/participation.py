@@ -13,6 +13,7 @@ from django.utils.translation import gettext
 from annotator.core.prepared import prepared_cursor
 from annotator.models import ExamAttempt, Judgment, LedgerEntry, Participation, Study
 from annotator.selectors.consent import consented
+from annotator.selectors.places import MOST, free_tasks_sql
 from annotator.selectors.qualification import qualification_revoked, qualified, requirements_missing
 from annotator.selectors.snapshot import snapshot_content
 
@@ -79,22 +80,40 @@ class PersonProgress:
 
 
 _DONE = """
-SELECT snapshot_id, count(*) FROM annotator_assignment
-WHERE participation_id = %s AND state = 'submitted' GROUP BY snapshot_id
+SELECT state, snapshot_id, count(*), 0 FROM annotator_assignment
+WHERE participation_id = %(participation)s AND state IN ('submitted', 'leased') GROUP BY state, snapshot_id
+UNION ALL SELECT 'free', NULL, free.seen, free.tasks FROM ({free}) free
 """
 
 
 def progress_of(participation: Participation) -> PersonProgress:
-    """The person's progress, in one query. Each task earns the pay of its own snapshot."""
+    """The person's progress, in one query. Each task earns the pay of its own snapshot.
+
+    ``total`` counts the tasks that are done, in hand and still free for the person. If at least ``places.MOST`` places
+    are free, it is the number that the study offers to one person.
+    """
     study = participation.study
     rules = snapshot_content(study.snapshot_id)
     with prepared_cursor() as cursor:
-        cursor.execute(_DONE, [participation.pk])
+        cursor.execute(
+            _DONE.replace("{free}", free_tasks_sql(study.one_condition_per_instance)),
+            {
+                "participation": participation.pk,
+                "study": study.pk,
+                "rater": participation.rater_id,
+                "most": MOST,
+            },
+        )
         rows = cursor.fetchall()
-    done = sum(n for _, n in rows)
-    pay = sum((n * _pay(snapshot, study) for snapshot, n in rows), Decimal(0))
-    total = study.max_items_per_rater or rules["items"]
-    return PersonProgress(done, max(done, min(total, rules["items"])), pay, study.currency)
+    counts = [(snapshot, n) for state, snapshot, n, _ in rows if state == "submitted"]
+    done = sum(n for _, n in counts)
+    pay = sum((n * _pay(snapshot, study) for snapshot, n in counts), Decimal(0))
+    total = min(study.max_items_per_rater or rules["items"], rules["items"])
+    in_hand = sum(n for state, _, n, _ in rows if state == "leased")
+    seen, free = next((seen, tasks) for state, _, seen, tasks in rows if state == "free")
+    if seen < MOST:
+        total = min(total, done + in_hand + free)
+    return PersonProgress(done, max(done, total), pay, study.currency)
 
 
 def _pay(snapshot: int | None, study: Study) -> Decimal:
@@ -116,13 +135,28 @@ class Earnings:
     accepted: int
 
     @property
+    def total(self) -> Decimal:
+        return self.earned + self.exam + self.bonus
+
+    @property
     def due(self) -> Decimal:
-        return self.earned + self.exam + self.bonus - self.paid
+        return self.total - self.paid
+
+    @property
+    def earned_something(self) -> bool:
+        """Whether there is work that a recruiting panel should pay or confirm."""
+        return bool(self.done or self.total)
 
     @property
     def waiting(self) -> int:
         """Judgments that are awaiting review: done and not yet accepted."""
         return self.done - self.accepted
+
+
+def earnings_in(participation: Participation) -> Earnings:
+    """What a person has earned in one study."""
+    every = earnings_of(rater_id=participation.rater_id)
+    return next(one for one in every if one.participation.pk == participation.pk)
 
 
 def earnings_of(*, rater_id: int) -> list[Earnings]:

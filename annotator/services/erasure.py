@@ -28,6 +28,7 @@ from annotator.models import (
     Message,
     Participation,
     Place,
+    PlaceAlert,
     Qualification,
     Rater,
     Study,
@@ -134,6 +135,7 @@ def erase(*, study: Study, rater: Rater, policy: str, why: str = "", by: User | 
     audit_write(action=AuditAction.ERASED, study=study, by=by, target=why, after={"policy": policy})
     mine = {"study": study, "rater": rater}
     Message.objects.filter(**mine).delete()
+    PlaceAlert.objects.filter(**mine).delete()
     held = Assignment.objects.filter(participation__study=study, rater=rater)
     Qualification.objects.filter(attempt__participation__in=_participations(mine)).update(attempt=None)
     if policy == Study.ErasurePolicy.DELETE:

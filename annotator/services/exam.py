@@ -29,6 +29,7 @@ from annotator.models import (
     User,
     Workspace,
 )
+from annotator.selectors.places import places_for
 from annotator.selectors.qualification import attempts_at, may_work
 from annotator.selectors.snapshot import snapshot_content
 from annotator.services.assignment import participation_release
@@ -37,8 +38,12 @@ from annotator.services.audit import audit_write
 
 @transaction.atomic
 def exam_start(*, participation: Participation) -> ExamAttempt:
-    """The open attempt, or a new one. Raises ``Refused`` if no attempts are left or it is too soon. An open attempt at
-    an earlier version of the study's exam is replaced by one at the current version.
+    """The open attempt, or a new one.
+
+    Raises ``Refused`` if no attempts are left (not_qualified), if it is too soon (not_now), or if the study has no task
+    left for the person (no_places): nobody sits an exam for nothing.
+
+    An open attempt at an earlier version of the study's exam is replaced by one at the current version.
     """
     Participation.objects.select_for_update().get(pk=participation.pk)
     rules = snapshot_content(participation.study.snapshot_id)
@@ -53,6 +58,10 @@ def exam_start(*, participation: Participation) -> ExamAttempt:
     if again > timezone.now():
         raise Refused(
             "not_now", gettext("You can take the exam again after {time} UTC.").format(time=f"{again:%H:%M}")
+        )
+    if places_for(participation).full:
+        raise Refused(
+            "no_places", gettext("Others are doing all the tasks, so there is no exam to take at the moment.")
         )
     questions = ExamQuestion.objects.filter(exam_id=rules["exam"]).values_list("key", "pool")
     seen = exam_questions_seen(rater_id=participation.rater_id, exam_id=rules["exam"])

@@ -12,6 +12,7 @@ from django.utils.translation import gettext
 from annotator.core.canonical import text_digest
 from annotator.core.errors import Refused
 from annotator.models import Consent, Participation, Rater, Snapshot, Study, User
+from annotator.selectors.places import places_of
 from annotator.selectors.qualification import requirement_task, requirements_missing
 from annotator.selectors.snapshot import snapshot_content
 from annotator.services.assignment import participation_release
@@ -36,9 +37,11 @@ def rater_for(*, user: User) -> Rater:
 def participation_join(
     *, study: Study, user: User, parameters: Mapping[str, str] | None = None
 ) -> Participation:
-    """Join a study; joining again returns the same participation. Raises ``Refused`` if it is closed or paused, if it
-    requires a qualification that the person lacks (needs), or if too many people have joined it (too_many) or the
-    person has joined too many studies (too_many_studies).
+    """Join a study; joining again returns the same participation.
+
+    Raises ``Refused`` if the study is closed or paused, if it is full (no_places), if it requires a qualification that
+    the person lacks (needs), or if too many people have joined it (too_many) or the person has joined too many studies
+    (too_many_studies).
 
     ``parameters`` are those of the join link. Those that the study lists (``Study.join_parameters``) are stored, up to
     200 characters of each: the panel's ids for the person.
@@ -53,6 +56,8 @@ def participation_join(
         raise Refused("closed", gettext("This study is not accepting participants."))
     if not rater.rehearsal and (study.state != Study.State.LIVE or not study.join_open):
         raise Refused("closed", gettext("This study is not accepting participants."))
+    if not rater.rehearsal and places_of(study).full:
+        raise Refused("no_places", gettext("All places of this study are taken at the moment."))
     if not rater.rehearsal:
         refuse_too_many_joins(study=study, rater=rater)
     rules = snapshot_content(study.snapshot_id)

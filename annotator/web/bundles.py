@@ -29,6 +29,8 @@ BUNDLES: dict[str, tuple[str, ...]] = {
         "css/keycap.css",
         "css/button.css",
         "css/task.css",
+        "css/paired.css",
+        "css/context.css",
         "css/drawer.css",
         "css/menu.css",
         "css/form.css",
@@ -47,6 +49,7 @@ BUNDLES: dict[str, tuple[str, ...]] = {
     "js/app.js": (
         "js/core.js",
         "js/steps.js",
+        "js/view.js",
         "js/submit.js",
         "js/keys.js",
         "js/drawer.js",

@@ -17,6 +17,8 @@ from annotator.hit_types.base import Block, Field, Option, Stage
 #: The longest labels, in characters, with which two or three options fit side by side on a phone.
 SHORT = {2: 14, 3: 8}
 KEYS = "123456789"
+#: From how many characters on the text that several questions are about stands beside them instead of above them.
+BESIDE = 500
 
 
 @dataclass(frozen=True)
@@ -92,10 +94,18 @@ class TaskForm:
 
     ``pairs`` are blocks with a question of their own and ``loose`` the other questions. ``error`` is a message about the
     whole form. ``missing`` names the required fields that apply, given the other answers, and are still empty.
+
+    ``groups`` is all other material. The task screen divides it further, by what the fields say that they are ``about``:
+    ``pinned`` stays at the bottom of the material where that is longer than the window, ``flow`` comes before it. Where
+    there are pairs, ``context`` stays in view above or beside them, and the rest (``background``) can be opened.
     """
 
     asked: tuple[Asked, ...]
     groups: tuple[Group, ...]
+    flow: tuple[Group, ...]
+    pinned: tuple[Group, ...]
+    context: tuple[Group, ...]
+    background: tuple[Block, ...]
     pairs: tuple[Pair, ...]
     loose: tuple[Asked, ...]
     missing: tuple[str, ...]
@@ -106,6 +116,11 @@ class TaskForm:
     def paired(self) -> bool:
         """Whether each question is beside its own text, instead of all of them in one panel."""
         return bool(self.pairs)
+
+    @property
+    def beside(self) -> bool:
+        """Whether the context is so long that it stands in a column of its own, where the window is wide enough."""
+        return sum(block.length for group in self.context for block in group.blocks) >= BESIDE
 
 
 def questions_of(fields: Sequence[Field]) -> dict[str, int]:
@@ -185,9 +200,17 @@ def task_form(
     )
     targets = {field.target for field in stage.fields if field.target in labels}
     paired = targets if len(targets) > 1 else set()
+    about = {name for field in stage.fields for name in field.about}
+    others = [block for block in stage.blocks if block.name not in paired]
+    groups = _groups(others)
+    first_pinned = _first_pinned(groups, about)
     return TaskForm(
         asked=asked,
-        groups=_groups([block for block in stage.blocks if block.name not in paired]),
+        groups=groups,
+        flow=groups[:first_pinned],
+        pinned=groups[first_pinned:],
+        context=_groups([block for block in others if block.name in about or not about]),
+        background=tuple(block for block in others if about and block.name not in about),
         pairs=tuple(
             Pair(block, tuple(one for one in asked if one.field.target == block.name))
             for block in stage.blocks
@@ -205,6 +228,14 @@ def _groups(blocks: Sequence[Block]) -> tuple[Group, ...]:
     labels = [block.label for block in blocks]
     unclear = len(set(labels)) < len(labels)
     return tuple(Group(_title(name) if unclear else "", those) for name, those in groups)
+
+
+def _first_pinned(groups: Sequence[Group], about: set[str]) -> int:
+    """The number of groups before the pinned ones: material that questions are about, unless it comes first anyway."""
+    for number, group in enumerate(groups):
+        if number and any(block.name in about for block in group.blocks):
+            return number
+    return len(groups)
 
 
 def _title(group: str) -> str:

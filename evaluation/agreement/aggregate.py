@@ -11,17 +11,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from annotator.core.labels import write_number
 from evaluation.agreement.counts import count_units
 from evaluation.agreement.dawid_skene import dawid_skene
 from evaluation.agreement.percent import UNRATED
 from evaluation.core.ratings_table import Codes, Floats, Ratings
 
 TIES = "units whose raters tie"
+BETWEEN = "units whose median lies between two labels"
 UNRESOLVED = -1
 #: Probabilities of two labels that differ by less are a tie.
 _TIE = 1e-9
 
-RULES = "majority, dawid_skene, mace, per_rater, single:<rater>"
+RULES = "majority, dawid_skene, mace, median, mean, per_rater, single:<rater>"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -108,6 +110,51 @@ class Majority(OneTable):
 
 
 @dataclass(frozen=True)
+class Median(OneTable):
+    """The label in the middle of a unit's ratings, in the order of their numbers.
+
+    Where two different labels share the middle, none at ordinal level (there is no label between them), and their mean at
+    interval and ratio level. ``ValueError`` for nominal labels without scores.
+    """
+
+    name = "median"
+
+    def apply(self, ratings: Ratings) -> Aggregated:
+        numbers = ratings.numbers
+        order = np.argsort(numbers, kind="stable")
+        place = np.empty(order.size, dtype=np.int64)
+        place[order] = np.arange(order.size)
+        grouped = ratings.grouped
+        sorted_rows = np.lexsort((place[grouped.value], grouped.unit))
+        sizes, start = grouped.sizes, grouped.start[:-1]
+        rated = sizes > 0
+        lower = grouped.value[sorted_rows][(start + (sizes - 1) // 2)[rated]]
+        upper = grouped.value[sorted_rows][(start + sizes // 2)[rated]]
+        if ratings.level in ("interval", "ratio"):
+            return _numbered(self.name, ratings, rated, (numbers[lower] + numbers[upper]) / 2)
+        value = np.full(len(ratings.units), UNRESOLVED, dtype=np.int32)
+        value[rated] = np.where(lower == upper, lower, UNRESOLVED)
+        between = {BETWEEN: int((lower != upper).sum()), UNRATED: int((~rated).sum())}
+        return _aggregated(self.name, ratings, value, between)
+
+
+@dataclass(frozen=True)
+class Mean(OneTable):
+    """The mean of a unit's numbers, as a label of its own: at ordinal level of the ranks, from 0, or of the scores.
+
+    ``ValueError`` for nominal labels without scores.
+    """
+
+    name = "mean"
+
+    def apply(self, ratings: Ratings) -> Aggregated:
+        grouped = ratings.grouped
+        rated = grouped.sizes > 0
+        sums = np.bincount(grouped.unit, weights=ratings.numbers[grouped.value], minlength=len(ratings.units))
+        return _numbered(self.name, ratings, rated, sums[rated] / grouped.sizes[rated])
+
+
+@dataclass(frozen=True)
 class DawidSkeneRule(OneTable):
     """The most probable true label under Dawid and Skene's model; equally probable ones tie."""
 
@@ -165,7 +212,7 @@ class PerRater(Rule):
 
 
 def parse_rule(text: str) -> Rule:
-    """The rule that a name stands for: majority, dawid_skene, mace, per_rater or single:<rater>.
+    """The rule that a name stands for: majority, dawid_skene, mace, median, mean, per_rater or single:<rater>.
 
     >>> parse_rule("single:ann")
     Single(rater='ann')
@@ -174,6 +221,8 @@ def parse_rule(text: str) -> Rule:
         "majority": Majority(),
         "dawid_skene": DawidSkeneRule(),
         "mace": MaceRule(),
+        "median": Median(),
+        "mean": Mean(),
         "per_rater": PerRater(),
     }
     if text in plain:
@@ -225,6 +274,15 @@ def mace(ratings: Ratings, *, seed: int = 0, iterations: int = 50) -> Floats:
     result[found.index.to_numpy()] = 0.0
     result[np.ix_(found.index.to_numpy(), found.columns.to_numpy())] = found.to_numpy()
     return result
+
+
+def _numbered(rule: str, ratings: Ratings, rated: npt.NDArray[np.bool_], numbers: Floats) -> Aggregated:
+    """Numbers of the rated units as labels, in ascending order."""
+    distinct, codes = np.unique(numbers, return_inverse=True)
+    value = np.full(len(ratings.units), UNRESOLVED, dtype=np.int32)
+    value[rated] = codes
+    left_out = {UNRATED: int((~rated).sum())} if not rated.all() else {}
+    return Aggregated(rule, ratings.units, tuple(map(write_number, distinct.tolist())), value, left_out)
 
 
 def _most_probable(rule: str, ratings: Ratings, probability: Floats) -> Aggregated:

@@ -26,6 +26,7 @@ from annotator.services.stage_submit import draft_save, judgment_undo
 from annotator.services.submit_and_next import turn_take
 from annotator.web.task_page import task_page
 from annotator.web.views.common import at_step, says_refusals, trouble
+from annotator.web.views.places import no_places
 
 
 def raw_response(data: QueryDict) -> dict[str, Any]:
@@ -72,7 +73,7 @@ def no_task(request: HttpRequest, participation: Participation, refusal: Refused
     if request.headers.get("HX-Request"):
         return to_page(request, reverse("annotator:tasks", args=[slug]))
     if refusal is None:
-        return trouble(request, "nothing_left", slug=slug)
+        return no_places(request, participation)
     return trouble(request, refusal.kind, message=str(refusal), slug=refusal.slug or slug)
 
 

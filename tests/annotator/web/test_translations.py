@@ -27,7 +27,7 @@ ANNOTATOR = Path(__file__).resolve().parents[3] / "annotator"
 
 #: Elements that hold study material, which researchers write and translate, or what a person wrote.
 STUDY_MATERIAL = {
-    "block__label", "block__text", "block__list", "block-group__title",  # what is judged
+    "block__label", "block__text", "block__list", "block-group__title", "aside__label",  # what is judged
     "asked__label", "asked__help", "asked__text", "wordings", "option__label", "option__detail",  # what is asked
     "task__title", "task__lead", "stages", "committed", "answers",  # stages, and answers in words
     "prose", "fold__title", "example__title", "reason__text",  # instructions, consent, examples, reasons
