@@ -11,7 +11,7 @@ from annotator.admin.study_pages.urls import patterns
 from annotator.models import Export, Membership, Participation, Study, User, WorkspaceMember
 from annotator.services.exclusion import exclusion_make
 from annotator.services.exports import export_request
-from tests.factories import lab_twin, make_item, make_judgment, make_rater, make_study, make_user
+from tests.factories import lab_copy, make_item, make_judgment, make_rater, make_study, make_user
 
 pytestmark = pytest.mark.django_db
 ROLES = ["viewer", "reviewer", "editor", "owner"]
@@ -133,7 +133,7 @@ def test_anonymous_and_annotators_are_sent_to_the_log_in(mine: Study) -> None:
 def stranger(mine: Study) -> User:
     """The owner of another lab, with the same names, the same people and all that the first one has."""
     user = make_user("otto", staff=True)
-    lab_twin(mine, user)
+    lab_copy(mine, user)
     return user
 
 
