@@ -1,4 +1,4 @@
-"""Single raters: the confusion of any two, and each one's agreement with the rest."""
+"""Individual raters: the confusion of any two, and each one's agreement with the rest."""
 
 from __future__ import annotations
 
