@@ -35,7 +35,8 @@ class EndpointForm(forms.ModelForm):
     class Meta:
         model = Endpoint
         fields = (
-            "workspace", "name", "base_url", "model", "deployment", "key", "key_variable", "shared_with", "parameters",
+            "workspace", "name", "protocol", "base_url", "model", "deployment", "key", "key_variable", "shared_with",
+            "parameters", "api_version", "headers", "ca_certificates",
             "structured", "concurrency",
             "requests_per_minute", "tokens_per_minute", "price_in", "price_cached", "price_out", "timeout_seconds",
         )  # fmt: skip
@@ -66,6 +67,9 @@ class EndpointForm(forms.ModelForm):
         if not self.user.is_superuser:
             self.fields.pop("key_variable", None)
         dress(self)
+
+    def clean_headers(self) -> Any:
+        return self.cleaned_data["headers"] or {}
 
     def clean_parameters(self) -> Any:
         parameters = self.cleaned_data["parameters"]

@@ -201,7 +201,12 @@ def _prepare(
     asked = [replace(call, thing=things.get(call.id)) for call in calls]
     requests = {call.id: build(run, endpoint, step, call) for call in asked}
     keys = {
-        call.id: cache_key(base_url=endpoint.base_url, request=requests[call.id], sample=call.sample)
+        call.id: cache_key(
+            base_url=endpoint.base_url,
+            headers=endpoint.headers,
+            request=requests[call.id],
+            sample=call.sample,
+        )
         for call in asked
     }
     found = _cached(list(keys.values()), run.workspace_id) if run.use_cache else {}

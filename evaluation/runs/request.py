@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_UP, Decimal
 from typing import Any
@@ -130,10 +130,11 @@ def likely_tokens(request: ChatRequest) -> int:
     return most_in // 4 + min(most_out, LIKELY_REPLY)
 
 
-def cache_key(*, base_url: str, request: ChatRequest, sample: int) -> str:
+def cache_key(*, base_url: str, request: ChatRequest, sample: int, headers: Mapping[str, str]) -> str:
     """The key of a reply: all that changes it, and the sample's number; not retries, timeouts or prices."""
     return digest_of(
-        {
+        ({"headers": dict(headers)} if headers else {})
+        | {
             "base_url": base_url,
             "model": request.model,
             "messages": list(request.messages),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from typing import Any
 
-from annotator.hit_types.base import MARKER, JSON, Field, HitType, Message, Unparsable, read_line
+from annotator.hit_types.base import JSON, MARKER, Field, HitType, Message, Unparsable, read_line
 from annotator.hit_types.languages import ENGLISH
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Item, Judgment, Rater

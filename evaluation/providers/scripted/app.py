@@ -18,6 +18,7 @@ from evaluation.providers.scripted.http import Request, Response, json_response
 from evaluation.providers.scripted.misbehave import misbehave
 from evaluation.providers.scripted.options import BadOptions, Options, parse_model
 from evaluation.providers.scripted.tuning import Tuning
+from evaluation.providers.scripted.vendors import anthropic, gemini
 from evaluation.providers.scripted.world import chance, pick
 
 NONSENSE = ("Blue.", "42 of them, at least.", "{}", "As discussed, see above.", "…", "<answer>")
@@ -57,6 +58,10 @@ class Scripted:
             # Between the two, requests are received and not answered: a test has all the time it needs.
             (self.released.clear if path == "/hold" else self.released.set)()
             return json_response(self.stats())
+        if path.startswith("/anthropic/v1/"):
+            return await anthropic(request, self)
+        if path.startswith("/gemini/v1beta/"):
+            return await gemini(request, self)
         if path == "/redirect/v1/chat/completions":
             return Response(307, b"", {"location": "/v1/chat/completions"})
         if self.key and request.headers.get("authorization") != f"Bearer {self.key}":
