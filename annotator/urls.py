@@ -29,16 +29,18 @@ urlpatterns = [
     path("login/", join.LogIn.as_view(), name="login"),
     path("logout/", auth.LogoutView.as_view(next_page="/login/"), name="logout"),
     path("signup/", join.signup, name="signup"),
-    path("password/", passwords.Change.as_view(), name="password_change"),
+    path("password/", passwords.PasswordChange.as_view(), name="password_change"),
     path(
         "password/done/",
         TemplateView.as_view(template_name="annotator/password_done.html"),
         name="password_done",
     ),
-    path("password/reset/", passwords.Reset.as_view(), name="password_reset"),
-    path("password/reset/sent/", passwords.Sent.as_view(), name="password_reset_sent"),
+    path("password/reset/", passwords.PasswordReset.as_view(), name="password_reset"),
+    path("password/reset/sent/", passwords.PasswordResetSent.as_view(), name="password_reset_sent"),
     path(
-        "password/reset/<str:uidb64>/<str:token>/", passwords.Confirm.as_view(), name="password_reset_confirm"
+        "password/reset/<str:uidb64>/<str:token>/",
+        passwords.PasswordResetConfirm.as_view(),
+        name="password_reset_confirm",
     ),
     path("me/", me.me, name="me"),
     path("me/data/", me.data, name="data"),

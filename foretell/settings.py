@@ -47,6 +47,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "annotator.accounts.acting.ActingMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "foretell.policy.ContentPolicyMiddleware",
@@ -173,6 +174,9 @@ SESSION_COOKIE_SAMESITE = (
 )
 CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_TRUSTED_ORIGINS = env.CSRF_TRUSTED_ORIGINS
+
+JOINS_PER_ADDRESS = env.JOINS_PER_ADDRESS
+JOINS_PER_ACCOUNT = env.JOINS_PER_ACCOUNT
 
 # --- Transport security -----------------------------------------------------------------------------------
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = env.HTTPS

@@ -22,10 +22,25 @@ class IsResearcher(permissions.BasePermission):
     def has_permission(self, request: Request, view: Any) -> bool:
         if not (request.user and request.user.is_authenticated and request.user.is_staff):
             return False
-        if isinstance(request.auth, ApiToken) and not request.auth.may_write:
-            self.message = "This token can only read."
-            return request.method in permissions.SAFE_METHODS
+        if isinstance(request.auth, ApiToken) and (missing := scope_missing(request.auth, request, view)):
+            self.message = f"This token may not {SCOPES[missing]}. Create one with this scope."
+            return False
         return True
+
+
+#: The field of a token -> what it lets a program do. ``read_scope`` and ``write_scope`` of a view name one of them.
+SCOPES = {
+    "may_write": "change anything",
+    "may_run": "start or change runs of models",
+    "may_see_people": "read participants' data",
+}
+
+
+def scope_missing(token: ApiToken, request: Request, view: Any) -> str:
+    """The scope that a request needs and the token doesn't have; empty if it has all of them."""
+    reads = request.method in permissions.SAFE_METHODS
+    name = getattr(view, "read_scope", "") if reads else getattr(view, "write_scope", "may_write")
+    return "" if not name or getattr(token, name) else name
 
 
 def person(request: Request) -> User:

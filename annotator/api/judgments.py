@@ -27,6 +27,7 @@ from annotator.api.studies import ERRORS, ById
 from annotator.models import Exclusion, Export, Judgment, Study
 from annotator.selectors.judgment import FILTERS, ExclusionReasons, judgments_filter
 from annotator.selectors.study import studies_for
+from annotator.services.audit import people_viewed
 from annotator.services.exclusion import exclusion_lift, exclusion_make
 from annotator.services.exports import STREAMED, export_download, export_request, judgments_export
 
@@ -43,9 +44,10 @@ def filters_of(request: Request, *known: str) -> dict[str, str]:
     return {name: str(value) for name, value in request.query_params.items() if name not in known}
 
 
-class Judgments(GenericAPIView[Judgment]):
+class JudgmentList(GenericAPIView[Judgment]):
     """A study's judgments, by id; read only."""
 
+    read_scope = "may_see_people"
     serializer_class = JudgmentSerializer
     pagination_class = ById
     queryset = Judgment.objects.none()
@@ -57,6 +59,7 @@ class Judgments(GenericAPIView[Judgment]):
         found = judgments_filter(study=study, filters=filters_of(request, *PAGING)).select_related(
             "item", "rater"
         )
+        people_viewed(by=person(request), page="judgments", studies=[study])
         page = self.paginate_queryset(found)
         context = {**self.get_serializer_context(), "reasons": ExclusionReasons(study)}
         return self.get_paginated_response(JudgmentSerializer(page, many=True, context=context).data)
@@ -64,6 +67,8 @@ class Judgments(GenericAPIView[Judgment]):
 
 class JudgmentsExport(APIView):
     """A study's judgments as one file, streamed."""
+
+    read_scope = "may_see_people"
 
     @extend_schema(
         parameters=[
@@ -100,6 +105,7 @@ class JudgmentsExport(APIView):
 class Exclusions(GenericAPIView[Exclusion]):
     """What is left out of a study's statistics, and why."""
 
+    read_scope = "may_see_people"
     serializer_class = ExclusionSerializer
     pagination_class = ById
     queryset = Exclusion.objects.none()
@@ -107,7 +113,9 @@ class Exclusions(GenericAPIView[Exclusion]):
     @extend_schema(responses={200: ExclusionSerializer(many=True), 404: DetailSerializer})
     def get(self, request: Request, slug: str) -> Response:
         """All of them, also those that were lifted."""
-        found = study_of(request, slug).exclusions.select_related("rater", "item")
+        study = study_of(request, slug)
+        people_viewed(by=person(request), page="exclusions", studies=[study])
+        found = study.exclusions.select_related("rater", "item")
         page = self.paginate_queryset(found)
         return self.get_paginated_response(ExclusionSerializer(page, many=True).data)
 
@@ -168,6 +176,7 @@ class ExclusionLift(APIView):
 class Exports(GenericAPIView[Export]):
     """Exports that a job builds."""
 
+    read_scope = write_scope = "may_see_people"
     serializer_class = ExportSerializer
     pagination_class = ById
     queryset = Export.objects.none()
@@ -205,6 +214,8 @@ class ExportDetail(APIView):
 
 
 class ExportFile(APIView):
+    read_scope = "may_see_people"
+
     @extend_schema(
         responses={
             (200, "application/gzip"): OpenApiTypes.BINARY,

@@ -8,7 +8,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Work:
+class BackgroundWork:
     """One piece of background work. ``study`` is the primary key of its study, None where it has none."""
 
     title: str
@@ -21,7 +21,7 @@ class Work:
 
 
 #: Called with ``user`` and ``studies`` (primary keys, or None for all that the user may see); newest first.
-Source = Callable[..., list[Work]]
+Source = Callable[..., list[BackgroundWork]]
 _SOURCES: dict[str, Source] = {}
 
 
@@ -30,7 +30,7 @@ def work_source(name: str, source: Source) -> None:
     _SOURCES[name] = source
 
 
-def work_of(*, user: Any, studies: list[int] | None = None, name: str = "") -> list[Work]:
+def work_of(*, user: Any, studies: list[int] | None = None, name: str = "") -> list[BackgroundWork]:
     """The background work that a researcher may see, of all sources or of the one with this name."""
     return [
         work

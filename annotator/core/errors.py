@@ -9,11 +9,12 @@ class Refused(Exception):
     """A rule forbids the request. ``kind`` names the trouble page; the message says what happened.
 
     Kinds: not_found, paused, closed, not_qualified, lease_expired, already_done, nothing_left, removed,
-    not_now (a step was skipped), full, consent (the text has changed).
+    not_now (a step was skipped), full, consent (the text has changed), elsewhere (a task is open in another study,
+    whose ``slug`` is given), too_many and wait (a limit that ends by itself).
     """
 
-    def __init__(self, kind: str, message: str):
-        self.kind = kind
+    def __init__(self, kind: str, message: str, *, slug: str = ""):
+        self.kind, self.slug = kind, slug
         super().__init__(message)
 
 

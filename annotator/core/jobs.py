@@ -11,11 +11,14 @@ import hashlib
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from typing import Any
 
 from celery import current_app, shared_task
 from django.db import connection
 from kombu.exceptions import OperationalError
+
+from annotator.core.acting import JOB, Acting, acting_as
 
 log = logging.getLogger(__name__)
 
@@ -25,7 +28,17 @@ def job(name: str) -> Callable[[Callable[..., Any]], Any]:
 
     It may therefore run twice, also at the same time; see ``lock_take``.
     """
-    return shared_task(name=name, acks_late=True, reject_on_worker_lost=True, ignore_result=True)
+    task = shared_task(name=name, acks_late=True, reject_on_worker_lost=True, ignore_result=True)
+
+    def declare(function: Callable[..., Any]) -> Any:
+        @wraps(function)
+        def run(*args: Any, **arguments: Any) -> Any:
+            with acting_as(Acting(via=JOB)):
+                return function(*args, **arguments)
+
+        return task(run)
+
+    return declare
 
 
 def enqueue(name: str, *, countdown: float = 0.0, **arguments: Any) -> bool:

@@ -225,7 +225,7 @@ class Defaults:
 
 
 @dataclass(frozen=True)
-class Message:
+class ChatMessage:
     """One message of a chat prompt."""
 
     role: Literal["system", "user", "assistant"]

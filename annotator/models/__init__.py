@@ -3,6 +3,7 @@
 from annotator.models.account import LoginAttempt, Rater, User
 from annotator.models.api_token import ApiToken
 from annotator.models.assignment import Assignment, StageCommit
+from annotator.models.audit import AUDIT_GROUPS, AuditAction, AuditEntry, AuditSubject
 from annotator.models.erasure import DataRequest, Tombstone
 from annotator.models.exam import (
     Exam,
@@ -24,9 +25,13 @@ from annotator.models.study import Invitation, Membership, Snapshot, Study
 from annotator.models.workspace import Workspace, WorkspaceMember
 
 __all__ = [
+    "AUDIT_GROUPS",
     "ApiToken",
     "Assignment",
     "AtomicUnit",
+    "AuditAction",
+    "AuditEntry",
+    "AuditSubject",
     "Consent",
     "DataRequest",
     "Dataset",

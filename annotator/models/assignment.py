@@ -49,9 +49,17 @@ class Assignment(models.Model):
         help_text="How often its lease was made longer, or taken again after its end.",
     )
     reason = models.TextField(blank=True, help_text="Why it was given back.")
+    #: Given to somebody without an account, who has one task in hand at a time in all studies together: otherwise a
+    #: single visitor could hold a place in each.
+    sole = models.BooleanField(default=False, db_default=False, editable=False)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["item", "rater"], name="assignment_never_twice")]
+        constraints = [
+            models.UniqueConstraint(fields=["item", "rater"], name="assignment_never_twice"),
+            models.UniqueConstraint(
+                fields=["rater"], name="assignment_one_of_a_guest", condition=Q(state="leased", sole=True)
+            ),
+        ]
         indexes = [
             models.Index(fields=["participation", "state"], name="assignment_by_participation"),
             models.Index(fields=["lease_until"], name="assignment_leases", condition=Q(state="leased")),

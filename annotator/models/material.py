@@ -99,11 +99,6 @@ class FollowUp(models.Model):
     generator = models.CharField(max_length=200, blank=True)
     kind = models.CharField(max_length=60, blank=True)
     gold_label = models.CharField(max_length=200, blank=True)
-    validated = models.BooleanField(
-        null=True,
-        blank=True,
-        help_text="Whether a majority found it of its kind, answerable and correctly answered; empty: not asked yet.",
-    )
     digest = models.CharField(max_length=64, help_text="SHA-256 of text, generator and kind.")
 
     class Meta:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.db import models
 
+from annotator.core.ranges import InRange
 from annotator.models.study import Membership
 
 
@@ -28,10 +29,32 @@ class Workspace(models.Model):
     people = models.ManyToManyField(
         "annotator.User", through="WorkspaceMember", related_name="workspaces", editable=False
     )
+    second_factor_required = models.BooleanField(
+        "two-factor login required",
+        default=False,
+        db_default=False,
+        help_text="Members without two-factor login are led to its set-up before they reach any researcher's page.",
+    )
+    model_budget = models.DecimalField(
+        "budget for models",
+        max_digits=12,
+        decimal_places=2,
+        null=True,
+        blank=True,
+        validators=[InRange(0, 1_000_000_000)],
+        help_text="The most that all runs of the workspace may cost together, in the currency of its endpoints' prices. "
+        "Empty: no limit.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering = ["name", "pk"]
+        constraints = [
+            models.CheckConstraint(
+                name="workspace_budget_not_negative",
+                condition=models.Q(model_budget__isnull=True) | models.Q(model_budget__gte=0),
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.name

@@ -32,7 +32,7 @@ FROM annotator_judgment j JOIN annotator_rater r ON r.id = j.rater_id WHERE j.st
 
 
 @dataclass(frozen=True)
-class Work:
+class GroupWork:
     """What one group of raters did. Times are in seconds, None where nothing was timed.
 
     ``judgments`` counts all of them, ``surplus`` those that came after the item was full, ``timed`` those that the
@@ -57,10 +57,10 @@ class Conduct:
     of an item over the median time of an item, None where nothing was timed or items are not paid.
     """
 
-    participants: Work
-    rehearsal: Work
-    imported: Work
-    simulators: Work
+    participants: GroupWork
+    rehearsal: GroupWork
+    imported: GroupWork
+    simulators: GroupWork
     joined: int
     finished: int
     left: int
@@ -91,7 +91,7 @@ class Conduct:
 def study_conduct(*, study: Study) -> Conduct:
     """Count a study's conduct. The number of queries does not depend on its size."""
     work = study_work(study)
-    participants = work.get("participants", Work())
+    participants = work.get("participants", GroupWork())
     states = dict(_participations(study).values_list("state").annotate(n=Count("id")))
     consents = Consent.objects.filter(participation__study=study, participation__rater__rehearsal=False)
     taken, passed = _exams(study)
@@ -100,9 +100,9 @@ def study_conduct(*, study: Study) -> Conduct:
     pay, median = float(study.pay_per_item), participants.median_seconds
     return Conduct(
         participants=participants,
-        rehearsal=work.get("rehearsal", Work()),
-        imported=work.get("imported", Work()),
-        simulators=work.get("simulators", Work()),
+        rehearsal=work.get("rehearsal", GroupWork()),
+        imported=work.get("imported", GroupWork()),
+        simulators=work.get("simulators", GroupWork()),
         joined=sum(states.values()),
         finished=states.get(Participation.State.FINISHED, 0),
         left=states.get(Participation.State.LEFT, 0) + states.get(Participation.State.REMOVED, 0),
@@ -127,11 +127,11 @@ def study_earned(study: Study) -> Decimal:
     return _earned_by_items(study)[1] + _earned_by_exams(study) + bonuses
 
 
-def study_work(study: Study) -> dict[str, Work]:
+def study_work(study: Study) -> dict[str, GroupWork]:
     """The work of each group: ``participants``, ``rehearsal``, ``imported``, ``simulators``; one query."""
     with connection.cursor() as cursor:
         cursor.execute(_WORK, [study.min_seconds, study.pk])
-        return {who: Work(*row) for who, *row in cursor.fetchall()}
+        return {who: GroupWork(*row) for who, *row in cursor.fetchall()}
 
 
 def _participations(study: Study) -> QuerySet[Participation]:

@@ -12,7 +12,7 @@ from django.db import connection
 from django.utils import timezone
 
 from annotator.models import Item, Message, Study
-from annotator.selectors.conduct import Work, study_earned
+from annotator.selectors.conduct import GroupWork, study_earned
 from annotator.selectors.judgment import judgments_filter
 from annotator.selectors.study import study_hit_type
 
@@ -147,7 +147,7 @@ class Live:
         return self.spent + (self.places - self.done) * self.pay
 
 
-def study_live(study: Study, work: Work) -> Live:
+def study_live(study: Study, work: GroupWork) -> Live:
     """The figures of a study in a constant number of queries; ``work`` is that of its participants."""
     with connection.cursor() as cursor:
         cursor.execute(_CONDITIONS, [study.pk])
@@ -199,7 +199,7 @@ def times_of(study: Study) -> tuple[Bin, ...]:
     )
 
 
-class _Counts(NamedTuple):
+class _RaterCounts(NamedTuple):
     """A row of ``_RATERS``: one rater's judgments, and how many of them are remarkable in which way."""
 
     pk: int
@@ -215,7 +215,7 @@ def flagged_raters(study: Study) -> tuple[int, tuple[Flagged, ...]]:
     """How many raters have enough judgments to be flagged, and those who are and are not excluded."""
     with connection.cursor() as cursor:
         cursor.execute(_RATERS, {"study": study.pk, "least": study.min_seconds, "enough": ENOUGH})
-        rows = [_Counts(*row) for row in cursor.fetchall()]
+        rows = [_RaterCounts(*row) for row in cursor.fetchall()]
     excluded = set(study.exclusions.filter(lifted_at__isnull=True).values_list("rater_id", flat=True))
     wrong = gold_checks(study)
     # Some studies have one usual answer, and in some everybody looks facts up: only what others don't do stands out.

@@ -65,7 +65,7 @@ def exam_pay_words(rules: Mapping[str, Any]) -> str:
 
 
 @dataclass(frozen=True)
-class Progress:
+class PersonProgress:
     """What a person has done in a study. ``total`` is the most that they could do."""
 
     done: int
@@ -84,7 +84,7 @@ WHERE participation_id = %s AND state = 'submitted' GROUP BY snapshot_id
 """
 
 
-def progress_of(participation: Participation) -> Progress:
+def progress_of(participation: Participation) -> PersonProgress:
     """One query, whatever the size of the study. Each task earns what its own snapshot pays."""
     study = participation.study
     rules = snapshot_content(study.snapshot_id)
@@ -94,7 +94,7 @@ def progress_of(participation: Participation) -> Progress:
     done = sum(n for _, n in rows)
     pay = sum((n * _pay(snapshot, study) for snapshot, n in rows), Decimal(0))
     total = study.max_items_per_rater or rules["items"]
-    return Progress(done, max(done, min(total, rules["items"])), pay, study.currency)
+    return PersonProgress(done, max(done, min(total, rules["items"])), pay, study.currency)
 
 
 def _pay(snapshot: int | None, study: Study) -> Decimal:
@@ -103,7 +103,7 @@ def _pay(snapshot: int | None, study: Study) -> Decimal:
 
 
 @dataclass(frozen=True)
-class Account:
+class Earnings:
     """What a person has earned in a study. Every judgment earns what its own snapshot paid."""
 
     participation: Participation
@@ -125,7 +125,7 @@ class Account:
         return self.done - self.accepted
 
 
-def accounts_of(*, rater_id: int) -> list[Account]:
+def earnings_of(*, rater_id: int) -> list[Earnings]:
     """A person's account in each of their studies; the number of queries does not grow with the work done."""
     participations = (
         Participation.objects.select_related("study").filter(rater_id=rater_id).order_by("-joined_at")
@@ -166,7 +166,7 @@ def accounts_of(*, rater_id: int) -> list[Account]:
     )
     zero = Decimal(0)
     return [
-        Account(
+        Earnings(
             participation=p,
             done=done.get(p.study_id, 0),
             surplus=surplus.get(p.study_id, 0),

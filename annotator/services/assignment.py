@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Count, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext
@@ -21,6 +21,7 @@ from annotator.models import Assignment, Item, Participation, Place, Rater, Stud
 from annotator.selectors.consent import consented
 from annotator.selectors.qualification import may_work
 from annotator.selectors.snapshot import snapshot_content
+from annotator.services.limits import refuse_after_many_unfinished, refuse_second_task_of_guest
 
 # One statement claims a place and makes its assignment. It looks at places that were given back, then onwards
 # from where the annotator stands, then (only when both are empty) at what was busy when they passed it. SKIP
@@ -44,18 +45,31 @@ WITH freed AS (
     SELECT * FROM freed UNION ALL SELECT * FROM onward UNION ALL SELECT * FROM behind
 ), made AS (
     INSERT INTO annotator_assignment (participation_id, item_id, rater_id, instance_id_of_item, snapshot_id, state, stage,
-        presentation, draft, draft_version, taken_back, leased_at, lease_until, stage_opened_at, reason)
+        presentation, draft, draft_version, taken_back, leased_at, lease_until, stage_opened_at, reason, sole)
     SELECT %(participation)s, i.id, %(rater)s, i.instance_id, %(snapshot)s, 'leased', 0,
-        '{{}}', '{{}}', 0, 0, %(now)s, %(until)s, %(now)s, '' FROM pick JOIN annotator_item i ON i.id = pick.item_id
+        '{{}}', '{{}}', 0, 0, %(now)s, %(until)s, %(now)s, '', {sole}
+        FROM pick JOIN annotator_item i ON i.id = pick.item_id
+    ON CONFLICT (rater_id) WHERE state = 'leased' AND sole DO NOTHING
     RETURNING id
 ), held AS (
     UPDATE annotator_place p SET assignment_id = made.id, freed = false FROM pick, made WHERE p.id = pick.id
 ), moved AS (
     UPDATE annotator_participation SET cursor = GREATEST(cursor, (SELECT position FROM pick))
-    WHERE id = %(participation)s AND EXISTS (SELECT 1 FROM pick)
+    WHERE id = %(participation)s AND EXISTS (SELECT 1 FROM made)
 )
 SELECT id FROM made
 """
+# Guests have no password. A rehearsal's raters have none either, but hold only places of their rehearsal.
+_SOLE = (
+    "COALESCE((SELECT u.password LIKE '!%%' AND NOT r.rehearsal FROM annotator_rater r"
+    " JOIN annotator_user u ON u.id = r.user_id WHERE r.id = %(rater)s), false)"
+)
+# Tasks that the person skipped or let run out in the last hour: counted up to the limit and no further.
+_UNFINISHED = (
+    " AND (SELECT count(*) FROM (SELECT 1 FROM annotator_assignment u WHERE u.participation_id = %(participation)s"
+    " AND u.state IN ('expired', 'returned') AND u.closed_at > %(hour_ago)s LIMIT %(unfinished)s) recent"
+    ") < %(unfinished)s"
+)
 # Scalar subqueries, not NOT EXISTS: the planner turns that into a join over all that the person has ever done,
 # and the look-up per candidate (one, nearly always) must not grow with their work.
 _NOT_TWICE = "(SELECT a.id FROM annotator_assignment a WHERE a.item_id = p.item_id AND a.rater_id = %(rater)s LIMIT 1) IS NULL"
@@ -77,9 +91,6 @@ _QUALIFIED = (
 )
 
 
-#: How often one person may hold a place for another lease: by asking for more time, or by coming back after its end.
-MOST_EXTENSIONS = 4
-
 _GIVEN = Prepared(lambda pk: Assignment.objects.select_related("item", "place").filter(pk=pk), -1)
 
 _CONSENTED = (
@@ -93,7 +104,7 @@ def assignment_next(*, participation: Participation) -> Assignment | None:
     """What the annotator works on now: the task in hand, else a new one; None when nothing is left for them.
 
     The caller has checked that the person may work (qualified, consented). Raises ``Refused`` (paused, closed,
-    removed, full) when nothing new may be given out.
+    removed, full, wait, elsewhere) when nothing new may be given out.
     """
     locked = (
         Participation.objects.select_for_update(of=("self",)).select_related("study").get(pk=participation.pk)
@@ -124,6 +135,8 @@ def assignment_lease(participation: Participation) -> Assignment | None:
             )
         if not consented(participation):
             raise Refused("not_now", gettext("The consent text has changed. Please read it again."))
+        refuse_second_task_of_guest(participation=participation)
+        refuse_after_many_unfinished(participation=participation, study=study)
         return None
     return _presented(_given(pk), participation, study)
 
@@ -142,9 +155,12 @@ def _claim(participation: Participation, study: Study) -> int | None:
     allowed = _NOT_TWICE + (_ONE_CONDITION if study.one_condition_per_instance else "")
     needs, values = _needs(study)
     allowed += needs
+    if study.unfinished_per_hour is not None:
+        allowed += _UNFINISHED
+        values |= {"unfinished": study.unfinished_per_hour, "hour_ago": now - timedelta(hours=1)}
     with prepared_cursor() as cursor:
         cursor.execute(
-            _CLAIM.format(allowed=allowed, layer=_LAYER),
+            _CLAIM.format(allowed=allowed, layer=_LAYER, sole=_SOLE),
             {
                 "study": study.pk,
                 "cursor": participation.cursor,
@@ -160,13 +176,13 @@ def _claim(participation: Participation, study: Study) -> int | None:
     return row[0] if row else None
 
 
-def _needs(study: Study) -> tuple[str, dict[str, str]]:
+def _needs(study: Study) -> tuple[str, dict[str, Any]]:
     """The qualifications and the consent that a study asks for, as a condition of ``_CLAIM`` and its values."""
     rules = snapshot_content(study.snapshot_id)
     wanted = [tuple(one.partition("@")[::2]) for one in rules.get("requires", ())]
     if rules["exam_required"]:
         wanted.append((rules["hit_type"], rules["exam_digest"]))
-    values: dict[str, str] = {}
+    values: dict[str, Any] = {}
     for n, (hit_type, digest) in enumerate(wanted):
         values |= {f"hit_type_{n}": hit_type, f"digest_{n}": f"{digest}%"}
     needs = "".join(_QUALIFIED.format(n=n) for n in range(len(wanted)))
@@ -226,12 +242,20 @@ def assignment_in_hand(participation: Participation) -> Assignment | None:
         study = participation.study
         given_out = study.state == Study.State.LIVE or participation.rater.rehearsal
         ready = given_out and may_work(participation) and consented(participation)
-        if ready and assignment.extended < MOST_EXTENSIONS and _lease_again(assignment, study):
+        if ready and assignment.extended < study.extra_time and _lease_again(assignment, study):
             return assignment
     return None
 
 
 def _lease_again(assignment: Assignment, study: Study) -> bool:
+    try:
+        with transaction.atomic():
+            return _leased_again(assignment, study)
+    except IntegrityError:  # a guest who took a task in another study meanwhile
+        return False
+
+
+def _leased_again(assignment: Assignment, study: Study) -> bool:
     place = (
         Place.objects.select_for_update(skip_locked=True)
         .filter(item_id=assignment.item_id, assignment__isnull=True, rehearsal=assignment.rater.rehearsal)
@@ -259,7 +283,7 @@ def lease_extend(*, user_id: int, assignment_pk: int) -> Assignment:
     Raises ``Refused`` when it is no longer in hand, or has been held longer than others should wait.
     """
     assignment = own_lease(user_id=user_id, pk=assignment_pk)
-    if assignment.extended >= MOST_EXTENSIONS:
+    if assignment.extended >= assignment.participation.study.extra_time:
         raise Refused(
             "not_now",
             gettext(
@@ -324,6 +348,22 @@ def leases_expire(*, now: datetime | None = None, limit: int = 1000) -> int:
         total += len(over)
         if len(over) < limit:
             return total
+
+
+def guest_task_give_back(*, rater_id: int) -> None:
+    """Give back the task that a guest has in hand, since they reopen another one; they get it again while it's free.
+
+    Raises ``Refused`` while another request of theirs is at work on it.
+    """
+    held = Assignment.objects.filter(rater_id=rater_id, state=Assignment.State.LEASED, sole=True)
+    # Not waited for: a submit of that task may itself wait for what this transaction does.
+    locked = list(held.select_for_update(skip_locked=True, of=("self",)).values_list("pk", flat=True))
+    if held.exclude(pk__in=locked).exists():
+        raise Refused("not_now", gettext("Another task of yours is being submitted, so this answer stays."))
+    Assignment.objects.filter(pk__in=locked).update(
+        state=Assignment.State.EXPIRED, closed_at=timezone.now(), reason="an earlier answer was taken back"
+    )
+    Place.objects.filter(assignment__in=locked).update(assignment=None, freed=True)
 
 
 def participation_release(*, participation: Participation, reason: str) -> int:

@@ -19,6 +19,7 @@ from django.utils import timezone
 from annotator.core.canonical import digest_of
 from annotator.models import (
     Assignment,
+    AuditAction,
     DataRequest,
     Exclusion,
     Export,
@@ -34,6 +35,7 @@ from annotator.models import (
     User,
 )
 from annotator.services.assignment import participation_release
+from annotator.services.audit import audit_forget, audit_write
 
 log = logging.getLogger(__name__)
 
@@ -41,11 +43,21 @@ log = logging.getLogger(__name__)
 FOLDER = "erasures"
 
 
+@transaction.atomic
 def data_request_open(*, participation: Participation) -> DataRequest:
     """Note that a participant asks for deletion; asking again finds the open request."""
-    return DataRequest.objects.get_or_create(
-        study=participation.study, rater=participation.rater, state=DataRequest.State.OPEN
-    )[0]
+    study, rater = participation.study, participation.rater
+    request, made = DataRequest.objects.get_or_create(study=study, rater=rater, state=DataRequest.State.OPEN)
+    if made:
+        after = {"due": request.due_at.date()}
+        audit_write(
+            action=AuditAction.DELETION_ASKED,
+            study=study,
+            target=f"request {request.pk}",
+            rater=rater,
+            after=after,
+        )
+    return request
 
 
 @transaction.atomic
@@ -54,6 +66,10 @@ def data_request_decline(*, request: DataRequest, by: User | None, note: str) ->
     request = _open_request(request)
     if not note.strip():
         raise ValidationError({"note": "Give the reason. The participant will read it."})
+    audit_write(
+        action=AuditAction.DELETION_DECLINED, study=request.study, by=by, target=f"request {request.pk}",
+        rater=request.rater_id, after={"reason": note.strip()},
+    )  # fmt: skip
     return _decide(request, DataRequest.State.DECLINED, by=by, note=note.strip())
 
 
@@ -66,7 +82,7 @@ def data_request_carry_out(*, request: DataRequest, by: User | None, note: str =
         raise ValidationError("The data are gone already.")
     address = rater.user.email if rater.user else ""
     request = _decide(request, DataRequest.State.DONE, by=by, note=note.strip())
-    erase(study=study, rater=rater, policy=study.erasure_policy)
+    erase(study=study, rater=rater, policy=study.erasure_policy, by=by, why=f"request {request.pk}")
     if address:
         text = (
             f"Your data were removed from the study “{study.title}”, as you asked.\n\n"
@@ -103,18 +119,20 @@ def _decide(request: DataRequest, state: str, *, by: User | None, note: str) -> 
 
 
 @transaction.atomic
-def erase(*, study: Study, rater: Rater, policy: str) -> None:
+def erase(*, study: Study, rater: Rater, policy: str, why: str = "", by: User | None = None) -> None:
     """Remove a rater's personal data from a study, and leave a tombstone.
 
     With the policy ``delete``, judgments, exam answers and consent go too, and the places are free again. With
     ``anonymise`` they stay, under a rater of their own that nothing links to the person. In both cases messages,
     recruiters' ids, drafts and behaviour signals go; sums that were paid stay in the ledger, without the name. Exports
-    that were built are deleted. Somebody with no other study loses their account too.
+    that were built are deleted. The audit trail keeps its entries and forgets whom they are about. Somebody with no other study loses their account too.
     """
     participation = Participation.objects.select_for_update().filter(study=study, rater=rater).first()
     if participation is not None:
         participation_release(participation=participation, reason="")
     _tombstone(study, rater, policy)
+    audit_forget(study=study, rater=rater)
+    audit_write(action=AuditAction.ERASED, study=study, by=by, target=why, after={"policy": policy})
     mine = {"study": study, "rater": rater}
     Message.objects.filter(**mine).delete()
     held = Assignment.objects.filter(participation__study=study, rater=rater)
@@ -231,7 +249,7 @@ def erasures_replay() -> int:
             _participations({"study": study, "rater": rater}).exists()
             or rater.judgments.filter(study=study).exists()
         ):
-            erase(study=study, rater=rater, policy=policy)
+            erase(study=study, rater=rater, policy=policy, why="after a restore")
             again += 1
     return again
 
@@ -255,6 +273,7 @@ def retention_sweep() -> int:
             study=participation.study,
             rater=participation.rater,
             policy=Study.ErasurePolicy.ANONYMISE,
+            why="end of the time to keep personal data",
         )
         done += 1
     if done:

@@ -18,6 +18,7 @@ from annotator.core.errors import Refused
 from annotator.hit_types.base import FieldErrors, Question
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import (
+    AuditAction,
     ExamAnswer,
     ExamAttempt,
     ExamQuestion,
@@ -31,6 +32,7 @@ from annotator.models import (
 from annotator.selectors.qualification import attempts_at, may_work
 from annotator.selectors.snapshot import snapshot_content
 from annotator.services.assignment import participation_release
+from annotator.services.audit import audit_write
 
 
 @transaction.atomic
@@ -193,6 +195,10 @@ def qualification_grant(
         qualification.reason = reason
         qualification.save()
     _happened(qualification, QualificationEvent.Kind.GRANTED, by=by, reason=reason)
+    audit_write(
+        action=AuditAction.QUALIFICATION_GRANTED, workspace=workspace, by=by, target=hit_type, rater=rater,
+        after={"reason": reason},
+    )  # fmt: skip
     return qualification
 
 
@@ -213,6 +219,10 @@ def qualification_revoke(
     qualification.reason = reason.strip()
     qualification.save(update_fields=["revoked_at", "reason"])
     _happened(qualification, QualificationEvent.Kind.REVOKED, by=by, reason=reason.strip())
+    audit_write(
+        action=AuditAction.QUALIFICATION_REVOKED, workspace=qualification.workspace, by=by,
+        target=qualification.hit_type, rater=qualification.rater_id, after={"reason": reason.strip()},
+    )  # fmt: skip
     affected = Participation.objects.filter(
         rater=qualification.rater, study__workspace=qualification.workspace_id
     )

@@ -26,15 +26,16 @@ from django.utils import timezone
 from annotator.core import jobs
 from annotator.core.behaviour import NAMES as SIGNAL_NAMES
 from annotator.core.behaviour import signals_read
-from annotator.models import Export, Judgment, Study, User
+from annotator.core.csv_cells import cell_neutral
+from annotator.models import AuditAction, Export, Judgment, Study, User
 from annotator.selectors.judgment import ExclusionReasons, judgments_filter
 from annotator.selectors.study import study_hit_type
+from annotator.services.audit import audit_write
 
 CHUNK = 2_000
 #: Studies with more judgments are exported by a job.
 STREAMED = 100_000
 KEPT_DAYS = 14
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 _FIELDS = {
     "judgment": "id",
@@ -60,15 +61,6 @@ _SPREAD = {"signal": "signals", "response": "response"}
 Row = dict[str, Any]
 
 
-def cell_neutral(value: Any) -> Any:
-    """A CSV cell that no spreadsheet takes for a formula: an apostrophe before ``= + - @``, tab and CR.
-
-    >>> cell_neutral("=1+1"), cell_neutral("yes"), cell_neutral(-1.5)
-    ("'=1+1", 'yes', -1.5)
-    """
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_STARTS) else value
-
-
 def judgments_export(
     *, study: Study, format: str = "csv", form: str = "judgments", filters: Mapping[str, str] | None = None
 ) -> Iterator[bytes]:
@@ -78,12 +70,26 @@ def judgments_export(
     ``ValidationError`` for another form or format comes at once. CSV cells are made neutral (``cell_neutral``);
     JSON lines are exact.
     """
+    rows = _checked(study, format, form, filters or {})
+    _exported(study, format, form, filters or {})
+    return _encoded(study, rows, format, form)
+
+
+def _checked(study: Study, format: str, form: str, filters: Mapping[str, str]) -> Iterator[Row]:
     if format not in Export.Format.values:
         raise ValidationError({"format": f"expected one of: {', '.join(Export.Format.values)}"})
     if form not in Export.Form.values:
         raise ValidationError({"form": f"expected one of: {', '.join(Export.Form.values)}"})
-    rows = _rows(study, form, filters or {})
-    return _encoded(study, rows, format, form)
+    return _rows(study, form, filters)
+
+
+def _exported(
+    study: Study, format: str, form: str, filters: Mapping[str, str], by: User | None = None, target: str = ""
+) -> None:
+    """Record who exported what; of a filter by rater only that there was one, since it names a person."""
+    chosen = {name: "one rater" if name == "rater" else value for name, value in filters.items()}
+    after = {"format": format, "form": form} | ({"filters": chosen} if chosen else {})
+    audit_write(action=AuditAction.EXPORTED, study=study, by=by, target=target, after=after)
 
 
 def _rows(study: Study, form: str, filters: Mapping[str, str]) -> Iterator[Row]:
@@ -213,11 +219,13 @@ def export_request(
 
     Raises ``UnknownFilter`` and ``ValidationError`` as ``judgments_export`` does.
     """
-    judgments_export(study=study, format=format, form=form, filters=filters)
+    _checked(study, format, form, filters or {})
     export = Export(study=study, created_by=by, format=format, form=form, filters=dict(filters or {}))
     export.full_clean(exclude=["filters"])
-    export.save()
-    transaction.on_commit(lambda: _queue(export.pk))
+    with transaction.atomic():
+        export.save()
+        _exported(study, format, form, filters or {}, by, f"export {export.pk}")
+        transaction.on_commit(lambda: _queue(export.pk))
     return export
 
 
@@ -281,6 +289,7 @@ def export_download(export: Export) -> FileResponse:
         file = default_storage.open(export.file)
     except FileNotFoundError:
         raise Http404("the file is gone") from None
+    audit_write(action=AuditAction.DOWNLOADED, study=export.study, target=f"export {export.pk}")
     name = f"{export.study.slug}-{export.form}-{export.pk}.{export.format}.gz"
     return FileResponse(file, as_attachment=True, filename=name, content_type="application/gzip")
 

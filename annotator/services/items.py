@@ -14,7 +14,8 @@ from annotator.core.canonical import digest_of
 from annotator.hit_types.base import JSON, FieldErrors
 from annotator.hit_types.questions import payload_fault
 from annotator.hit_types.registry import hit_type_get
-from annotator.models import Assignment, Exclusion, Item, Place, Study, User
+from annotator.models import Assignment, AuditAction, Exclusion, Item, Place, Study, User
+from annotator.services.audit import audit_write
 from annotator.services.study import snapshot_freeze
 
 _JUDGED = "It has judgments. Clear the rehearsal, or delete the runs and imports that made them."
@@ -27,8 +28,11 @@ def item_edit(*, item: Item, payload: JSON, gold: Mapping[str, Any] | None) -> I
     item = study.items.select_for_update().get(pk=item.pk)
     if item.judgments.exists():
         raise ValidationError(f"The item can't be changed. {_JUDGED}")
+    before = {"payload": item.payload, "gold": item.gold}
     item.payload, item.gold = _content(study, payload, gold)
     item.save(update_fields=["payload", "gold"])
+    after = {"payload": item.payload, "gold": item.gold}
+    audit_write(action=AuditAction.ITEM_CHANGED, study=study, target=item.key, before=before, after=after)
     return item
 
 
@@ -40,6 +44,12 @@ def item_delete(*, item: Item) -> None:
         study.items.get(pk=item.pk).delete()
     except ProtectedError:
         raise ValidationError(f"The item can't be deleted. {_JUDGED}") from None
+    audit_write(
+        action=AuditAction.ITEM_DELETED,
+        study=study,
+        target=item.key,
+        before={"payload": item.payload, "gold": item.gold},
+    )
 
 
 @transaction.atomic
@@ -51,6 +61,7 @@ def items_clear(*, study: Study) -> int:
         study.items.all().delete()
     except ProtectedError:
         raise ValidationError(f"The items can't be replaced. {_JUDGED}") from None
+    audit_write(action=AuditAction.ITEMS_CLEARED, study=study, before={"items": removed})
     return removed
 
 
@@ -70,6 +81,9 @@ def item_withdraw(*, item: Item, by: User | None, reason: str) -> Item:
         raise ValidationError({"reason": "Give a reason. It is kept with the item and shown in reports."})
     _withdraw(study, item, by, reason)
     _new_version(study, by)
+    audit_write(
+        action=AuditAction.ITEM_WITHDRAWN, study=study, by=by, target=item.key, after={"reason": reason}
+    )
     return item
 
 
@@ -126,6 +140,14 @@ def item_correct(
         for number in range(1, study.redundancy + 1)
     )
     _new_version(study, by)
+    audit_write(
+        action=AuditAction.ITEM_CORRECTED,
+        study=study,
+        by=by,
+        target=corrected.key,
+        before={"payload": item.payload, "gold": item.gold},
+        after={"payload": payload, "gold": gold, "reason": reason},
+    )
     return corrected
 
 

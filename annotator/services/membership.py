@@ -11,8 +11,9 @@ from django.core.mail import send_mail
 from django.db import transaction
 from django.utils import timezone
 
-from annotator.models import Invitation, Membership, Study, User
+from annotator.models import AuditAction, Invitation, Membership, Study, User
 from annotator.selectors.study import ROLES
+from annotator.services.audit import audit_write
 
 VALID_DAYS = 14
 
@@ -35,6 +36,15 @@ def invitation_create(*, study: Study, by: User, role: str, email: str = "") -> 
     )  # fmt: skip
     invitation.full_clean()
     invitation.save()
+    # Not the address: an entry can't be changed once the colleague asks to be forgotten.
+    about = {"role": role, "by_email": bool(invitation.email)}
+    audit_write(
+        action=AuditAction.MEMBER_INVITED,
+        study=study,
+        by=by,
+        target=f"invitation {invitation.pk}",
+        after=about,
+    )
     return invitation, token
 
 
@@ -87,12 +97,28 @@ def invitation_accept(*, token: str, user: User) -> Membership:
         member.save(update_fields=["role"])
     invitation.accepted_at, invitation.accepted_by = timezone.now(), user
     invitation.save(update_fields=["accepted_at", "accepted_by"])
+    audit_write(
+        action=AuditAction.MEMBER_JOINED,
+        study=found.study,
+        by=user,
+        target=f"invitation {invitation.pk}",
+        member=user,
+        after={"role": member.role},
+    )
     return member
 
 
+@transaction.atomic
 def invitation_revoke(*, invitation: Invitation) -> None:
     """Make the link of an invitation useless; what was accepted stays."""
-    Invitation.objects.filter(pk=invitation.pk, accepted_at__isnull=True).update(revoked_at=timezone.now())
+    open_one = Invitation.objects.filter(pk=invitation.pk, accepted_at__isnull=True, revoked_at__isnull=True)
+    if open_one.update(revoked_at=timezone.now()):
+        audit_write(
+            action=AuditAction.INVITATION_WITHDRAWN,
+            study=invitation.study,
+            target=f"invitation {invitation.pk}",
+            before={"role": invitation.role},
+        )
 
 
 @transaction.atomic
@@ -103,8 +129,13 @@ def member_change(*, membership: Membership, role: str) -> Membership:
         raise ValidationError({"role": f"Expected one of: {', '.join(Membership.Role.values)}."})
     if role != Membership.Role.OWNER:
         _keep_an_owner(member)
-    member.role = role
+    before, member.role = member.role, role
     member.save(update_fields=["role"])
+    if before != role:
+        audit_write(
+            action=AuditAction.MEMBER_CHANGED, study=member.study, member=member.user, before={"role": before},
+            after={"role": role},
+        )  # fmt: skip
     return member
 
 
@@ -114,6 +145,12 @@ def member_remove(*, membership: Membership) -> None:
     member = _locked(membership)
     _keep_an_owner(member)
     member.delete()
+    audit_write(
+        action=AuditAction.MEMBER_REMOVED,
+        study=member.study,
+        member=member.user,
+        before={"role": member.role},
+    )
 
 
 def _locked(membership: Membership) -> Membership:

@@ -15,6 +15,7 @@ from annotator.models import Consent, Participation, Rater, Study, User
 from annotator.selectors.qualification import requirement_task, requirements_missing
 from annotator.selectors.snapshot import snapshot_content
 from annotator.services.assignment import participation_release
+from annotator.services.limits import refuse_too_many_joins
 
 _LETTERS = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"
 
@@ -35,7 +36,10 @@ def rater_for(*, user: User) -> Rater:
 def participation_join(
     *, study: Study, user: User, parameters: Mapping[str, str] | None = None
 ) -> Participation:
-    """Enter a study; entering again finds the same participation. Raises ``Refused`` when it is not open.
+    """Enter a study; entering again finds the same participation.
+
+    Raises ``Refused`` when it is not open (closed, paused), asks for an exam first (needs), or when too many people
+    have joined it (too_many) or the person too many studies (too_many_studies).
 
     ``parameters`` are those of the join link. The ones that the study names (``Study.join_parameters``) are kept, at
     most 200 characters of each: the ids by which a panel knows the person.
@@ -50,6 +54,8 @@ def participation_join(
         raise Refused("closed", gettext("This study is not accepting participants."))
     if not rater.rehearsal and (study.state != Study.State.LIVE or not study.join_open):
         raise Refused("closed", gettext("This study is not accepting participants."))
+    if not rater.rehearsal:
+        refuse_too_many_joins(study=study, rater=rater)
     rules = snapshot_content(study.snapshot_id)
     if missing := requirements_missing(rules=rules, rater_id=rater.pk, workspace_id=study.workspace_id):
         raise Refused("needs", needs_words(missing))

@@ -34,6 +34,7 @@ from annotator.models import (
 from annotator.selectors.consent import consented
 from annotator.selectors.qualification import may_work
 from annotator.selectors.snapshot import snapshot_content
+from annotator.services.assignment import guest_task_give_back
 
 
 @dataclass(frozen=True)
@@ -283,6 +284,8 @@ def judgment_undo(*, user_id: int, assignment_pk: int) -> Assignment:
     ]
     if judgment.pk != last:
         raise Refused("not_now", gettext("You can only undo your last answer."))
+    if assignment.sole:
+        guest_task_give_back(rater_id=assignment.rater_id)
     draft = dict(judgment.response)
     for commit in assignment.commits.all():
         for name in commit.response:

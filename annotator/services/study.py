@@ -17,6 +17,7 @@ from annotator.hit_types.base import FieldErrors, Question
 from annotator.hit_types.questions import read_questions
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import (
+    AuditAction,
     Exam,
     ExamQuestion,
     Instance,
@@ -30,6 +31,7 @@ from annotator.models import (
 )
 from annotator.selectors.qualification import requirement_known
 from annotator.selectors.study import study_hit_type
+from annotator.services.audit import audit_change, audit_write
 from annotator.services.workspace import workspace_personal
 
 #: What a snapshot holds of the study's own fields. A change of any of them is a new version.
@@ -99,6 +101,8 @@ def study_create(
         study.save()
         if by is not None:
             Membership.objects.create(study=study, user=by, role=Membership.Role.OWNER)
+        about = {"slug": slug, "title": title, "hit_type": hit_type}
+        audit_write(action=AuditAction.STUDY_CREATED, study=study, by=by, after=about)
     return study
 
 
@@ -117,6 +121,7 @@ def study_launch(*, study: Study, by: User | None = None) -> Snapshot:
     study.state = Study.State.LIVE
     study.launched_at = timezone.now()
     study.save(update_fields=["snapshot", "state", "launched_at"])
+    audit_write(action=AuditAction.STUDY_LAUNCHED, study=study, by=by, after={"version": snapshot.number})
     return snapshot
 
 
@@ -308,6 +313,7 @@ def study_update(*, study: Study, by: User | None = None, **changes: Any) -> Stu
     if study.state == Study.State.CLOSED:
         raise ValidationError("The study is closed and can't be changed.")
     before, floor = study.redundancy, study.pay_floor_per_hour
+    was = {name: getattr(study, name) for name in changes}
     launched = study.state != Study.State.DRAFT
     for name, value in changes.items():
         if launched and name in ("hit_type", "seed", "slug", "currency") and value != getattr(study, name):
@@ -328,30 +334,32 @@ def study_update(*, study: Study, by: User | None = None, **changes: Any) -> Stu
             places_make(study=study, first=before + 1)
         study.snapshot = snapshot_freeze(study=study, by=by)
         study.save(update_fields=["snapshot"])
+    audit_change(action=AuditAction.STUDY_CHANGED, row=study, before=was, names=changes, study=study, by=by)
     return study
 
 
 def study_pause(*, study: Study) -> Study:
     """Stop giving out tasks; tasks already given out can still be submitted."""
-    return _move(study, {Study.State.LIVE}, Study.State.PAUSED)
+    return _move(study, {Study.State.LIVE}, Study.State.PAUSED, AuditAction.STUDY_PAUSED)
 
 
 def study_resume(*, study: Study) -> Study:
-    return _move(study, {Study.State.PAUSED}, Study.State.LIVE)
+    return _move(study, {Study.State.PAUSED}, Study.State.LIVE, AuditAction.STUDY_RESUMED)
 
 
 def study_close(*, study: Study) -> Study:
     """End the study for good: nobody can join and no tasks are given out. Tasks already given out can be submitted."""
-    return _move(study, {Study.State.LIVE, Study.State.PAUSED}, Study.State.CLOSED)
+    return _move(study, {Study.State.LIVE, Study.State.PAUSED}, Study.State.CLOSED, AuditAction.STUDY_CLOSED)
 
 
 @transaction.atomic
-def _move(study: Study, allowed: set[Study.State], to: Study.State) -> Study:
+def _move(study: Study, allowed: set[Study.State], to: Study.State, action: AuditAction) -> Study:
     study = Study.objects.select_for_update().get(pk=study.pk)
     if study.state not in allowed:
         raise ValidationError(f"The study is {study.state}; it cannot become {to}.")
-    study.state = to
+    before, study.state = study.state, to
     if to == Study.State.CLOSED:
         study.closed_at = timezone.now()
     study.save(update_fields=["state", "closed_at"])
+    audit_write(action=action, study=study, before={"state": before}, after={"state": to})
     return study

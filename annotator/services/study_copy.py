@@ -5,8 +5,9 @@ from __future__ import annotations
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from annotator.models import Item, Membership, Study, User, Workspace
+from annotator.models import AuditAction, Item, Membership, Study, User, Workspace
 from annotator.selectors.workspace import workspaces_for
+from annotator.services.audit import audit_write
 from annotator.services.study import study_clean
 from annotator.services.workspace import workspace_personal
 
@@ -41,6 +42,8 @@ def study_duplicate(*, study: Study, by: User, slug: str, title: str, material: 
     study_clean(copy)
     copy.save()
     Membership.objects.create(study=copy, user=by, role=Membership.Role.OWNER)
+    about = {"slug": slug, "title": title, "copy_of": study.slug, "with_material": material}
+    audit_write(action=AuditAction.STUDY_CREATED, study=copy, by=by, after=about)
     if material:
         names = (
             "payload",

@@ -11,6 +11,7 @@ from django.utils import timezone
 from annotator.core import jobs
 from annotator.models import (
     Assignment,
+    AuditAction,
     Exclusion,
     Item,
     Judgment,
@@ -22,6 +23,7 @@ from annotator.models import (
     Study,
     User,
 )
+from annotator.services.audit import audit_write
 
 KEPT_DAYS = 30
 
@@ -32,15 +34,19 @@ def study_archive(*, study: Study) -> Study:
     study = Study.objects.select_for_update().get(pk=study.pk)
     if study.state not in (Study.State.DRAFT, Study.State.CLOSED):
         raise ValidationError(f"The study is {study.state}. Close it before you archive it.")
-    study.archived_at = study.archived_at or timezone.now()
-    study.save(update_fields=["archived_at"])
+    if study.archived_at is None:
+        study.archived_at = timezone.now()
+        study.save(update_fields=["archived_at"])
+        audit_write(action=AuditAction.STUDY_ARCHIVED, study=study)
     return study
 
 
+@transaction.atomic
 def study_unarchive(*, study: Study) -> Study:
     """Put an archived study back on the list."""
     study.archived_at = None
     study.save(update_fields=["archived_at"])
+    audit_write(action=AuditAction.STUDY_UNARCHIVED, study=study)
     return study
 
 
@@ -59,13 +65,16 @@ def study_delete(*, study: Study, by: User | None, typed: str) -> Study:
     if study.deleted_at is None:
         study.deleted_at, study.deleted_by = timezone.now(), by
         study.save(update_fields=["deleted_at", "deleted_by"])
+        audit_write(action=AuditAction.STUDY_DELETED, study=study, by=by)
     return study
 
 
+@transaction.atomic
 def study_restore(*, study: Study) -> Study:
     """Undo a deletion."""
     study.deleted_at = study.deleted_by = None
     study.save(update_fields=["deleted_at", "deleted_by"])
+    audit_write(action=AuditAction.STUDY_RESTORED, study=study)
     return study
 
 
@@ -85,6 +94,7 @@ def study_purge(*, study_pk: int) -> bool:
             study = Study.objects.select_for_update().filter(pk=study_pk, deleted_at__isnull=False).first()
             if study is None:
                 return False
+            audit_write(action=AuditAction.STUDY_PURGED, study=study, target=study.slug)
             _remove(study)
     return True
 

@@ -8,7 +8,8 @@ from django.contrib.auth.signals import user_logged_in
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from annotator.models import Membership, User, Workspace, WorkspaceMember
+from annotator.models import AuditAction, Membership, User, Workspace, WorkspaceMember
+from annotator.services.audit import audit_write
 
 OWNER = Membership.Role.OWNER
 
@@ -22,6 +23,7 @@ def workspace_personal(*, user: User) -> Workspace:
     )
     if made:
         WorkspaceMember.objects.create(workspace=workspace, user=user, role=OWNER)
+        audit_write(action=AuditAction.WORKSPACE_CREATED, workspace=workspace, by=user, member=user)
     return workspace
 
 
@@ -32,6 +34,9 @@ def workspace_create(*, by: User, name: str) -> Workspace:
     workspace.full_clean()
     workspace.save()
     WorkspaceMember.objects.create(workspace=workspace, user=by, role=OWNER)
+    audit_write(
+        action=AuditAction.WORKSPACE_CREATED, workspace=workspace, by=by, member=by, after={"name": name}
+    )
     return workspace
 
 
@@ -45,10 +50,19 @@ def workspace_member_set(*, workspace: Workspace, username: str, role: str) -> W
         )
     members = _locked(workspace)
     member = members.get(user.pk) or WorkspaceMember(workspace=workspace, user=user)
+    before = {"role": member.role} if member.pk else {}
     member.role = role
     member.full_clean(validate_unique=False)
     _owner_left({**{pk: one.role for pk, one in members.items()}, user.pk: role})
     member.save()
+    if before != {"role": role}:
+        audit_write(
+            action=AuditAction.MEMBER_CHANGED,
+            workspace=workspace,
+            member=user,
+            before=before,
+            after={"role": role},
+        )
     return member
 
 
@@ -62,7 +76,13 @@ def workspace_member_remove(*, workspace: Workspace, user_pk: int) -> None:
     _owner_left({pk: one.role for pk, one in members.items() if pk != user_pk})
     if user_pk in members:
         members[user_pk].delete()
-        Membership.objects.filter(study__workspace=workspace, user=user_pk).delete()
+        _, removed = Membership.objects.filter(study__workspace=workspace, user=user_pk).delete()
+        audit_write(
+            action=AuditAction.MEMBER_REMOVED,
+            workspace=workspace,
+            member=user_pk,
+            before={"role": members[user_pk].role, "roles_in_studies": sum(removed.values())},
+        )
 
 
 def _locked(workspace: Workspace) -> dict[int, WorkspaceMember]:

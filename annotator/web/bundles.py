@@ -35,7 +35,13 @@ BUNDLES: dict[str, tuple[str, ...]] = {
         "css/example.css",
         "css/print.css",
     ),
-    "css/researcher.css": ("css/report.css", "css/strip.css", "css/interval.css", "css/tabs.css"),
+    "css/researcher.css": (
+        "css/report.css",
+        "css/report_blocks.css",
+        "css/strip.css",
+        "css/interval.css",
+        "css/tabs.css",
+    ),
     "js/app.js": (
         "js/core.js",
         "js/steps.js",

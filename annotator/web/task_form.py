@@ -1,6 +1,7 @@
-"""A stage as the task screen shows it: which key chooses which option, what is chosen, what waits for what.
+"""The questions of one stage, ready to be drawn: which key chooses which option, what is chosen, what depends on what.
 
-Pure: a ``Stage``, a response and messages in; what the templates loop over out. No rule of any HIT type is here.
+Pure: takes a ``Stage``, a response and error messages, and returns what the templates loop over. It contains no rule of
+any HIT type. ``task_page`` is about the page around the questions.
 """
 
 from __future__ import annotations
@@ -89,8 +90,10 @@ class Pair:
 
 @dataclass(frozen=True)
 class TaskForm:
-    """``pairs`` are blocks with a question of their own and ``loose`` the other questions. ``error`` is a message
-    about the whole, ``missing`` the required fields that are reached and not answered.
+    """One stage bound to a response. A task's page has one, an exam's page one for each question.
+
+    ``pairs`` are blocks with a question of their own and ``loose`` the other questions. ``error`` is a message about the
+    whole form. ``missing`` names the required fields that apply, given the other answers, and are still empty.
     """
 
     asked: tuple[Asked, ...]

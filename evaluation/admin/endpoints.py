@@ -20,7 +20,7 @@ from evaluation.forms.runs import EndpointForm
 from evaluation.models import Endpoint
 from evaluation.providers.prices import list_price
 from evaluation.selectors.endpoint import endpoint_get_for, endpoints_for
-from evaluation.services.endpoint import endpoint_try
+from evaluation.services.endpoint import endpoint_delete, endpoint_try
 
 VIEWER, EDITOR, OWNER = Membership.Role.VIEWER, Membership.Role.EDITOR, Membership.Role.OWNER
 
@@ -65,6 +65,13 @@ class EndpointAdmin(ModelAdmin):
 
     def _may(self, request: HttpRequest, endpoint: Endpoint, role: str) -> bool:
         return endpoints_for(user=request.user, role=role).filter(pk=endpoint.pk).exists()
+
+    def delete_model(self, request: HttpRequest, obj: Endpoint) -> None:
+        endpoint_delete(endpoint=obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Endpoint]) -> None:
+        for one in queryset:
+            endpoint_delete(endpoint=one)
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
         if obj is not None and not self._may(request, obj, OWNER):

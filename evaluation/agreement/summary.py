@@ -10,21 +10,21 @@ import numpy as np
 
 from evaluation.agreement.aggregate import Aggregated, PerRater, Rule, Single, parse_rule
 from evaluation.agreement.alternative import DEFAULT_EPSILON, AlternativeTest, alternative_annotator_test
-from evaluation.agreement.bootstrap import DEFAULT_REPLICATES, LEAST_REPLICATES, RaterVariance, add_interval
+from evaluation.agreement.bootstrap import DEFAULT_REPLICATES, LEAST_REPLICATES, add_interval
 from evaluation.agreement.cohen import DEFAULT_MIN_OVERLAP, PairwiseKappa, Which, pairwise_kappa
 from evaluation.agreement.counts import UnitCounts, count_units
 from evaluation.agreement.fleiss import fleiss_kappa
 from evaluation.agreement.gwet import gwet_ac1
-from evaluation.agreement.intervals import Name, replicate_counts
-from evaluation.agreement.kappa_jackknife import jackknife_kappas
+from evaluation.agreement.intervals import Name, replicate_counts, values_without_groups
+from evaluation.agreement.kappa_jackknife import KappaJackknife, jackknife_kappas
 from evaluation.agreement.krippendorff import krippendorff_alpha
-from evaluation.agreement.new_raters import variance_over_pairs, variance_over_raters
+from evaluation.agreement.new_raters import RaterVariance, variance_over_pairs, variance_over_raters
 from evaluation.agreement.pairs import Weights
 from evaluation.agreement.percent import percent_agreement, prevalences
 from evaluation.agreement.raters import RestAgreement, agreement_with_rest
 from evaluation.core.estimate import Estimate, none_if_nan
 from evaluation.core.interval import AT_MOST_ONE, SHARE
-from evaluation.core.ratings_table import Floats, Ints, Ratings
+from evaluation.core.ratings_table import Floats, Ratings
 
 #: With more pairs of raters than this, those that share no unit are counted, not listed.
 LISTED_PAIRS = 200_000
@@ -263,15 +263,6 @@ def _count_estimates(ratings: Ratings, counts: UnitCounts | None = None) -> dict
     }
 
 
-def _rater_variances(ratings: Ratings) -> dict[Name, RaterVariance]:
-    """The variance over raters of each statistic of label counts."""
-    found = variance_over_raters(
-        ratings, lambda part: {name: estimate.value for name, estimate in _count_estimates(part).items()}
-    )
-    raters = int((np.bincount(ratings.rater, minlength=len(ratings.raters)) > 0).sum())
-    return {name: RaterVariance(variance, raters) for name, variance in found.items()}  # type: ignore[misc]
-
-
 def _count_agreement(
     ratings: Ratings, rng: np.random.Generator | None, replicates: int, *, new_raters: bool
 ) -> CountAgreement:
@@ -279,7 +270,7 @@ def _count_agreement(
     found: dict[Name, Estimate] = _count_estimates(ratings, counts)
     if rng is not None and len(ratings):
         drawn = replicate_counts(ratings, rng=rng, replicates=replicates)
-        others = _rater_variances(ratings) if new_raters and replicates else {}
+        others = variance_over_raters(ratings, values_without_groups) if new_raters else {}
         found = {
             name: add_interval(
                 estimate,
@@ -315,18 +306,20 @@ def _kappa_agreement(
             used = pairs.of_group(group)[jackknife.kept].astype(np.float64)
             units = used * pairs.sums.n[jackknife.kept]
             for averages, weight in ((mean, used / used.sum()), (weighted, units / units.sum())):
-                others = _pair_variance(pairs, jackknife.kept, weight) if new_raters else None
+                others = _pair_variance(pairs, jackknife, weight) if new_raters else None
                 averages[group] = jackknife.add_interval(
                     averages[group], weight, word=word, new_raters=others
                 )
     return KappaAgreement(pairs, mean, weighted, jackknife.pair_intervals(pairs))
 
 
-def _pair_variance(pairs: PairwiseKappa, kept: Ints, weight: Floats) -> RaterVariance:
+def _pair_variance(pairs: PairwiseKappa, jackknife: KappaJackknife, weight: Floats) -> RaterVariance:
     """The variance over raters of an average of pairs' kappas."""
+    kept = jackknife.kept
     a, b = pairs.sums.a[kept].astype(np.int64), pairs.sums.b[kept].astype(np.int64)
-    raters = np.unique(np.concatenate((a[weight > 0], b[weight > 0]))).size
-    return RaterVariance(variance_over_pairs(pairs.kappa[kept], weight, a, b, len(pairs.raters)), raters)
+    return variance_over_pairs(
+        pairs.kappa[kept], weight, a, b, len(pairs.raters), jackknife.deviations_of_means
+    )
 
 
 def _word(ratings: Ratings) -> str:

@@ -116,6 +116,8 @@ class RunEstimateSerializer(serializers.Serializer):
 class StudyRuns(APIView):
     """A study's runs of models."""
 
+    write_scope = "may_run"
+
     @extend_schema(parameters=[SLUG], responses=RunSerializer(many=True), operation_id="runs_list")
     def get(self, request: Request, slug: str) -> Response:
         """The runs of a study, newest first (at most 100)."""
@@ -171,6 +173,8 @@ class RetrySerializer(serializers.Serializer):
 class RunDetail(APIView):
     """One run."""
 
+    write_scope = "may_run"
+
     @extend_schema(request=BudgetSerializer, responses=RunSerializer, operation_id="runs_budget")
     def patch(self, request: Request, pk: int) -> Response:
         """Raise or lower the budgets. 400 if a budget is less than what has been used."""
@@ -201,6 +205,8 @@ class RunEstimate(APIView):
 
 class RunAction(APIView):
     """Start, pause, resume or cancel a run, or retry its failed calls."""
+
+    write_scope = "may_run"
 
     @extend_schema(
         request=RetrySerializer,

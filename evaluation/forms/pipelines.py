@@ -14,7 +14,8 @@ from annotator.selectors.workspace import workspaces_for
 from annotator.services.workspace import workspace_personal
 from evaluation.forms.dress import dress
 from evaluation.models import Pipeline
-from evaluation.pipelines.advance import ALL_STEPS, overrides_check, pipeline_create, recipe_save
+from evaluation.pipelines.create import overrides_check, pipeline_create, recipe_save
+from evaluation.pipelines.options import ALL_STEPS
 from evaluation.pipelines.recipe import RecipeError, recipe_check, recipe_file, recipe_names
 from evaluation.selectors.endpoint import endpoint_check, endpoints_usable_by
 from evaluation.selectors.pipeline import recipes_for

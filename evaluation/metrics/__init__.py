@@ -20,7 +20,7 @@ from evaluation.metrics.generality import (
 )
 from evaluation.metrics.generalization import (
     GeneralizationCell,
-    GenU,
+    GenUResult,
     gen_u,
     gen_u_score,
     generalization_accuracy,
@@ -78,7 +78,7 @@ from evaluation.metrics.units import (
 )
 from evaluation.metrics.utility import (
     AnnotatorUtility,
-    Utility,
+    UtilityResult,
     per_annotator_utility,
     utility,
     utility_by_system,
@@ -101,7 +101,7 @@ __all__ = [
     "Diversity",
     "Encoder",
     "FollowUps",
-    "GenU",
+    "GenUResult",
     "Generality",
     "GeneralizationCell",
     "Growth",
@@ -121,7 +121,7 @@ __all__ = [
     "TfidfEncoder",
     "UnitSimulatability",
     "UnitTable",
-    "Utility",
+    "UtilityResult",
     "all_pairs",
     "all_similarities",
     "alpha_by_system",

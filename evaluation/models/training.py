@@ -17,6 +17,11 @@ class Reward(models.Model):
     explanation = models.ForeignKey("annotator.Explanation", models.CASCADE, related_name="+")
     value = models.FloatField(help_text="GEN-U: -1, 0 or 1.")
     quantile = models.PositiveSmallIntegerField(help_text="0 is the lowest.")
+    samples = models.PositiveSmallIntegerField(
+        default=1,
+        db_default=1,
+        help_text="How many of the round's samples were this rationale, word for word.",
+    )
 
     class Meta:
         ordering = ["pk"]

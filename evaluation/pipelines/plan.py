@@ -31,7 +31,7 @@ class StepPlan:
 
 
 @dataclass
-class _Counts:
+class _MaterialCounts:
     """What exists after the steps so far, at most."""
 
     instances: int
@@ -51,7 +51,7 @@ def pipeline_plan(
     """
     overrides = overrides or {}
     second = str(overrides.get("*", {}).get("second") or "")
-    counts = _Counts(instances, {}, {})
+    counts = _MaterialCounts(instances, {}, {})
     plans: list[StepPlan] = []
     items: dict[str, tuple[int, str]] = {}
     for step in content["steps"]:
@@ -80,7 +80,9 @@ def _systems(options: JSON, held: dict[str, int]) -> list[str]:
     return [name for name in dict.fromkeys(named) if name in held]
 
 
-def _calls(kind: str, task: str, options: JSON, counts: _Counts, items: dict[str, Any]) -> tuple[int, str]:
+def _calls(
+    kind: str, task: str, options: JSON, counts: _MaterialCounts, items: dict[str, Any]
+) -> tuple[int, str]:
     """How many calls (for a study: items) a step has at most; ``counts`` is brought up to date."""
     n = int(options.get("n", USUAL_NUMBER.get(task, 5)))
     if kind == "explain":
@@ -122,7 +124,7 @@ def _calls(kind: str, task: str, options: JSON, counts: _Counts, items: dict[str
 STAGES = {"utility": 2, "generalization_utility": 4, "atomic_units": 4}
 
 
-def _items(options: JSON, counts: _Counts) -> int:
+def _items(options: JSON, counts: _MaterialCounts) -> int:
     explanations = [counts.explanations[name] for name in _systems(options, counts.explanations)]
     made_from = hit_type_get(str(options["hit_type"])).made_from
     if made_from == "follow_ups":

@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from annotator.hit_types.base import JSON
+from evaluation.selectors.material import VALIDATED
 
 FOLDER = Path(__file__).parent / "recipes"
 #: Kinds of step that make no calls.
 OTHER_KINDS = ("study", "validate", "fine_tune", "report")
 #: Kinds of step that work on a study which an earlier step made.
-MOST_ROUNDS = 50
 OF_A_STUDY = ("simulate", "validate", "report")
+
+MOST_ROUNDS = 50
 
 
 class RecipeError(ValueError):
@@ -77,6 +79,10 @@ def recipe_check(content: Any) -> JSON:
         together = step.get("options", {}).get("together", [])
         if not isinstance(together, list) or not set(map(str, together)) <= seen:
             raise RecipeError(f"{name}: together: expected a list of steps before this one")
+        if step.get("options", {}).get("questions") == VALIDATED and not any(
+            earlier["kind"] == "validate" for earlier in steps[: number - 1]
+        ):
+            raise RecipeError(f"{name}: questions: {VALIDATED} needs a validate step before this one")
         if step.get("options", {}).get("labels_of", name) not in {*seen, name}:
             raise RecipeError(f"{name}: labels_of: expected a simulate step before this one")
         seen.add(name)

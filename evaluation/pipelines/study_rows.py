@@ -9,13 +9,13 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from annotator.hit_types.base import ItemSource, MadeFrom
+from annotator.hit_types.base import JSON, ItemSource, MadeFrom
 from annotator.hit_types.making import ExplanationSource, FollowUpSource, InstanceSource
 from annotator.hit_types.registry import hit_type_get, hit_types
 from annotator.models import AtomicUnit, Dataset, Explanation, FollowUp, Instance, Output
 from evaluation.pipelines.steps.outputs import sanity_system
+from evaluation.selectors.material import generalization_questions
 
-Row = dict[str, Any]
 Sources = Iterator[ItemSource]
 
 
@@ -25,7 +25,7 @@ def study_rows(
     dataset: Dataset,
     systems: Sequence[str] = (),
     choices: Mapping[str, Any] | None = None,
-) -> Iterator[Row]:
+) -> Iterator[JSON]:
     """The rows of a study of ``hit_type``, in a fixed number of queries.
 
     ``systems`` names the systems whose explanations are used; all of the dataset's where it is empty. ``choices`` are
@@ -123,11 +123,7 @@ def _of_instances(dataset: Dataset, systems: Sequence[str], choices: Mapping[str
 
 
 def _questions(dataset: Dataset, choices: Mapping[str, Any]) -> QuerySet[FollowUp]:
-    """The generalization questions; with the choice ``questions: validated`` those that passed validation."""
-    asked = FollowUp.objects.filter(instance__dataset=dataset, explanation__isnull=True)
-    if choices.get("questions") == "validated":
-        asked = asked.filter(validated=True)
-    return asked.select_related("instance").order_by("pk")
+    return generalization_questions(dataset=dataset, choices=choices).select_related("instance")
 
 
 def _of_questions(dataset: Dataset, systems: Sequence[str], choices: Mapping[str, Any]) -> Sources:

@@ -8,22 +8,24 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Coroutine
 from decimal import ROUND_UP, Decimal
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.db.models import Sum
+from django.db.models import Max, Sum
 from django.utils import timezone
 
 from annotator.core import jobs
+from annotator.core.canonical import text_digest
 from annotator.hit_types.base import JSON, prompt_part, render_prompt
-from annotator.models import FollowUp, Output
-from evaluation.models import Endpoint, FineTuning, Pipeline, Reward, Run
-from evaluation.pipelines.rewards import PAPER_BINS, Example, chat_lines, reward_quantiles
-from evaluation.pipelines.steps.material import shown
+from annotator.hit_types.making import question_columns
+from annotator.models import Explanation, FollowUp, Instance, Output
+from evaluation.models import Call, Endpoint, FineTuning, Pipeline, Reward, Run
+from evaluation.pipelines.rewards import PAPER_BINS, HeldOut, TrainingExample, chat_lines, reward_quantiles
+from evaluation.pipelines.steps.material import in_test_part, shown
 from evaluation.prompts import prompt_file
 from evaluation.providers.base import ProviderError
 from evaluation.providers.keys import KeyRefused
@@ -42,6 +44,8 @@ _UNIT = Decimal("0.00000001")
 def rewards_keep(*, pipeline: Pipeline, step: str, run: Run, bins: int = PAPER_BINS) -> JSON:
     """Keep the GEN-U of each rationale that a reward run has answered with; returns the round's numbers.
 
+    ``mean_reward`` is over the round's samples, from -1 to 1: a rationale that was sampled three times counts three times.
+    Otherwise the mean would fall as a model learns, because it repeats its good rationales and varies its poor ones.
     Called again, it changes nothing.
     """
     from evaluation.metrics import gen_u  # the web process must not hold scipy for it
@@ -63,29 +67,86 @@ def rewards_keep(*, pipeline: Pipeline, step: str, run: Run, bins: int = PAPER_B
         [str(context["explanation"]) for _, context, _ in calls],
     )
     values = [float(value) for value in found.values]
+    samples = _samples_of(pipeline, str(run.options.get("system", "")))
     rows = [
-        Reward(pipeline=pipeline, step=step, explanation_id=int(name), value=value, quantile=quantile)
+        Reward(
+            pipeline=pipeline,
+            step=step,
+            explanation_id=int(name),
+            value=value,
+            quantile=quantile,
+            samples=max(samples[int(name)], 1),
+        )
         for name, value, quantile in zip(found.instances, values, reward_quantiles(values, bins), strict=True)
     ]
     Reward.objects.bulk_create(rows, ignore_conflicts=True)
-    mean = sum(values) / len(values) if values else None
+    means = {name: mean for name, _, mean in rounds_of(pipeline)}
+    mean = means.get(step)
     return {"rewards": len(values), "mean_reward": None if mean is None else round(mean, 4)}
 
 
-def examples_of(pipeline: Pipeline) -> list[Example]:
-    """Every rewarded rationale of a pipeline so far, in the order in which they were rewarded (Quark's data pool)."""
-    task = str(pipeline.recipe.content["task"])
-    part = prompt_part(prompt_file("explain", task), "answer_reason")
+def _samples_of(pipeline: Pipeline, system: str) -> Counter[int]:
+    """Explanation -> how many of the pipeline's samples of that system were this text with this output."""
+    explanations = Explanation.objects.filter(instance__dataset=pipeline.dataset, system__name=system)
+    known = {
+        (instance, digest): pk
+        for pk, instance, digest in explanations.values_list("pk", "instance_id", "digest")
+    }
+    sampled = Call.objects.filter(
+        run__pipeline=pipeline,
+        run__kind="explain",
+        run__options__system=system,
+        parsed__explanation__isnull=False,
+    )
+    counts: Counter[int] = Counter()
+    for call in sampled.only("subject", "parsed").iterator(2000):
+        pk = known.get((call.about, text_digest(call.result["explanation"], call.result["output"])))
+        if pk is not None:
+            counts[pk] += 1
+    return counts
+
+
+def examples_of(pipeline: Pipeline) -> list[TrainingExample]:
+    """Every rewarded sample of a pipeline so far, in the order in which they were rewarded (Quark's data pool).
+
+    A rationale that was sampled more than once is in the pool as often.
+    """
+    part = _explaining_prompt(pipeline)
     examples = []
     rewards = Reward.objects.filter(pipeline=pipeline).select_related("explanation__instance").order_by("pk")
     for reward in rewards:
         explanation = reward.explanation
         chat = render_prompt(part, {"input": explanation.instance.input, "output": ""})
         reply = f"Answer: {shown(explanation.output)}\nReason: {explanation.text}"
-        examples.append(
-            Example(tuple(chat), reply, reward.quantile, reward.value, explanation.instance.key, reward.step)
+        one = TrainingExample(
+            tuple(chat), reply, reward.quantile, reward.value, explanation.instance.key, reward.step
         )
+        examples += [one] * reward.samples
     return examples
+
+
+def held_out_questions(pipeline: Pipeline) -> list[HeldOut]:
+    """The questions of the test part, as a model that was trained elsewhere is asked for their rationales."""
+    part = _explaining_prompt(pipeline)
+    best = Reward.objects.filter(pipeline=pipeline).aggregate(best=Max("quantile"))["best"]
+    if best is None:
+        return []
+    return [
+        HeldOut(
+            tuple(render_prompt(part, {"input": instance.input, "output": ""})),
+            best,
+            instance.key,
+            question_columns(instance.input)
+            | {"gold_label": instance.gold_label, "gold_rationale": instance.gold_rationale},
+        )
+        for instance in Instance.objects.filter(dataset=pipeline.dataset).order_by("pk")
+        if in_test_part(instance.key)
+    ]
+
+
+def _explaining_prompt(pipeline: Pipeline) -> str:
+    """The part of the prompt file that rewarded rationales are asked for with."""
+    return prompt_part(prompt_file("explain", str(pipeline.recipe.content["task"])), "answer_reason")
 
 
 def tuning_step(*, pipeline: Pipeline, step: str, options: JSON, left: Decimal | None) -> JSON | None:
@@ -266,8 +327,9 @@ def _ask(endpoint: Endpoint, what: Callable[[FineTuner], Coroutine[Any, Any, T]]
 
 
 def rounds_of(pipeline: Pipeline) -> list[tuple[str, int, float]]:
-    """(reward step, rationales, mean reward) of each round, in order."""
+    """(reward step, samples, mean reward of a sample) of each round, in order."""
     found: dict[str, list[float]] = defaultdict(list)
-    for step, value in Reward.objects.filter(pipeline=pipeline).order_by("pk").values_list("step", "value"):
-        found[step].append(value)
+    rewards = Reward.objects.filter(pipeline=pipeline).order_by("pk")
+    for step, value, samples in rewards.values_list("step", "value", "samples"):
+        found[step] += [value] * samples
     return [(step, len(values), sum(values) / len(values)) for step, values in found.items()]

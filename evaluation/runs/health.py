@@ -34,14 +34,14 @@ TROUBLE = frozenset({"rate_limit", "server", "timeout", "connection", "unreachab
 
 
 @dataclass(frozen=True)
-class Report:
+class HealthReport:
     """What a worker saw since its last report: requests that succeeded, and those that met trouble."""
 
     successes: int
     troubled: tuple[Outcome, ...]
 
     @classmethod
-    def of(cls, outcomes: Sequence[Outcome]) -> Report:
+    def of(cls, outcomes: Sequence[Outcome]) -> HealthReport:
         sent = [outcome for outcome in outcomes if outcome.sent and outcome.of_request]
         troubled = tuple(outcome for outcome in sent if outcome.error_kind in TROUBLE)
         return cls(len(sent) - len(troubled), troubled)
@@ -78,7 +78,7 @@ def endpoint_report(*, endpoint: Endpoint, outcomes: Sequence[Outcome], rng: ran
     Outcomes of requests that met trouble are changed: those of an unavailable or rate-limiting endpoint are
     excused, so that their calls are tried again without using up an attempt.
     """
-    report = Report.of(outcomes)
+    report = HealthReport.of(outcomes)
     well = not report.troubled and endpoint.window is None and not endpoint.failing_calls
     if well and not endpoint.tokens_per_minute:
         return False
@@ -114,7 +114,7 @@ def _tokens(outcome: Outcome) -> int:
     return 0 if refused else outcome.estimated
 
 
-def _troubled(row: Endpoint, report: Report, now: datetime, rng: random.Random) -> None:
+def _troubled(row: Endpoint, report: HealthReport, now: datetime, rng: random.Random) -> None:
     limited = [outcome for outcome in report.troubled if outcome.error_kind == "rate_limit"]
     row.trouble = report.troubled[-1].error[:500]
     if not report.successes:

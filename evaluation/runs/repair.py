@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from annotator.hit_types.base import Message
+from annotator.hit_types.base import ChatMessage
 
 if TYPE_CHECKING:
     from evaluation.models import Run
@@ -20,14 +20,14 @@ _UNREADABLE = "Your last reply could not be used: {error}. Do the task above aga
 _INCOMPLETE = "Your last reply could not be used as a whole: {error}. Reply in the same form as before, numbered from 1."
 
 
-def repair_messages(*, run: Run, call: ClaimedCall) -> list[Message]:
+def repair_messages(*, run: Run, call: ClaimedCall) -> list[ChatMessage]:
     """What is added to the chat of a call whose last reply could not be used; empty where asking alike is better."""
     last = call.last or {}
     if run.together > 1 or last.get("error_kind") not in MENDABLE:
         return []
     form = _INCOMPLETE if last["error_kind"] == INCOMPLETE else _UNREADABLE
     said = form.format(error=str(last.get("error", ""))[:1000].rstrip("."))
-    return [Message("assistant", str(last["text"])[:MOST_SHOWN]), Message("user", said)]
+    return [ChatMessage("assistant", str(last["text"])[:MOST_SHOWN]), ChatMessage("user", said)]
 
 
 def joined_result(*, run: Run, step: Step, call: ClaimedCall, found: dict[str, object]) -> dict[str, object]:

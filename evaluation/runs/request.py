@@ -9,7 +9,7 @@ from decimal import ROUND_UP, Decimal
 from typing import Any
 
 from annotator.core.canonical import digest_of
-from annotator.hit_types.base import Message
+from annotator.hit_types.base import ChatMessage
 from evaluation.models import Endpoint
 from evaluation.providers.base import ChatRequest
 from evaluation.runs.text import clean
@@ -85,7 +85,7 @@ def parameters_check(parameters: Any) -> None:
 def request_build(
     *,
     model: str,
-    messages: Sequence[Message],
+    messages: Sequence[ChatMessage],
     parameters: dict[str, Any],
     sample: int,
     samples: int,

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from annotator.hit_types.base import JSON, Message, Unparsable
+from annotator.hit_types.base import JSON, ChatMessage, Unparsable
 from annotator.hit_types.replies import read_object
 from evaluation.runs.structured import keeps_to
 
@@ -87,7 +87,7 @@ class Step:
         """What the calls are about, by call id, in a fixed number of queries."""
         raise NotImplementedError
 
-    def messages(self, run: Run, call: ClaimedCall) -> list[Message]:
+    def messages(self, run: Run, call: ClaimedCall) -> list[ChatMessage]:
         """The chat, from the run's own prompt text."""
         raise NotImplementedError
 

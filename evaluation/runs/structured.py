@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from annotator.hit_types.base import JSON, Field, Unparsable
-from annotator.hit_types.shapes import Message, Stage
+from annotator.hit_types.shapes import ChatMessage, Stage
 
 #: What a material step's reply consists of.
 Form = Literal[
@@ -194,8 +194,8 @@ def keeps_to(value: Any, schema: JSON) -> bool:
 
 
 def with_form(
-    messages: Sequence[Message], schema: JSON, object_of: Callable[[str], JSON | None]
-) -> list[Message]:
+    messages: Sequence[ChatMessage], schema: JSON, object_of: Callable[[str], JSON | None]
+) -> list[ChatMessage]:
     """The chat with a word on the form of the reply at the end of its first message, and its demonstrations in that form.
 
     ``object_of`` gives the object that means the same as a demonstrated reply; None leaves the reply as it is.
@@ -208,10 +208,10 @@ def with_form(
     )
     first, *rest = messages
     if first.role != "system":
-        return [Message("system", order), first, *rest]
-    return [Message("system", f"{first.content}\n\n{order}"), *rest]
+        return [ChatMessage("system", order), first, *rest]
+    return [ChatMessage("system", f"{first.content}\n\n{order}"), *rest]
 
 
-def _demonstrated(message: Message, object_of: Callable[[str], JSON | None]) -> Message:
+def _demonstrated(message: ChatMessage, object_of: Callable[[str], JSON | None]) -> ChatMessage:
     value = object_of(message.content) if message.role == "assistant" else None
-    return message if value is None else Message("assistant", json.dumps(value, ensure_ascii=False))
+    return message if value is None else ChatMessage("assistant", json.dumps(value, ensure_ascii=False))

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from annotator.models import Explanation, Instance, Output, Study
+from django.db.models import QuerySet
+
+from annotator.models import Dataset, Explanation, FollowUp, Instance, Output, Study
 from evaluation.models import Pipeline
 
 #: What ``evaluation.pipelines.steps.outputs.GenU`` calls the systems that its outputs are kept under.
 MARK, WITHOUT, WITH = " · GEN-U ", "without", "with "
+#: The choice ``questions`` of steps that take only the generalization questions which passed validation.
+VALIDATED = "validated"
 
 
 def rationale_texts(*, study: Study) -> dict[int, tuple[str, str]]:
@@ -45,6 +50,17 @@ def datasets_behind(*, study: Study) -> set[int]:
         if main == study.pk or study.slug in made:
             found.add(dataset)
     return found
+
+
+def generalization_questions(*, dataset: Dataset, choices: Mapping[str, Any]) -> QuerySet[FollowUp]:
+    """A dataset's generalization questions, in order.
+
+    With the choice ``questions`` *validated*, those alone that the study with the slug ``validation`` accepts.
+    """
+    asked = FollowUp.objects.filter(instance__dataset=dataset, explanation__isnull=True).order_by("pk")
+    if choices.get("questions") != VALIDATED:
+        return asked
+    return asked.filter(verdicts__study__slug=choices.get("validation", ""), verdicts__accepted=True)
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,13 @@ import logging
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from annotator.models import Workspace
+from annotator.models import AuditAction, Workspace
+from annotator.services.audit import audit_change, audit_write
 from evaluation.models import Endpoint
 from evaluation.providers.base import ChatRequest, ProviderError
 from evaluation.providers.hosts import HostRefused, check_origin, origin_of
@@ -20,6 +22,13 @@ from evaluation.runs.request import parameters_check
 from evaluation.selectors.endpoint import endpoint_key, endpoint_provider, host_policy, key_secrets
 
 log = logging.getLogger(__name__)
+
+
+#: What the audit trail says of an endpoint. Of its key only that it was set.
+AUDITED = (
+    "name", "base_url", "model", "key_variable", "parameters", "concurrency", "requests_per_minute",
+    "tokens_per_minute", "structured", "price_in", "price_cached", "price_out", "timeout_seconds", "deployment",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -41,6 +50,8 @@ def endpoint_save(
 
     Raises ``ValidationError`` keyed by field, also where the host may not be asked.
     """
+    stored = Endpoint.objects.filter(pk=endpoint.pk).first() if endpoint.pk else None
+    before = {name: getattr(stored, name) for name in AUDITED} if stored else {}
     try:
         parameters_check(endpoint.parameters)
     except ValueError as error:
@@ -66,9 +77,38 @@ def endpoint_save(
         except KeyRefused as error:
             raise ValidationError({"key_variable": str(error)}) from None
     endpoint.save()
+    about: dict[str, Any] = {"workspace": endpoint.workspace, "target": endpoint.name}
+    audit_change(action=AuditAction.ENDPOINT_SAVED, row=endpoint, before=before, names=AUDITED, **about)
+    if key:
+        audit_write(action=AuditAction.ENDPOINT_SAVED, after={"api_key": "set anew"}, **about)
     if shared_with is not None:
-        endpoint.shared_with.set(one for one in shared_with if one.pk != endpoint.workspace_id)
+        _share(endpoint, {one.pk for one in shared_with if one.pk != endpoint.workspace_id})
     return endpoint
+
+
+def _share(endpoint: Endpoint, wanted: set[int]) -> None:
+    before = set(endpoint.shared_with.values_list("pk", flat=True))
+    if wanted == before:
+        return
+    endpoint.shared_with.set(wanted)
+    audit_write(
+        action=AuditAction.ENDPOINT_SAVED, workspace=endpoint.workspace, target=endpoint.name,
+        before={"shared_with_workspaces": sorted(before)},
+        after={"shared_with_workspaces": sorted(wanted)},
+    )  # fmt: skip
+
+
+@transaction.atomic
+def endpoint_delete(*, endpoint: Endpoint) -> None:
+    """Delete an endpoint that no run has used. Raises ``ProtectedError`` otherwise."""
+    before = {name: getattr(endpoint, name) for name in AUDITED}
+    audit_write(
+        action=AuditAction.ENDPOINT_DELETED,
+        workspace=endpoint.workspace,
+        target=endpoint.name,
+        before=before,
+    )
+    endpoint.delete()
 
 
 def endpoint_try(*, endpoint: Endpoint) -> Tried:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from typing import Any
 
-from annotator.hit_types.base import JSON, MARKER, Field, HitType, Message, Unparsable, read_line
+from annotator.hit_types.base import JSON, MARKER, ChatMessage, Field, HitType, Unparsable, read_line
 from annotator.hit_types.languages import ENGLISH
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Item, Judgment, Rater
@@ -42,7 +42,7 @@ class Simulate(Step):
         )
         return {call.id: payloads[call.item_id] for call in calls if call.item_id is not None}
 
-    def messages(self, run: Run, call: ClaimedCall) -> list[Message]:
+    def messages(self, run: Run, call: ClaimedCall) -> list[ChatMessage]:
         kind = _kind(run)
         return kind.prompt(
             call.thing,

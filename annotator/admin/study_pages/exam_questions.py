@@ -13,6 +13,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from annotator.admin.study_pages.frame import EDITOR, render, study_page
+from annotator.core.csv_cells import cell_neutral
 from annotator.core.words import plural
 from annotator.forms.questions import SEVERAL, QuestionForm, QuestionsFileForm
 from annotator.hit_types.base import JSON, FieldErrors, Question
@@ -21,7 +22,6 @@ from annotator.hit_types.registry import hit_type_get
 from annotator.models import Study
 from annotator.selectors.study import study_hit_type
 from annotator.selectors.user import user_of
-from annotator.services.exports import cell_neutral
 from annotator.services.study import study_update
 
 FIELDS = {"exam": "exam_own", "practice": "practice_own"}

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from annotator.admin.study_pages.frame import REVIEWER, VIEWER, render, study_page
-from annotator.core.background import Work, work_of
+from annotator.core.background import BackgroundWork, work_of
 from annotator.models import Rehearsal, Study
 from annotator.selectors.home import home_rows, home_studies, needs_words
 from annotator.selectors.study import studies_for
@@ -37,13 +37,13 @@ def home(request: HttpRequest) -> HttpResponse:
     return TemplateResponse(request, "admin/annotator/study_pages/home.html", context)
 
 
-def rehearsals(request: HttpRequest) -> list[Work]:
+def rehearsals(request: HttpRequest) -> list[BackgroundWork]:
     """Rehearsals of the researcher's studies that are running."""
     active = Rehearsal.objects.filter(
         study__in=studies_for(user=request.user), state__in=[Rehearsal.State.QUEUED, Rehearsal.State.RUNNING]
     )
     return [
-        Work(
+        BackgroundWork(
             title=f"Rehearsal of {one.study.title}", state=one.get_state_display(), study=one.study_id, running=True,
             url=reverse("admin:study_rehearsal", args=[one.study_id]),
         )

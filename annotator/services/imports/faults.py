@@ -48,6 +48,10 @@ class ImportRefused(ValueError):
         return "\n".join([*lines, f"... and {more} more"] if more else lines)
 
 
+class DryRun(Exception):
+    """Raised at the end of a dry run, so that its transaction is rolled back."""
+
+
 class UnreadableRest(Exception):
     """The rest of a file cannot be read in any sensible way; the fault is in the log already."""
 

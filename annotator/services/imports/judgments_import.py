@@ -13,15 +13,16 @@ from django.db import transaction
 
 from annotator.hit_types.base import JSON, FieldErrors, HitType
 from annotator.hit_types.registry import hit_type_get
-from annotator.models import Dataset, Item, Rater, Study
-from annotator.services.imports.faults import FaultLog, UnreadableRest
+from annotator.models import AuditAction, Dataset, Item, Rater, Study
+from annotator.services.audit import audit_write
+from annotator.services.imports.faults import DryRun, FaultLog, UnreadableRest
 from annotator.services.imports.judgments_staging import (
     StagedJudgment,
     judgments_stage,
     judgments_stage_open,
     judgments_store,
 )
-from annotator.services.imports.readers import Line, Table, table_open
+from annotator.services.imports.readers import ImportTable, Line, table_open
 from annotator.services.imports.staging import stage_row, staged_store, staging
 from annotator.services.imports.value_columns import (
     MTURK_ANSWER,
@@ -59,10 +60,6 @@ class JudgmentsResult:
         return vars(self)
 
 
-class _DryRun(Exception):
-    pass
-
-
 def judgments_import(
     *, study: Study, file: IO[bytes], name: str, columns: JudgmentColumns, dry_run: bool = False
 ) -> JudgmentsResult:
@@ -75,7 +72,7 @@ def judgments_import(
     """
     log = FaultLog(name)
     result = JudgmentsResult(dry_run=dry_run)
-    with suppress(_DryRun), transaction.atomic():
+    with suppress(DryRun), transaction.atomic():
         study = Study.objects.select_for_update().get(pk=study.pk)
         job = _Job(study, file, name, columns, log, result)
         with suppress(UnreadableRest):
@@ -92,7 +89,9 @@ def judgments_import(
         log.check()
         result.rows, result.unchanged = rows, rows - result.judgments
         if dry_run:
-            raise _DryRun
+            raise DryRun
+        counts = {"rows": rows, "judgments": result.judgments, "raters": result.raters}
+        audit_write(action=AuditAction.JUDGMENTS_IMPORTED, study=study, target=name, after=counts)
     return result
 
 
@@ -114,7 +113,7 @@ class _Job:
         self.variables: list[JSON] = []
         self.one_name: dict[str, dict[str, str]] = {}
 
-    def table(self, log: FaultLog) -> Table:
+    def table(self, log: FaultLog) -> ImportTable:
         """The file from its start."""
         self.file.seek(0)
         return table_open(self.file, name=self.name, log=log)

@@ -14,9 +14,10 @@ from django.db import connection, models, transaction
 from annotator.core.words import plural
 from annotator.hit_types.base import FieldErrors, HitType, ItemDraft
 from annotator.hit_types.registry import hit_type_get
-from annotator.models import Dataset, FollowUp, Instance, Item, Study, System
-from annotator.services.imports.faults import FaultLog, UnreadableRest
-from annotator.services.imports.readers import Line, Table, table_open
+from annotator.models import AuditAction, Dataset, FollowUp, Instance, Item, Study, System
+from annotator.services.audit import audit_write
+from annotator.services.imports.faults import DryRun, FaultLog, UnreadableRest
+from annotator.services.imports.readers import ImportTable, Line, table_open
 from annotator.services.imports.staging import stage_row, staged_store, staging
 from annotator.services.items import items_clear
 
@@ -62,10 +63,6 @@ class ImportResult:
         }
 
 
-class _DryRun(Exception):
-    pass
-
-
 def material_import(
     *,
     study: Study,
@@ -87,7 +84,7 @@ def material_import(
     """
     log = FaultLog(name)
     result = ImportResult(dry_run=dry_run)
-    with suppress(_DryRun), transaction.atomic():
+    with suppress(DryRun), transaction.atomic():
         study = Study.objects.select_for_update().get(pk=study.pk)
         if study.state != Study.State.DRAFT:
             log.add(f"the study is {study.state}; material can be imported into a draft only")
@@ -124,7 +121,9 @@ def material_import(
                 " under a different key"
             )
         if dry_run:
-            raise _DryRun
+            raise DryRun
+        counts = {"rows": result.rows, "unchanged": result.unchanged, **staged.written}
+        audit_write(action=AuditAction.ITEMS_IMPORTED, study=study, target=name, after=counts)
     return result
 
 
@@ -166,7 +165,7 @@ class _Reader:
         self.mapped = {source: name for name, source in mapping.items()}
         self.seen: set[str] = set()
 
-    def drafts(self, table: Table) -> Iterator[tuple[int, ItemDraft]]:
+    def drafts(self, table: ImportTable) -> Iterator[tuple[int, ItemDraft]]:
         if table.columns is not None:
             self._check_columns(table.columns)
         if self.log:

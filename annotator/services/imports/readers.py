@@ -43,14 +43,14 @@ def max_rows() -> int:
 
 
 @dataclass
-class Table:
+class ImportTable:
     """An opened file: its columns where the format has a header (JSON lines has none), and its rows, once."""
 
     columns: tuple[str, ...] | None
     rows: Iterator[Line]
 
 
-def table_open(file: IO[bytes], *, name: str, log: FaultLog) -> Table:
+def table_open(file: IO[bytes], *, name: str, log: FaultLog) -> ImportTable:
     """Open an import file by its name's ending; size and kind are checked before anything is read.
 
     ``file`` is a binary file that can seek. Raises ``UnreadableRest`` after logging where nothing of it can be
@@ -65,7 +65,7 @@ def table_open(file: IO[bytes], *, name: str, log: FaultLog) -> Table:
     if plain.kind == "parquet":
         return _parquet(plain.file, log)
     if plain.kind == "jsonl":
-        return Table(columns=None, rows=_limited(_json_lines(plain.file, log), log))
+        return ImportTable(columns=None, rows=_limited(_json_lines(plain.file, log), log))
     return _csv(plain.file, log, delimiter=plain.delimiter)
 
 
@@ -178,7 +178,7 @@ def _json_lines(file: IO[bytes], log: FaultLog) -> Iterator[Line]:
 # -- CSV -----------------------------------------------------------------------------------------------
 
 
-def _csv(file: IO[bytes], log: FaultLog, *, delimiter: str) -> Table:
+def _csv(file: IO[bytes], log: FaultLog, *, delimiter: str) -> ImportTable:
     rows = _csv_rows(file, log, delimiter)
     try:
         number, header = next(rows)
@@ -187,7 +187,7 @@ def _csv(file: IO[bytes], log: FaultLog, *, delimiter: str) -> Table:
         raise UnreadableRest from None
     header = [name.strip() for name in header]
     _check_header(header, number, log, delimiter)
-    return Table(columns=tuple(header), rows=_limited(_csv_records(rows, header, log), log))
+    return ImportTable(columns=tuple(header), rows=_limited(_csv_records(rows, header, log), log))
 
 
 def _csv_rows(file: IO[bytes], log: FaultLog, delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -276,7 +276,7 @@ def _csv_records(
 # -- Parquet -------------------------------------------------------------------------------------------
 
 
-def _parquet(file: IO[bytes], log: FaultLog) -> Table:
+def _parquet(file: IO[bytes], log: FaultLog) -> ImportTable:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -300,7 +300,7 @@ def _parquet(file: IO[bytes], log: FaultLog) -> Table:
         log.add(f"unpacks to {size / 1e6:,.0f} MB and {meta.num_rows:,} rows: too large")
         raise UnreadableRest
     _check_header(names, 1, log, ",")
-    return Table(columns=tuple(names), rows=_limited(_parquet_rows(parquet, log), log))
+    return ImportTable(columns=tuple(names), rows=_limited(_parquet_rows(parquet, log), log))
 
 
 def _parquet_rows(parquet: Any, log: FaultLog) -> Iterator[Line]:

@@ -132,7 +132,7 @@ def compare(given: Iterable[tuple[str, str]], correct: Iterable[tuple[str, str]]
 
 
 @dataclass(frozen=True)
-class Section:
+class InstructionSection:
     """A section of the instructions. Each part has ``html``, or a worked example and its ``place``."""
 
     title: str
@@ -143,7 +143,7 @@ _HEADING = re.compile(r"<h2>(.*?)</h2>", re.DOTALL)
 
 
 @register.simple_tag
-def instruction_sections(parts: Iterable[Mapping[str, Any]]) -> list[Section]:
+def instruction_sections(parts: Iterable[Mapping[str, Any]]) -> list[InstructionSection]:
     """Split instructions at their second-level headings into collapsible sections.
 
     >>> found = instruction_sections([{"html": "<p>a</p><h2>B &amp; C</h2><p>d</p>"}, {"stage": 1}])
@@ -162,7 +162,7 @@ def instruction_sections(parts: Iterable[Mapping[str, Any]]) -> list[Section]:
             sections.append((mark_safe(title), []))  # noqa: S308
             if html.strip():
                 sections[-1][1].append({"html": mark_safe(html)})  # noqa: S308
-    return [Section(title, tuple(those)) for title, those in sections if those or title]
+    return [InstructionSection(title, tuple(those)) for title, those in sections if those or title]
 
 
 @register.filter

@@ -44,6 +44,9 @@ TROUBLES: dict[str, Trouble] = {
     "reset_link": Trouble(_("This link has expired"), _("A link to choose a new password works once and expires after one day."), _("This does not affect your work or your pay."), _("Ask for a new link on the log-in page."), 404),
     "return_link": Trouble(_("This link no longer works"), _("A personal link works until its owner sets a password, and only as a whole."), _KEPT, _("Copy the whole link, or log in with your username and password.")  , 404),
     "too_many": Trouble(_("Too many new participants"), _("Too many people have joined from your network in the last hour."), _NOT_STARTED, _("Try again in an hour."), 429),
+    "too_many_studies": Trouble(_("You have joined many studies today"), _("You have joined as many studies as one person can in a day."), _KEPT, _("Try again tomorrow."), 429),
+    "elsewhere": Trouble(_("You have a task open in another study"), _("Without an account, you can work on one task at a time."), _KEPT, _("Submit or skip that task first. With an account you can work on several studies.")),
+    "wait": Trouble(_("Take a break"), _("You have skipped or not finished many tasks in the last hour."), _KEPT, _("Try again in an hour."), 429),
     "paused": Trouble(_("The study is paused"), _("The researchers are not giving out tasks at the moment."), _KEPT, _("Come back later with the same link.")),
     "closed": Trouble(_("This study is closed"), _("It is no longer open."), _KEPT, _("There is nothing more to do. Your page shows what you did.")),
     "nothing_left": Trouble(_("No tasks left for you right now"), _("All the tasks you could do are done or being done by others."), _KEPT, _("Check back later: a task may become free again.")),
@@ -67,7 +70,9 @@ def trouble(request: HttpRequest, kind: str, *, message: str = "", slug: str = "
         "kind": kind,
         "happened": message or what.happened,
         "next_url": reverse("annotator:study", args=[slug]) if slug else reverse("annotator:me"),
-        "next_label": _("Back to the study") if slug else _("Your page"),
+        "next_label": (_("Go to the open task") if kind == "elsewhere" else _("Back to the study"))
+        if slug
+        else _("Your page"),
     }
     return render(request, "annotator/trouble.html", context, status=what.status)
 
@@ -80,7 +85,8 @@ def says_refusals(view: View) -> View:
         try:
             return view(request, *args, **kwargs)
         except Refused as error:
-            return trouble(request, error.kind, message=str(error), slug=kwargs.get("slug", ""))
+            slug = error.slug or kwargs.get("slug", "")
+            return trouble(request, error.kind, message=str(error), slug=slug)
         except Conflict as error:
             return trouble(request, "conflict", message=str(error), slug=kwargs.get("slug", ""))
 

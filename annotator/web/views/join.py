@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from annotator.accounts.attempts import attempt_count, client_address
+from annotator.accounts.attempts import Limit, attempt_count, client_address
 from annotator.accounts.login_throttle import ThrottledLoginForm, is_throttled
 from annotator.accounts.return_link import return_user
 from annotator.accounts.sessions import person_log_in
@@ -31,9 +31,21 @@ from annotator.services.participation import annotator_create, participation_joi
 from annotator.web.views.common import says_refusals, trouble
 
 
-def new_account_count(request: HttpRequest) -> None:
-    """Count a new account; raises ``Refused`` if there were too many from the same address in the last hour."""
-    if attempt_count(kind=LoginAttempt.Kind.JOIN, address=client_address(request)) is None:
+def new_account_count(request: HttpRequest, study: Study | None = None) -> None:
+    """Count a new account; raises ``Refused`` if there were too many from the same address in the last hour.
+
+    Counted for the whole server and, where somebody joins a study, for that study.
+    """
+    limits = []
+    if study is not None and study.joins_per_address is not None:
+        limits.append(Limit(("account", "address"), study.joins_per_address, 60))
+    counted = attempt_count(
+        kind=LoginAttempt.Kind.JOIN,
+        account=f"study {study.pk}" if study else "",
+        address=client_address(request),
+        limits=limits,
+    )
+    if counted is None:
         raise Refused(
             "too_many",
             gettext("Too many people have joined from your network in the last hour. Try again in an hour."),
@@ -55,7 +67,7 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
     if request.method == "POST":
         user = request.user
         if not user.is_authenticated:
-            new_account_count(request)
+            new_account_count(request, study)
             with transaction.atomic():  # no account is left behind for someone who may not join
                 user = annotator_create()
                 participation_join(study=study, user=user, parameters=request.GET.dict())

@@ -24,7 +24,7 @@ TOO_MANY_RESETS = _("Too many attempts. Try again in an hour.")
 
 
 @method_decorator(never_cache, name="dispatch")
-class Reset(auth.PasswordResetView):
+class PasswordReset(auth.PasswordResetView):
     template_name = "annotator/password_reset.html"
     subject_template_name = "annotator/password_reset_subject.txt"
     email_template_name = "annotator/password_reset_mail.txt"
@@ -41,12 +41,12 @@ class Reset(auth.PasswordResetView):
 
 
 @method_decorator(never_cache, name="dispatch")
-class Sent(auth.PasswordResetDoneView):
+class PasswordResetSent(auth.PasswordResetDoneView):
     template_name = "annotator/password_reset_sent.html"
 
 
 @method_decorator(never_cache, name="dispatch")
-class Change(auth.PasswordChangeView):
+class PasswordChange(auth.PasswordChangeView):
     form_class = ThrottledPasswordChangeForm
     template_name = "annotator/password_change.html"
     success_url = reverse_lazy("annotator:password_done")
@@ -57,7 +57,7 @@ class Change(auth.PasswordChangeView):
         )
 
 
-class Confirm(auth.PasswordResetConfirmView):
+class PasswordResetConfirm(auth.PasswordResetConfirmView):
     template_name = "annotator/password_reset_confirm.html"
     success_url = reverse_lazy("annotator:password_done")
 

@@ -71,9 +71,9 @@ def no_task(request: HttpRequest, participation: Participation, refusal: Refused
         return to_page(request, reverse("annotator:done", args=[slug]))
     if request.headers.get("HX-Request"):
         return to_page(request, reverse("annotator:tasks", args=[slug]))
-    return trouble(
-        request, refusal.kind if refusal else "nothing_left", message=str(refusal or ""), slug=slug
-    )
+    if refusal is None:
+        return trouble(request, "nothing_left", slug=slug)
+    return trouble(request, refusal.kind, message=str(refusal), slug=refusal.slug or slug)
 
 
 def template(request: HttpRequest) -> str:

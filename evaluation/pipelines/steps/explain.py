@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from annotator.core.canonical import text_digest
-from annotator.hit_types.base import JSON, Message
+from annotator.hit_types.base import JSON, ChatMessage
 from annotator.models import Explanation, Instance
 from evaluation.models import Call, Run
 from evaluation.pipelines.rewards import conditioned
@@ -51,7 +51,7 @@ class Explain(MaterialStep):
         heat = options.get("temperature")
         return samples, {} if heat is None else {"temperature": heat}
 
-    def messages(self, run: Run, call: ClaimedCall) -> list[Message]:
+    def messages(self, run: Run, call: ClaimedCall) -> list[ChatMessage]:
         """The chat; with the choice ``reward`` that of a model tuned on rewards, without demonstrations."""
         chat = super().messages(run, call)
         quantile = run.options.get("reward")

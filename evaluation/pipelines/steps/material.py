@@ -8,12 +8,13 @@ from typing import Any, ClassVar
 from django.db.models import QuerySet
 
 from annotator.core.canonical import text_digest
-from annotator.hit_types.base import JSON, Message, prompt_part, render_prompt
-from annotator.models import Explanation, Instance, System
+from annotator.hit_types.base import JSON, ChatMessage, prompt_part, render_prompt
+from annotator.models import Explanation, FollowUp, Instance, System
 from evaluation.models import Call, Run
 from evaluation.runs.demonstrations import form_object
 from evaluation.runs.step import ClaimedCall, Step
 from evaluation.runs.structured import Form, form_schema, form_text
+from evaluation.selectors.material import VALIDATED, generalization_questions
 
 TASKS = ("yes_no", "multiple_choice", "preference", "news", "medical")
 #: The label under which a generation task gives its output.
@@ -85,7 +86,7 @@ class MaterialStep(Step):
     def values(self, run: Run, call: ClaimedCall) -> dict[str, str]:
         raise NotImplementedError
 
-    def messages(self, run: Run, call: ClaimedCall) -> list[Message]:
+    def messages(self, run: Run, call: ClaimedCall) -> list[ChatMessage]:
         part = self.part(run, call)
         text = prompt_part(run.prompt, part) if part else run.prompt
         return render_prompt(text, self.values(run, call))
@@ -131,6 +132,18 @@ def in_test_part(key: str) -> bool:
     [11, 14]
     """
     return int(text_digest(key)[:8], 16) % 5 == 0
+
+
+def questions(run: Run) -> QuerySet[FollowUp]:
+    """The dataset's generalization questions; with the choice ``questions`` *validated* those that passed validation.
+
+    ``validation`` is the slug of the study whose verdicts count. Raises ``OptionError`` where it is missing.
+    """
+    if option(run, "questions", ("all", VALIDATED), "all") == VALIDATED and not option(run, "validation"):
+        raise OptionError("validation: names no study whose validators accept questions")
+    if run.dataset is None:
+        raise OptionError("dataset: this step needs one")
+    return generalization_questions(dataset=run.dataset, choices=run.options)
 
 
 def explanations(run: Run) -> Any:

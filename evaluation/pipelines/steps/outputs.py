@@ -7,7 +7,7 @@ from typing import Any
 
 from annotator.hit_types.base import JSON
 from annotator.hit_types.making import SANITY_METHOD
-from annotator.models import Explanation, FollowUp, Output, System
+from annotator.models import Explanation, FollowUp, Instance, Output, System
 from evaluation.models import Call, Run
 from evaluation.pipelines.steps.explain import METHODS
 from evaluation.pipelines.steps.material import (
@@ -18,6 +18,7 @@ from evaluation.pipelines.steps.material import (
     by_subject,
     form_of,
     option,
+    questions,
     results,
     system_made,
     systems_of,
@@ -26,6 +27,7 @@ from evaluation.pipelines.steps.material import (
 from evaluation.prompts.replies import answer_of, labelled, marked_answer, reasoning_then_answer
 from evaluation.runs.step import ClaimedCall, Job
 from evaluation.runs.structured import Form
+from evaluation.selectors.material import first_line
 
 
 class Outputs(MaterialStep):
@@ -141,8 +143,8 @@ class FromExplanation(MaterialStep):
 class GenU(MaterialStep):
     """One of GEN-U's two runs (P3): a model answers each generalization question, without or with a rationale.
 
-    ``rationale`` is empty, or names the system whose explanation of the instance is shown. The outputs are kept
-    under ``<model> · GEN-U without`` and ``<model> · GEN-U with <system>``. ``questions`` is *all* or *validated*.
+    ``rationale`` is empty, or names the system whose explanation of the instance is shown: one of the dataset, or else one
+    that was imported into a study of the same questions. The outputs are kept under ``<model> · GEN-U without`` and ``<model> · GEN-U with <system>``. ``questions`` is *all* or *validated*.
     """
 
     name = "gen_u"
@@ -155,18 +157,11 @@ class GenU(MaterialStep):
 
     def jobs(self, run: Run) -> Iterator[Job]:
         self.check(run)
-        asked = FollowUp.objects.filter(instance__dataset=run.dataset, explanation__isnull=True)
-        if option(run, "questions", ("all", "validated"), "all") == "validated":
-            asked = asked.filter(validated=True)
         rationale = option(run, "rationale")
-        shown = dict(
-            Explanation.objects.filter(instance__dataset=run.dataset, system__name=rationale)
-            .order_by("-pk")
-            .values_list("instance_id", "pk")
-        )
+        shown = rationales_shown(run, rationale) if rationale else {}
         if rationale and not shown:
-            raise OptionError(f"rationale: {rationale!r} has no explanations in this dataset")
-        for pk, instance in asked.order_by("pk").values_list("pk", "instance_id").iterator():
+            raise OptionError(f"rationale: {rationale!r} has no explanations of this dataset's instances")
+        for pk, instance in questions(run).values_list("pk", "instance_id").iterator():
             if not rationale:
                 yield Job(key=f"f{pk}", subject=pk)
             elif instance in shown:
@@ -198,6 +193,23 @@ class GenU(MaterialStep):
 
     def apply(self, run: Run, groups: Sequence[Sequence[Call]]) -> None:
         _store(system_made(run, self._name(run), "GEN-U"), groups)
+
+
+def rationales_shown(run: Run, system: str) -> dict[int, int]:
+    """Instance of the run's dataset -> the first explanation of it by ``system``.
+
+    Where the dataset has none, those imported into the workspace's studies are taken; they belong to an instance with the
+    same key and input.
+    """
+    found = Explanation.objects.filter(system__in=systems_of(run).filter(name=system)).order_by("-pk")
+    own = dict(found.filter(instance__dataset=run.dataset).values_list("instance_id", "pk"))
+    if own:
+        return own
+    imported = found.values_list("instance__key", "instance__input", "pk")
+    by_input = {(key, first_line(text)): pk for key, text, pk in imported}
+    instances = Instance.objects.filter(dataset=run.dataset).values_list("pk", "key", "input")
+    matched = {pk: by_input.get((key, first_line(text))) for pk, key, text in instances}
+    return {instance: pk for instance, pk in matched.items() if pk is not None}
 
 
 def _store(system: System, groups: Sequence[Sequence[Call]]) -> None:

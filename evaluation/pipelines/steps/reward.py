@@ -8,7 +8,7 @@ from typing import Any
 from annotator.hit_types.base import JSON
 from annotator.models import Explanation, FollowUp, Output
 from evaluation.models import Call, Run
-from evaluation.pipelines.steps.material import MaterialStep, OptionError, by_subject, option
+from evaluation.pipelines.steps.material import MaterialStep, OptionError, by_subject, option, questions
 from evaluation.prompts.replies import marked_answer
 from evaluation.runs.step import ClaimedCall, Job
 from evaluation.runs.structured import Form
@@ -40,19 +40,13 @@ class RewardAnswers(MaterialStep):
 
     def jobs(self, run: Run) -> Iterator[Job]:
         self.check(run)
-        asked = FollowUp.objects.filter(
-            instance__dataset=run.dataset,
-            explanation__isnull=True,
-            pk__in=self.without(run).values("follow_up"),
-        ).exclude(gold_label="")
-        if option(run, "questions", ("all", "validated"), "all") == "validated":
-            asked = asked.filter(validated=True)
-        questions: dict[int, list[int]] = {}
-        for pk, instance in asked.order_by("pk").values_list("pk", "instance_id"):
-            questions.setdefault(instance, []).append(pk)
+        asked = questions(run).filter(pk__in=self.without(run).values("follow_up")).exclude(gold_label="")
+        by_instance: dict[int, list[int]] = {}
+        for pk, instance in asked.values_list("pk", "instance_id"):
+            by_instance.setdefault(instance, []).append(pk)
         found = Explanation.objects.filter(instance__dataset=run.dataset, system__name=option(run, "system"))
         for pk, instance in found.order_by("pk").values_list("pk", "instance_id").iterator(2000):
-            for question in questions.get(instance, []):
+            for question in by_instance.get(instance, []):
                 yield Job(key=f"e{pk}-f{question}", subject=question, context={"explanation": pk})
 
     def load(self, run: Run, calls: Sequence[ClaimedCall]) -> Mapping[int, Any]:

@@ -178,11 +178,18 @@ class Scripted:
     def completion(self, body: dict[str, Any], options: Options, fault: str = "") -> dict[str, Any]:
         """The chat completion object, spoilt in the way that ``fault`` names."""
         messages = body.get("messages") or []
-        warm = float(body.get("temperature", 0) or 0) > 0
+        temperature = float(body.get("temperature", 0) or 0)
         schema = (body.get("response_format") or {}).get("json_schema")
-        sample = int(body.get("seed") or 0) if warm else 0
+        sample = int(body.get("seed") or 0) if temperature else 0
         recalled, avoided, own = self.tuning.recall(str(body.get("model")), messages, sample)
-        text = recalled or reply_to(messages, own or options, sample=sample, schema=schema, avoided=avoided)
+        text = recalled or reply_to(
+            messages,
+            own or options,
+            sample=sample,
+            temperature=temperature,
+            schema=schema,
+            avoided=avoided,
+        )
         message: dict[str, Any] = {"role": "assistant", "content": text, "refusal": None}
         finish = "stop"
         limit = body.get("max_completion_tokens") or body.get("max_tokens")

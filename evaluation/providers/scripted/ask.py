@@ -20,9 +20,15 @@ class Ask:
     options: Options
     #: Differs between samples of one question, and is 0 where the temperature is 0.
     sample: int = 0
+    temperature: float = 0.0
     schema: dict[str, Any] | None = None
     #: Answers, yes or no, that a fine-tuned model has learnt not to give here.
     avoided: frozenset[str] = frozenset()
+
+    @property
+    def drawn(self) -> tuple[object, ...]:
+        """What sets a sampled reply apart from other samples of the same question; nothing where the temperature is 0."""
+        return (self.sample, self.temperature) if self.temperature else ()
 
     def right(self, *about: object) -> bool:
         """Whether the model follows its rule here; so in a share ``quality`` of all questions."""

@@ -16,7 +16,7 @@ from evaluation.providers.scripted.options import BadOptions, Options, parse_mod
 from evaluation.providers.scripted.world import chance
 
 
-class Provider(Protocol):
+class Completer(Protocol):
     """What batches need of the provider that they belong to."""
 
     counts: Counter[str]
@@ -27,7 +27,7 @@ class Provider(Protocol):
 class Batches:
     """Files and batches of one provider. Replies come back shuffled; with ``faults`` some lack, some come twice."""
 
-    def __init__(self, provider: Provider) -> None:
+    def __init__(self, provider: Completer) -> None:
         self.provider = provider
         self.files: dict[str, bytes] = {}
         self.batches: dict[str, dict[str, Any]] = {}

@@ -18,6 +18,7 @@ def reply_to(
     options: Options,
     *,
     sample: int = 0,
+    temperature: float = 0.0,
     schema: Any = None,
     avoided: Collection[str] = (),
 ) -> str:
@@ -37,6 +38,7 @@ def reply_to(
             texts[0] if len(texts) > 1 else "",
             options,
             sample,
+            temperature,
             schema,
             frozenset(avoided),
         )

@@ -17,7 +17,7 @@ from evaluation.metrics import (
     diversity_by_generator,
     simulatability,
 )
-from evaluation.reports.content import Cell, Column, Row, Section, Table
+from evaluation.reports.content import Cell, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.encoders import cosine_caveat, encoder_of
 from evaluation.reports.registry import section
@@ -69,9 +69,12 @@ def p1_table1(ctx: Context) -> Section | None:
                 title="Generality of simulatable follow-ups and simulatable share, %"
                 + cosine_caveat(ctx.choices.encoder),
                 head=["Dataset", "Generator"],
-                columns=[*(Column(title, "Generality") for title in COLUMNS.values()), Column("Simulatable")],
+                columns=[
+                    *(TableColumn(title, "Generality") for title in COLUMNS.values()),
+                    TableColumn("Simulatable"),
+                ],
                 rows=[
-                    Row(
+                    TableRow(
                         [ctx.dataset, row.generator or "not known"],
                         [
                             *(

@@ -10,7 +10,7 @@ from evaluation.metrics import (
     within_instance_correlation,
 )
 from evaluation.reports.columns import rule_of
-from evaluation.reports.content import Cell, Column, Row, Section, Table
+from evaluation.reports.content import Cell, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.encoders import cosine_caveat, encoder_of
 from evaluation.reports.registry import section
@@ -55,8 +55,8 @@ def p1_table5(ctx: Context) -> Section | None:
                 title="Correlation of simulation generality with simulation precision"
                 + cosine_caveat(ctx.choices.encoder),
                 head=["Dataset", "Correlation"],
-                columns=[Column(title) for title in COLUMNS.values()],
-                rows=[Row([ctx.dataset, name], values) for name, values in cells.items()],
+                columns=[TableColumn(title) for title in COLUMNS.values()],
+                rows=[TableRow([ctx.dataset, name], values) for name, values in cells.items()],
                 notes=[
                     "Over the systems of one instance, then the mean over instances.",
                     *ctx.compared_notes(ctx.headline.name),

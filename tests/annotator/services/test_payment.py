@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from annotator.models import LedgerEntry, Participation, Study
 from annotator.selectors.owed import balances_of, totals_of
-from annotator.selectors.participation import accounts_of
+from annotator.selectors.participation import earnings_of
 from annotator.services.assignment import assignment_next
 from annotator.services.payment import bonus_give, owed_csv, payments_record, work_accept
 from annotator.services.rehearsal.fill import rehearsal_raters, rehearse
@@ -77,7 +77,7 @@ def test_a_payment_is_recorded_once_and_the_ledger_adds_up(study: Study) -> None
     totals = totals_of(balances_of(study))
     assert (totals.paid, totals.owed, totals.payable) == (Decimal("3.25"), 0, 0)
     assert totals.paid == sum(entry.amount for entry in LedgerEntry.objects.filter(kind="payment"))
-    (account,) = accounts_of(rater_id=ben.rater_id)
+    (account,) = earnings_of(rater_id=ben.rater_id)
     assert (account.due, account.paid) == (0, Decimal("2.50")), "the participant reads the same"
 
 

@@ -250,7 +250,9 @@ def test_a_missing_file_and_a_missing_column(tmp_path):
     with pytest.raises(CommandError, match="No such file"):
         run(tmp_path / "none.csv")
     path = write(tmp_path / "r.csv", Ratings.from_rows([("a", "u", "yes")]))
-    with pytest.raises(CommandError, match="there is no column 'rater'; there are 'worker', 'item', 'label'"):
+    with pytest.raises(
+        CommandError, match="there is no column 'rater'; the columns are 'worker', 'item', 'label'"
+    ):
         run(path, columns=("rater", "item", "label"))
     with pytest.raises(CommandError, match="directory"):
         run(tmp_path)

@@ -14,13 +14,8 @@ from django.core.management import CommandError, call_command
 from annotator.models import AtomicUnit, Dataset, Explanation, FollowUp, Item, Judgment, Output
 from benchmarks.llm.recipes import material_files
 from evaluation.models import Endpoint, Pipeline, Recipe, Run
-from evaluation.pipelines.advance import (
-    pipeline_advance,
-    pipeline_cancel,
-    pipeline_create,
-    pipeline_step_again,
-    recipe_save,
-)
+from evaluation.pipelines.advance import pipeline_advance, pipeline_cancel, pipeline_step_again
+from evaluation.pipelines.create import pipeline_create, recipe_save
 from evaluation.pipelines.material_run import material_run_create
 from evaluation.pipelines.recipe import RecipeError, recipe_check, recipe_file, recipe_names
 from evaluation.runs.inline import run_inline
@@ -104,6 +99,8 @@ def test_done_again_everything_is_there_and_nothing_is_asked(
     assert (again.state, again.spent_cost) == ("done", 0)  # from the cache, and the same explanation
     with pytest.raises(ValidationError, match="nothing to ask"):
         pipeline_step_again(pipeline=pipeline, name="units")
+    with pytest.raises(ValidationError, match="report starts no run"):
+        pipeline_step_again(pipeline=pipeline, name="report", choices={"labels_of": "simulators"})
     assert {model: model.objects.count() for model in counts} == counts
     assert scripted.stats()["requests"] == requests
 

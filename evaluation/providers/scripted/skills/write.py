@@ -91,7 +91,8 @@ def _answer(ask: Ask, parts: dict[str, str]) -> str:
     if options:
         return list(options)[choice(ask.text, [*options.values()])]
     answer = "yes" if believe(ask, {"question": named(parts, "question")}) else "no"
-    return {"yes": "no", "no": "yes"}[answer] if answer in ask.avoided else answer
+    other = "no" if answer == "yes" else "yes"
+    return other if answer in ask.avoided and other not in ask.avoided else answer
 
 
 def _because(ask: Ask, answer: str) -> str:
@@ -104,7 +105,7 @@ def _because(ask: Ask, answer: str) -> str:
     long = max(about, key=len)
     return (
         f"What matters here is {long}. It is known that {denial} {first} of this kind goes with {last}. "
-        f"That holds {pick(_SETTINGS, 'setting', ask.text)} too."
+        f"That holds {pick(_SETTINGS, 'setting', ask.text, *ask.drawn)} too."
     )
 
 

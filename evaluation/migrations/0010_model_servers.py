@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('evaluation', '0007_workspace'),
+        ('evaluation', '0009_question_verdicts'),
     ]
 
     operations = [

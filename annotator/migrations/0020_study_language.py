@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotator', '0015_workspace'),
+        ('annotator', '0019_trust'),
     ]
 
     operations = [
