@@ -32,12 +32,15 @@ PAGES = {
     "/api/v1/runs/RUN/": "viewer",
     "/api/v1/runs/RUN/estimate/": "viewer",
     "/api/v1/runs/STUDY_RUN/": "viewer",
+    "/api/v1/pipelines/PIPELINE/": "viewer",
 }
 #: What is sent by POST, and the role that it needs.
 SENT = {
     "/admin/evaluation/endpoint/ENDPOINT/try/": "editor",
     "/admin/evaluation/endpoint/ENDPOINT/change/": "owner",
     "/admin/evaluation/pipeline/PIPELINE/again/": "editor",
+    "/admin/evaluation/pipeline/PIPELINE/budget/": "editor",
+    "/api/v1/pipelines/PIPELINE/pause/": "editor",
     "/admin/evaluation/run/STUDY_RUN/do/pause/": "editor",
     "/api/v1/studies/mine/runs/": "editor",
     "/api/v1/runs/RUN/pause/": "editor",
