@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from evaluation.providers.base import ChatReply, ChatRequest, ErrorKind, ProviderError
-from evaluation.providers.replies import count_of, error_in_body
+from evaluation.providers.replies import count_of, error_in_body, tokens_of
 from evaluation.providers.rest import Access, RestClient
 
 if TYPE_CHECKING:
@@ -139,7 +139,10 @@ def read_content(raw: dict[str, Any], *, seconds: float = 0.0) -> ChatReply:
     if not text.strip() and finish != "length":
         raise ProviderError("invalid_reply", f"the reply has no text (finished with {reason})", reply=reply)
     thought = "".join(str(part.get("text") or "") for part in parts if part.get("thought"))
-    return replace(reply, text=text, finish=finish, reasoning=thought)
+    listed = candidate.get("logprobsResult")
+    chosen = listed.get("chosenCandidates") if isinstance(listed, dict) else None
+    tokens = tokens_of(chosen, "token", "logProbability")
+    return replace(reply, text=text, finish=finish, reasoning=thought, tokens=tokens)
 
 
 def read_error(status: int, body: dict[str, Any]) -> tuple[str, ErrorKind | None]:

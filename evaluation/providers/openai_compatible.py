@@ -18,8 +18,14 @@ import httpx2
 import openai
 
 from evaluation.providers import transport
-from evaluation.providers.base import ChatReply, ChatRequest, ErrorKind, ProviderError
-from evaluation.providers.replies import content_text, count_of, json_object, retry_after_of, transport_error
+from evaluation.providers.base import ChatReply, ChatRequest, ErrorKind, ProviderError, content_text
+from evaluation.providers.replies import (
+    count_of,
+    json_object,
+    retry_after_of,
+    tokens_of,
+    transport_error,
+)
 from evaluation.providers.rest import Access, kind_of_status
 
 #: A key is needed by the client even where the endpoint asks for none.
@@ -162,7 +168,9 @@ def read_completion(raw: dict[str, Any], *, seconds: float = 0.0) -> ChatReply:
         raise ProviderError("refusal", str(message["refusal"])[:500], reply=reply)
     if not text.strip() and finish != "length":  # "length": all tokens went into the model's thinking
         raise ProviderError("invalid_reply", "the reply has no text", reply=reply)
-    return replace(reply, text=text, finish=finish, reasoning=_reasoning(message))
+    listed = choice.get("logprobs")
+    tokens = tokens_of(listed.get("content") if isinstance(listed, dict) else None, "token", "logprob")
+    return replace(reply, text=text, finish=finish, reasoning=_reasoning(message), tokens=tokens)
 
 
 def _reasoning(message: dict[str, Any]) -> str:

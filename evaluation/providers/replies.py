@@ -39,25 +39,24 @@ def _unreadable(response: httpx2.Response, reason: str) -> ProviderError:
     return ProviderError("invalid_reply", f"{reason}: {start}" if start else "the reply is empty", reply=kept)
 
 
-def content_text(content: Any) -> str:
-    """The text of a message's content: a string, or a list of parts of which some are text.
-
-    >>> content_text([{"type": "text", "text": "ANSWER: "}, {"type": "text", "text": "YES"}])
-    'ANSWER: YES'
-    """
-    if isinstance(content, str):
-        return content
-    parts = content if isinstance(content, list) else []
-    texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
-    return "".join(text for text in texts if isinstance(text, str))
-
-
 def count_of(usage: dict[str, Any], name: str) -> int | None:
     """A token count; a fraction is rounded up. None where it is no number that a count can be."""
     value = usage.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 2**31:
         return None
     return math.ceil(value)
+
+
+def tokens_of(entries: Any, token: str, log_probability: str) -> tuple[tuple[str, float], ...]:
+    """Tokens with their log probabilities from a reply's list of objects; empty where it isn't one."""
+    found = []
+    for entry in entries if isinstance(entries, list) else []:
+        text = entry.get(token) if isinstance(entry, dict) else None
+        value = entry.get(log_probability) if isinstance(entry, dict) else None
+        if not isinstance(text, str) or isinstance(value, bool) or not isinstance(value, int | float):
+            return ()
+        found.append((text, float(value)))
+    return tuple(found)
 
 
 def error_in_body(error: Any, reply: ChatReply) -> ProviderError:

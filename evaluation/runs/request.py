@@ -82,6 +82,18 @@ def parameters_check(parameters: Any) -> None:
             raise ValueError(f"{name}: expected a whole number{above}, got {value!r}")
 
 
+def sampling(
+    *, temperature: float | None = None, seed: int | None = None, logprobs: bool = False
+) -> dict[str, Any]:
+    """The parameters of a request for what is given; what is None is left to the step, the endpoint or the server.
+
+    >>> sampling(temperature=0.0, logprobs=True)
+    {'temperature': 0.0, 'logprobs': True}
+    """
+    given: dict[str, Any] = {"temperature": temperature, "seed": seed, "logprobs": logprobs or None}
+    return {name: value for name, value in given.items() if value is not None}
+
+
 def request_build(
     *,
     model: str,

@@ -13,7 +13,7 @@ from annotator.hit_types.base import JSON, HitType, answers_in_words
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Item
 from evaluation.models import Call, Run
-from evaluation.providers.replies import content_text
+from evaluation.providers.base import content_text
 
 State = Call.State
 #: Outcome -> (its name on the page, the calls that have it).

@@ -125,11 +125,30 @@ def _given(kind: HitType, item: Item, group: Sequence[Call]) -> Given:
     fields = [asked for stage in kind.stages(item.payload, presentation) for asked in stage.fields]
     response = responses[0] if len(responses) == 1 else majority(_unique(fields), responses)
     seconds = [call.seconds for call in group if call.seconds is not None]
-    return Given(item, response, sum(seconds) if seconds else None, _signals(group), presentation)
+    signals = _signals(group, _share_of_samples(response, responses))
+    return Given(item, response, sum(seconds) if seconds else None, signals, presentation)
 
 
-def _signals(group: Sequence[Call]) -> JSON:
+def _share_of_samples(response: JSON, responses: Sequence[JSON]) -> float | None:
+    """The share of several samples that gave every choice of the response; None for a single one."""
+    if len(responses) == 1:
+        return None
+    choices = {
+        name: value for name, value in response.items() if not isinstance(value, str) or len(value) < 100
+    }
+    same = sum(all(one.get(name) == value for name, value in choices.items()) for one in responses)
+    return same / len(responses)
+
+
+def _signals(group: Sequence[Call], share: float | None) -> JSON:
+    """What is stored beside the judgment; ``confidence`` is of the label, from samples or from logprobs."""
     signals: JSON = {"run": group[0].run_id, "samples": len(group)}
+    confidence = share if share is not None else group[0].confidence
+    if confidence is not None:
+        signals |= {
+            "confidence": round(confidence, 6),
+            "confidence_from": "logprobs" if share is None else "samples",
+        }
     flags = sorted({flag for call in group for flag in call.flags})
     return signals | ({"flags": flags} if flags else {})
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import math
 import random
+import re
 import time
 from collections import Counter
 from typing import Any
@@ -205,7 +207,8 @@ class Scripted:
             message["content"], finish = text[: max(1, len(text) // 3)], "length"
         prompt = sum(tokens_in(str(m.get("content"))) + 3 for m in messages)
         out = int(tokens_in(str(message["content"] or "")) * options.overcharge)
-        choices = [{"index": 0, "message": message, "logprobs": None, "finish_reason": finish}]
+        listed = _logprobs(message["content"]) if body.get("logprobs") else None
+        choices = [{"index": 0, "message": message, "logprobs": listed, "finish_reason": finish}]
         return {
             "id": f"chatcmpl-{chance(text, self.counts['requests']):.12f}"[2:],
             "object": "chat.completion",
@@ -254,6 +257,19 @@ class Scripted:
             "counts": dict(self.counts),
             "seconds": time.time() - self.started,
         }
+
+
+def _logprobs(text: Any) -> dict[str, Any] | None:
+    """A log probability for each word, fixed by the text: the last word's is between those of 1/2 and 1."""
+    if not isinstance(text, str):
+        return None
+    words = re.findall(r"\s*\S+|\s+$", text)
+    sure = 0.5 + 0.5 * chance("sure", text)
+    content = [
+        {"token": word, "logprob": math.log(sure) if n == len(words) else -0.25, "top_logprobs": []}
+        for n, word in enumerate(words, 1)
+    ]
+    return {"content": content}
 
 
 def _fingerprint(versions: int, *about: Any) -> str:
