@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from django.contrib import admin, messages
-from django.core.exceptions import ValidationError
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.core.paginator import Paginator
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
@@ -16,7 +16,9 @@ from unfold.decorators import display
 
 from annotator.core.errors import Conflict
 from annotator.models import Membership
+from annotator.selectors.study import studies_for, study_get_for
 from evaluation.admin.base import ReadOnlyAdmin, RowAction, WithActions, error_text
+from evaluation.forms.prompts import PromptForm
 from evaluation.forms.runs import BudgetForm, NewRunForm
 from evaluation.models import Call, Run
 from evaluation.runs.estimate import run_estimate
@@ -28,6 +30,7 @@ from evaluation.runs.lifecycle import (
     run_retry_failed,
     run_start,
 )
+from evaluation.selectors.prompts import prompt_text, prompt_versions
 from evaluation.selectors.run import run_get_for, run_progress, runs_for
 from evaluation.selectors.transcript import ON_A_PAGE, OUTCOMES, calls_shown, calls_with, runs_compare
 from evaluation.services.call_files import calls_export
@@ -115,6 +118,7 @@ class RunAdmin(WithActions):
         return [
             path("preview/", view(require_POST(self.preview)), name="evaluation_run_preview"),
             path("<int:pk>/budget/", view(require_POST(self.budget)), name="evaluation_run_budget"),
+            path("prompt/<int:study_pk>/", view(self.prompt), name="evaluation_run_prompt"),
             path("<int:pk>/transcript/", view(self.transcript), name="evaluation_run_transcript"),
             path("<int:pk>/compare/", view(self.compare), name="evaluation_run_compare"),
             path("<int:pk>/calls.jsonl", view(self.calls_file), name="evaluation_run_calls"),
@@ -140,6 +144,34 @@ class RunAdmin(WithActions):
             "budget_form": BudgetForm(instance=row) if may and not row.finished_at else None,
             "estimate": run_estimate(run=row) if row.state == Run.State.QUEUED else None,
         }
+
+    def prompt(self, request: HttpRequest, study_pk: int) -> HttpResponse:
+        """A study's prompt: edit it, see it on real items, try it on a few, and compare it with earlier versions."""
+        study = study_get_for(user=request.user, pk=study_pk)
+        may = studies_for(user=request.user, role=EDITOR).filter(pk=study.pk).exists()
+        versions = prompt_versions(study=study)
+        form: Any = type("OwnPromptForm", (PromptForm,), {"user": request.user, "study": study})(
+            request.POST or None,
+            initial={"prompt": prompt_text(study=study, digest=request.GET.get("version", ""))},
+        )
+        previews = []
+        if request.method == "POST":
+            if not may:
+                raise PermissionDenied
+            if form.is_valid() and request.POST.get("do") == "try":
+                run = form.save()
+                messages.success(request, f"The prompt is being tried on {run.calls.count()} items.")
+                return self.page_of(run.pk)
+            previews = form.previews()
+        context = self.admin_site.each_context(request) | {
+            "study": study,
+            "form": form,
+            "may": may,
+            "previews": previews,
+            "versions": versions,
+            "title": f"Prompt of {study.title}",
+        }
+        return render(request, "admin/evaluation/prompt.html", context)
 
     def transcript(self, request: HttpRequest, pk: int) -> HttpResponse:
         """The run's calls as a person reads them, by outcome."""

@@ -158,10 +158,13 @@ def _prompt_check(run: Run, step: Step, job: Job) -> None:
     call = replace(call, thing=step.load(run, [call]).get(call.id))
     try:
         step.messages(run, call)
+        problems = step.prompt_problems(run, call)
     except KeyError as error:
         raise ValidationError({"prompt": f"Unknown placeholder ${error.args[0]}."}) from None
     except ValueError as error:
         raise ValidationError({"prompt": str(error)}) from None
+    if problems:
+        raise ValidationError({"prompt": problems})
 
 
 def _in_rows(run: Run, step: Step) -> Iterator[list[Call]]:

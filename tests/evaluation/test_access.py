@@ -27,6 +27,7 @@ PAGES = {
     "/admin/evaluation/run/RUN/progress/": "viewer",
     "/admin/evaluation/run/STUDY_RUN/change/": "viewer",
     "/admin/evaluation/run/STUDY_RUN/transcript/": "viewer",
+    "/admin/evaluation/run/prompt/STUDY/": "viewer",
     "/admin/evaluation/run/STUDY_RUN/compare/": "viewer",
     "/admin/evaluation/run/STUDY_RUN/calls.jsonl": "viewer",
     "/admin/evaluation/call/CALL/change/": "viewer",
