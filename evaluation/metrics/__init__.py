@@ -11,6 +11,7 @@ from evaluation.metrics.calibration import Calibration, ReliabilityBin, calibrat
 from evaluation.metrics.correlation import Correlation, annotator_ceiling, within_instance_correlation
 from evaluation.metrics.encoders import CachedEncoder, Encoder, SentenceTransformerEncoder, TfidfEncoder
 from evaluation.metrics.followups import NOT_RATED, TIED, FollowUps
+from evaluation.metrics.forward import ForwardAccuracy, forward_accuracy
 from evaluation.metrics.from_ratings import followups_of, simulatability_from_ratings
 from evaluation.metrics.generality import (
     Generality,
@@ -104,6 +105,7 @@ __all__ = [
     "Diversity",
     "Encoder",
     "FollowUps",
+    "ForwardAccuracy",
     "GenUResult",
     "Generality",
     "GeneralizationCell",
@@ -140,6 +142,7 @@ __all__ = [
     "correlation_ratio",
     "diversity_by_generator",
     "followups_of",
+    "forward_accuracy",
     "gen_u",
     "gen_u_score",
     "generality",

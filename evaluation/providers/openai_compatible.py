@@ -28,14 +28,14 @@ from evaluation.providers.replies import (
 )
 from evaluation.providers.rest import Access, kind_of_status
 
-#: A key is needed by the client even where the endpoint asks for none.
+#: The client requires a key even if the endpoint doesn't.
 NO_KEY = "none"
-#: Least seconds for uploading or downloading a batch's file.
+#: The shortest timeout, in seconds, for uploading or downloading a batch's file.
 FILE_SECONDS = 300.0
 
 
 class OpenAICompatible:
-    """One endpoint. Raises ``ProviderError`` (refused_host) where the host may not be asked."""
+    """One endpoint. Raises ``ProviderError`` (refused_host) if requests to the host aren't allowed."""
 
     def __init__(self, access: Access) -> None:
         self.base_url = access.base_url
@@ -81,7 +81,7 @@ class OpenAICompatible:
         return [str(model.get("id")) for model in raw.get("data") or [] if isinstance(model, dict)]
 
     async def batch_send(self, lines: bytes) -> str:
-        """Hand in a file of requests (JSON lines with ``custom_id``); returns the batch's id."""
+        """Upload a file of requests (JSON lines with ``custom_id``); returns the batch's id."""
         async with self._guarded(FILE_SECONDS):
             file = await self.client.files.create(file=("batch.jsonl", lines), purpose="batch")
             batch = await self.client.batches.create(
@@ -109,7 +109,7 @@ class OpenAICompatible:
 
     @asynccontextmanager
     async def _guarded(self, more: float = 0.0) -> AsyncIterator[None]:
-        """End the request after the timeout, whatever still arrives; raise every failure as ``ProviderError``.
+        """End the request after the timeout, even if data is still arriving; raise every failure as ``ProviderError``.
 
         The client's own timeout starts again with each byte received.
         """
@@ -135,9 +135,8 @@ async def _without_authorization(request: httpx2.Request) -> None:
 
 
 def read_completion(raw: dict[str, Any], *, seconds: float = 0.0) -> ChatReply:
-    """The JSON of a chat completion as a reply; raises ``ProviderError`` where it contains none.
-
-    What was received is kept in the error's ``reply``, since it may have to be paid for.
+    """The JSON of a chat completion as a reply; raises ``ProviderError`` if it contains none. What was received is in
+    the error's ``reply``, since it may have to be paid for.
     """
     found = raw.get("usage")
     usage: dict[str, Any] = found if isinstance(found, dict) else {}
@@ -174,7 +173,7 @@ def read_completion(raw: dict[str, Any], *, seconds: float = 0.0) -> ChatReply:
 
 
 def _reasoning(message: dict[str, Any]) -> str:
-    """What the model thought, where the server gives it apart from the text."""
+    """The model's reasoning, if the server returns it separately from the text."""
     found = message.get("reasoning_content") or message.get("reasoning")
     return found if isinstance(found, str) else ""
 
@@ -194,7 +193,8 @@ def _message(error: Any) -> str:
 
 
 def provider_error(error: Exception) -> ProviderError:
-    """The client's exceptions as ours. Messages hold what the endpoint said, never the request's headers."""
+    """Convert the client's exceptions to ours. Messages contain the endpoint's own message, never the request's
+    headers."""
     if isinstance(error, openai.APIStatusError):
         status = error.status_code
         if 300 <= status < 400:
@@ -220,7 +220,7 @@ def provider_error(error: Exception) -> ProviderError:
 
 
 def _refined(kind: ErrorKind, code: Any, said: str) -> ErrorKind:
-    """The kind of an error by its code; servers without codes are known by their words."""
+    """The kind of an error by its code, or by its wording for servers without codes."""
     if kind == "rate_limit" and code == "insufficient_quota":
         return "no_quota"
     if kind == "bad_request":
@@ -233,7 +233,7 @@ def _refined(kind: ErrorKind, code: Any, said: str) -> ErrorKind:
 
 
 def _parameter_advice(said: str) -> str:
-    """What to set for a model that takes other parameters than most."""
+    """What to set for a model with unusual parameters."""
     if "max_completion_tokens" in said:
         return (
             ' Set the endpoint\'s parameters to {"max_completion_tokens": 4000}: it then replaces max_tokens.'
@@ -248,7 +248,7 @@ def _parameter_advice(said: str) -> str:
 
 
 def provider_error_of_status(status: int, body: Any) -> ProviderError:
-    """The error of one line of a batch."""
+    """The error in one line of a batch."""
     inner = body.get("error", body) if isinstance(body, dict) else body
     said = inner.get("message") if isinstance(inner, dict) else inner
     kind = kind_of_status(status) if status >= 400 else "server"

@@ -79,7 +79,7 @@ def test_a_chat_with_instructions_demonstrations_and_a_schema(scripted: Scripted
 def test_each_failure_is_named(scripted: ScriptedProcess, vendor: str, fault: str, kind: str) -> None:
     model = f"scripted?faults=1&kinds={fault}&retry_after=2"
     with pytest.raises(ProviderError) as caught:
-        ask(scripted, chat(model), timeout=2.0, **VENDORS[vendor])
+        ask(scripted, chat(model), timeout=1.0 if fault == "hang" else 60.0, **VENDORS[vendor])
     refusal = (vendor, fault) == ("anthropic", "filter")
     assert caught.value.kind == ("refusal" if refusal else kind)
     assert caught.value.retry_after == (2.0 if fault == "429" else None)
@@ -112,9 +112,10 @@ def test_a_strange_reply_ends_as_in_the_openai_protocol(
     scripted: ScriptedProcess, vendor: str, kind: str, error: str
 ) -> None:
     found = ""
+    limit = 1.0 if error == "timeout" else 60.0
     try:
         reply: ChatReply = ask(
-            scripted, chat(f"scripted?faults=1&kinds={kind}"), timeout=2.0, **VENDORS[vendor]
+            scripted, chat(f"scripted?faults=1&kinds={kind}"), timeout=limit, **VENDORS[vendor]
         )
         assert reply.text or (reply.finish == "length" and reply.reasoning)
     except ProviderError as raised:
@@ -212,7 +213,7 @@ def recorded(protocol: str = "openai", **access: Any) -> Request:
         path = {"openai": "/openai/deployments/mine"}.get(protocol) or VENDORS[protocol]["path"]
         kind = OpenAICompatible if protocol == "openai" else VENDORS[protocol]["kind"]
         policy = HostPolicy.from_entries([f"127.0.0.1:{port}"])
-        client = kind(Access(f"http://127.0.0.1:{port}{path}", "sk-1", policy, 10.0, **access))
+        client = kind(Access(f"http://127.0.0.1:{port}{path}", "sk-1", policy, 60.0, **access))
         try:
             await asyncio.wait_for(chat("scripted")(client), 60)
         finally:
