@@ -16,7 +16,7 @@ from unfold.decorators import display
 from annotator.core.errors import Conflict
 from annotator.models import Membership
 from evaluation.admin.base import ReadOnly
-from evaluation.forms.runs import BudgetForm, NewRunForm
+from evaluation.forms.runs import BudgetForm, NewRunForm, run_fields
 from evaluation.models import Call, Run
 from evaluation.runs.estimate import run_estimate
 from evaluation.runs.lifecycle import (
@@ -30,13 +30,13 @@ from evaluation.runs.lifecycle import (
 from evaluation.selectors.run import run_get_for, run_progress, runs_for
 
 EDITOR = Membership.Role.EDITOR
-#: Action -> what the button says, the states in which it is there, the service.
+#: Action -> what the button says, the states in which it is there, the service, the message.
 ACTIONS: dict[str, tuple[str, tuple[str, ...], Any]] = {
-    "start": ("Start", ("queued",), run_start),
-    "resume": ("Resume", ("paused",), run_resume),
-    "pause": ("Pause", ("running", "queued"), run_pause),
-    "retry": ("Retry failed calls", ("incomplete", "paused"), run_retry_failed),
-    "cancel": ("Cancel for good", ("queued", "running", "paused"), run_cancel),
+    "start": ("Start", ("queued",), run_start, "The run has started."),
+    "resume": ("Resume", ("paused",), run_resume, "The run goes on."),
+    "pause": ("Pause", ("running", "queued"), run_pause, "The run is paused."),
+    "retry": ("Retry failed calls", ("incomplete", "paused"), run_retry_failed, "Failed calls are asked again."),
+    "cancel": ("Cancel for good", ("queued", "running", "paused"), run_cancel, "The run is cancelled."),
 }
 
 
@@ -94,7 +94,8 @@ class RunAdmin(ReadOnly):
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         if obj is None:
-            return [(None, {"fields": NewRunForm.Meta.fields})]
+            kind = request.POST.get("kind") or request.GET.get("kind") or "simulate"
+            return [(None, {"fields": run_fields(kind)})]
         return super().get_fieldsets(request, obj)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
@@ -146,7 +147,7 @@ class RunAdmin(ReadOnly):
         progress = run_progress(run)
         may = runs_for(user=request.user, role=EDITOR).filter(pk=run.pk).exists()
         actions = [
-            (name, label) for name, (label, states, _) in ACTIONS.items() if run.state in states and may
+            (name, label) for name, (label, states, *_) in ACTIONS.items() if run.state in states and may
         ]
         if not (progress.failed or progress.unparsable):
             actions = [action for action in actions if action[0] != "retry"]
@@ -169,13 +170,13 @@ class RunAdmin(ReadOnly):
         run = run_get_for(user=request.user, pk=pk, role=EDITOR)
         if name not in ACTIONS:
             raise Http404("no such action")
-        label, _, service = ACTIONS[name]
+        _, _, service, message = ACTIONS[name]
         try:
             service(run=run)
         except (Conflict, ValidationError) as error:
             messages.error(request, "; ".join(getattr(error, "messages", [str(error)])))
         else:
-            messages.success(request, f"{label}: done.")
+            messages.success(request, message)
         return redirect("admin:evaluation_run_change", pk)
 
     def budget(self, request: HttpRequest, pk: int) -> HttpResponse:
