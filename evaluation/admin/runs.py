@@ -35,7 +35,12 @@ ACTIONS: dict[str, tuple[str, tuple[str, ...], Any]] = {
     "start": ("Start", ("queued",), run_start, "The run has started."),
     "resume": ("Resume", ("paused",), run_resume, "The run goes on."),
     "pause": ("Pause", ("running", "queued"), run_pause, "The run is paused."),
-    "retry": ("Retry failed calls", ("incomplete", "paused"), run_retry_failed, "Failed calls are asked again."),
+    "retry": (
+        "Retry failed calls",
+        ("incomplete", "paused"),
+        run_retry_failed,
+        "Failed calls are asked again.",
+    ),
     "cancel": ("Cancel for good", ("queued", "running", "paused"), run_cancel, "The run is cancelled."),
 }
 
