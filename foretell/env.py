@@ -88,6 +88,10 @@ PROXIES = number("PROXIES", 0)
 EMAIL_URL = text("EMAIL_URL", "consolemail://")
 DEFAULT_FROM_EMAIL = text("DEFAULT_FROM_EMAIL", "foretell@localhost")
 
+# Limits that keep one visitor from taking places that others need
+JOINS_PER_ADDRESS = number("JOINS_PER_ADDRESS", 100, least=1)
+JOINS_PER_ACCOUNT = number("JOINS_PER_ACCOUNT", 50, least=1)
+
 # Processes
 HOST = text("HOST", "127.0.0.1")
 PORT = number("PORT", 8000, least=1)

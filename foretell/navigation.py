@@ -45,7 +45,7 @@ GROUPS = (
         (
             ("Users", "key", "admin:annotator_user_changelist"),
             ("API", "code", "api:docs"),
-            ("Your API token", "token", "admin:api_token"),
+            ("Your API tokens", "token", "admin:api_token"),
         ),
     ),
 )

@@ -45,7 +45,9 @@ def say(text: str) -> None:
     print(f"[foretell] {text}", flush=True)
 
 
-class Run:
+class LocalInstallation:
+    """The processes of one data directory: started in order, watched, and stopped in reverse."""
+
     def __init__(self) -> None:
         env.DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.data_dir = env.DATA_DIR.resolve()
@@ -306,14 +308,14 @@ def main() -> int:
         ask_for_parent_death_signal(signal.SIGTERM)
     try:
         with only_one():
-            run = Run()
+            installation = LocalInstallation()
             try:
-                run.start()
-                run.watch()
+                installation.start()
+                installation.watch()
             finally:
                 for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                     signal.signal(sig, signal.SIG_IGN)
-                run.stop()
+                installation.stop()
     except Stopping:
         say("stopped; all data is kept")
         return 0

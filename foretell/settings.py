@@ -47,6 +47,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "annotator.accounts.acting.ActingMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "foretell.policy.ContentPolicyMiddleware",
@@ -78,7 +79,7 @@ TEMPLATES = [
 ]
 
 # --- Storage -------------------------------------------------------------------------------
-# Each web thread keeps its connection and checks it once a request, so that a restart of Postgres doesn't cause
+# Each web thread keeps its connection and checks it once per request, so that a restart of Postgres doesn't cause
 # error pages afterwards.
 DATABASES = {
     "default": {
@@ -173,6 +174,9 @@ SESSION_COOKIE_SAMESITE = (
 )
 CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_TRUSTED_ORIGINS = env.CSRF_TRUSTED_ORIGINS
+
+JOINS_PER_ADDRESS = env.JOINS_PER_ADDRESS
+JOINS_PER_ACCOUNT = env.JOINS_PER_ACCOUNT
 
 # --- Transport security -----------------------------------------------------------------------------------
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = env.HTTPS
@@ -278,6 +282,7 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "reports": {"task": "evaluation.reports_sweep", "schedule": 60.0},
     "pipelines": {"task": "evaluation.pipelines_sweep", "schedule": float(env.RUN_SWEEP_SECONDS)},
     "exports": {"task": "annotator.exports_sweep", "schedule": 60.0},
+    "places that are free again": {"task": "annotator.place_alerts_sweep", "schedule": 60.0},
     "rehearsals": {"task": "annotator.rehearsals_sweep", "schedule": 60.0},
     "personal data to anonymise": {"task": "annotator.retention_sweep", "schedule": 3600.0},
     "deleted studies": {"task": "annotator.studies_purge", "schedule": 3600.0},
@@ -338,10 +343,10 @@ LOGGING = {
     "disable_existing_loggers": False,
     "filters": {
         "secrets": {"()": "foretell.logs.HideSecrets"},
-        "request": {"()": "foretell.requests.AddRequestId"},
+        "request": {"()": "foretell.requests.AddContext"},
     },
     "formatters": {
-        "line": {"format": "{asctime} {levelname} {name} [{request_id}]: {message}", "style": "{"},
+        "line": {"format": "{asctime} {levelname} {name} [{context}]: {message}", "style": "{"},
         "json": {"()": "foretell.requests.JsonFormatter"},
     },
     "handlers": {

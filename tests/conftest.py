@@ -38,8 +38,10 @@ import django  # noqa: E402
 
 django.setup()
 
+import pytest_django  # noqa: E402
 import redis  # noqa: E402
 from django.conf import settings  # noqa: E402
+from django.db import connection  # noqa: E402
 
 from tests.processes import WebProcess, WorkerProcess  # noqa: E402
 
@@ -64,6 +66,13 @@ def pytest_xdist_setupnodes(config: pytest.Config, specs: object) -> None:
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     _servers.stop()
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: pytest_django.DjangoDbBlocker) -> None:
+    """After a test without a transaction Django empties all tables, which the audit trail refuses outside of tests."""
+    with django_db_blocker.unblock(), connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE annotator_auditentry DISABLE TRIGGER audit_no_truncate")
 
 
 @pytest.fixture
@@ -100,7 +109,7 @@ def queued(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, object]
 
 @pytest.fixture(scope="session")
 def lookalikes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Files like the public data sets, written once a session."""
+    """Files like the public data sets, written once per session."""
     return public_data_files.write(tmp_path_factory.mktemp("public-data"))
 
 

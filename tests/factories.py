@@ -24,7 +24,13 @@ from annotator.services.stage_submit import judgment_record
 from annotator.services.study import study_create, study_launch
 
 _numbers = count(1)
-EASY: dict[str, Any] = {"consent_text": "", "practice_required": False, "exam_required": False}
+#: All annotators of a test come from one address.
+EASY: dict[str, Any] = {
+    "consent_text": "",
+    "practice_required": False,
+    "exam_required": False,
+    "joins_per_address": None,
+}
 
 
 def make_user(name: str = "", *, staff: bool = False, **fields: Any) -> User:

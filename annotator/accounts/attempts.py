@@ -1,7 +1,9 @@
-"""The login throttle: attempts to log in and requests for reset links, counted in Postgres, which survives a flush of Redis."""
+"""The login throttle: attempts to log in and requests for reset links, counted in Postgres, so that they survive a
+flush of Redis."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -23,8 +25,8 @@ class Limit:
     minutes: int
 
 
-#: Somebody who mistypes stays far below the first limit, and a class behind one address below the second. The third
-#: is for many machines that try one account together.
+#: A person who mistypes stays far below the first limit, and a class behind one address below the second. The third
+#: stops many machines that try one account together.
 LIMITS = {
     LoginAttempt.Kind.LOGIN: (
         Limit(("account", "address"), 10, 15),
@@ -33,8 +35,8 @@ LIMITS = {
     ),
     LoginAttempt.Kind.RESET: (Limit(("address",), 10, 60),),
     LoginAttempt.Kind.MAIL: (Limit(("account",), 3, 60),),
-    # New accounts, with a password or without: each could hold a place and take the exam.
-    LoginAttempt.Kind.JOIN: (Limit(("address",), 100, 60),),
+    # New accounts, with a password or without: each could hold a place and take the exam. ``account`` is the study.
+    LoginAttempt.Kind.JOIN: (Limit(("address",), settings.JOINS_PER_ADDRESS, 60),),
 }
 KEPT = timedelta(days=1)
 
@@ -53,15 +55,19 @@ def client_address(request: HttpRequest) -> str:
     return str(request.META.get("REMOTE_ADDR", ""))
 
 
-def attempt_count(*, kind: str, account: str = "", address: str = "") -> LoginAttempt | None:
-    """Count an attempt; returns None where a limit is reached (and then doesn't count it, so that the wait ends).
+def attempt_count(
+    *, kind: str, account: str = "", address: str = "", limits: Sequence[Limit] = ()
+) -> LoginAttempt | None:
+    """Count an attempt. Returns None if a limit is reached; the attempt is then not counted, so that the wait ends.
+
+    ``limits`` apply in addition to those of the kind.
 
     Counted before the password is checked, so that concurrent attempts see each other.
     """
     mine = LoginAttempt.objects.create(
         kind=kind, account=_digest(account.strip().casefold()), address=_digest(address), at=timezone.now()
     )
-    for limit in LIMITS[LoginAttempt.Kind(kind)]:
+    for limit in (*LIMITS[LoginAttempt.Kind(kind)], *limits):
         alike = Q(**{name: getattr(mine, name) for name in limit.key_fields})
         since = mine.at - timedelta(minutes=limit.minutes)
         if LoginAttempt.objects.filter(alike, kind=kind, at__gt=since).count() > limit.most:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib.admin import RelatedOnlyFieldListFilter
+from django.contrib.admin.utils import unquote
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from unfold.admin import ModelAdmin
@@ -14,8 +15,9 @@ from annotator.models import Membership
 from annotator.selectors.study import log, roles_from, studies_for
 from annotator.selectors.user import user_of
 from annotator.selectors.workspace import owned_by, roles_held, workspace_anywhere
+from annotator.services.audit import people_viewed
 
-#: A list's filter by workspace: it offers those of the rows that the researcher may see.
+#: A list's filter by workspace; it offers the workspaces of the rows that the researcher may see.
 BY_WORKSPACE = ("workspace", RelatedOnlyFieldListFilter)
 VIEWER, EDITOR, OWNER = Membership.Role.VIEWER, Membership.Role.EDITOR, Membership.Role.OWNER
 
@@ -30,6 +32,8 @@ class StudyScoped(ModelAdmin):
     study_path = "study"
     change_role: str | None = None
     add_role: str | None = None
+    #: Whether the rows contain participants' data. The audit trail then records who viewed them.
+    shows_people = False
     list_per_page = 50
     show_full_result_count = False
 
@@ -41,6 +45,33 @@ class StudyScoped(ModelAdmin):
         if self.study_path == "":
             return rows.filter(pk__in=studies_for(user=request.user, role=role))
         return rows.filter(**{f"{self.study_path}__in": studies_for(user=request.user, role=role)})
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        response = super().changelist_view(request, extra_context)
+        found = getattr(response, "context_data", None) or {}
+        if self.shows_people and "cl" in found:
+            self._viewed(request, list(found["cl"].result_list))
+        return response
+
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: Any = None,
+    ) -> HttpResponse:
+        response = super().changeform_view(request, object_id, form_url, extra_context)
+        if self.shows_people and object_id and request.method == "GET" and response.status_code == 200:
+            self._viewed(request, list(self.get_queryset(request).filter(pk=unquote(object_id))))
+        return response
+
+    def _viewed(self, request: HttpRequest, rows: list[Any]) -> None:
+        page = str(self.opts.verbose_name_plural)
+        people_viewed(by=request.user, page=page, **self.owners_shown(request, rows))
+
+    def owners_shown(self, request: HttpRequest, rows: list[Any]) -> dict[str, Any]:
+        """The studies or workspaces whose participants the rows are about, for the audit trail."""
+        return {"studies": {row.study for row in rows}}
 
     def may(self, request: HttpRequest, obj: Model | None, role: str | None) -> bool:
         if role is None or not request.user.is_staff:
@@ -80,6 +111,9 @@ class WorkspaceScoped(StudyScoped):
         rows = ModelAdmin.get_queryset(self, request)
         return rows.filter(owned_by(user=request.user, role=role, path=self.workspace_path))
 
+    def owners_shown(self, request: HttpRequest, rows: list[Any]) -> dict[str, Any]:
+        return {"workspaces": {row.workspace for row in rows if row.workspace}}
+
     def may(self, request: HttpRequest, obj: Model | None, role: str | None) -> bool:
         if role is None or not request.user.is_staff:
             return False
@@ -89,28 +123,10 @@ class WorkspaceScoped(StudyScoped):
 
 
 def role_anywhere(request: HttpRequest, role: str) -> bool:
-    """Whether the researcher has this role in some study; looked up once a request, since every page asks often."""
+    """Whether the researcher has this role in some study; looked up once per request, since every page asks several
+    times."""
     held = roles_held(user=user_of(request))
     return any(one in held.in_studies or one in held.in_workspaces for one in roles_from(role))
-
-
-class ReadOnly:
-    """A mixin for an admin list or inline whose rows researchers read and services write."""
-
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        return bool(request.user.is_staff)
-
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return bool(request.user.is_staff)
-
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
 
 class AddedByService(StudyScoped):

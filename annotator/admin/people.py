@@ -19,14 +19,16 @@ from annotator.admin.access import (
     BY_WORKSPACE,
     EDITOR,
     AddedByService,
-    ReadOnly,
     StudyScoped,
     WorkspaceScoped,
 )
+from annotator.core.read_only import ReadOnlyMixin
 from annotator.forms.people import GrantForm, RevokeForm
 from annotator.models import ExamQuestion, Qualification, QualificationEvent, Rater, Snapshot, User
 from annotator.selectors.study import studies_for
 from annotator.selectors.user import user_of
+from annotator.services.account import account_delete, account_save
+from annotator.services.audit import people_viewed
 from annotator.services.exam import qualification_revoke
 
 admin.site.unregister(Group)
@@ -50,8 +52,22 @@ class UserAdmin(DjangoUserAdmin, ModelAdmin):
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
 
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        people_viewed(by=request.user, page="accounts", everywhere=True)
+        return super().changelist_view(request, extra_context)
 
-class EventInline(ReadOnly, TabularInline):
+    def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
+        account_save(account=obj)
+
+    def delete_model(self, request: HttpRequest, obj: User) -> None:
+        account_delete(account=obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
+        for one in queryset:
+            account_delete(account=one)
+
+
+class EventInline(ReadOnlyMixin, TabularInline):
     """The history of a qualification: what happened, who did it and why."""
 
     model = QualificationEvent
@@ -61,8 +77,9 @@ class EventInline(ReadOnly, TabularInline):
 
 @admin.register(Qualification)
 class QualificationAdmin(WorkspaceScoped, AddedByService):
-    """Who may do which HIT type in a workspace: granted by hand, revoked with a reason, never deleted."""
+    """Who may do which HIT type in a workspace: granted, revoked with a reason, never deleted."""
 
+    shows_people = True
     add_form = GrantForm
     change_role = EDITOR
     add_role = EDITOR
@@ -104,7 +121,7 @@ class QualificationAdmin(WorkspaceScoped, AddedByService):
 
     @admin.action(description="Revoke…")
     def revoke(self, request: HttpRequest, rows: QuerySet[Qualification]) -> HttpResponse | None:
-        """Ask for the reason, then revoke; tasks that these people hold go to others."""
+        """Ask for the reason, then revoke; these people's open tasks are released."""
         mine = self.reachable(request, EDITOR).values("pk")
         chosen = Qualification.objects.filter(pk__in=rows.values("pk")).filter(pk__in=mine, revoked_at=None)
         form = RevokeForm(request.POST if "sure" in request.POST else None)
@@ -125,6 +142,7 @@ class QualificationAdmin(WorkspaceScoped, AddedByService):
 
 @admin.register(Rater)
 class RaterAdmin(StudyScoped):
+    shows_people = True
     study_path = "judgments__study"
     list_display = ("name", "kind", "source", "rehearsal", "created_at")
     list_filter = ("kind", "rehearsal")
@@ -134,9 +152,13 @@ class RaterAdmin(StudyScoped):
     def reachable(self, request: HttpRequest, role: str) -> QuerySet[Any]:
         return super().reachable(request, role).distinct()
 
+    def owners_shown(self, request: HttpRequest, rows: list[Any]) -> dict[str, Any]:
+        mine = studies_for(user=request.user)
+        return {"studies": mine.filter(judgments__rater__in=[row.pk for row in rows]).distinct()}
+
 
 @admin.register(ExamQuestion)
-class ExamQuestionAdmin(ReadOnly, ModelAdmin):
+class ExamQuestionAdmin(ReadOnlyMixin, ModelAdmin):
     """How difficult each exam question was; a study's exam page shows more."""
 
     list_display = ("key", "exam", "pool", "answered", "difficulty")

@@ -31,7 +31,7 @@ from annotator.models import (
 )
 from annotator.selectors.study import studies_for
 from annotator.selectors.user import user_of
-from annotator.services.exclusion import exclusion_lift, exclusion_make
+from annotator.services.exclusion import exclusion_lift, exclusion_make, exclusion_reason_set
 from annotator.services.message import message_reply
 from annotator.services.review import judgments_accept
 
@@ -72,6 +72,7 @@ class ItemAdmin(StudyScoped):
 
 @admin.register(Judgment)
 class JudgmentAdmin(StudyScoped):
+    shows_people = True
     list_display = ("item", "rater", "said", "source", "standing", "seconds", "created_at")
     list_filter = (("study", admin.RelatedOnlyFieldListFilter), "source", "standing")
     list_select_related = ("study", "item", "rater")
@@ -128,8 +129,9 @@ class ExclusionForm(ServiceForm):
 
 @admin.register(Exclusion)
 class ExclusionAdmin(AddedByService):
-    """Exclusions are made and lifted, never deleted."""
+    """Exclusions are created and lifted, never deleted."""
 
+    shows_people = True
     add_role = REVIEWER
     change_role = REVIEWER
     add_form = ExclusionForm
@@ -157,9 +159,9 @@ class ExclusionAdmin(AddedByService):
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def save_model(self, request: HttpRequest, obj: Exclusion, form: Any, change: bool) -> None:
-        """Only the reason can change: a lift at the same moment stays."""
+        """Save only the reason, so that lifting the exclusion at the same time isn't undone."""
         if change:
-            obj.save(update_fields=["reason"])
+            exclusion_reason_set(exclusion=obj, reason=obj.reason)
 
     @admin.action(description="Lift the exclusions: the judgments count again")
     def lift(self, request: HttpRequest, rows: QuerySet[Exclusion]) -> None:
@@ -170,6 +172,7 @@ class ExclusionAdmin(AddedByService):
 
 @admin.register(Participation)
 class ParticipationAdmin(StudyScoped):
+    shows_people = True
     list_display = ("rater", "study", "state", "rehearsal", "practice_done", "joined_at", "finished_at")
     list_filter = (("study", admin.RelatedOnlyFieldListFilter), "state")
     list_select_related = ("study", "rater")
@@ -214,6 +217,7 @@ class ReplyForm(forms.ModelForm):
 class MessageAdmin(StudyScoped):
     """Flags and questions from annotators, with a form to reply."""
 
+    shows_people = True
     change_role = REVIEWER
     form = ReplyForm
     list_display = ("kind", "short", "rater", "item", "study", "created_at", "settled")
@@ -250,6 +254,7 @@ class MessageAdmin(StudyScoped):
 
 @admin.register(LedgerEntry)
 class LedgerEntryAdmin(StudyScoped):
+    shows_people = True
     list_display = ("rater", "study", "kind", "amount", "reason", "created_by", "created_at")
     list_filter = (("study", admin.RelatedOnlyFieldListFilter), "kind")
     list_select_related = ("study", "rater", "created_by")

@@ -7,13 +7,17 @@ from typing import Any
 from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import path
 from django.utils.html import format_html
+from django.views.decorators.http import require_safe
 from unfold.admin import ModelAdmin
 from unfold.decorators import display
 
 from annotator.admin.access import OWNER, AddedByService
+from annotator.admin.study_pages.audit import audit_context, audit_file
+from annotator.core import converters  # noqa: F401 - registers them
 from annotator.forms.service import errors_add
 from annotator.forms.workspace import MemberForm, NewWorkspaceForm
 from annotator.models import Workspace
@@ -60,8 +64,11 @@ class WorkspaceAdmin(AddedByService):
 
     def get_urls(self) -> list[Any]:
         view = self.admin_site.admin_view
-        one = path("<int:pk>/members/", view(members), name="workspace_members")
-        return [one, *ModelAdmin.get_urls(self)]
+        own = [
+            path("<row:pk>/members/", view(members), name="workspace_members"),
+            path("<row:pk>/audit/", view(audit), name="workspace_audit"),
+        ]
+        return [*own, *ModelAdmin.get_urls(self)]
 
 
 def members(request: HttpRequest, pk: int) -> HttpResponse:
@@ -97,3 +104,18 @@ def members(request: HttpRequest, pk: int) -> HttpResponse:
     return render(
         request, "admin/annotator/workspace_members.html", context, status=400 if form.errors else 200
     )
+
+
+@require_safe
+def audit(request: HttpRequest, pk: int) -> HttpResponseBase:
+    """Who changed or viewed what in a workspace and its studies, for its owners; also as CSV."""
+    workspace = workspace_get_for(user=request.user, pk=pk, role=OWNER)
+    if "csv" in request.GET:
+        return audit_file(request, workspace=workspace)
+    found = audit_context(request, workspace=workspace)
+    context = {
+        **admin.site.each_context(request), "title": f"Audit trail of {workspace.name}", "opts": Workspace._meta,
+        "workspace": workspace, **found,
+    }  # fmt: skip
+    status = 400 if found["form"].errors else 200
+    return render(request, "admin/annotator/workspace_audit.html", context, status=status)

@@ -1,20 +1,21 @@
-"""What goes in and out of the API. Rules are the services'; these only say shapes."""
+"""The shapes of requests and responses of the API. The rules are in the services."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from annotator.models import Exclusion, Export, Item, Judgment, Study
 from annotator.selectors.judgment import FILTERS
 from annotator.services.imports.value_columns import JudgmentColumns, ValueColumn
 
-#: What a researcher sets; all else of a study is the product's own.
+#: The fields that a researcher sets; all other fields of a study are read-only.
 SETTABLE = (
-    "title", "summary", "contact", "redundancy", "seed", "lease_minutes", "max_items_per_rater",
+    "title", "summary", "contact", "language", "redundancy", "seed", "lease_minutes", "max_items_per_rater",
     "one_condition_per_instance", "consent_text", "instructions_text", "practice_required", "exam_required",
-    "exam_questions", "pass_mark", "exam_attempts", "exam_wait_minutes", "exam_feedback", "exam_key_early", "revoked_work", "erasure_policy", "retention_days", "exam_pay",
+    "exam_questions", "pass_mark", "exam_attempts", "exam_wait_minutes", "exam_feedback", "exam_key_early", "revoked_work", "joins_per_hour", "joins_per_address", "extra_time", "unfinished_per_hour", "erasure_policy", "retention_days", "exam_pay",
     "exam_own", "practice_own", "requires", "pay_per_item",
     "currency", "minutes_per_item", "pay_floor_per_hour", "min_seconds", "undo_seconds", "join_open",
     "completion_code",
@@ -26,19 +27,32 @@ class StudySerializer(serializers.ModelSerializer[Study]):
 
     class Meta:
         model = Study
-        fields = ("slug", "hit_type", "state", "role", *SETTABLE, "created_at", "launched_at", "closed_at")
-        read_only_fields = ("slug", "hit_type", "state", "created_at", "launched_at", "closed_at")
+        fields = (
+            "slug",
+            "hit_type",
+            "variant",
+            "state",
+            "role",
+            *SETTABLE,
+            "created_at",
+            "launched_at",
+            "closed_at",
+        )
+        read_only_fields = ("slug", "hit_type", "variant", "state", "created_at", "launched_at", "closed_at")
 
     def get_role(self, study: Study) -> str:
         return getattr(study, "my_role", None) or "superuser"
 
 
 class StudyCreateSerializer(StudySerializer):
-    template = serializers.CharField(write_only=True, help_text="A HIT type's name; see /hit-types/.")
+    template = serializers.CharField(
+        write_only=True,
+        help_text="A HIT type's name, or name and variant such as rationale_properties/support; see /hit-types/.",
+    )
 
     class Meta(StudySerializer.Meta):
         fields = ("template", *StudySerializer.Meta.fields)  # type: ignore[assignment]
-        read_only_fields = ("hit_type", "state", "created_at", "launched_at", "closed_at")  # type: ignore[assignment]
+        read_only_fields = ("hit_type", "variant", "state", "created_at", "launched_at", "closed_at")  # type: ignore[assignment]
 
 
 class ProgressSerializer(serializers.Serializer[Any]):
@@ -100,7 +114,7 @@ class FaultSerializer(serializers.Serializer[Any]):
 
 
 class ImportRefusedSerializer(serializers.Serializer[Any]):
-    """Faults of the file, or ``errors`` of the request."""
+    """Faults of the file, or ``errors`` in the request."""
 
     detail = serializers.CharField(required=False)
     total = serializers.IntegerField(required=False)
@@ -157,12 +171,26 @@ class ValueColumnSerializer(serializers.Serializer[Any]):
     )
     labels = serializers.ListField(child=serializers.CharField(), required=False, default=list)
     listed = serializers.ListField(child=serializers.CharField(), required=False, default=list)
+    gold = serializers.CharField(required=False, default="", allow_blank=True)
+
+
+@extend_schema_field({"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]})
+class OneOrMore(serializers.ListField):
+    """A name, or a list of names; the value is a tuple."""
+
+    child = serializers.CharField()
+
+    def __init__(self, **kwargs: Any):
+        super().__init__(allow_empty=False, **kwargs)
+
+    def to_internal_value(self, data: Any) -> Any:
+        return tuple(super().to_internal_value([data] if isinstance(data, str) else data))
 
 
 class JudgmentColumnsSerializer(serializers.Serializer[Any]):
     """What the file's columns mean; see docs/import.md."""
 
-    item = serializers.CharField()
+    item = OneOrMore()
     values = ValueColumnSerializer(many=True, allow_empty=False)
     rater = serializers.CharField(required=False, default="", allow_blank=True)
     rater_name = serializers.CharField(required=False, default="", allow_blank=True, max_length=200)
@@ -178,6 +206,9 @@ class JudgmentColumnsSerializer(serializers.Serializer[Any]):
     show = serializers.ListField(child=serializers.CharField(), required=False, default=list)
     missing = serializers.ListField(child=serializers.CharField(), required=False, default=list)
     fold_case = serializers.BooleanField(required=False, default=False)
+    cluster = serializers.CharField(required=False, default="", allow_blank=True)
+    attributes = serializers.ListField(child=serializers.CharField(), required=False, default=list)
+    rater_attributes = serializers.ListField(child=serializers.CharField(), required=False, default=list)
 
     def columns(self) -> JudgmentColumns:
         data = dict(self.validated_data)
@@ -186,7 +217,8 @@ class JudgmentColumnsSerializer(serializers.Serializer[Any]):
             for value in data.pop("values")
         )
         data["simulators"], data["show"] = frozenset(data["simulators"]), tuple(data["show"])
-        data["missing"] = tuple(data["missing"])
+        for name in ("missing", "attributes", "rater_attributes"):
+            data[name] = tuple(data[name])
         return JudgmentColumns(values=values, **data)
 
 
@@ -275,7 +307,7 @@ class ExportSerializer(serializers.ModelSerializer[Export]):
 
 
 def texts_by_name(value: Any) -> dict[str, str]:
-    """A JSON object of texts, of a request's own choosing; raises ``ValidationError``."""
+    """A JSON object whose values are texts, under any names; raises ``ValidationError``."""
     if not isinstance(value, dict) or not all(isinstance(v, str) and v for v in value.values()):
         raise serializers.ValidationError("expected a JSON object {column: text}")
     return value

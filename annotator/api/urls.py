@@ -20,7 +20,7 @@ urlpatterns = [
     path("docs/", docs.page, name="docs"),
     path("hit-types/", studies.HitTypes.as_view(), name="hit_types"),
     path("studies/<study:slug>/material/", imports.MaterialImport.as_view(), name="material_import"),
-    path("studies/<study:slug>/judgments/", judgments.Judgments.as_view(), name="judgments"),
+    path("studies/<study:slug>/judgments/", judgments.JudgmentList.as_view(), name="judgments"),
     path(
         "studies/<study:slug>/judgments/import/", imports.JudgmentsImport.as_view(), name="judgments_import"
     ),

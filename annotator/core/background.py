@@ -1,4 +1,4 @@
-"""Background work that researchers watch: each application says what it has, and pages list it together."""
+"""Background work that researchers can follow: each application registers its own, and pages list it together."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Work:
-    """One piece of background work. ``study`` is the primary key of its study, None where it has none."""
+class BackgroundWork:
+    """One piece of background work. ``study`` is the primary key of its study, or None."""
 
     title: str
     state: str
@@ -21,17 +21,17 @@ class Work:
 
 
 #: Called with ``user`` and ``studies`` (primary keys, or None for all that the user may see); newest first.
-Source = Callable[..., list[Work]]
+Source = Callable[..., list[BackgroundWork]]
 _SOURCES: dict[str, Source] = {}
 
 
 def work_source(name: str, source: Source) -> None:
-    """Register what an application has; called when it starts."""
+    """Register an application's background work; called when the application starts."""
     _SOURCES[name] = source
 
 
-def work_of(*, user: Any, studies: list[int] | None = None, name: str = "") -> list[Work]:
-    """The background work that a researcher may see, of all sources or of the one with this name."""
+def work_of(*, user: Any, studies: list[int] | None = None, name: str = "") -> list[BackgroundWork]:
+    """The background work that a researcher may see, from all sources or from the one with this name."""
     return [
         work
         for key, source in _SOURCES.items()

@@ -87,11 +87,11 @@ SECTIONS = (
     (
         "Items and raters",
         (
-            "redundancy", "max_items_per_rater", "one_condition_per_instance", "lease_minutes", "undo_seconds",
-            "min_seconds", "seed",
+            "language", "redundancy", "max_items_per_rater", "one_condition_per_instance", "lease_minutes", "extra_time",
+            "unfinished_per_hour", "undo_seconds", "min_seconds", "seed",
         ),
     ),
-    ("Who can join", ("join_open", "requires", "join_parameters")),
+    ("Who can join", ("join_open", "requires", "joins_per_hour", "joins_per_address", "join_parameters")),
     (
         "Practice and exam",
         (
@@ -103,14 +103,19 @@ SECTIONS = (
     ("Pay", ("pay_per_item", "exam_pay", "currency", "minutes_per_item", "pay_floor_per_hour")),
 )  # fmt: skip
 LABELS = {
+    "language": "Language of the items",
     "redundancy": "Raters per item",
     "max_items_per_rater": "Most items per rater",
     "one_condition_per_instance": "One condition per instance",
     "lease_minutes": "Minutes to answer",
+    "extra_time": "Times to get more time",
+    "unfinished_per_hour": "Most unfinished tasks per person and hour",
     "undo_seconds": "Seconds to undo",
     "min_seconds": "Shortest plausible time, in seconds",
     "seed": "Order seed",
     "join_open": "Open to anybody with the link",
+    "joins_per_hour": "Most new participants per hour",
+    "joins_per_address": "Most new guests per hour from one address",
     "join_parameters": "Ids on the join link",
     "requires": "Required qualifications",
     "practice_required": "Practice before the exam",
@@ -133,7 +138,7 @@ REQUIRES = "Only people with all of these can join: passed in another study, or 
 
 
 @dataclass(frozen=True)
-class Section:
+class SettingsSection:
     """Fields of the settings under one heading."""
 
     title: str
@@ -173,8 +178,8 @@ class StudyForm(forms.ModelForm):
         for field in self.fields.values():
             field.disabled = True
 
-    def sections(self) -> list[Section]:
-        return [Section(title, tuple(self[name] for name in names)) for title, names in SECTIONS]
+    def sections(self) -> list[SettingsSection]:
+        return [SettingsSection(title, tuple(self[name] for name in names)) for title, names in SECTIONS]
 
     def clean(self) -> Any:
         data = super().clean() or self.cleaned_data

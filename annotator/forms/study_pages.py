@@ -106,3 +106,23 @@ class InviteForm(PlainForm):
         required=False, label="Email", help_text="The link is sent there. Empty: you get a link to pass on."
     )
     role = forms.ChoiceField(choices=Membership.Role.choices, initial=Membership.Role.VIEWER)
+
+
+class TokenForm(PlainForm):
+    """A new API token: what uses it, and what it may do besides reading."""
+
+    name = SafeTextField(max_length=100, help_text="What uses it, such as the name of a script.")
+    may_write = forms.BooleanField(
+        required=False, label="Write", help_text="Change studies and items, import, exclude."
+    )
+    may_run = forms.BooleanField(
+        required=False, label="Run models", help_text="Start, stop and pay for runs of simulators."
+    )
+    may_see_people = forms.BooleanField(
+        required=False,
+        label="Personal data",
+        help_text="Read judgments, exclusions and exports, with participants' names.",
+    )
+    days = forms.IntegerField(
+        min_value=1, max_value=365, initial=365, label="Days until it expires", help_text="From 1 to 365."
+    )

@@ -17,15 +17,9 @@ Types import this module and nothing else of the product; ``docs/add-a-hit-type.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
-from copy import copy
-from functools import cached_property
-from pathlib import Path
-from random import Random
-from typing import Any, ClassVar, Self
-
 from annotator.hit_types.answers import Answers
+from annotator.hit_types.columns import ITEM_COLUMNS, SYSTEM_COLUMNS, system_name
+from annotator.hit_types.contract import HitType, grade_fields
 from annotator.hit_types.instructions import Example, Text, for_variant, instruction_parts
 from annotator.hit_types.making import (
     ItemSource,
@@ -62,6 +56,7 @@ from annotator.hit_types.replies import (
 from annotator.hit_types.shapes import (
     JSON,
     Block,
+    ChatMessage,
     Column,
     Defaults,
     Field,
@@ -70,7 +65,6 @@ from annotator.hit_types.shapes import (
     ItemDraft,
     Level,
     Material,
-    Message,
     Option,
     Question,
     Rating,
@@ -93,6 +87,7 @@ __all__ = [
     "YES_NO_LABELS",
     "Answers",
     "Block",
+    "ChatMessage",
     "Column",
     "Defaults",
     "Example",
@@ -106,7 +101,6 @@ __all__ = [
     "Level",
     "MadeFrom",
     "Material",
-    "Message",
     "Option",
     "Question",
     "Rating",
@@ -137,357 +131,3 @@ __all__ = [
     "write_answer",
     "write_answers",
 ]
-
-#: Where an explanation comes from: columns of every type that shows explanations.
-SYSTEM_COLUMNS: tuple[Column, ...] = (
-    Column("system", "The system: a model with an explanation method", False, "text", "robot-a"),
-    Column("model", "The system's model", False, "text", "robot-a"),
-    Column("method", "How the explanation was made", False, "text", "chain of thought"),
-)
-
-#: Columns about the item itself, available in every import file.
-ITEM_COLUMNS: tuple[Column, ...] = (
-    Column("key", "Your own name for the item; if left out, made from its content", False, "text", "q17-a-3"),
-    Column(
-        "instance", "Your own name for the instance; if left out, made from its content", False, "text", "q17"
-    ),
-    Column("gold", "The correct response, as JSON: for gold items and rehearsals", False, "json"),
-    Column("role", "ordinary, gold or attention", False, "label", "ordinary"),
-    Column("condition", "The experimental condition", False, "text", "normal"),
-)
-_ROLES = {"ordinary": "ordinary", "gold": "gold", "attention": "attention"}
-
-
-class HitType:
-    """Base of all HIT types; the registry finds one subclass in each folder's ``hit_type.py``.
-
-    A subclass defines the class attributes and ``parse_item``, ``stages``, ``to_ratings``, ``parse_reply`` and
-    ``write_reply``; everything else is built on those. ``presentation`` is what ``present`` drew for one rater
-    (an order, an arm); it is ``None`` or ``{}`` if nothing was drawn.
-    """
-
-    name: ClassVar[str]
-    version: ClassVar[int] = 1
-    title: ClassVar[str]
-    #: The name that annotators see for one piece of work; never "HIT".
-    task_title: ClassVar[str]
-    source: ClassVar[str]
-    variables: ClassVar[tuple[Variable, ...]]
-    columns: ClassVar[tuple[Column, ...]]
-    defaults: ClassVar[Defaults] = Defaults()
-    #: The variable on which the study's headline agreement is computed.
-    headline: ClassVar[str]
-    #: What a study of this type measures: report sections and recipes ask for these names, never for a type's.
-    measures: ClassVar[frozenset[str]] = frozenset()
-    #: Kinds of items with their own instructions, practice and exam (such as four groups of properties).
-    variants: ClassVar[tuple[str, ...]] = ()
-    #: The payload key that says which of the variants an item is.
-    variant_field: ClassVar[str] = ""
-    #: The payload key that says which parts of the type an item asks, if the instructions depend on it.
-    part_field: ClassVar[str] = ""
-    #: The payload's key for a rule that all items of a study follow, on which its texts and questions depend.
-    rule_field: ClassVar[str] = ""
-    #: Judged elsewhere and imported: nobody is asked here, so there are no instructions, practice, exam or prompt.
-    external: ClassVar[bool] = False
-    #: Whether ``to_ratings`` reads the item. Where it doesn't, equal responses are read once, however many there are.
-    ratings_need_item: ClassVar[bool] = True
-    #: What pipelines make an item from; empty where items come from files only.
-    made_from: ClassVar[MadeFrom] = ""
-    folder: ClassVar[Path]
-
-    # -- what each type must define ------------------------------------------------------------------
-
-    def parse_item(self, row: Mapping[str, Any]) -> ItemDraft:
-        """Check one import row and return the item; raises ``FieldErrors`` keyed by column."""
-        raise NotImplementedError
-
-    def stages(self, payload: JSON, presentation: JSON | None = None) -> tuple[Stage, ...]:
-        """All stages of an item in order. The caller sends only those that may be seen yet."""
-        raise NotImplementedError
-
-    def to_ratings(self, payload: JSON, response: JSON) -> list[Rating]:
-        """The rows of the ratings table for a complete, parsed response."""
-        raise NotImplementedError
-
-    def parse_reply(self, text: str, payload: JSON, stage: int = 0, presentation: JSON | None = None) -> JSON:
-        """A model's reply to ``prompt`` as a raw response of that stage. Raises ``Unparsable`` rather than guess."""
-        raise NotImplementedError
-
-    def write_reply(
-        self, payload: JSON, response: JSON, stage: int = 0, presentation: JSON | None = None
-    ) -> str:
-        """How a model that follows the prompt would end its reply to give ``response``: the inverse of ``parse_reply``.
-
-        The scripted provider and the tests use it.
-        """
-        raise NotImplementedError
-
-    def make_row(self, source: ItemSource) -> JSON | None:
-        """The import row of an item that a pipeline makes from ``made_from``; None where the material lacks something."""
-        raise NotImplementedError
-
-    # -- what is built on it ---------------------------------------------------------------------
-
-    def bound(self, payload: JSON) -> HitType:
-        """The type as it is in a study with this item.
-
-        If the type has variants, with the instructions, practice and exam of the item's variant. Types whose
-        items declare their own variables set them here too.
-        """
-        variant = self.variant(payload)
-        if not variant:
-            return self
-        return self.replaced(
-            instructions=for_variant(self.instructions, variant),
-            exam=tuple(question for question in self.exam if question.pool in ("", variant)),
-            practice=tuple(question for question in self.practice if question.pool in ("", variant)),
-        )
-
-    def replaced(self, **attributes: Any) -> Self:
-        """A copy of the type with other values of these attributes; a name that it lacks is a ``TypeError``."""
-        own = copy(self)
-        for name, value in attributes.items():
-            if not hasattr(type(self), name):
-                raise TypeError(f"{self.name}: a HIT type has no attribute {name!r}")
-            setattr(own, name, value)
-        return own
-
-    def sections(self, payload: JSON, gold: JSON | None = None) -> tuple[str, ...]:
-        """The names that ``only`` blocks of the instructions use for an item, or for a question with this gold.
-
-        An item's ``payload`` has the values of ``variant_field``, ``part_field`` and ``rule_field`` and need not have others.
-        """
-        return (self.variant(payload),) if self.variant_field else ()
-
-    def instructed(self, payloads: Iterable[JSON], *, exam: bool = True, practice: bool = True) -> HitType:
-        """The type as it is in a study with items like these.
-
-        With the exam and practice questions of the items' variants, and with instructions on what the items and
-        those questions ask (``exam`` and ``practice``: whether the study uses the type's own). Without items, all.
-        """
-        items = list(payloads)
-        if not items:
-            return self
-        own = self
-        if self.variant_field:
-            pools = {"", *(self.variant(payload) for payload in items)}
-            own = self.replaced(
-                exam=tuple(question for question in self.exam if question.pool in pools),
-                practice=tuple(question for question in self.practice if question.pool in pools),
-            )
-        questions = [*(own.exam if exam else ()), *(own.practice if practice else ())]
-        names = {name for payload in items for name in self.sections(payload)}
-        names |= {name for asked in questions for name in self.sections(asked.payload, asked.gold)}
-        return own.replaced(instructions=for_variant(self.instructions, *sorted(names)))
-
-    def present(self, payload: JSON, rng: Random) -> JSON:
-        """What is drawn for one rater and stored with the assignment (an order, an arm); ``{}`` for most types.
-
-        If an item has several ``arms``, the drawn one is under ``arm``. For people, the study's allocation chooses
-        the arm so that the arms stay balanced.
-        """
-        return {}
-
-    def arms(self, payload: JSON) -> int:
-        """The number of arms among which the raters of an item are divided; 1 if all get the same."""
-        return 1
-
-    def variant(self, payload: JSON) -> str:
-        """Which of ``variants`` an item is; empty if the type has none."""
-        return str(payload[self.variant_field]) if self.variant_field else ""
-
-    def every_stage(self, payload: JSON) -> tuple[Stage, ...]:
-        """All stages that any rater of an item may get, for types whose raters get different ones (arms)."""
-        return self.stages(payload)
-
-    def units(self, payload: JSON) -> tuple[str, ...]:
-        """Unit suffixes of an item, in order; ``("",)`` if the item itself is the unit."""
-        return ("",)
-
-    def parse_response(
-        self, payload: JSON, raw: Mapping[str, Any], stage: int = 0, presentation: JSON | None = None
-    ) -> JSON:
-        """Check the values sent for one stage and keep only that stage's fields; raises ``FieldErrors``."""
-        return parse_fields(self.stages(payload, presentation)[stage].fields, raw)
-
-    def parse_whole(self, payload: JSON, raw: Mapping[str, Any], presentation: JSON | None = None) -> JSON:
-        """Check a complete response, all stages at once (imports, exams); raises ``FieldErrors``."""
-        response: JSON = {}
-        errors: dict[str, str] = {}
-        for number in range(len(self.stages(payload, presentation))):
-            try:
-                response |= self.parse_response(payload, raw, number, presentation)
-            except FieldErrors as error:
-                errors |= error.errors
-        if errors:
-            raise FieldErrors(errors)
-        return response
-
-    def parse_gold(self, payload: JSON, raw: Any) -> JSON:
-        """Check a correct response; fields that it leaves out are not graded.
-
-        Raises ``FieldErrors`` keyed by field: an unknown field, a field that is not asked given the others (an
-        answer after "not helpful"), or a value that is not offered.
-        """
-        if not isinstance(raw, Mapping) or not raw:
-            raise FieldErrors({"gold": "expected a JSON object {field: correct value}"})
-        gold: JSON = {}
-        errors: dict[str, str] = {}
-        for stage in self.every_stage(payload):
-            named = [asked for asked in stage.fields if asked.name in raw]
-            try:
-                gold |= parse_fields(named, raw)
-            except FieldErrors as error:
-                errors |= error.errors
-        for name in raw:
-            if name not in gold:
-                errors.setdefault(str(name), "is not asked here")
-        if errors:
-            raise FieldErrors(errors)
-        return gold
-
-    def grade(self, response: JSON, gold: JSON) -> Grade:
-        """Compare a response with gold, field by field; fields that gold does not name are not graded."""
-        return grade_fields(response, gold)
-
-    def question_stage(self, payload: JSON, gold: JSON) -> Stage:
-        """A practice or exam question, or a worked example, on one page: the stages that gold grades, merged.
-
-        Stages are shown complete, so that the choice of fields does not give the answer away.
-        """
-        stages = [stage for _, stage in self._graded(payload, gold)]
-        fields = tuple(asked for stage in stages for asked in stage.fields)
-        blocks = {block.name: block for stage in stages for block in stage.blocks}
-        return Stage(stages[-1].name, stages[-1].title, tuple(blocks.values()), fields, stages[-1].lead)
-
-    def parse_question(self, payload: JSON, gold: JSON, raw: Mapping[str, Any]) -> JSON:
-        """Check the answer to a practice or exam question; raises ``FieldErrors``."""
-        response: JSON = {}
-        for number, _ in self._graded(payload, gold):
-            response |= self.parse_response(payload, raw, number)
-        return response
-
-    def _graded(self, payload: JSON, gold: JSON) -> list[tuple[int, Stage]]:
-        stages = list(enumerate(self.stages(payload)))
-        graded = [(n, stage) for n, stage in stages if any(asked.name in gold for asked in stage.fields)]
-        return graded or stages
-
-    def describe(
-        self, payload: JSON, response: JSON, presentation: JSON | None = None
-    ) -> list[tuple[str, str]]:
-        """The response as people read it: (question, answer) pairs in the order asked.
-
-        A field about one of several blocks starts with the block's label: "Explanation 2: ...".
-        """
-        stages = self.stages(payload, presentation) if presentation else self.every_stage(payload)
-        return answers_in_words(stages, response)
-
-    def prompt(
-        self,
-        payload: JSON,
-        stage: int = 0,
-        before: JSON | None = None,
-        presentation: JSON | None = None,
-        text: str | None = None,
-    ) -> list[Message]:
-        """The same question for a model, from ``prompt.md`` or ``text``; ``before`` holds the answers to earlier stages."""
-        name = self.stages(payload, presentation)[stage].name
-        values = self.prompt_values(payload, stage, before or {}, presentation)
-        return render_prompt(prompt_part(text or self.prompt_text, name), values)
-
-    def prompt_values(
-        self, payload: JSON, stage: int, before: JSON, presentation: JSON | None = None
-    ) -> dict[str, str]:
-        """The values of the ``$names`` in ``prompt.md``; by default the payload's own text values."""
-        return {name: value for name, value in payload.items() if isinstance(value, str)}
-
-    def draft(self, row: Row, payload: JSON, material: Material) -> ItemDraft:
-        """Finish ``parse_item``: key, gold, role and condition; raises all errors of the row at once.
-
-        Without a ``key``, one is made from the item's content, system and condition, so importing a file twice
-        finds the same items.
-        """
-        role = row.label("role", _ROLES, required=False) or "ordinary"
-        condition = row.text("condition", required=False, limit=100)
-        key = row.text("key", required=False, limit=200)
-        gold = None
-        raw_gold = row.json("gold")
-        if not is_blank(raw_gold) and not row.errors:
-            try:
-                gold = self.parse_gold(payload, raw_gold)
-            except FieldErrors as error:
-                row.errors["gold"] = str(error).removeprefix("gold: ")
-        if role != "ordinary" and gold is None:
-            row.errors.setdefault("gold", f"is missing; an item with role {role} needs its correct response")
-        row.check()
-        content = json.dumps(payload, sort_keys=True, ensure_ascii=False)
-        origin = (material.system, material.generator, material.kind, condition)
-        return ItemDraft(
-            key=key or stable_key(self.name, content, *origin),
-            payload=payload,
-            material=material,
-            gold=gold,
-            condition=condition,
-            role=role,
-        )
-
-    # -- the files of the folder ------------------------------------------------------------------
-
-    @cached_property
-    def instructions(self) -> str:
-        """The instructions as Markdown, all variants together."""
-        return (self.folder / "instructions.md").read_text(encoding="utf-8")
-
-    def read_instructions(self, markdown: str = "", variant: str = "") -> list[Text | Example]:
-        """Instructions (by default the type's own) as text and checked worked examples.
-
-        Raises ``ValueError`` if an example cannot be shown; the form for a study's own instructions shows it.
-        """
-        parts = instruction_parts(for_variant(markdown or self.instructions, variant))
-        for number, part in enumerate((p for p in parts if isinstance(p, Example)), 1):
-            try:
-                self.parse_gold(part.payload, part.response)
-                blocks = [block for stage in self.every_stage(part.payload) for block in stage.blocks]
-                if not all(isinstance(text, str) for block in blocks for text in (block.text, *block.items)):
-                    raise ValueError("its payload contains a value that is not text")
-            except (AttributeError, KeyError, TypeError, ValueError, IndexError) as error:
-                raise ValueError(f"worked example {number}: {error!s}") from error
-        return parts
-
-    @cached_property
-    def prompt_text(self) -> str:
-        return (self.folder / "prompt.md").read_text(encoding="utf-8")
-
-    @cached_property
-    def exam(self) -> tuple[Question, ...]:
-        return self._questions("exam.json")
-
-    @cached_property
-    def practice(self) -> tuple[Question, ...]:
-        return self._questions("practice.json")
-
-    def _questions(self, filename: str) -> tuple[Question, ...]:
-        raw = json.loads((self.folder / filename).read_text(encoding="utf-8"))
-        return tuple(Question(**question) for question in raw)
-
-
-def grade_fields(response: JSON, gold: JSON) -> Grade:
-    """Compare field by field: the share of gold's fields that the response answers the same, and each field's result.
-
-    >>> grade_fields({"helpful": "yes", "answer": "no"}, {"helpful": "yes", "answer": "yes"}).score
-    0.5
-    """
-    right = {name: response.get(name) == value for name, value in gold.items()}
-    return Grade(score=sum(right.values()) / len(right) if right else 0.0, right=right)
-
-
-def system_name(row: Row) -> tuple[str, str, str]:
-    """(system, model, method) of an import row; a system without a name is named after its model and method.
-
-    >>> system_name(Row({"model": "robot-a", "method": "post-hoc"}))
-    ('robot-a · post-hoc', 'robot-a', 'post-hoc')
-    """
-    model = row.text("model", required=False, limit=200)
-    method = row.text("method", required=False, limit=60)
-    system = row.text("system", required=False, limit=200)
-    return system or " · ".join(part for part in (model, method) if part), model, method

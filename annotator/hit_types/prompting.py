@@ -6,12 +6,12 @@ import re
 from collections.abc import Mapping
 from string import Template
 
-from annotator.hit_types.shapes import Message
+from annotator.hit_types.shapes import ChatMessage
 
 _HEADING = re.compile(r"^## (system|user|assistant)[ \t]*$", re.MULTILINE)
 
 
-def render_prompt(text: str, values: Mapping[str, str]) -> list[Message]:
+def render_prompt(text: str, values: Mapping[str, str]) -> list[ChatMessage]:
     """Split a prompt file at its ``## system``, ``## user`` and ``## assistant`` headings and fill in ``$names``.
 
     The file is split before it is filled, so an item that contains a heading cannot add a message. Values are not
@@ -25,7 +25,7 @@ def render_prompt(text: str, values: Mapping[str, str]) -> list[Message]:
         raise ValueError("a prompt needs at least one '## user' heading")
     ends = [cut.start() for cut in cuts[1:]] + [len(text)]
     return [
-        Message(role=cut.group(1), content=Template(text[cut.end() : end].strip()).substitute(values))  # type: ignore[arg-type]
+        ChatMessage(role=cut.group(1), content=Template(text[cut.end() : end].strip()).substitute(values))  # type: ignore[arg-type]
         for cut, end in zip(cuts, ends, strict=True)
     ]
 

@@ -10,8 +10,10 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
+from annotator.hit_types.languages import WORDS
 from annotator.hit_types.shapes import JSON, Unparsable
 
 Labels = Mapping[str, tuple[str, ...]]
@@ -20,34 +22,43 @@ MARKER = "ANSWER"
 YES_NO_LABELS: Labels = {"yes": ("yes",), "no": ("no",)}
 
 _TRAILING_COMMA = re.compile(r",(\s*[}\]])")
-_QUOTES = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "«": '"', "»": '"', "\u00a0": " "})
-_INVISIBLE = re.compile("[\u200b-\u200f\u2060\ufeff]")
-_THOUGHT = re.compile(
-    r"<(think|thinking|reasoning|thought)>.*?</\1>|\[THINK\].*?\[/THINK\]", re.DOTALL | re.IGNORECASE
+_QUOTES = str.maketrans(
+    {"‘": "'", "’": "'", "“": '"', "”": '"', "«": '"', "»": '"', "\u00a0": " ", "。": ".", "、": ","}
 )
-_OPEN_THOUGHT = re.compile(r"<(?:think|thinking|reasoning|thought)>|\[THINK\]", re.IGNORECASE)
+_INVISIBLE = re.compile("[\u200b-\u200f\u2060\ufeff\ufe0f]")
+_EMOJI = re.compile("[\u2600-\u27bf\U0001f000-\U0001faff]+")
+_OPENS = r"(?:<(?:think|thinking|reasoning|thought)>|\[THINK\]|◁think▷)"
+_CLOSES = r"(?:</(?:think|thinking|reasoning|thought)>|\[/THINK\]|◁/think▷|<\|end▁of▁thinking\|>)"
+_THOUGHT = re.compile(f"{_OPENS}.*?{_CLOSES}", re.DOTALL | re.IGNORECASE)
+_OPEN_THOUGHT = re.compile(_OPENS, re.IGNORECASE)
 #: A thought whose opening the chat template kept for itself.
-_CLOSED_THOUGHT = re.compile(
-    r"^.*(?:</(?:think|thinking|reasoning|thought)>|\[/THINK\])", re.DOTALL | re.IGNORECASE
+_CLOSED_THOUGHT = re.compile(f"^.*{_CLOSES}", re.DOTALL | re.IGNORECASE)
+#: Channels of the harmony format: what is said is in the final one. A server may have dropped the special tokens.
+_FINAL = re.compile(
+    r"^.*<\|channel\|>\s*final\b[^<]*(?:<\|[^|>]*\|>[^<]*)*?<\|message\|>|^analysis(?=[A-Z]).*assistantfinal",
+    re.DOTALL,
 )
-#: Channels of the harmony format: what is said is in the final one.
-_FINAL = re.compile(r"^.*<\|channel\|>final(?:<\|[^|>]*\|>[^<]*)*?<\|message\|>", re.DOTALL)
-_CHANNEL = re.compile(r"<\|channel\|>(?:analysis|commentary)\b")
-#: Marks of the end of a turn that a server let through.
+_CHANNEL = re.compile(r"<\|channel\|>\s*(?:analysis|commentary)\b|^analysis(?=[A-Z])")
+#: Where a turn begins, and where it ends; what follows the end is nobody's reply.
+_BEGIN = re.compile(
+    r"^\s*(?:<\|(?:start_header_id|im_start|start|START_OF_TURN_TOKEN)\|>\s*\w*\s*(?:<\|(?:end_header_id|message)\|>)?"
+    r"|(?:#+\s*)?(?:assistant|model)\s*:)\s*",
+    re.IGNORECASE,
+)
 _END = re.compile(
-    r"(?:</s>|<\|(?:im_end|eot_id|end|return|endoftext|end_of_text|end_of_turn)\|>|<end_of_turn>|\[/INST\]|\s)+$"
+    r"</s>|<eos>|<end_of_turn>|\[/INST\]\s*$"
+    r"|<\|(?:im_end|eot_id|end|return|endoftext|end_of_text|end_of_turn|END_OF_TURN_TOKEN|end▁of▁sentence|user)\|>"
 )
+_BOX = re.compile(r"<\|(?:begin|end)_of_box\|>")
+_WRAPPED = re.compile(r"^\s*<(response|output|result)>(.*)</\1>\s*$", re.DOTALL | re.IGNORECASE)
 _BULLET = r"[\s>#*_`|]*(?:(?:[-•–+]|\(?\d{1,2}[.):])[\s*_`]+)?"
-_MARKED = re.compile(
-    rf"^{_BULLET}(?:my\s+|the\s+)?(?:final\s+)?answers?(?:\s+is)?[\s*_`]*[:=][\s*_`]*(.*)$",
-    re.IGNORECASE | re.MULTILINE,
-)
-#: A marker after the end of a sentence: "It helps. ANSWER: NO".
-_INLINE = re.compile(
-    r"(?<=[.!?)])[\s*_`]+(?:final\s+)?answer[\s*_`]*:[\s*_`]*(\S.*)$", re.IGNORECASE | re.MULTILINE
-)
 _TAGGED = re.compile(r"<(final_answer|answer)>\s*(.*?)\s*</\1>", re.IGNORECASE | re.DOTALL)
-_IS = r"(?:(?:so|thus|hence|therefore)[,:]?\s+)?(?:the|my)\s+(?:final\s+|right\s+|correct\s+)?answer\s+(?:is|would\s+be)\s*:?\s*"
+_IS = (
+    r"(?:(?:so|thus|hence|therefore)[,:]?\s+)?(?:the|my)\s+(?:final\s+|right\s+|correct\s+)?answer\s+"
+    r"(?:to\s+(?:the|this)\s+(?:follow-up\s+)?question\s+)?(?:is|would\s+be)\s*:?\s*"
+)
+#: What may stand between a marked answer that names itself and the end of its sentence.
+_PREFERRED = r"\s+is\s+(?:the\s+)?(?:more\s+helpful|better)\b"
 _VERBS = "help|assist|comply|answer|provide|do|continue|fulfil|fulfill|discuss|engage|rate|judge|evaluate|assess|take part"
 _REFUSAL = re.compile(
     r"\b(?:i\s*(?:am|'m)\s+(?:sorry|unable\s+to|not\s+able\s+to)|as\s+an\s+ai\b"
@@ -55,7 +66,7 @@ _REFUSAL = re.compile(
     re.IGNORECASE,
 )
 _WHOLE = re.compile(r"[.!?:…][\"')\]}*_`\s]*$|```\s*$|[}\])]\s*$")
-_DECORATION = " \t\r\n\"'`*_#<>[](){}|.,;:!?…$"
+_DECORATION = " \t\r\n\"'`*_#<>[](){}|.,;:!?…$\\"
 
 
 def tidy(text: str) -> str:
@@ -65,17 +76,53 @@ def tidy(text: str) -> str:
     '"Yes"'
     """
     text = unicodedata.normalize("NFKC", text).translate(_QUOTES)
-    text = _INVISIBLE.sub("", text)
+    text = _BOX.sub("", _EMOJI.sub("", _INVISIBLE.sub("", text)))
     final = _FINAL.match(text)
     if final:
         text = text[final.end() :]
     elif _CHANNEL.search(text):
         raise Unparsable("the reply ends inside the model's thinking", kind="cut_off")
-    text = _CLOSED_THOUGHT.sub("", _THOUGHT.sub("", _END.sub("", text)))
+    text = _CLOSED_THOUGHT.sub("", _THOUGHT.sub("", text))
     opened = _OPEN_THOUGHT.search(text)
     if opened:
         raise Unparsable("the reply ends inside the model's thinking", kind="cut_off")
-    return text.strip()
+    text = _END.split(_BEGIN.sub("", text), maxsplit=1)[0]
+    wrapped = _WRAPPED.match(text)
+    return (wrapped.group(2) if wrapped else text).strip()
+
+
+@cache
+def _markers(language: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Patterns of an answer's marker: at the beginning of a line, and within one.
+
+    Within a line a marker stands after the end of a sentence ("It helps. Answer: no"), or is in capitals as prompts
+    write it.
+    """
+    names = "|".join(["answer", *map(re.escape, WORDS[language].answer if language in WORDS else ())])
+    capitals = "|".join(name.upper() for name in names.split("|"))
+    until = rf"(.*?)(?=\s(?:{capitals})\s*:|$)"
+    at_start = re.compile(
+        rf"^{_BULLET}(?i:(?:my\s+|the\s+)?(?:final\s+)?(?:{names})s?(?:\s+is)?[\s*_`]*(?:[:=]|\s[-–—]\s))[\s*_`]*{until}",
+        re.MULTILINE,
+    )
+    within = re.compile(
+        rf"(?:(?<=[.!?)])[\s*_`]+(?i:(?:final\s+)?(?:{names}))|(?<=[^\w\n])(?:{capitals}))[\s*_`]*:[\s*_`]*(?=\S){until}",
+        re.MULTILINE,
+    )
+    return at_start, within
+
+
+def in_language(labels: Labels, language: str) -> Labels:
+    """Labels with the words of a language for yes and no among their spellings.
+
+    >>> in_language(YES_NO_LABELS, "fr")["yes"]
+    ('yes', 'oui')
+    """
+    words = WORDS.get(language)
+    if words is None:
+        return labels
+    own = {"yes": words.yes, "no": words.no}
+    return {label: tuple(dict.fromkeys((*spelled, *own.get(label, ())))) for label, spelled in labels.items()}
 
 
 def label_of(value: str, labels: Labels, *, in_sentence: bool = False) -> str | None:
@@ -99,7 +146,7 @@ def label_of(value: str, labels: Labels, *, in_sentence: bool = False) -> str | 
             found.add(spelled[spelling])
     if len(found) > 1:
         raise Unparsable(f"more than one answer in {value.strip()[:80]!r}", kind="ambiguous")
-    goes_on = r"(?!\w)" if in_sentence else r"[\"'*_`]*\s*(?:[.,;:!(\n]|[-–—]\s)"
+    goes_on = r"(?!\w)" if in_sentence else rf"[\"'*_`]*(?:\s*(?:[.,;:!()\n]|[-–—]\s)|{_PREFERRED})"
     for spelling, label in spelled.items():
         words = r"[\s_\-–—/]+".join(re.escape(word) for word in spelling.split())
         if re.match(words + goes_on, plain):
@@ -113,18 +160,20 @@ def read_answer(
     *,
     keys: Sequence[str] = ("answer",),
     phrases: Sequence[str] = (),
+    language: str = "",
 ) -> str:
     """The one label that a reply gives.
 
     ``labels`` maps each label to its spellings. ``keys`` are the names that a JSON reply may use for it.
     ``phrases`` are patterns that may start a last sentence with the answer ("the robot will likely answer").
+    ``language`` is an ISO 639-1 code: its words for yes, no and "answer" are read beside the English ones.
     Raises ``Unparsable`` with kind 'refusal', 'cut_off', 'ambiguous' or 'no_answer'.
 
     >>> read_answer("Penguins are birds, and it said that all birds fly.\\nANSWER: YES", YES_NO_LABELS)
     'yes'
     """
-    text = tidy(text)
-    named = [label_of(value, labels) for value in _marked(text)]
+    text, labels = tidy(text), in_language(labels, language)
+    named = [label_of(value, labels) for value in _marked(text, language)]
     if not any(named):
         named = [label_of(value, labels) for value in _json_values(text, keys)]
     if not any(named):
@@ -133,26 +182,26 @@ def read_answer(
     if len(found) > 1:
         raise Unparsable(f"the reply gives different answers: {', '.join(sorted(found))}", kind="ambiguous")
     if not found:
-        raise _why_none(text, [spelling for spellings in labels.values() for spelling in spellings])
+        raise _why_none(text, [spelling for spellings in labels.values() for spelling in spellings], language)
     return found.pop()
 
 
-def read_answers(text: str, names: Sequence[str], labels: Labels) -> dict[str, str]:
+def read_answers(text: str, names: Sequence[str], labels: Labels, *, language: str = "") -> dict[str, str]:
     """One label for each name, from ``ANSWER: 1=YES; 2=NO``, from JSON or from a numbered list.
 
-    Raises ``Unparsable`` if a name has no label, or two.
+    ``language`` as for ``read_answer``. Raises ``Unparsable`` if a name has no label, or two.
 
     >>> read_answers("ANSWER: 1=YES; 2=NO", ["1", "2"], YES_NO_LABELS)
     {'1': 'yes', '2': 'no'}
     """
-    text = tidy(text)
-    marks = list(_MARKED.finditer(text))
+    text, labels = tidy(text), in_language(labels, language)
+    marks = list(_markers(language)[0].finditer(text))
     answers: dict[str, str] = {}
     for where in [text[mark.start(1) :] for mark in marks[-1:]] or [text]:
         answers = _numbered(_json_pairs(where, names) or _pairs(where, names), labels)
     missing = [name for name in names if name not in answers]
     if missing:
-        failure = _why_none(text, [s for spellings in labels.values() for s in spellings])
+        failure = _why_none(text, [s for spellings in labels.values() for s in spellings], language)
         if failure.kind == "no_answer":
             failure = Unparsable(f"no answer for {', '.join(missing)}")
         raise failure
@@ -196,17 +245,28 @@ def write_answers(answers: Mapping[str, str]) -> str:
 # -- the places where an answer counts -------------------------------------------------------------
 
 
-def _marked(text: str) -> Iterator[str]:
-    for mark in _MARKED.finditer(text):
+def _marked(text: str, language: str) -> Iterator[str]:
+    at_start, within = _markers(language)
+    seen: set[int] = set()
+    for mark in at_start.finditer(text):
+        seen.add(mark.start(1))
         value = mark.group(1).strip(" *_`")
         if not value:  # the answer is on the line after its marker
             below = text[mark.end() :].strip().split("\n", 1)[0]
             if not below:
                 raise Unparsable("the reply ends before its answer", kind="cut_off")
             value = below
-        yield value
-    yield from (mark.group(1).strip(" *_`") for mark in _INLINE.finditer(text))
-    yield from (mark.group(2) for mark in _TAGGED.finditer(text))
+        yield _value(value)
+    for mark in within.finditer(text):
+        if mark.start(1) not in seen:
+            yield _value(mark.group(1))
+    yield from (_value(mark.group(2)) for mark in _TAGGED.finditer(text))
+
+
+def _value(text: str) -> str:
+    """A marked value without tags around it and without a marker or an opening of its own."""
+    text = re.sub(r"</\w+>|\[/?INST\]", "", text).strip(" *_`")
+    return re.sub(rf"^(?:answer\s*:\s*|{_IS})", "", text, flags=re.IGNORECASE)
 
 
 def _json_objects(text: str) -> Iterator[Any]:
@@ -234,16 +294,22 @@ def _without_trailing_commas(decoder: json.JSONDecoder, text: str, start: int) -
 
 def _json_values(text: str, keys: Sequence[str]) -> Iterator[str]:
     wanted = {key.lower() for key in keys} | {"answer", "final_answer", "final answer"}
-    for value in _json_objects(text):
+    for value in _json_flat(text):
         if isinstance(value, dict):
             for key, held in value.items():
                 if key.lower() in wanted and isinstance(held, str | bool | int):
                     yield ("yes" if held else "no") if isinstance(held, bool) else str(held)
 
 
+def _json_flat(text: str) -> Iterator[Any]:
+    """The JSON values of a text; a list gives its entries."""
+    for value in _json_objects(text):
+        yield from value if isinstance(value, list) else [value]
+
+
 def _json_pairs(text: str, names: Sequence[str]) -> list[tuple[str, str]]:
     pairs: list[tuple[str, str]] = []
-    for value in _json_objects(text):
+    for value in _json_flat(text):
         if (
             isinstance(value, dict)
             and len(value) == 1
@@ -264,8 +330,9 @@ def _pairs(text: str, names: Sequence[str]) -> list[tuple[str, str]]:
     name = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
     one = rf"^[\s>#*_`|\-•(]*(?:[a-z]+\s+)?({name})[\s*_`)]*[=:.)\-–—]+[\s*_`]*(.+)$"
     pairs = []
-    for line in re.split(r"[;\n]", text):
-        bits = re.split(rf",\s*(?=(?:[a-z]+\s+)?(?:{name})\s*[=:])", line, flags=re.IGNORECASE)
+    for line in re.split(r"[;|\n]", text):
+        apart = rf",\s*(?=(?:[a-z]+\s+)?(?:{name})\s*[=:])|\s+(?=(?:{name})=)"
+        bits = re.split(apart, line, flags=re.IGNORECASE)
         for bit in bits:
             found = re.match(one, bit, re.IGNORECASE)
             if found:
@@ -294,13 +361,15 @@ def _last_words(text: str, labels: Labels, phrases: Sequence[str]) -> Iterator[s
         return
     spelled = {_flat(spelling): label for label, spellings in labels.items() for spelling in spellings}
     opening = re.compile(rf"^(?:{'|'.join([_IS, *phrases])})", re.IGNORECASE)
+    unmarked = re.compile(r"^(?:final\s+)?answer(?:\s+is)?\s+", re.IGNORECASE)
     stated: list[tuple[bool, str]] = []
     for number, line in enumerate(lines):
         bare = _flat(re.sub(rf"^{_BULLET}", "", _unboxed(line)).strip(_DECORATION).lower())
+        bare = unmarked.sub("", bare)
         if bare in spelled:
             stated.append((number == len(lines) - 1, spelled[bare]))
             continue
-        sentences = re.split(r"(?<=[.!?])\s+", line.strip(" *_`>#"))
+        sentences = re.split(r"(?<=[.!?])(?<!\b[A-Z]\.)\s+", line.strip(" *_`>#"))
         for place, sentence in enumerate(sentences):
             sentence = re.sub(r"[*_`]{1,3}", "", sentence)
             opened = opening.match(sentence)
@@ -311,13 +380,13 @@ def _last_words(text: str, labels: Labels, phrases: Sequence[str]) -> Iterator[s
         yield from (label for _, label in stated)
 
 
-def _why_none(text: str, spellings: Sequence[str]) -> Unparsable:
+def _why_none(text: str, spellings: Sequence[str], language: str) -> Unparsable:
     if not text:
         return Unparsable("the reply is empty")
     if _REFUSAL.search(text[:300]):
         return Unparsable("the model declined to answer", kind="refusal")
     last = text.splitlines()[-1]
-    mark = _MARKED.match(last)
+    mark = _markers(language)[0].match(last)
     tail = _flat(mark.group(1).strip(_DECORATION).lower()) if mark else ""
     if tail and any(_flat(spelling) != tail and _flat(spelling).startswith(tail) for spelling in spellings):
         return Unparsable("the reply ends in the middle of its answer", kind="cut_off")
@@ -327,7 +396,9 @@ def _why_none(text: str, spellings: Sequence[str]) -> Unparsable:
 
 
 def _unboxed(value: str) -> str:
-    return re.sub(r"\\(?:boxed|text|mathrm|textbf)\s*\{([^{}]*)\}", r"\1", value)
+    for _ in range(3):  # one inside another
+        value = re.sub(r"\\(?:boxed|text|mathrm|textbf)\s*\{([^{}]*)\}", r"\1", value)
+    return value
 
 
 def _flat(value: str) -> str:

@@ -63,7 +63,9 @@ class Field:
     """One question of a form.
 
     ``when`` lists ``(other field, values)``: the field is asked only if every other field has one of its values;
-    otherwise any value sent for it is dropped. ``target`` names the block that the field is about.
+    otherwise any value sent for it is dropped. ``target`` names the block that the field stands beside, where several
+    blocks have a question each. ``about`` names the blocks that somebody must see to answer: the task screen keeps their
+    first lines in view while the field is answered, however long the material is.
     """
 
     name: str
@@ -74,19 +76,35 @@ class Field:
     help: str = ""
     when: tuple[tuple[str, tuple[str, ...]], ...] = ()
     target: str = ""
+    about: tuple[str, ...] = ()
     max_length: int = 2_000
 
 
 @dataclass(frozen=True)
 class Block:
-    """One labelled piece of material. ``text`` is shown as text, never as HTML."""
+    """One labelled piece of material. ``text`` is shown as text, never as HTML.
+
+    The items of kind ``options`` have letters of their own. Those of kind ``marked`` are the words of a text; ``marks`` has
+    a number for each, 0 where it isn't marked.
+    """
 
     name: str
     label: str
     text: str = ""
     items: tuple[str, ...] = ()
-    kind: Literal["text", "answer", "list"] = "text"
+    kind: Literal["text", "answer", "list", "options", "marked"] = "text"
     group: str = ""
+    marks: tuple[int, ...] = ()
+
+    @property
+    def marked(self) -> tuple[tuple[str, int], ...]:
+        """Each word with its mark."""
+        return tuple(zip(self.items, self.marks, strict=True))
+
+    @property
+    def length(self) -> int:
+        """How many characters it shows, without its label."""
+        return len(self.text) + sum(map(len, self.items))
 
 
 @dataclass(frozen=True)
@@ -168,6 +186,8 @@ class ItemDraft:
     condition: str = ""
     #: What the item is for: ``ordinary``, ``gold`` (checked against its gold) or ``attention``.
     role: str = "ordinary"
+    #: Columns of the researcher's own, by which reports cut and filter.
+    attributes: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -225,7 +245,7 @@ class Defaults:
 
 
 @dataclass(frozen=True)
-class Message:
+class ChatMessage:
     """One message of a chat prompt."""
 
     role: Literal["system", "user", "assistant"]

@@ -3,6 +3,7 @@
 from annotator.models.account import LoginAttempt, Rater, User
 from annotator.models.api_token import ApiToken
 from annotator.models.assignment import Assignment, StageCommit
+from annotator.models.audit import AUDIT_GROUPS, AuditAction, AuditEntry, AuditSubject
 from annotator.models.erasure import DataRequest, Tombstone
 from annotator.models.exam import (
     Exam,
@@ -19,14 +20,19 @@ from annotator.models.material import AtomicUnit, Dataset, Explanation, FollowUp
 from annotator.models.message import Message
 from annotator.models.participation import Consent, Participation
 from annotator.models.payment import LedgerEntry
+from annotator.models.place_alert import PlaceAlert
 from annotator.models.rehearsal import Rehearsal
 from annotator.models.study import Invitation, Membership, Snapshot, Study
 from annotator.models.workspace import Workspace, WorkspaceMember
 
 __all__ = [
+    "AUDIT_GROUPS",
     "ApiToken",
     "Assignment",
     "AtomicUnit",
+    "AuditAction",
+    "AuditEntry",
+    "AuditSubject",
     "Consent",
     "DataRequest",
     "Dataset",
@@ -49,6 +55,7 @@ __all__ = [
     "Output",
     "Participation",
     "Place",
+    "PlaceAlert",
     "Qualification",
     "QualificationEvent",
     "Rater",

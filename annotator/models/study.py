@@ -1,12 +1,14 @@
-"""A study, who may work on it, and the frozen snapshots that its judgments point to."""
+"""A study, its members, and the frozen snapshots that its judgments refer to."""
 
 from __future__ import annotations
 
 import secrets
 
-from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import F, Q
+
+from annotator.core.ranges import InRange
+from annotator.hit_types.languages import ENGLISH, LANGUAGES
 
 
 def new_token() -> str:
@@ -14,7 +16,7 @@ def new_token() -> str:
 
 
 class RevokedWork(models.TextChoices):
-    """What happens to a task that somebody had open when their qualification was revoked."""
+    """What happens to a person's open task when their qualification is revoked."""
 
     KEEP = "keep", "keep the answer, don't count it"
     REFUSE = "refuse", "refuse the answer"
@@ -40,6 +42,13 @@ class Study(models.Model):
     slug = models.SlugField(max_length=80, unique=True)
     title = models.CharField(max_length=200, help_text="Annotators see this.")
     hit_type = models.CharField(max_length=60)
+    variant = models.CharField(
+        max_length=60,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="The only variant of the HIT type that the study takes, such as one group of properties. Empty: any.",
+    )
     state = models.CharField(max_length=10, choices=State, default=State.DRAFT, editable=False)
     summary = models.TextField(
         blank=True, help_text="What annotators read on the invitation: one or two sentences."
@@ -48,18 +57,44 @@ class Study(models.Model):
         max_length=200, blank=True, help_text="Who runs the study, and how to reach them."
     )
 
+    language = models.CharField(
+        max_length=2,
+        choices=LANGUAGES,
+        default=ENGLISH,
+        db_default=ENGLISH,
+        help_text="Models' answers are read in it as well as in English: ja, oui, 是.",
+    )
+
     # Allocation
     redundancy = models.PositiveSmallIntegerField(
         default=3,
-        validators=[MinValueValidator(1), MaxValueValidator(100)],
+        validators=[InRange(1, 100)],
         help_text="Raters for each item (k).",
     )
-    seed = models.PositiveIntegerField(default=1, help_text="Fixes the order in which items are given out.")
+    seed = models.PositiveIntegerField(
+        default=1,
+        validators=[InRange(0, 2**31 - 1)],
+        help_text="Fixes the order in which items are given out.",
+    )
     lease_minutes = models.PositiveSmallIntegerField(
-        default=30, validators=[MinValueValidator(1)], help_text="How long a place is held for an annotator."
+        default=30, validators=[InRange(1, 10_080)], help_text="How long a place is held for an annotator."
+    )
+    extra_time = models.PositiveSmallIntegerField(
+        default=4,
+        db_default=4,
+        validators=[InRange(0, 100)],
+        help_text="How often somebody may ask for more time for a task, or open it again after its time ran out.",
+    )
+    unfinished_per_hour = models.PositiveSmallIntegerField(
+        null=True,
+        blank=True,
+        default=30,
+        db_default=30,
+        validators=[InRange(1, 10_000)],
+        help_text="Tasks that one person may skip or let run out in an hour before they have to wait. Empty: no limit.",
     )
     max_items_per_rater = models.PositiveIntegerField(
-        null=True, blank=True, validators=[MinValueValidator(1)]
+        null=True, blank=True, validators=[InRange(1, 1_000_000)]
     )
     one_condition_per_instance = models.BooleanField(
         default=False,
@@ -79,7 +114,7 @@ class Study(models.Model):
     practice_own = models.JSONField(
         null=True, blank=True, help_text="Questions in place of the HIT type's own practice."
     )
-    # Columns with a default of the database's own: code of the version before can still write rows.
+    # These columns have a default in the database, so that code of the previous version can still write rows.
     requires = models.JSONField(
         default=list,
         db_default=models.Value([], models.JSONField()),
@@ -89,11 +124,13 @@ class Study(models.Model):
     practice_required = models.BooleanField(default=True)
     exam_required = models.BooleanField(default=True)
     exam_questions = models.PositiveSmallIntegerField(
-        default=11, help_text="Drawn evenly from the exam's pools."
+        default=11, validators=[InRange(0, 500)], help_text="Drawn evenly from the exam's pools."
     )
-    pass_mark = models.PositiveSmallIntegerField(default=9)
-    exam_attempts = models.PositiveSmallIntegerField(default=2, validators=[MinValueValidator(1)])
-    exam_wait_minutes = models.PositiveIntegerField(default=0, help_text="Between two attempts.")
+    pass_mark = models.PositiveSmallIntegerField(default=9, validators=[InRange(0, 500)])
+    exam_attempts = models.PositiveSmallIntegerField(default=2, validators=[InRange(1, 100)])
+    exam_wait_minutes = models.PositiveIntegerField(
+        default=0, validators=[InRange(0, 43_200)], help_text="Between two attempts."
+    )
     exam_feedback = models.BooleanField(
         default=True, help_text="Show what was missed, and why, after the exam."
     )
@@ -117,27 +154,29 @@ class Study(models.Model):
         decimal_places=2,
         default=0,
         db_default=0,
-        validators=[MinValueValidator(0)],
+        validators=[InRange(0, 100_000)],
         help_text="Paid once to whoever hands the exam in, passed or not. 0: the exam is not paid.",
     )
 
     # Pay and time
     pay_per_item = models.DecimalField(
-        max_digits=8, decimal_places=4, default=0, validators=[MinValueValidator(0)]
+        max_digits=8, decimal_places=4, default=0, validators=[InRange(0, 9_999)]
     )
     currency = models.CharField(max_length=3, default="USD")
-    minutes_per_item = models.FloatField(default=1.0, validators=[MinValueValidator(0.01)])
+    minutes_per_item = models.FloatField(default=1.0, validators=[InRange(0.01, 1_440)])
     pay_floor_per_hour = models.DecimalField(
         max_digits=8,
         decimal_places=2,
         default=0,
-        validators=[MinValueValidator(0)],
+        validators=[InRange(0, 100_000)],
         help_text="Launch is refused below it.",
     )
     min_seconds = models.FloatField(
-        default=5.0, validators=[MinValueValidator(0)], help_text="Faster answers are flagged."
+        default=5.0, validators=[InRange(0, 3_600)], help_text="Faster answers are flagged."
     )
-    undo_seconds = models.PositiveSmallIntegerField(default=10, help_text="0: answers cannot be taken back.")
+    undo_seconds = models.PositiveSmallIntegerField(
+        default=10, validators=[InRange(0, 3_600)], help_text="0: answers cannot be taken back."
+    )
 
     # Personal data
     erasure_policy = models.CharField(
@@ -152,7 +191,7 @@ class Study(models.Model):
         "days to keep personal data",
         null=True,
         blank=True,
-        validators=[MinValueValidator(1)],
+        validators=[InRange(1, 36_500)],
         help_text="After the study is closed. Then participants are anonymised. Empty: until somebody asks.",
     )
 
@@ -162,6 +201,25 @@ class Study(models.Model):
     )
     join_token = models.CharField(max_length=64, default=new_token, unique=True, editable=False)
     completion_code = models.CharField(max_length=64, blank=True)
+    joins_per_hour = models.PositiveIntegerField(
+        "new participants per hour",
+        null=True,
+        blank=True,
+        default=1000,
+        db_default=1000,
+        validators=[InRange(1, 1_000_000)],
+        help_text="Whoever comes later is asked to try again in an hour. Empty: no limit.",
+    )
+    joins_per_address = models.PositiveIntegerField(
+        "new guests per hour from one address",
+        null=True,
+        blank=True,
+        default=50,
+        db_default=50,
+        validators=[InRange(1, 1_000_000)],
+        help_text="People without an account who join through one network address. Raise it for a class in one room."
+        " Empty: only the server's limit.",
+    )
     join_parameters = models.CharField(
         max_length=300,
         blank=True,
@@ -195,6 +253,19 @@ class Study(models.Model):
                 name="study_pass_mark_in_exam", condition=Q(pass_mark__lte=F("exam_questions"))
             ),
             models.CheckConstraint(
+                name="study_numbers_in_range",
+                condition=Q(
+                    lease_minutes__range=(1, 10_080),
+                    exam_questions__lte=500,
+                    exam_attempts__range=(1, 100),
+                    minutes_per_item__range=(0.01, 1_440),
+                    min_seconds__range=(0, 3_600),
+                    undo_seconds__lte=3_600,
+                    redundancy__lte=100,
+                    pay_per_item__lte=9_999,
+                ),
+            ),
+            models.CheckConstraint(
                 name="study_launched_has_snapshot", condition=Q(state="draft") | Q(snapshot__isnull=False)
             ),
         ]
@@ -204,7 +275,7 @@ class Study(models.Model):
 
 
 class Snapshot(models.Model):
-    """Everything that a judgment was made under, frozen and addressed by its content."""
+    """All rules and texts under which judgments were made, frozen and identified by a digest of the content."""
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="snapshots")
     number = models.PositiveIntegerField()

@@ -1,22 +1,22 @@
-"""Who owns what: a workspace (a lab) and its members."""
+"""Ownership: a workspace (a lab) and its members."""
 
 from __future__ import annotations
 
 from django.db import models
 
+from annotator.core.ranges import InRange
 from annotator.models.study import Membership
 
 
 class Workspace(models.Model):
-    """A lab. It owns studies, systems, datasets, qualifications, endpoints and recipes; names are its own.
-
-    Nothing of one workspace is seen, changed or used in another, unless it is shared on purpose: a study with a
-    ``Membership``, an endpoint with its ``shared_with``. What has no workspace was made on the command line, or by an
-    earlier version during an upgrade: only the members of its study, its maker and superusers reach it.
+    """A lab. It owns studies, systems, datasets, qualifications, endpoints and recipes, whose names are unique within
+    it. Nothing of one workspace can be seen, changed or used in another unless it is shared: a study with a
+    ``Membership``, an endpoint with its ``shared_with``. An object without a workspace was created on the command line,
+    or by an earlier version during an upgrade; only the members of its study, its creator and superusers can reach it.
     """
 
     name = models.CharField(max_length=100)
-    #: Whose own workspace it is: everybody who works here has one, so that nothing is ever nobody's.
+    #: The user whose personal workspace it is. Every researcher has one, so that everything has an owner.
     personal_of = models.OneToOneField(
         "annotator.User",
         models.SET_NULL,
@@ -28,10 +28,32 @@ class Workspace(models.Model):
     people = models.ManyToManyField(
         "annotator.User", through="WorkspaceMember", related_name="workspaces", editable=False
     )
+    second_factor_required = models.BooleanField(
+        "two-factor login required",
+        default=False,
+        db_default=False,
+        help_text="Members without two-factor login are led to its set-up before they reach any researcher's page.",
+    )
+    model_budget = models.DecimalField(
+        "budget for models",
+        max_digits=12,
+        decimal_places=2,
+        null=True,
+        blank=True,
+        validators=[InRange(0, 1_000_000_000)],
+        help_text="The most that all runs of the workspace may cost together, in the currency of its endpoints' prices. "
+        "Empty: no limit.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering = ["name", "pk"]
+        constraints = [
+            models.CheckConstraint(
+                name="workspace_budget_not_negative",
+                condition=models.Q(model_budget__isnull=True) | models.Q(model_budget__gte=0),
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.name

@@ -8,7 +8,7 @@ from typing import Any
 from django.db import connection
 
 from annotator.models import Study
-from annotator.selectors.conduct import Work, study_work
+from annotator.selectors.conduct import GroupWork, study_work
 
 _PLACES = """
 SELECT count(*), count(*) FILTER (WHERE a.state = 'submitted'),
@@ -23,12 +23,13 @@ FROM annotator_item WHERE study_id = %s
 
 
 @dataclass(frozen=True)
-class Progress:
+class StudyProgress:
     """Counts of one study.
 
     ``people``, ``surplus``, ``fast``, ``median_seconds`` and ``pay_per_hour`` are of participants only: judgments made in
-    the browser, without rehearsals and imports. ``median_seconds`` and ``pay_per_hour`` are None where there are none.
-    ``work`` is that of the participants. ``pay_per_hour`` is the pay of an item over the median time of an item, in the study's currency.
+    the browser, without rehearsals and imports. ``median_seconds`` and ``pay_per_hour`` are None if there are none.
+    ``work`` is the participants' work. ``pay_per_hour`` is the pay for an item divided by the median time for an item,
+    in the study's currency.
     """
 
     items: int
@@ -51,7 +52,7 @@ class Progress:
     fast: int
     pay_per_hour: float | None
     excluded: int
-    work: Work = field(default_factory=Work)
+    work: GroupWork = field(default_factory=GroupWork)
 
     @property
     def free(self) -> int:
@@ -68,7 +69,7 @@ class Progress:
         return found
 
 
-def study_progress(study: Study) -> Progress:
+def study_progress(study: Study) -> StudyProgress:
     """Count a study; for a draft, the places it will have."""
     with connection.cursor() as cursor:
         cursor.execute(_ITEMS, [study.pk])
@@ -76,11 +77,11 @@ def study_progress(study: Study) -> Progress:
         cursor.execute(_PLACES, [study.pk])
         places, done, leased = cursor.fetchone()
     work = study_work(study)
-    people, imported = work.get("participants", Work()), work.get("imported", Work())
-    rehearsal, simulators = work.get("rehearsal", Work()), work.get("simulators", Work())
+    people, imported = work.get("participants", GroupWork()), work.get("imported", GroupWork())
+    rehearsal, simulators = work.get("rehearsal", GroupWork()), work.get("simulators", GroupWork())
     median = people.median_seconds
     pay = float(study.pay_per_item)
-    return Progress(
+    return StudyProgress(
         items=items,
         gold=gold,
         attention=attention,

@@ -11,7 +11,7 @@ from django.db.models import Count, QuerySet
 
 from annotator.models import ExamQuestion, Snapshot, Study
 
-#: Read as text, line by line; everything else is shown as a value before and a value after.
+#: Compared as texts, line by line; every other value is shown before and after.
 TEXTS = ("summary", "consent_text", "instructions")
 NAMES = {
     "redundancy": "raters per item",
@@ -25,8 +25,8 @@ NAMES = {
 
 
 @dataclass(frozen=True)
-class Change:
-    """One difference. ``lines`` holds the changed lines of a text, each with its mark (``+``, ``-`` or a blank)."""
+class VersionChange:
+    """One difference. ``lines`` are the changed lines of a text, each with its mark (``+``, ``-`` or a blank)."""
 
     name: str
     before: str = ""
@@ -40,7 +40,7 @@ def versions_of(study: Study) -> QuerySet[Snapshot]:
     return found.order_by("-number")
 
 
-def version_diff(before: Snapshot, after: Snapshot) -> list[Change]:
+def version_diff(before: Snapshot, after: Snapshot) -> list[VersionChange]:
     """What differs between two versions of a study: instructions, exam, practice and settings."""
     old, new = before.content, after.content
     changes = []
@@ -49,9 +49,9 @@ def version_diff(before: Snapshot, after: Snapshot) -> list[Change]:
             continue
         title = NAMES.get(name, name.replace("_", " "))
         if name in TEXTS:
-            changes.append(Change(title, lines=_lines(old.get(name) or "", new.get(name) or "")))
+            changes.append(VersionChange(title, lines=_lines(old.get(name) or "", new.get(name) or "")))
         else:
-            changes.append(Change(title, _value(old.get(name)), _value(new.get(name))))
+            changes.append(VersionChange(title, _value(old.get(name)), _value(new.get(name))))
     changes += _questions("practice", old.get("practice") or [], new.get("practice") or [])
     if old.get("exam") != new.get("exam"):
         changes += _questions("exam", _exam(old.get("exam")), _exam(new.get("exam")))
@@ -65,14 +65,14 @@ def _exam(pk: int | None) -> list[dict[str, Any]]:
 
 def _questions(
     which: str, old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]
-) -> list[Change]:
+) -> list[VersionChange]:
     was, now = {one["key"]: one for one in old}, {one["key"]: one for one in new}
     changes = []
     for key in [*was, *(key for key in now if key not in was)]:
         if was.get(key) == now.get(key):
             continue
         name = f"{which} question {key}"
-        changes.append(Change(name, "" if key in was else "not asked", "" if key in now else "not asked") if key not in was or key not in now else Change(name, _value(was[key]), _value(now[key])))  # fmt: skip
+        changes.append(VersionChange(name, "" if key in was else "not asked", "" if key in now else "not asked") if key not in was or key not in now else VersionChange(name, _value(was[key]), _value(now[key])))  # fmt: skip
     return changes
 
 

@@ -1,4 +1,4 @@
-"""Places are leased, extended, given back and taken back; see ``Place`` for the order they are given in."""
+"""Lease places, extend leases and release places; ``Place`` describes the order in which they are given out."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Count, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext
@@ -21,9 +21,10 @@ from annotator.models import Assignment, Item, Participation, Place, Rater, Stud
 from annotator.selectors.consent import consented
 from annotator.selectors.qualification import may_work
 from annotator.selectors.snapshot import snapshot_content
+from annotator.services.limits import refuse_after_many_unfinished, refuse_second_task_of_guest
 
-# One statement claims a place and makes its assignment. It looks at places that were given back, then onwards
-# from where the annotator stands, then (only when both are empty) at what was busy when they passed it. SKIP
+# One statement claims a place and creates its assignment. It looks first at places that were given back, then onwards
+# from the annotator's position, then (if there was nothing) at places that were taken when they passed. SKIP
 # LOCKED lets concurrent annotators take neighbouring places without waiting for each other.
 _CLAIM = """
 WITH freed AS (
@@ -44,41 +45,51 @@ WITH freed AS (
     SELECT * FROM freed UNION ALL SELECT * FROM onward UNION ALL SELECT * FROM behind
 ), made AS (
     INSERT INTO annotator_assignment (participation_id, item_id, rater_id, instance_id_of_item, snapshot_id, state, stage,
-        presentation, draft, draft_version, taken_back, leased_at, lease_until, stage_opened_at, reason)
+        presentation, draft, draft_version, taken_back, leased_at, lease_until, stage_opened_at, reason, sole)
     SELECT %(participation)s, i.id, %(rater)s, i.instance_id, %(snapshot)s, 'leased', 0,
-        '{{}}', '{{}}', 0, 0, %(now)s, %(until)s, %(now)s, '' FROM pick JOIN annotator_item i ON i.id = pick.item_id
+        '{{}}', '{{}}', 0, 0, %(now)s, %(until)s, %(now)s, '', {sole}
+        FROM pick JOIN annotator_item i ON i.id = pick.item_id
+    ON CONFLICT (rater_id) WHERE state = 'leased' AND sole DO NOTHING
     RETURNING id
 ), held AS (
     UPDATE annotator_place p SET assignment_id = made.id, freed = false FROM pick, made WHERE p.id = pick.id
 ), moved AS (
     UPDATE annotator_participation SET cursor = GREATEST(cursor, (SELECT position FROM pick))
-    WHERE id = %(participation)s AND EXISTS (SELECT 1 FROM pick)
+    WHERE id = %(participation)s AND EXISTS (SELECT 1 FROM made)
 )
 SELECT id FROM made
 """
-# Scalar subqueries, not NOT EXISTS: the planner turns that into a join over all that the person has ever done,
-# and the look-up per candidate (one, nearly always) must not grow with their work.
+# Guests have no password. A rehearsal's raters have none either, but hold only places of their rehearsal.
+_SOLE = (
+    "COALESCE((SELECT u.password LIKE '!%%' AND NOT r.rehearsal FROM annotator_rater r"
+    " JOIN annotator_user u ON u.id = r.user_id WHERE r.id = %(rater)s), false)"
+)
+# Tasks that the person skipped or let run out in the last hour: counted up to the limit and no further.
+_UNFINISHED = (
+    " AND (SELECT count(*) FROM (SELECT 1 FROM annotator_assignment u WHERE u.participation_id = %(participation)s"
+    " AND u.state IN ('expired', 'returned') AND u.closed_at > %(hour_ago)s LIMIT %(unfinished)s) recent"
+    ") < %(unfinished)s"
+)
+# Scalar subqueries, not NOT EXISTS, which the planner turns into a join over everything that the person has done. The
+# look-up for each candidate (nearly always one) must not slow down as their work grows.
 _NOT_TWICE = "(SELECT a.id FROM annotator_assignment a WHERE a.item_id = p.item_id AND a.rater_id = %(rater)s LIMIT 1) IS NULL"
 # Rehearsal raters take the places of the rehearsal, everybody else those of the study.
 _LAYER = "p.rehearsal = (SELECT r.rehearsal FROM annotator_rater r WHERE r.id = %(rater)s)"
-# The same input may be an instance of several datasets (each study's import makes its own): having seen one of them
-# is having seen it.
+# The same input may be an instance of several datasets, since each study's import makes its own. A person who has seen
+# one of them has seen them all.
 _ONE_CONDITION = (
     " AND (SELECT b.id FROM annotator_item i JOIN annotator_instance own ON own.id = i.instance_id"
     " JOIN annotator_instance same ON md5(same.input) = md5(own.input) AND (own.input <> '' OR same.id = own.id)"
     " JOIN annotator_assignment b ON b.instance_id_of_item = same.id"
     " WHERE i.id = p.item_id AND b.rater_id = %(rater)s LIMIT 1) IS NULL"
 )
-# Asked in the same statement, once: who lost a qualification a moment ago gets nothing more.
+# Checked in the same statement, so that a person who has just lost a qualification gets nothing more.
 _QUALIFIED = (
     " AND (SELECT q.id FROM annotator_qualification q LEFT JOIN annotator_exam e ON e.id = q.exam_id"
     " WHERE q.rater_id = %(rater)s AND q.hit_type = %(hit_type_{n})s AND q.revoked_at IS NULL"
     " AND (q.exam_id IS NULL OR e.digest LIKE %(digest_{n})s) LIMIT 1) IS NOT NULL"
 )
 
-
-#: How often one person may hold a place for another lease: by asking for more time, or by coming back after its end.
-MOST_EXTENSIONS = 4
 
 _GIVEN = Prepared(lambda pk: Assignment.objects.select_related("item", "place").filter(pk=pk), -1)
 
@@ -90,10 +101,10 @@ _CONSENTED = (
 
 @transaction.atomic
 def assignment_next(*, participation: Participation) -> Assignment | None:
-    """What the annotator works on now: the task in hand, else a new one; None when nothing is left for them.
+    """The annotator's current task: the one that they have open, or else a new one. None if nothing is left for them.
 
-    The caller has checked that the person may work (qualified, consented). Raises ``Refused`` (paused, closed,
-    removed, full) when nothing new may be given out.
+    The caller has checked that the person may work (qualified, consented). Raises ``Refused`` (paused, closed, removed,
+    full, wait, elsewhere) if they can't get a new one.
     """
     locked = (
         Participation.objects.select_for_update(of=("self",)).select_related("study").get(pk=participation.pk)
@@ -124,6 +135,8 @@ def assignment_lease(participation: Participation) -> Assignment | None:
             )
         if not consented(participation):
             raise Refused("not_now", gettext("The consent text has changed. Please read it again."))
+        refuse_second_task_of_guest(participation=participation)
+        refuse_after_many_unfinished(participation=participation, study=study)
         return None
     return _presented(_given(pk), participation, study)
 
@@ -136,15 +149,18 @@ def _given(pk: int) -> Assignment:
 
 def _claim(participation: Participation, study: Study) -> int | None:
     if study.one_condition_per_instance:
-        # The rule looks at all that the person has, in any study: their tasks are given out one at a time.
+        # The rule depends on the person's tasks in all studies, so they are given out one at a time.
         Rater.objects.select_for_update(no_key=True).get(pk=participation.rater_id)
     now = timezone.now()
     allowed = _NOT_TWICE + (_ONE_CONDITION if study.one_condition_per_instance else "")
     needs, values = _needs(study)
     allowed += needs
+    if study.unfinished_per_hour is not None:
+        allowed += _UNFINISHED
+        values |= {"unfinished": study.unfinished_per_hour, "hour_ago": now - timedelta(hours=1)}
     with prepared_cursor() as cursor:
         cursor.execute(
-            _CLAIM.format(allowed=allowed, layer=_LAYER),
+            _CLAIM.format(allowed=allowed, layer=_LAYER, sole=_SOLE),
             {
                 "study": study.pk,
                 "cursor": participation.cursor,
@@ -160,13 +176,13 @@ def _claim(participation: Participation, study: Study) -> int | None:
     return row[0] if row else None
 
 
-def _needs(study: Study) -> tuple[str, dict[str, str]]:
-    """The qualifications and the consent that a study asks for, as a condition of ``_CLAIM`` and its values."""
+def _needs(study: Study) -> tuple[str, dict[str, Any]]:
+    """The qualifications and the consent that a study requires, as a condition of ``_CLAIM`` and its parameters."""
     rules = snapshot_content(study.snapshot_id)
     wanted = [tuple(one.partition("@")[::2]) for one in rules.get("requires", ())]
     if rules["exam_required"]:
         wanted.append((rules["hit_type"], rules["exam_digest"]))
-    values: dict[str, str] = {}
+    values: dict[str, Any] = {}
     for n, (hit_type, digest) in enumerate(wanted):
         values |= {f"hit_type_{n}": hit_type, f"digest_{n}": f"{digest}%"}
     needs = "".join(_QUALIFIED.format(n=n) for n in range(len(wanted)))
@@ -193,8 +209,8 @@ def _presented(assignment: Assignment, participation: Participation, study: Stud
 def _balanced_arm(assignment: Assignment, study: Study, arms: int, rng: Random) -> int:
     """The arm that keeps the item's arms balanced on completed judgments and live leases; see ``arm_choose``.
 
-    Whoever takes a place of the same item waits here until our arm is committed. The lock lets the foreign keys of
-    their assignments through, so two who hold a place each cannot wait for each other.
+    Another transaction that takes a place of the same item waits here until our arm is committed. The lock doesn't
+    block foreign keys to the item, so two transactions that each hold a place can't deadlock.
     """
     Item.objects.select_for_update(no_key=True).get(pk=assignment.item_id)
     layer = assignment.place.rehearsal
@@ -215,7 +231,8 @@ def _balanced_arm(assignment: Assignment, study: Study, arms: int, rng: Random) 
 
 
 def assignment_in_hand(participation: Participation) -> Assignment | None:
-    """The live lease; or an expired one whose item still has a free place, leased again."""
+    """The open task: one with a live lease, or one whose lease expired while its item still has a free place, leased
+    again."""
     open_ones = participation.assignments.select_related("item", "place").filter(
         state__in=["leased", "expired"]
     )
@@ -226,12 +243,20 @@ def assignment_in_hand(participation: Participation) -> Assignment | None:
         study = participation.study
         given_out = study.state == Study.State.LIVE or participation.rater.rehearsal
         ready = given_out and may_work(participation) and consented(participation)
-        if ready and assignment.extended < MOST_EXTENSIONS and _lease_again(assignment, study):
+        if ready and assignment.extended < study.extra_time and _lease_again(assignment, study):
             return assignment
     return None
 
 
 def _lease_again(assignment: Assignment, study: Study) -> bool:
+    try:
+        with transaction.atomic():
+            return _leased_again(assignment, study)
+    except IntegrityError:  # a guest who took a task in another study meanwhile
+        return False
+
+
+def _leased_again(assignment: Assignment, study: Study) -> bool:
     place = (
         Place.objects.select_for_update(skip_locked=True)
         .filter(item_id=assignment.item_id, assignment__isnull=True, rehearsal=assignment.rater.rehearsal)
@@ -254,12 +279,11 @@ def _lease_again(assignment: Assignment, study: Study) -> bool:
 
 @transaction.atomic
 def lease_extend(*, user_id: int, assignment_pk: int) -> Assignment:
-    """Hold the place for another full lease from now.
-
-    Raises ``Refused`` when it is no longer in hand, or has been held longer than others should wait.
+    """Extend the lease by its full length from now. Raises ``Refused`` if the task is no longer open, or has been held
+    for longer than others should have to wait.
     """
     assignment = own_lease(user_id=user_id, pk=assignment_pk)
-    if assignment.extended >= MOST_EXTENSIONS:
+    if assignment.extended >= assignment.participation.study.extra_time:
         raise Refused(
             "not_now",
             gettext(
@@ -274,7 +298,7 @@ def lease_extend(*, user_id: int, assignment_pk: int) -> Assignment:
 
 @transaction.atomic
 def assignment_return(*, user_id: int, assignment_pk: int, reason: str) -> Assignment:
-    """Skip: give the task back with a reason. Its place is free at once; it is not offered to them again."""
+    """Skip a task, with a reason. Its place is free at once, and the task isn't offered to the person again."""
     assignment = own_lease(user_id=user_id, pk=assignment_pk)
     try:
         reason = clean_text(reason)
@@ -291,7 +315,7 @@ def assignment_return(*, user_id: int, assignment_pk: int, reason: str) -> Assig
 
 
 def own_lease(*, user_id: int, pk: int) -> Assignment:
-    """A person's own task in hand, locked. Raises ``Refused`` (not_found, lease_expired, already_done)."""
+    """A person's own open task, locked. Raises ``Refused`` (not_found, lease_expired, already_done)."""
     assignment = (
         Assignment.objects.select_for_update(of=("self",))
         .select_related("participation__study", "item")
@@ -308,7 +332,7 @@ def own_lease(*, user_id: int, pk: int) -> Assignment:
 
 
 def leases_expire(*, now: datetime | None = None, limit: int = 1000) -> int:
-    """Free the places of leases that are over; returns how many. Run by the sweeper, safe at any time, twice."""
+    """Release the places of expired leases; returns how many. The sweeper runs it; safe to run at any time, and twice."""
     now = now or timezone.now()
     total = 0
     while True:
@@ -326,8 +350,23 @@ def leases_expire(*, now: datetime | None = None, limit: int = 1000) -> int:
             return total
 
 
+def guest_task_give_back(*, rater_id: int) -> None:
+    """Release a guest's open task because they are reopening another one; they get it again if it is still free. Raises
+    ``Refused`` while another of their requests is using it.
+    """
+    held = Assignment.objects.filter(rater_id=rater_id, state=Assignment.State.LEASED, sole=True)
+    # Don't wait for the lock: a submit of that task may be waiting for this transaction.
+    locked = list(held.select_for_update(skip_locked=True, of=("self",)).values_list("pk", flat=True))
+    if held.exclude(pk__in=locked).exists():
+        raise Refused("not_now", gettext("Another task of yours is being submitted, so this answer stays."))
+    Assignment.objects.filter(pk__in=locked).update(
+        state=Assignment.State.EXPIRED, closed_at=timezone.now(), reason="an earlier answer was taken back"
+    )
+    Place.objects.filter(assignment__in=locked).update(assignment=None, freed=True)
+
+
 def participation_release(*, participation: Participation, reason: str) -> int:
-    """Give back everything that a person has in hand (they stop, are removed, lose the qualification)."""
+    """Release all of a person's open tasks (they stop, are removed, or lose the qualification)."""
     held: list[Any] = list(
         participation.assignments.select_for_update()
         .filter(state=Assignment.State.LEASED)

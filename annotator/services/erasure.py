@@ -1,4 +1,4 @@
-"""Deletion of personal data: asked for, carried out by the study's policy, repeated after a restore, due by age."""
+"""Deletion of personal data: requests, the study's policy, repetition after a restore, and retention periods."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from django.utils import timezone
 from annotator.core.canonical import digest_of
 from annotator.models import (
     Assignment,
+    AuditAction,
     DataRequest,
     Exclusion,
     Export,
@@ -27,6 +28,7 @@ from annotator.models import (
     Message,
     Participation,
     Place,
+    PlaceAlert,
     Qualification,
     Rater,
     Study,
@@ -34,18 +36,29 @@ from annotator.models import (
     User,
 )
 from annotator.services.assignment import participation_release
+from annotator.services.audit import audit_forget, audit_write
 
 log = logging.getLogger(__name__)
 
-#: Where tombstones lie in the file storage: a database that is restored from an older backup doesn't have them.
+#: The folder of tombstones in the file storage, for a database that is restored from an older backup without them.
 FOLDER = "erasures"
 
 
+@transaction.atomic
 def data_request_open(*, participation: Participation) -> DataRequest:
-    """Note that a participant asks for deletion; asking again finds the open request."""
-    return DataRequest.objects.get_or_create(
-        study=participation.study, rater=participation.rater, state=DataRequest.State.OPEN
-    )[0]
+    """Record that a participant asks for deletion; asking again returns the open request."""
+    study, rater = participation.study, participation.rater
+    request, made = DataRequest.objects.get_or_create(study=study, rater=rater, state=DataRequest.State.OPEN)
+    if made:
+        after = {"due": request.due_at.date()}
+        audit_write(
+            action=AuditAction.DELETION_ASKED,
+            study=study,
+            target=f"request {request.pk}",
+            rater=rater,
+            after=after,
+        )
+    return request
 
 
 @transaction.atomic
@@ -54,6 +67,10 @@ def data_request_decline(*, request: DataRequest, by: User | None, note: str) ->
     request = _open_request(request)
     if not note.strip():
         raise ValidationError({"note": "Give the reason. The participant will read it."})
+    audit_write(
+        action=AuditAction.DELETION_DECLINED, study=request.study, by=by, target=f"request {request.pk}",
+        rater=request.rater_id, after={"reason": note.strip()},
+    )  # fmt: skip
     return _decide(request, DataRequest.State.DECLINED, by=by, note=note.strip())
 
 
@@ -66,14 +83,14 @@ def data_request_carry_out(*, request: DataRequest, by: User | None, note: str =
         raise ValidationError("The data are gone already.")
     address = rater.user.email if rater.user else ""
     request = _decide(request, DataRequest.State.DONE, by=by, note=note.strip())
-    erase(study=study, rater=rater, policy=study.erasure_policy)
+    erase(study=study, rater=rater, policy=study.erasure_policy, by=by, why=f"request {request.pk}")
     if address:
         text = (
             f"Your data were removed from the study “{study.title}”, as you asked.\n\n"
             "If you have questions, write to the study's researchers."
         )
         transaction.on_commit(
-            lambda: _tell(address, text)  # the address itself is gone by then
+            lambda: _tell(address, text)  # by then the address itself has been deleted
         )
     return request
 
@@ -103,20 +120,22 @@ def _decide(request: DataRequest, state: str, *, by: User | None, note: str) -> 
 
 
 @transaction.atomic
-def erase(*, study: Study, rater: Rater, policy: str) -> None:
-    """Remove a rater's personal data from a study, and leave a tombstone.
-
-    With the policy ``delete``, judgments, exam answers and consent go too, and the places are free again. With
-    ``anonymise`` they stay, under a rater of their own that nothing links to the person. In both cases messages,
-    recruiters' ids, drafts and behaviour signals go; sums that were paid stay in the ledger, without the name. Exports
-    that were built are deleted. Somebody with no other study loses their account too.
+def erase(*, study: Study, rater: Rater, policy: str, why: str = "", by: User | None = None) -> None:
+    """Remove a rater's personal data from a study, and leave a tombstone. With the policy ``delete``, judgments, exam
+    answers and consent are deleted too, and the places are free again. With ``anonymise`` they stay, under a new rater
+    that nothing links to the person. Both delete messages, recruiters' ids, drafts, behaviour signals and finished
+    exports; amounts that were paid stay in the ledger, without the name. The audit trail keeps its entries but no
+    longer links them to the person. The account of a person with no other study is deleted too.
     """
     participation = Participation.objects.select_for_update().filter(study=study, rater=rater).first()
     if participation is not None:
         participation_release(participation=participation, reason="")
     _tombstone(study, rater, policy)
+    audit_forget(study=study, rater=rater)
+    audit_write(action=AuditAction.ERASED, study=study, by=by, target=why, after={"policy": policy})
     mine = {"study": study, "rater": rater}
     Message.objects.filter(**mine).delete()
+    PlaceAlert.objects.filter(**mine).delete()
     held = Assignment.objects.filter(participation__study=study, rater=rater)
     Qualification.objects.filter(attempt__participation__in=_participations(mine)).update(attempt=None)
     if policy == Study.ErasurePolicy.DELETE:
@@ -151,7 +170,7 @@ def _nobody() -> Rater:
 
 
 def _keep_stage_times(study: Study, rater: Rater) -> None:
-    """Of the signals, only the seconds on each stage stay: what statistics of time need."""
+    """Keep only the seconds on each stage, which statistics of time need."""
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE annotator_judgment SET signals = jsonb_strip_nulls(jsonb_build_object('stages', signals->'stages'))"
@@ -177,7 +196,7 @@ def _exports_remove(study: Study) -> None:
 
 
 def _person_remove(rater: Rater) -> None:
-    """The rater and the account, where no study has anything of theirs."""
+    """Delete the rater and the account if no study has any of their data."""
     if rater.participations.exists() or rater.judgments.exists() or rater.ledger.exists():
         return
     user = rater.user
@@ -208,9 +227,8 @@ def _file(stone: Tombstone) -> None:
 
 
 def erasures_replay() -> int:
-    """Remove again whatever a restored database holds of people who were removed; returns how many it were.
-
-    Reads the tombstones of the database and of the file storage. Run after every restore, before people come in.
+    """Remove people again whom a restored backup brought back; returns how many. Reads the tombstones in the database
+    and in the file storage. Run it after every restore, before users have access.
     """
     stones = {(one.study, one.rater, one.digest): one.policy for one in Tombstone.objects.all()}
     try:
@@ -231,7 +249,7 @@ def erasures_replay() -> int:
             _participations({"study": study, "rater": rater}).exists()
             or rater.judgments.filter(study=study).exists()
         ):
-            erase(study=study, rater=rater, policy=policy)
+            erase(study=study, rater=rater, policy=policy, why="after a restore")
             again += 1
     return again
 
@@ -242,7 +260,7 @@ def erasures_replay() -> int:
 def retention_sweep() -> int:
     """Anonymise participants of studies that were closed longer ago than they keep personal data; returns how many."""
     for stone in Tombstone.objects.filter(at__gt=timezone.now() - timedelta(days=2)):
-        _file(stone)  # a process may have died between the commit and the file
+        _file(stone)  # a process may have died after the commit and before it wrote the file
     over = Participation.objects.filter(
         study__retention_days__isnull=False,
         study__closed_at__lt=timezone.now() - F("study__retention_days") * timedelta(days=1),
@@ -255,6 +273,7 @@ def retention_sweep() -> int:
             study=participation.study,
             rater=participation.rater,
             policy=Study.ErasurePolicy.ANONYMISE,
+            why="end of the time to keep personal data",
         )
         done += 1
     if done:

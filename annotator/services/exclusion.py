@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
 
-from annotator.models import Exclusion, Item, Judgment, Rater, Study, User
+from annotator.models import AuditAction, Exclusion, Item, Judgment, Rater, Study, User
+from annotator.services.audit import audit_write
 
 
 @transaction.atomic
@@ -42,11 +45,35 @@ def exclusion_make(
     exclusion = Exclusion(study=study, created_by=by, reason=reason.strip(), **target)
     exclusion.full_clean()
     exclusion.save()
+    audit_write(action=AuditAction.EXCLUDED, by=by, after={"reason": exclusion.reason}, **_about(exclusion))
     return exclusion
+
+
+def _about(exclusion: Exclusion) -> dict[str, Any]:
+    """What the audit trail records about an exclusion."""
+    judgment, item = exclusion.judgment, exclusion.item
+    target = f"judgment {judgment.pk}" if judgment else f"item {item.key}" if item else "rater"
+    return {"study": exclusion.study, "target": target, "rater": exclusion.rater}
 
 
 def _took_part(study: Study, rater: Rater) -> bool:
     return study.judgments.filter(rater=rater).exists() or study.participations.filter(rater=rater).exists()
+
+
+@transaction.atomic
+def exclusion_reason_set(*, exclusion: Exclusion, reason: str) -> Exclusion:
+    """Correct the reason and nothing else, so that lifting it at the same time isn't undone."""
+    stored = Exclusion.objects.select_for_update().get(pk=exclusion.pk)
+    before, stored.reason = stored.reason, reason
+    if before != reason:
+        stored.save(update_fields=["reason"])
+        audit_write(
+            action=AuditAction.EXCLUSION_CHANGED,
+            before={"reason": before},
+            after={"reason": reason},
+            **_about(stored),
+        )
+    return stored
 
 
 @transaction.atomic
@@ -56,4 +83,6 @@ def exclusion_lift(*, exclusion: Exclusion) -> Exclusion:
     if exclusion.lifted_at is None:
         exclusion.lifted_at = timezone.now()
         exclusion.save(update_fields=["lifted_at"])
+        before = {"reason": exclusion.reason}
+        audit_write(action=AuditAction.EXCLUSION_LIFTED, before=before, **_about(exclusion))
     return exclusion

@@ -14,7 +14,8 @@ from annotator.core.canonical import digest_of
 from annotator.hit_types.base import JSON, FieldErrors
 from annotator.hit_types.questions import payload_fault
 from annotator.hit_types.registry import hit_type_get
-from annotator.models import Assignment, Exclusion, Item, Place, Study, User
+from annotator.models import Assignment, AuditAction, Exclusion, Item, Place, Study, User
+from annotator.services.audit import audit_write
 from annotator.services.study import snapshot_freeze
 
 _JUDGED = "It has judgments. Clear the rehearsal, or delete the runs and imports that made them."
@@ -27,38 +28,47 @@ def item_edit(*, item: Item, payload: JSON, gold: Mapping[str, Any] | None) -> I
     item = study.items.select_for_update().get(pk=item.pk)
     if item.judgments.exists():
         raise ValidationError(f"The item can't be changed. {_JUDGED}")
+    before = {"payload": item.payload, "gold": item.gold}
     item.payload, item.gold = _content(study, payload, gold)
     item.save(update_fields=["payload", "gold"])
+    after = {"payload": item.payload, "gold": item.gold}
+    audit_write(action=AuditAction.ITEM_CHANGED, study=study, target=item.key, before=before, after=after)
     return item
 
 
 @transaction.atomic
 def item_delete(*, item: Item) -> None:
-    """Delete an item of a draft. Raises ``ValidationError`` where it has judgments."""
+    """Delete an item of a draft. Raises ``ValidationError`` if it has judgments."""
     study = _draft(item.study_id)
     try:
         study.items.get(pk=item.pk).delete()
     except ProtectedError:
         raise ValidationError(f"The item can't be deleted. {_JUDGED}") from None
+    audit_write(
+        action=AuditAction.ITEM_DELETED,
+        study=study,
+        target=item.key,
+        before={"payload": item.payload, "gold": item.gold},
+    )
 
 
 @transaction.atomic
 def items_clear(*, study: Study) -> int:
-    """Delete all items of a draft; returns how many. Raises ``ValidationError`` where some have judgments."""
+    """Delete all items of a draft; returns how many. Raises ``ValidationError`` if some have judgments."""
     study = _draft(study.pk)
     removed = study.items.count()
     try:
         study.items.all().delete()
     except ProtectedError:
         raise ValidationError(f"The items can't be replaced. {_JUDGED}") from None
+    audit_write(action=AuditAction.ITEMS_CLEARED, study=study, before={"items": removed})
     return removed
 
 
 @transaction.atomic
 def item_withdraw(*, item: Item, by: User | None, reason: str) -> Item:
-    """Give an item to nobody any more. Its judgments stay, are paid, and are excluded from statistics.
-
-    Who is working on it can still submit; that judgment is kept and paid, but not counted. Raises
+    """Stop giving out an item. Its judgments are kept and paid, but excluded from statistics. People who have it open
+    can still submit; those judgments are also kept and paid, but not counted. Raises
     ``ValidationError``. Withdrawing twice changes nothing.
     """
     study = _launched(item.study_id)
@@ -70,12 +80,15 @@ def item_withdraw(*, item: Item, by: User | None, reason: str) -> Item:
         raise ValidationError({"reason": "Give a reason. It is kept with the item and shown in reports."})
     _withdraw(study, item, by, reason)
     _new_version(study, by)
+    audit_write(
+        action=AuditAction.ITEM_WITHDRAWN, study=study, by=by, target=item.key, after={"reason": reason}
+    )
     return item
 
 
 def _withdraw(study: Study, item: Item, by: User | None, reason: str) -> None:
     now = timezone.now()
-    # The places are locked first: whoever is claiming one at this moment is waited for, and then released.
+    # Lock the places first: this waits for anyone who is just claiming one, so that it is released below.
     places = list(Place.objects.select_for_update().filter(item=item).values_list("pk", flat=True))
     Assignment.objects.filter(item=item, state=Assignment.State.LEASED).update(
         state=Assignment.State.EXPIRED, closed_at=now, reason="the item was withdrawn"
@@ -93,8 +106,8 @@ def item_correct(
 ) -> Item:
     """Replace an item of a launched study by a corrected version of it; returns the new version.
 
-    The version before is withdrawn and keeps its judgments. The new one has the same material behind it, places of
-    its own, and a key that ends in its version (``owl-3.v2``). Raises ``ValidationError``.
+    The previous version is withdrawn and keeps its judgments. The new one has the same material, its own places, and a
+    key that ends in its version (``owl-3.v2``). Raises ``ValidationError``.
     """
     study = _launched(item.study_id)
     item = study.items.select_for_update().get(pk=item.pk)
@@ -116,7 +129,7 @@ def item_correct(
     corrected = Item(
         study=study, key=f"{item.key.removesuffix(f'.v{item.version}')}.v{version}", payload=payload, gold=gold,
         role=item.role, condition=item.condition, instance_id=item.instance_id, explanation_id=item.explanation_id,
-        follow_up_id=item.follow_up_id, parts=item.parts, version=version, replaces=item,
+        follow_up_id=item.follow_up_id, parts=item.parts, attributes=item.attributes, version=version, replaces=item,
     )  # fmt: skip
     corrected.full_clean(exclude=["payload", "gold", "parts"])
     corrected.save()
@@ -126,6 +139,14 @@ def item_correct(
         for number in range(1, study.redundancy + 1)
     )
     _new_version(study, by)
+    audit_write(
+        action=AuditAction.ITEM_CORRECTED,
+        study=study,
+        by=by,
+        target=corrected.key,
+        before={"payload": item.payload, "gold": item.gold},
+        after={"payload": payload, "gold": gold, "reason": reason},
+    )
     return corrected
 
 
@@ -134,6 +155,8 @@ def _content(study: Study, payload: JSON, gold: Mapping[str, Any] | None) -> tup
     kind = hit_type_get(study.hit_type)
     if fault := payload_fault(kind, payload):
         raise ValidationError({"payload": f"The item {fault}."})
+    if fault := kind.variant_fault(payload, study.variant):
+        raise ValidationError({"payload": f"The item's {kind.variant_field} {fault}."})
     if not gold:
         return payload, None
     try:

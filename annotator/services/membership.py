@@ -11,14 +11,15 @@ from django.core.mail import send_mail
 from django.db import transaction
 from django.utils import timezone
 
-from annotator.models import Invitation, Membership, Study, User
+from annotator.models import AuditAction, Invitation, Membership, Study, User
 from annotator.selectors.study import ROLES
+from annotator.services.audit import audit_write
 
 VALID_DAYS = 14
 
 
 def invitation_digest(token: str) -> str:
-    """What is kept of a token, so that nobody who reads the database can use it."""
+    """The form in which a token is stored, so that it can't be used by anyone who reads the database."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
@@ -35,11 +36,20 @@ def invitation_create(*, study: Study, by: User, role: str, email: str = "") -> 
     )  # fmt: skip
     invitation.full_clean()
     invitation.save()
+    # Not the address: an entry can't be changed once the colleague asks to be forgotten.
+    about = {"role": role, "by_email": bool(invitation.email)}
+    audit_write(
+        action=AuditAction.MEMBER_INVITED,
+        study=study,
+        by=by,
+        target=f"invitation {invitation.pk}",
+        after=about,
+    )
     return invitation, token
 
 
 def invitation_send(*, invitation: Invitation, url: str) -> None:
-    """Send the link of an invitation by email. Raises ``OSError`` where no mail can be sent."""
+    """Send the link of an invitation by email. Raises ``OSError`` if mail can't be sent."""
     study, by = invitation.study, invitation.created_by
     send_mail(
         f"{by.get_full_name() or by.username} invites you to “{study.title}”",
@@ -65,10 +75,8 @@ def invitation_find(*, token: str) -> Invitation | None:
 
 @transaction.atomic
 def invitation_accept(*, token: str, user: User) -> Membership:
-    """Make ``user`` a member with the role of the invitation; a higher role that they have stays.
-
-    They become a researcher: they can log in to the researchers' pages. Raises ``ValidationError`` where the link
-    does not work any more.
+    """Make ``user`` a member with the invitation's role; if they already have a higher role, they keep it. They become
+    a researcher, who can open the researchers' pages. Raises ``ValidationError`` if the link no longer works.
     """
     found = invitation_find(token=token)
     if found is None:
@@ -87,33 +95,60 @@ def invitation_accept(*, token: str, user: User) -> Membership:
         member.save(update_fields=["role"])
     invitation.accepted_at, invitation.accepted_by = timezone.now(), user
     invitation.save(update_fields=["accepted_at", "accepted_by"])
+    audit_write(
+        action=AuditAction.MEMBER_JOINED,
+        study=found.study,
+        by=user,
+        target=f"invitation {invitation.pk}",
+        member=user,
+        after={"role": member.role},
+    )
     return member
 
 
+@transaction.atomic
 def invitation_revoke(*, invitation: Invitation) -> None:
-    """Make the link of an invitation useless; what was accepted stays."""
-    Invitation.objects.filter(pk=invitation.pk, accepted_at__isnull=True).update(revoked_at=timezone.now())
+    """Revoke an invitation, so that its link no longer works; an accepted one stays accepted."""
+    open_one = Invitation.objects.filter(pk=invitation.pk, accepted_at__isnull=True, revoked_at__isnull=True)
+    if open_one.update(revoked_at=timezone.now()):
+        audit_write(
+            action=AuditAction.INVITATION_WITHDRAWN,
+            study=invitation.study,
+            target=f"invitation {invitation.pk}",
+            before={"role": invitation.role},
+        )
 
 
 @transaction.atomic
 def member_change(*, membership: Membership, role: str) -> Membership:
-    """Give a member another role. Raises ``ValidationError`` where the study would lose its last owner."""
+    """Give a member another role. Raises ``ValidationError`` if the study would lose its last owner."""
     member = _locked(membership)
     if role not in Membership.Role.values:
         raise ValidationError({"role": f"Expected one of: {', '.join(Membership.Role.values)}."})
     if role != Membership.Role.OWNER:
         _keep_an_owner(member)
-    member.role = role
+    before, member.role = member.role, role
     member.save(update_fields=["role"])
+    if before != role:
+        audit_write(
+            action=AuditAction.MEMBER_CHANGED, study=member.study, member=member.user, before={"role": before},
+            after={"role": role},
+        )  # fmt: skip
     return member
 
 
 @transaction.atomic
 def member_remove(*, membership: Membership) -> None:
-    """End a membership. Raises ``ValidationError`` where the study would lose its last owner."""
+    """End a membership. Raises ``ValidationError`` if the study would lose its last owner."""
     member = _locked(membership)
     _keep_an_owner(member)
     member.delete()
+    audit_write(
+        action=AuditAction.MEMBER_REMOVED,
+        study=member.study,
+        member=member.user,
+        before={"role": member.role},
+    )
 
 
 def _locked(membership: Membership) -> Membership:

@@ -1,4 +1,4 @@
-"""Accept work in bulk, record bonuses and payments. What is owed follows from the rows: ``selectors.owed``."""
+"""Accept work in bulk, and record bonuses and payments. ``selectors.owed`` computes what is owed."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from decimal import Decimal
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from annotator.models import Judgment, LedgerEntry, Rater, Study, User
+from annotator.core.csv_cells import cell_neutral
+from annotator.models import AuditAction, Judgment, LedgerEntry, Rater, Study, User
 from annotator.selectors.owed import CENT, Balance, balances_of
-from annotator.services.exports import cell_neutral
+from annotator.services.audit import audit_write, audit_write_each
 from annotator.services.review import judgments_accept
 
 HEADER = (
@@ -33,10 +34,10 @@ def work_accept(*, study: Study, by: User | None, raters: Sequence[int] | None =
 def payments_record(
     *, study: Study, by: User | None, reference: str, amounts: Mapping[int, Decimal]
 ) -> list[LedgerEntry]:
-    """Record that participants were paid; ``amounts`` maps a rater to what was sent, in the study's currency.
+    """Record that participants were paid; ``amounts`` maps a rater to the amount sent, in the study's currency.
 
-    ``reference`` names the transfer or batch and is used once for each participant. Raises ``ValidationError`` where
-    an amount is not what is owed now: somebody may have recorded the payment a moment ago.
+    ``reference`` names the transfer or batch and is used once for each participant. Raises ``ValidationError`` if an
+    amount isn't what is owed now: somebody else may just have recorded the payment.
     """
     Study.objects.select_for_update().get(pk=study.pk)
     reference = reference.strip()
@@ -68,17 +69,25 @@ def payments_record(
                 reference=reference, created_by=by,
             )
         )  # fmt: skip
+    after = {
+        rater: {"amount": amount, "currency": study.currency, "reference": reference}
+        for rater, amount in amounts.items()
+    }
+    audit_write_each(action=AuditAction.PAYMENT_RECORDED, study=study, by=by, after=after)
     return LedgerEntry.objects.bulk_create(entries)
 
 
+@transaction.atomic
 def bonus_give(*, study: Study, rater: Rater, by: User | None, amount: Decimal, reason: str) -> LedgerEntry:
-    """Owe a participant a bonus, with the reason that they read. Raises ``ValidationError``."""
+    """Give a participant a bonus, with a reason that they can read. Raises ``ValidationError``."""
     if amount != amount.quantize(CENT) or amount <= 0:
         raise ValidationError({"amount": "Give an amount above 0, in whole cents."})
     if not reason.strip():
         raise ValidationError({"reason": "Give a reason. The participant can read it."})
     if not study.participations.filter(rater=rater, rater__rehearsal=False).exists():
         raise ValidationError("This rater does not take part in this study.")
+    about = {"amount": amount, "currency": study.currency, "reason": reason.strip()}
+    audit_write(action=AuditAction.BONUS_GIVEN, study=study, by=by, rater=rater, after=about)
     return LedgerEntry.objects.create(
         study=study,
         rater=rater,
@@ -89,8 +98,8 @@ def bonus_give(*, study: Study, rater: Rater, by: User | None, amount: Decimal, 
     )
 
 
-def owed_csv(*, study: Study, balances: Iterable[Balance]) -> str:
-    """What each participant is owed, as CSV; cells that a spreadsheet would take for a formula are neutralised."""
+def owed_export(*, study: Study, by: User, balances: Iterable[Balance]) -> str:
+    """What each participant is owed, as CSV; cells that a spreadsheet would run as a formula are made safe."""
     out = io.StringIO(newline="")
     writer = csv.writer(out)
     writer.writerow(HEADER)
@@ -100,4 +109,5 @@ def owed_csv(*, study: Study, balances: Iterable[Balance]) -> str:
             one.items.quantize(CENT), one.exam, one.bonus.quantize(CENT), one.paid.quantize(CENT), one.payable,
         )  # fmt: skip
         writer.writerow([cell_neutral(cell) for cell in row])
+    audit_write(action=AuditAction.EXPORTED, study=study, by=by, target="what is owed")
     return out.getvalue()

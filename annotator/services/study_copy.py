@@ -1,17 +1,18 @@
-"""Duplicate a study: its settings, and its material if wanted; never its judgments."""
+"""Duplicate a study: its settings and, on request, its material; never its judgments."""
 
 from __future__ import annotations
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from annotator.models import Item, Membership, Study, User, Workspace
+from annotator.models import AuditAction, Item, Membership, Study, User, Workspace
 from annotator.selectors.study import slug_near
 from annotator.selectors.workspace import workspaces_for
+from annotator.services.audit import audit_write
 from annotator.services.study import study_clean
 from annotator.services.workspace import workspace_personal
 
-#: What a copy does not take over: its identity, its state, and how people get in.
+#: Fields that aren't copied: the study's identity, its state, and its links.
 OWN = {
     "id", "slug", "title", "state", "join_token", "snapshot", "created_at", "launched_at", "closed_at", "archived_at",
     "deleted_at", "deleted_by", "workspace",
@@ -25,8 +26,8 @@ def study_duplicate(*, study: Study, by: User, slug: str, title: str, material: 
     It stays in the study's workspace if ``by`` is an editor there. Otherwise it goes into their own, without material,
     because that belongs to the study's workspace.
 
-    With ``material`` it has the same items too (the latest version of each, without withdrawn ones), behind which
-    stand the same instances and explanations. Raises ``ValidationError``.
+    With ``material`` it has the same items too (the latest version of each, without withdrawn ones), which refer to the
+    same instances and explanations. Raises ``ValidationError``.
     """
     workspace = study.workspace
     if workspace is not None and not _editor(by, workspace):
@@ -42,6 +43,8 @@ def study_duplicate(*, study: Study, by: User, slug: str, title: str, material: 
     study_clean(copy)
     copy.save()
     Membership.objects.create(study=copy, user=by, role=Membership.Role.OWNER)
+    about = {"slug": slug, "title": title, "copy_of": study.slug, "with_material": material}
+    audit_write(action=AuditAction.STUDY_CREATED, study=copy, by=by, after=about)
     if material:
         names = (
             "payload",
@@ -52,6 +55,7 @@ def study_duplicate(*, study: Study, by: User, slug: str, title: str, material: 
             "explanation_id",
             "follow_up_id",
             "parts",
+            "attributes",
         )
         items = study.items.filter(withdrawn_at__isnull=True).order_by("id").iterator(chunk_size=2_000)
         Item.objects.bulk_create(
@@ -73,5 +77,5 @@ def _editor(user: User, workspace: Workspace) -> bool:
 
 
 def slug_free(slug: str) -> str:
-    """A short name for a copy that no study has: ``owls-copy``, ``owls-copy-2``, ..."""
+    """An unused short name for a copy: ``owls-copy``, ``owls-copy-2``, ..."""
     return slug_near(f"{slug[:70]}-copy")

@@ -8,30 +8,35 @@ from django.contrib.auth.signals import user_logged_in
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from annotator.models import Membership, User, Workspace, WorkspaceMember
+from annotator.models import AuditAction, Membership, User, Workspace, WorkspaceMember
+from annotator.services.audit import audit_write
 
 OWNER = Membership.Role.OWNER
 
 
 @transaction.atomic
 def workspace_personal(*, user: User) -> Workspace:
-    """The researcher's own workspace, made the first time."""
+    """The researcher's personal workspace, created on first use."""
     name = (user.get_full_name() or user.get_username())[:80]
     workspace, made = Workspace.objects.get_or_create(
         personal_of=user, defaults={"name": f"{name}'s workspace"}
     )
     if made:
         WorkspaceMember.objects.create(workspace=workspace, user=user, role=OWNER)
+        audit_write(action=AuditAction.WORKSPACE_CREATED, workspace=workspace, by=user, member=user)
     return workspace
 
 
 @transaction.atomic
 def workspace_create(*, by: User, name: str) -> Workspace:
-    """A new workspace, owned by whoever makes it. Raises ``ValidationError``."""
+    """Create a workspace, owned by its creator. Raises ``ValidationError``."""
     workspace = Workspace(name=name)
     workspace.full_clean()
     workspace.save()
     WorkspaceMember.objects.create(workspace=workspace, user=by, role=OWNER)
+    audit_write(
+        action=AuditAction.WORKSPACE_CREATED, workspace=workspace, by=by, member=by, after={"name": name}
+    )
     return workspace
 
 
@@ -45,28 +50,42 @@ def workspace_member_set(*, workspace: Workspace, username: str, role: str) -> W
         )
     members = _locked(workspace)
     member = members.get(user.pk) or WorkspaceMember(workspace=workspace, user=user)
+    before = {"role": member.role} if member.pk else {}
     member.role = role
     member.full_clean(validate_unique=False)
     _owner_left({**{pk: one.role for pk, one in members.items()}, user.pk: role})
     member.save()
+    if before != {"role": role}:
+        audit_write(
+            action=AuditAction.MEMBER_CHANGED,
+            workspace=workspace,
+            member=user,
+            before=before,
+            after={"role": role},
+        )
     return member
 
 
 @transaction.atomic
 def workspace_member_remove(*, workspace: Workspace, user_pk: int) -> None:
-    """End a membership, and the person's roles in single studies of the workspace. Raises ``ValidationError``.
-
-    Whoever should keep one study is added to that study again.
+    """End a membership, and the person's roles in single studies of the workspace. To let them keep one study, add them
+    to that study again. Raises ``ValidationError``.
     """
     members = _locked(workspace)
     _owner_left({pk: one.role for pk, one in members.items() if pk != user_pk})
     if user_pk in members:
         members[user_pk].delete()
-        Membership.objects.filter(study__workspace=workspace, user=user_pk).delete()
+        _, removed = Membership.objects.filter(study__workspace=workspace, user=user_pk).delete()
+        audit_write(
+            action=AuditAction.MEMBER_REMOVED,
+            workspace=workspace,
+            member=user_pk,
+            before={"role": members[user_pk].role, "roles_in_studies": sum(removed.values())},
+        )
 
 
 def _locked(workspace: Workspace) -> dict[int, WorkspaceMember]:
-    """The members by user, while nobody else changes them."""
+    """The members by user, locked against concurrent changes."""
     Workspace.objects.select_for_update().get(pk=workspace.pk)
     return {member.user_id: member for member in workspace.members.all()}
 

@@ -1,4 +1,7 @@
-"""Everything that a task's page shows, made from the stages that may be seen and nothing else."""
+"""Everything that a task's page shows, made only from the stages that the person may see.
+
+``task_form`` is about the questions on it.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +16,12 @@ from annotator.hit_types.base import JSON, Stage, answers_in_words
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Assignment, Study
 from annotator.selectors.instructions import InstructionsChange, instructions_changed
-from annotator.selectors.participation import Progress
+from annotator.selectors.participation import PersonProgress
 
 
 @dataclass(frozen=True)
 class StageMark:
-    """One step in the line that shows where one is."""
+    """One stage in the line above a task that shows how far the person has got."""
 
     title: str
     state: str  # done, now or later
@@ -26,7 +29,11 @@ class StageMark:
 
 @dataclass
 class TaskPage:
-    """The context of ``annotator/task.html`` and its swapped part ``annotator/_task.html``."""
+    """The context of ``annotator/task.html`` and of ``annotator/_task.html``, the part that htmx swaps.
+
+    The page around one stage: its addresses, progress and notices. The template turns ``stage``, ``response`` and
+    ``errors`` into a ``TaskForm``, which has the questions alone.
+    """
 
     mode: str  # task, practice, exam or preview
     study: Study
@@ -38,7 +45,7 @@ class TaskPage:
     task_title: str
     errors: Mapping[str, str] = field(default_factory=dict)
     assignment: Assignment | None = None
-    progress: Progress | None = None
+    progress: PersonProgress | None = None
     lease_until: datetime | None = None
     draft_url: str = ""
     flag_url: str = ""
@@ -68,13 +75,13 @@ def stage_marks(stages: tuple[Stage, ...], current: int) -> list[StageMark]:
 def task_page(
     *,
     assignment: Assignment,
-    progress: Progress,
+    progress: PersonProgress,
     raw: Mapping[str, Any] | None = None,
     errors: Mapping[str, str] | None = None,
     undo_pk: int | None = None,
     surplus: bool = False,
 ) -> TaskPage:
-    """The page of an assignment at its open stage; ``raw`` is what was just sent and had ``errors``."""
+    """The page of an assignment at its open stage; ``raw`` is a submitted response that had ``errors``."""
     study = assignment.participation.study
     kind = hit_type_get(study.hit_type)
     stages = kind.stages(assignment.item.payload, assignment.presentation)

@@ -61,6 +61,7 @@ def grown(items: int, judgments: int):  # type: ignore[no-untyped-def]
 
     per_item = judgments // items
     easy = {"consent_text": "", "practice_required": False, "exam_required": False}
+    easy |= {"joins_per_hour": None, "joins_per_address": None}
     study = study_create(
         by=None,
         hit_type="simulation",

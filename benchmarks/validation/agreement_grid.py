@@ -19,7 +19,7 @@ import numpy as np
 
 from evaluation.agreement import summarize
 from evaluation.core.estimate import Estimate
-from tests.evaluation.agreement.simulate import KAPPA_DESIGNS, KappaDesign, coverage_for_new_raters
+from tests.evaluation.agreement.simulate import KAPPA_DESIGNS, PANELS, KappaDesign, coverage_for_new_raters
 
 HERE = Path(__file__).parent
 REPLICATES = 400
@@ -88,15 +88,25 @@ def main() -> None:
     )
     parser.add_argument("--runs", type=int, default=1_000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--only-new-raters", action="store_true", help="keep the results of the other designs"
+    )
     options = parser.parse_args()
     with ProcessPoolExecutor(2) as pool:
         jobs = {
-            name: pool.submit(design_coverage, name, options.runs, options.seed) for name in KAPPA_DESIGNS
+            name: pool.submit(design_coverage, name, options.runs, options.seed)
+            for name in ({} if options.only_new_raters else KAPPA_DESIGNS)
         }
         panels = {
-            f"{statistic}, {'new' if new else 'these'}": pool.submit(
-                coverage_for_new_raters, statistic, new_raters=new, studies=options.runs, seed=options.seed
+            f"{name}, {statistic}, {'new' if new else 'these'}": pool.submit(
+                coverage_for_new_raters,
+                panel,
+                statistic,
+                new_raters=new,
+                studies=options.runs,
+                seed=options.seed,
             )
+            for name, panel in PANELS.items()
             for statistic in ("krippendorff_alpha", "mean kappa")
             for new in (True, False)
         }
@@ -106,10 +116,14 @@ def main() -> None:
                 "python": platform.python_version(), "numpy": np.__version__,
             },
             "designs": {name: vars(KAPPA_DESIGNS[name]) for name in jobs},
+            "panels": {name: vars(panel) for name, panel in PANELS.items()},
             "coverage": {name: job.result() for name, job in jobs.items()},
             "new raters": {name: job.result() for name, job in panels.items()},
         }  # fmt: skip
     path = HERE / "agreement_grid.json"
+    if options.only_new_raters:
+        kept = json.loads(path.read_text("utf-8"))
+        results |= {name: kept[name] for name in ("about", "designs", "coverage")}
     path.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
 
 

@@ -39,8 +39,8 @@ def build() -> str:
         f"{'yes' if _all_hold(grid) else 'NO'}.",
         "\n".join(_grid(grid)),
         "### New raters",
-        "12 raters drawn from a population (their share of right labels is Beta(12, 4)), 4 of them on each of 200 units. How often "
-        "does an interval hold what the population of raters shows?",
+        "Raters drawn from a population (their share of right labels is Beta(12, 4)), k of them on each unit. How often does an "
+        "interval hold what the population of raters shows: one for these raters, and one for new raters (`--raters new`)?",
         "\n".join(_new_raters(grid)),
         "## Coverage of the metrics' 95 % intervals",
         f"{metrics['about']['runs']:,} simulated studies a figure: 100 instances (300 for the prediction-powered figures, people on "
@@ -89,11 +89,16 @@ def _grid(grid: dict[str, Any]) -> Iterator[str]:
 
 
 def _new_raters(grid: dict[str, Any]) -> Iterator[str]:
-    yield "| | for these raters | for new raters (`--raters new`) |"
-    yield "|---|---|---|"
-    for statistic in ("krippendorff_alpha", "mean kappa"):
-        these, new = (grid["new raters"][f"{statistic}, {whose}"] for whose in ("these", "new"))
-        yield f"| {TITLES[statistic]} | {100 * these:.1f} | {100 * new:.1f} |"
+    shown = ("krippendorff_alpha", "mean kappa")
+    heads = [f"{TITLES[name]}, {whose} raters" for name in shown for whose in ("these", "new")]
+    yield "| units | raters | " + " | ".join(heads) + " |"
+    yield "|---|---|" + "---|" * len(heads)
+    for panel, design in grid["panels"].items():
+        found = [
+            grid["new raters"][f"{panel}, {name}, {whose}"] for name in shown for whose in ("these", "new")
+        ]
+        cells = " | ".join(f"{100 * share:.1f}" for share in found)
+        yield f"| {design['units']:,} | {design['k']} of {design['raters']} | {cells} |"
 
 
 def _metrics(metrics: dict[str, Any]) -> Iterator[str]:

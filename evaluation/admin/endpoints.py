@@ -20,7 +20,7 @@ from evaluation.forms.runs import EndpointForm
 from evaluation.models import Endpoint
 from evaluation.providers.prices import list_price
 from evaluation.selectors.endpoint import endpoint_get_for, endpoints_for
-from evaluation.services.endpoint import endpoint_try
+from evaluation.services.endpoint import endpoint_delete, endpoint_try
 
 VIEWER, EDITOR, OWNER = Membership.Role.VIEWER, Membership.Role.EDITOR, Membership.Role.OWNER
 
@@ -66,6 +66,13 @@ class EndpointAdmin(ModelAdmin):
     def _may(self, request: HttpRequest, endpoint: Endpoint, role: str) -> bool:
         return endpoints_for(user=request.user, role=role).filter(pk=endpoint.pk).exists()
 
+    def delete_model(self, request: HttpRequest, obj: Endpoint) -> None:
+        endpoint_delete(endpoint=obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Endpoint]) -> None:
+        for one in queryset:
+            endpoint_delete(endpoint=one)
+
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
         if obj is not None and not self._may(request, obj, OWNER):
             return super().get_form(request, obj, change, **kwargs | {"form": ModelForm})
@@ -77,7 +84,7 @@ class EndpointAdmin(ModelAdmin):
         ]
 
     def _shown(self, request: HttpRequest, obj: Any, name: str) -> bool:
-        """Only superusers name a variable of the operator's; who may only look has no key to type in."""
+        """Hide the operator's variable from everyone but superusers, and the key field from people who can only view."""
         if name == "key_variable":
             return bool(request.user.is_superuser)
         return name != "key" or obj is None or self._may(request, obj, OWNER)
@@ -105,7 +112,7 @@ class EndpointAdmin(ModelAdmin):
     ) -> Any:
         endpoint = self.get_object(request, object_id) if object_id else None
         if endpoint is not None and not self._may(request, endpoint, EDITOR):
-            endpoint = None  # without the button to try it
+            endpoint = None  # for a new endpoint, without the button that tests it
         return super().changeform_view(
             request,
             object_id,

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from unfold.decorators import display
 
-from evaluation.admin.base import ReadOnly
+from evaluation.admin.base import CreatedByForm
 from evaluation.forms.reports import NewReportForm
 from evaluation.models import Report
 from evaluation.reports.choices import specs
@@ -20,9 +20,10 @@ from evaluation.selectors.report import reports_visible_to
 
 
 @admin.register(Report)
-class ReportAdmin(ReadOnly):
+class ReportAdmin(CreatedByForm):
     """Reports on a study or across several; a row leads to the report's own page."""
 
+    creation_form = NewReportForm
     list_display = ("shown", "studies_shown", "state_shown", "rule_shown", "asked", "by", "inputs_shown")
     list_display_links = None
     list_filter = ("state",)
@@ -68,20 +69,11 @@ class ReportAdmin(ReadOnly):
 
     # -- a new report -------------------------------------------------------------------------------
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return bool(request.user.is_staff)
-
-    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
-        return type("OwnNewReportForm", (NewReportForm,), {"user": request.user})
-
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         return [(None, {"fields": ("studies", *(spec.name for spec in specs()))})]
 
-    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        """The form's service has stored the report and queued its job."""
-
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
-        """The service has set the studies."""
+        """The service has already set the studies."""
 
     def response_add(
         self, request: HttpRequest, obj: Any, post_url_continue: str | None = None

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
 from django.db.models import Count, Q, QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.urls import path
 from django.views.decorators.http import require_POST
 from unfold.decorators import display
 
 from annotator.core.errors import Conflict
 from annotator.models import Membership
-from evaluation.admin.base import ReadOnly
+from evaluation.admin.base import ReadOnlyAdmin, RowAction, WithActions, error_text
 from evaluation.forms.runs import BudgetForm, NewRunForm, run_fields
 from evaluation.models import Call, Run
 from evaluation.runs.estimate import run_estimate
@@ -30,23 +30,10 @@ from evaluation.runs.lifecycle import (
 from evaluation.selectors.run import run_get_for, run_progress, runs_for
 
 EDITOR = Membership.Role.EDITOR
-#: Action -> what the button says, the states in which it is there, the service, the message.
-ACTIONS: dict[str, tuple[str, tuple[str, ...], Any]] = {
-    "start": ("Start", ("queued",), run_start, "The run has started."),
-    "resume": ("Resume", ("paused",), run_resume, "The run goes on."),
-    "pause": ("Pause", ("running", "queued"), run_pause, "The run is paused."),
-    "retry": (
-        "Retry failed calls",
-        ("incomplete", "paused"),
-        run_retry_failed,
-        "Failed calls are asked again.",
-    ),
-    "cancel": ("Cancel for good", ("queued", "running", "paused"), run_cancel, "The run is cancelled."),
-}
 
 
 @admin.register(Run)
-class RunAdmin(ReadOnly):
+class RunAdmin(WithActions):
     list_display = ("shown", "study", "model", "state_shown", "progress_shown", "spent_cost", "created_at")
     list_filter = ("state", "kind", ("endpoint", admin.RelatedOnlyFieldListFilter))
     search_fields = ("model", "study__title", "rater__name")
@@ -57,6 +44,23 @@ class RunAdmin(ReadOnly):
         "mode", "workers", "use_cache", "max_attempts", "max_unparsable", "budget_cost", "budget_calls",
         "prompt_digest", "prompt", "created_by", "created_at", "started_at", "finished_at",
     )  # fmt: skip
+
+    creation_form = NewRunForm
+    row_actions: ClassVar = {
+        "start": RowAction("Start", ("queued",), run_start, "The run has started."),
+        "resume": RowAction("Resume", ("paused",), run_resume, "The run has resumed."),
+        "pause": RowAction("Pause", ("running", "queued"), run_pause, "The run is paused."),
+        "retry": RowAction(
+            "Retry failed calls",
+            ("incomplete", "paused"),
+            run_retry_failed,
+            "The failed calls will be retried.",
+        ),
+        "cancel": RowAction(
+            "Cancel for good", ("queued", "running", "paused"), run_cancel, "The run is cancelled."
+        ),
+    }
+    progress_template = "admin/evaluation/run_progress.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Run]:
         counts = {
@@ -87,33 +91,18 @@ class RunAdmin(ReadOnly):
     def progress_shown(self, run: Any) -> str:
         return f"{run.calls_settled:,} of {run.calls_total:,}"
 
-    # -- a new run ----------------------------------------------------------------------------------
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return bool(request.user.is_staff)
-
-    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
-        if obj is None:
-            return type("OwnNewRunForm", (NewRunForm,), {"user": request.user})
-        return super().get_form(request, obj, change, **kwargs)
-
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """A new run is asked only for what its kind needs."""
         if obj is None:
             kind = request.POST.get("kind") or request.GET.get("kind") or "simulate"
             return [(None, {"fields": run_fields(kind)})]
         return super().get_fieldsets(request, obj)
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        return () if obj is None else self.fields
-
-    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        """``form.save`` has already created the run and its calls."""
-
     def response_add(
         self, request: HttpRequest, obj: Any, post_url_continue: str | None = None
     ) -> HttpResponse:
         messages.info(request, "The run has been created. Check the estimate, then start it.")
-        return redirect("admin:evaluation_run_change", obj.pk)
+        return self.page_of(obj.pk)
 
     def preview(self, request: HttpRequest) -> HttpResponse:
         """The estimate of a new run and the request that it would send about one item; nothing is created."""
@@ -125,64 +114,33 @@ class RunAdmin(ReadOnly):
         }
         return render(request, "admin/evaluation/run_preview.html", context)
 
-    # -- a run's page -------------------------------------------------------------------------------
-
     def get_urls(self) -> list[Any]:
         view = self.admin_site.admin_view
         return [
             path("preview/", view(require_POST(self.preview)), name="evaluation_run_preview"),
-            path("<int:pk>/progress/", view(self.progress), name="evaluation_run_progress"),
-            path("<int:pk>/do/<slug:name>/", view(require_POST(self.do)), name="evaluation_run_do"),
             path("<int:pk>/budget/", view(require_POST(self.budget)), name="evaluation_run_budget"),
             *super().get_urls(),
         ]
 
-    def changeform_view(
-        self,
-        request: HttpRequest,
-        object_id: str | None = None,
-        form_url: str = "",
-        extra_context: Any = None,
-    ) -> Any:
-        run = self.get_object(request, object_id) if object_id else None
-        context = self._context(request, run) if run else {}
-        return super().changeform_view(request, object_id, form_url, {**(extra_context or {}), **context})
+    def row_get(self, request: HttpRequest, pk: int, role: str = Membership.Role.VIEWER) -> Run:
+        return run_get_for(user=request.user, pk=pk, role=role)
 
-    def _context(self, request: HttpRequest, run: Run) -> dict[str, Any]:
-        progress = run_progress(run)
-        may = runs_for(user=request.user, role=EDITOR).filter(pk=run.pk).exists()
-        actions = [
-            (name, label) for name, (label, states, *_) in ACTIONS.items() if run.state in states and may
-        ]
+    def page_context(self, request: HttpRequest, row: Run) -> dict[str, Any]:
+        progress = run_progress(row)
+        may = runs_for(user=request.user, role=EDITOR).filter(pk=row.pk).exists()
+        actions = self.actions_of(row) if may else []
         if not (progress.failed or progress.unparsable):
             actions = [action for action in actions if action[0] != "retry"]
         return {
-            "run": run,
+            "run": row,
             "progress": progress,
             "percent": int(progress.share * 100),
             "failures": sorted(progress.failures.items()),
-            "live": run.state in ("running", "queued"),
+            "live": row.state in ("running", "queued"),
             "actions": actions,
-            "budget_form": BudgetForm(instance=run) if may and not run.finished_at else None,
-            "estimate": run_estimate(run=run) if run.state == Run.State.QUEUED else None,
+            "budget_form": BudgetForm(instance=row) if may and not row.finished_at else None,
+            "estimate": run_estimate(run=row) if row.state == Run.State.QUEUED else None,
         }
-
-    def progress(self, request: HttpRequest, pk: int) -> HttpResponse:
-        run = run_get_for(user=request.user, pk=pk)
-        return render(request, "admin/evaluation/run_progress.html", self._context(request, run))
-
-    def do(self, request: HttpRequest, pk: int, name: str) -> HttpResponse:
-        run = run_get_for(user=request.user, pk=pk, role=EDITOR)
-        if name not in ACTIONS:
-            raise Http404("no such action")
-        _, _, service, message = ACTIONS[name]
-        try:
-            service(run=run)
-        except (Conflict, ValidationError) as error:
-            messages.error(request, "; ".join(getattr(error, "messages", [str(error)])))
-        else:
-            messages.success(request, message)
-        return redirect("admin:evaluation_run_change", pk)
 
     def budget(self, request: HttpRequest, pk: int) -> HttpResponse:
         run = run_get_for(user=request.user, pk=pk, role=EDITOR)
@@ -192,14 +150,14 @@ class RunAdmin(ReadOnly):
                 raise ValidationError(form.errors.as_data())
             run_budget_set(run=run, **form.cleaned_data)
         except ValidationError as error:
-            messages.error(request, "; ".join(error.messages))
+            messages.error(request, error_text(error))
         else:
             messages.success(request, "The budget has been changed.")
-        return redirect("admin:evaluation_run_change", pk)
+        return self.page_of(pk)
 
 
 @admin.register(Call)
-class CallAdmin(ReadOnly):
+class CallAdmin(ReadOnlyAdmin):
     list_display = ("key", "run", "state", "sample", "stage", "attempts", "error_kind", "cost", "seconds")
     list_filter = ("state", "error_kind", ("run", admin.RelatedOnlyFieldListFilter))
     search_fields = ("key",)
@@ -214,7 +172,7 @@ class CallAdmin(ReadOnly):
 
     @admin.action(description="Retry the selected failed calls")
     def retry(self, request: HttpRequest, queryset: QuerySet[Call]) -> None:
-        """Send the selected calls that failed again; others are left alone."""
+        """Retry the selected calls that failed; others are left alone."""
         by_run: dict[Run, list[int]] = {}
         for call in queryset.select_related("run"):
             by_run.setdefault(call.run, []).append(call.pk)

@@ -8,12 +8,13 @@ clusters), not ratings.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from evaluation.agreement.new_raters import RaterVariance
 from evaluation.core.estimate import NAN, Estimate
 from evaluation.core.interval import SHARE, UNBOUNDED, Bounds, t_interval, wilson_interval
 from evaluation.core.ratings_table import Floats, Ints
@@ -26,19 +27,6 @@ NOT_ASKED = "none asked for"
 _CHUNK = 4_000_000
 #: Where more replicates than this share have no value, there is no honest interval.
 _MOST_UNDEFINED = 0.05
-
-
-@dataclass(frozen=True)
-class RaterVariance:
-    """The variance of a statistic over ``raters``; ``nan`` where they are too few to tell."""
-
-    variance: float
-    raters: int
-
-    @property
-    def none(self) -> str:
-        """Why there is no interval for new raters."""
-        return f"none: {self.raters} raters are too few to speak of new ones"
 
 
 #: From totals of shape (..., D) to values of shape (...), ``nan`` where undefined.
@@ -167,7 +155,7 @@ def add_interval(
     covers the truth more often than the percentiles do (``docs/validation.md``). A share of 0 or 1 that no replicate varies
     has Wilson's interval for C clusters. Lumley (2010), section 2.3; Efron and Tibshirani (1993), chapter 12.
 
-    With ``new_raters``, their variance is added, and t has the fewer degrees of freedom of raters and clusters.
+    With ``new_raters``, the variance between raters is added (``evaluation.agreement.new_raters``).
 
     No interval, with the reason: no replicates asked for, or fewer than 20; fewer than two clusters; more than 5 % of
     the replicates undefined; no variation among them.
@@ -188,10 +176,10 @@ def add_interval(
     error = float(known.std()) * (clusters / (clusters - 1)) ** 0.5
     degrees = clusters - 1
     if new_raters is not None:
-        if np.isnan(new_raters.variance):
+        if not new_raters.known:
             return replace(estimate, interval=new_raters.none)
-        error = (error**2 + new_raters.variance) ** 0.5
-        degrees, note = min(degrees, new_raters.raters - 1), f"{note}, for new raters too"
+        variance, degrees = new_raters.added_to(error**2, degrees)
+        error, note = variance**0.5, f"{note}, for new raters too"
     if error <= 1e-12 * max(1.0, abs(estimate.value)):
         if bounds != SHARE or min(estimate.value, 1 - estimate.value) > 1e-12:
             return replace(estimate, interval=f"none: the {word} do not vary")

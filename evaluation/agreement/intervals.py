@@ -5,7 +5,7 @@ All four are functions of totals over units, so that one set of resamples serves
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -45,9 +45,39 @@ def replicate_counts(
         totals = resampled_totals(_sums(counts, codes, clusters, level, scale), replicates, rng)
         values = _from_totals(totals, labels, level, scale)
     else:
-        parts = list(_one_by_one(counts, codes, clusters, level, scale, replicates, rng))
+        parts = list(_one_by_one(counts, codes, level, scale, draw_counts(clusters, replicates, rng)))
         values = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     return CountReplicates(values, clusters)
+
+
+#: Without more groups of clusters than this: enough to tell a variance from.
+_MOST_GROUPS = 200
+#: Cells (unit, label) of the widest table that is summed up by group.
+_MOST_CELLS = 10_000_000
+
+
+def values_without_groups(ratings: Ratings) -> tuple[dict[Name, float], dict[Name, Floats]]:
+    """Each statistic, and its values without each of at most 200 groups of clusters, shape (groups,).
+
+    With very many labels there are no values by group: the arrays are then empty.
+    """
+    counts = count_units(ratings)
+    codes, clusters = cluster_codes(ratings)
+    labels, level = counts.labels, ratings.level
+    scale = scale_of(ratings, level, counts.per_label_pairable)
+    wide = labels * (labels if level == "ordinal" else 1)
+    if wide * counts.sizes.size > _MOST_CELLS:
+        (whole,) = _one_by_one(counts, codes, level, scale, [np.ones((1, clusters))])
+        return {name: float(found[0]) for name, found in whole.items()}, dict.fromkeys(whole, np.zeros(0))
+    groups = min(clusters, _MOST_GROUPS)
+    grouped = np.where(codes >= 0, codes % max(groups, 1), -1)
+    sums = _sums(counts, grouped, groups, level, scale)
+    total = sums.sum(axis=0)
+    whole = _from_totals(total[None], labels, level, scale)
+    return (
+        {name: float(found[0]) for name, found in whole.items()},
+        _from_totals(total - sums, labels, level, scale),
+    )
 
 
 def _sums(counts: UnitCounts, codes: Ints, clusters: int, level: Level, scale: Floats) -> Floats:
@@ -146,11 +176,9 @@ def _several(per_label: Floats, scale: Floats, level: Level) -> np.ndarray:
 def _one_by_one(
     counts: UnitCounts,
     codes: Ints,
-    clusters: int,
     level: Level,
     scale: Floats,
-    replicates: int,
-    rng: np.random.Generator,
+    draws: Iterable[Floats],
 ) -> Iterator[dict[Name, Floats]]:
     """The same, a replicate at a time over the cells that occur: any number of labels."""
     units, labels = counts.sizes.size, counts.labels
@@ -160,7 +188,7 @@ def _one_by_one(
     inside = pairable[counts.unit]
     matching = np.divide(counts.matching, m * (m - 1), out=np.zeros(units), where=pairable)
     fixed = None if level == "ordinal" else unit_differences(counts, level, scale)
-    for drawn in draw_counts(clusters, replicates, rng):
+    for drawn in draws:
         for row in drawn:
             times = np.where(codes >= 0, row[codes], 0.0)
             weight = counts.count * times[counts.unit]

@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 from scipy.special import stdtrit
 
-from evaluation.agreement.bootstrap import RaterVariance
 from evaluation.agreement.cohen import PairwiseKappa
 from evaluation.agreement.counts import cluster_codes, pairs_within
+from evaluation.agreement.new_raters import RaterVariance
 from evaluation.agreement.pairs import Weights, disagreement, pair_positions
 from evaluation.core.estimate import Estimate
 from evaluation.core.interval import LEVEL, SIGNED, t_interval
@@ -84,10 +85,10 @@ class KappaJackknife:
         bias = float(weight @ np.nan_to_num(self.bias))
         degrees, whose = found - 1, "for these raters"
         if new_raters is not None:
-            if np.isnan(new_raters.variance):
+            if not new_raters.known:
                 return replace(estimate, interval=new_raters.none)
-            error = (error**2 + new_raters.variance) ** 0.5
-            degrees, whose = min(degrees, new_raters.raters - 1), "for new raters too"
+            variance, degrees = new_raters.added_to(error**2, degrees)
+            error, whose = variance**0.5, "for new raters too"
         low, high = t_interval(estimate.value, error, degrees_of_freedom=degrees, bounds=SIGNED, bias=bias)
         how = f"95 % jackknife t interval over {found} {word}, {whose}; bias {bias:+.4f} taken off"
         return replace(estimate, low=low, high=high, interval=how)
@@ -115,6 +116,12 @@ class KappaJackknife:
         """Variance of ``sum_p weight_p kappa_p``: deviations add up within a cluster, squares over clusters."""
         sums = np.bincount(self.cluster, weights=weight[self.pair] * self.deviation, minlength=self.clusters)
         return float(sums @ sums)
+
+    def deviations_of_means(self, weights: Floats) -> Floats:
+        """The same of several averages, weights of shape (G, P), before squaring: shape (G, clusters)."""
+        shape = (len(self.kept), self.clusters)
+        table = sparse.csr_array((self.deviation, (self.pair, self.cluster)), shape=shape)
+        return np.asarray(weights @ table, dtype=np.float64)
 
 
 def jackknife_kappas(ratings: Ratings, kappas: PairwiseKappa) -> KappaJackknife:
@@ -159,7 +166,7 @@ Records = tuple[Codes, Codes, npt.NDArray[np.int32], npt.NDArray[np.int32]]
 
 
 def _records(ratings: Ratings, kappas: PairwiseKappa, kept: Ints, codes: Ints) -> Records:
-    """Every unit that an averaged pair shares, once a pair: the pair's number, the unit's cluster, both labels."""
+    """Every unit that an averaged pair shares, once per pair: the pair's number, the unit's cluster, both labels."""
     grouped, raters = ratings.grouped, len(ratings.raters)
     clusters = codes.astype(np.int32)
     keys = kappas.sums.a[kept].astype(np.int64) * raters + kappas.sums.b[kept]

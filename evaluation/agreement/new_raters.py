@@ -1,23 +1,68 @@
-"""How much a statistic would change with other raters: the jackknife over raters.
+"""How much a statistic would change with other raters: the jackknife over raters, without the noise of single ratings.
 
 Intervals are for the raters at hand and other instances. To speak of *new raters* of the same kind, the variance between
-raters is added: the statistic without each rater (without each of a few dozen groups, where raters are many). The sum
-of the two variances counts the noise of single ratings twice and is therefore a little too large, as Owen's pigeonhole
-bootstrap is. Owen (2007), "The pigeonhole bootstrap", section 4; Arvesen (1969) for U-statistics of pairs.
+raters is added. What the statistic is without each rater shows that variance and, on top of it, the noise of the ratings
+themselves, which the variance over instances counts already; adding the two (Owen's pigeonhole bootstrap does the
+same) makes intervals too wide. So the noise is taken off: each rater's deviation has a variance over
+instances too, and that is the part of its square that other instances alone would bring.
+
+    V = V_instances + max(0, (R - 1) / R sum_r (D_r^2 - Var_instances(D_r))),   D_r = theta_-r - mean of them
+
+It is the two-way variance "raters + instances - both" of Cameron, Gelbach and Miller (2011), equation 2.3, for
+statistics of pairs of ratings. Owen (2007), "The pigeonhole bootstrap", section 4; Arvesen (1969) for U-statistics.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
 from evaluation.core.ratings_table import Floats, Ints, Ratings
 
+Name = TypeVar("Name", bound=str)
+
 #: With fewer raters there is nothing to generalise from.
 LEAST_RATERS = 5
 #: More raters than this are left out in so many groups.
 MOST_GROUPS = 60
+
+
+@dataclass(frozen=True)
+class RaterVariance:
+    """What a statistic varies over ``raters``; ``nan`` where they are too few to tell.
+
+    ``raw`` is the jackknife's variance, ``noise`` the part of it that other instances alone would bring.
+    """
+
+    raw: float
+    noise: float
+    raters: int
+
+    @property
+    def known(self) -> bool:
+        return not np.isnan(self.raw)
+
+    @property
+    def none(self) -> str:
+        """Why there is no interval for new raters."""
+        return f"none: {self.raters} raters are too few to speak of new ones"
+
+    def added_to(self, variance: float, degrees_of_freedom: int) -> tuple[float, int]:
+        """Variance and degrees of freedom for new raters, from those over instances.
+
+        Degrees of freedom are Satterthwaite's of the sum, but no more than those over instances and no fewer than two
+        thirds of those over raters: where the noise is most of it, too few are found.
+
+        >>> RaterVariance(raw=3.0, noise=1.0, raters=11).added_to(2.0, 99)
+        (4.0, 17)
+        """
+        total = variance + max(0.0, self.raw - self.noise)
+        spread = self.raw**2 / (self.raters - 1) + variance**2 / degrees_of_freedom
+        degrees = int(total**2 / spread) if spread else degrees_of_freedom
+        return total, min(max(degrees, -(-2 * (self.raters - 1) // 3)), degrees_of_freedom)
 
 
 def rater_groups(raters: int) -> Ints:
@@ -26,48 +71,79 @@ def rater_groups(raters: int) -> Ints:
 
 
 def variance_over_raters(
-    ratings: Ratings, statistics: Callable[[Ratings], Mapping[str, float]]
-) -> dict[str, float]:
-    """Jackknife variance over raters of each of the statistics of a table; ``nan`` with fewer than ``LEAST_RATERS``.
+    ratings: Ratings, statistics: Callable[[Ratings], tuple[Mapping[Name, float], Mapping[Name, Floats]]]
+) -> dict[Name, RaterVariance]:
+    """Variance over raters of each of the statistics of a table.
+
+    ``statistics`` gives values and, for each, values of shape (G,) without each of the same G groups of instances.
 
     >>> table = Ratings.from_rows([(f"r{n}", "u", "yes" if n % 2 else "no") for n in range(6)])
-    >>> found = variance_over_raters(table, lambda part: {"share": float(part.value.mean())})
-    >>> round(found["share"], 2)
+    >>> found = variance_over_raters(table, lambda part: ({"share": float(part.value.mean())}, {"share": np.zeros(2)}))
+    >>> round(found["share"].raw, 2)
     0.05
     """
     rated = np.flatnonzero(np.bincount(ratings.rater, minlength=len(ratings.raters)))
     if rated.size < LEAST_RATERS:
-        return dict.fromkeys(statistics(ratings), float("nan"))
+        return {name: _too_few(rated.size) for name in statistics(ratings)[0]}
     group = np.full(len(ratings.raters), -1, dtype=np.int64)
     group[rated] = rater_groups(rated.size)
     found = [statistics(ratings.where(group[ratings.rater] != left)) for left in range(int(group.max()) + 1)]
-    return {name: jackknife_variance(np.array([one[name] for one in found])) for name in found[0]}
+    return {
+        name: _variance(
+            np.array([values[name] for values, _ in found]),
+            jackknife_deviations(np.stack([without[name] for _, without in found])),
+            rated.size,
+        )
+        for name in found[0][0]
+    }
 
 
-def variance_over_pairs(kappa: Floats, weight: Floats, a: Ints, b: Ints, raters: int) -> float:
-    """The same for an average of pairs' kappas, whose pairs are (a, b): each rater's pairs are left out together."""
+def variance_over_pairs(
+    kappa: Floats, weight: Floats, a: Ints, b: Ints, raters: int, deviations: Callable[[Floats], Floats]
+) -> RaterVariance:
+    """The same for an average of pairs' kappas, whose pairs are (a, b): each rater's pairs are left out together.
+
+    ``deviations`` gives, for averages with weights of shape (G, pairs), the deviations of shape (G, C) whose squares add
+    up to each average's variance over C instances.
+    """
     used = np.unique(np.concatenate((a[weight > 0], b[weight > 0])))
     if used.size < LEAST_RATERS:
-        return float("nan")
+        return _too_few(used.size)
     group = np.full(raters, -1, dtype=np.int64)
     group[used] = rater_groups(used.size)
     size = int(group.max()) + 1
-    first, second = group[a], group[b]
-    total, sums = float(weight.sum()), float((weight * kappa).sum())
-    gone, gone_sums = np.zeros(size), np.zeros(size)
-    both = first == second
-    for codes, values in ((first, weight), (second, np.where(both, 0.0, weight))):
-        kept = codes >= 0
-        gone += np.bincount(codes[kept], weights=values[kept], minlength=size)
-        gone_sums += np.bincount(codes[kept], weights=(values * kappa)[kept], minlength=size)
-    left = total - gone
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return jackknife_variance(np.where(left > 1e-12 * total, (sums - gone_sums) / left, np.nan))
+    leaves = np.arange(size)[:, None]
+    left = np.where((group[a] == leaves) | (group[b] == leaves), 0.0, weight)
+    total = left.sum(axis=1)
+    left = left[total > 1e-12 * weight.sum()]
+    left /= left.sum(axis=1, keepdims=True)
+    return _variance(left @ kappa, deviations(left), used.size)
 
 
-def jackknife_variance(values: Floats) -> float:
-    """``(G - 1) / G sum (theta_g - mean)^2`` over the defined values; ``nan`` with fewer than two."""
-    known = values[~np.isnan(values)]
-    if known.size < 2:
-        return float("nan")
-    return float((known.size - 1) / known.size * ((known - known.mean()) ** 2).sum())
+def jackknife_deviations(without: Floats) -> Floats:
+    """Deviations of shape (R, G) whose squares add up to each row's jackknife variance over G groups left out.
+
+    >>> jackknife_deviations(np.array([[1.0, 2.0]])).round(3).tolist()
+    [[-0.354, 0.354]]
+    """
+    groups = without.shape[1]
+    if groups < 2:
+        return np.zeros_like(without)
+    centred = without - without.mean(axis=1, keepdims=True)
+    return np.asarray(((groups - 1) / groups) ** 0.5 * centred, dtype=np.float64)
+
+
+def _too_few(raters: int) -> RaterVariance:
+    return RaterVariance(float("nan"), float("nan"), int(raters))
+
+
+def _variance(values: Floats, deviations: Floats, raters: int) -> RaterVariance:
+    """From the statistic without each of G groups of raters, and each one's deviations over instances."""
+    known = ~np.isnan(values)
+    values, deviations = values[known], np.nan_to_num(deviations[known])
+    groups = values.size
+    if groups < 2:
+        return _too_few(raters)
+    raw = float((groups - 1) / groups * ((values - values.mean()) ** 2).sum())
+    noise = float((groups - 1) / groups * ((deviations - deviations.mean(axis=0)) ** 2).sum())
+    return RaterVariance(raw, noise, raters)

@@ -1,4 +1,4 @@
-"""Cells of Parquet and JSON lines for the reader of ratings: each column's distinct cells, and a code a row."""
+"""Cells of Parquet and JSON Lines files of ratings: each column's distinct cells, and a code for each row."""
 
 from __future__ import annotations
 
@@ -9,18 +9,12 @@ from typing import IO, Any
 import numpy as np
 
 from annotator.core.labels import cell_text
+from evaluation.agreement.reading_faults import Cells, UnreadableRatings
 from evaluation.core.ratings_table import Codes
-
-#: A column's distinct cells as they are in the file, and the code of each row's cell.
-Cells = tuple[Sequence[str], Codes]
-
-
-class UnreadableRatings(ValueError):
-    """A file that is no ratings table; the message names file, line, column, what is there and what was expected."""
 
 
 def parquet_cells(file: IO[bytes], wanted: Sequence[str], source: str) -> tuple[list[Cells], Codes]:
-    """Columns of a Parquet file; a row's line is its number, counted from 1."""
+    """Read columns of a Parquet file; the line of a row is its number, counted from 1."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -42,7 +36,7 @@ def parquet_cells(file: IO[bytes], wanted: Sequence[str], source: str) -> tuple[
 
 
 def json_cells(data: bytes, wanted: Sequence[str], source: str) -> tuple[list[Cells], Codes]:
-    """Keys of JSON lines, one object a line; a key that a line lacks is a blank cell, one that all lack a fault."""
+    """Read keys of JSON Lines. A key missing on a line is a blank cell; a key missing on all lines is an error."""
     seen: list[dict[str, int]] = [{} for _ in wanted]
     codes: list[list[int]] = [[] for _ in wanted]
     lines: list[int] = []
@@ -68,7 +62,7 @@ def _object(line: bytes, where: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise UnreadableRatings(f"{where}: not JSON: {error}") from None
     if not isinstance(found, dict):
-        raise UnreadableRatings(f"{where}: expected one JSON object a line")
+        raise UnreadableRatings(f"{where}: expected one JSON object per line")
     return found
 
 
@@ -76,4 +70,4 @@ def _check_names(names: Sequence[str], wanted: Sequence[str], source: str) -> No
     for column in wanted:
         if column not in names:
             listed = ", ".join(map(repr, names[:20]))
-            raise UnreadableRatings(f"{source}: there is no column {column!r}; there are {listed}")
+            raise UnreadableRatings(f"{source}: there is no column {column!r}; the columns are {listed}")

@@ -9,7 +9,8 @@ from evaluation.metrics.association import correlation_ratio, theils_u
 from evaluation.metrics.bertscore import BertScores, bertscore
 from evaluation.metrics.correlation import Correlation, annotator_ceiling, within_instance_correlation
 from evaluation.metrics.encoders import CachedEncoder, Encoder, SentenceTransformerEncoder, TfidfEncoder
-from evaluation.metrics.followups import NOT_RATED, FollowUps
+from evaluation.metrics.followups import NOT_RATED, TIED, FollowUps
+from evaluation.metrics.forward import ForwardAccuracy, forward_accuracy
 from evaluation.metrics.from_ratings import followups_of, simulatability_from_ratings
 from evaluation.metrics.generality import (
     Generality,
@@ -20,7 +21,7 @@ from evaluation.metrics.generality import (
 )
 from evaluation.metrics.generalization import (
     GeneralizationCell,
-    GenU,
+    GenUResult,
     gen_u,
     gen_u_score,
     generalization_accuracy,
@@ -78,7 +79,7 @@ from evaluation.metrics.units import (
 )
 from evaluation.metrics.utility import (
     AnnotatorUtility,
-    Utility,
+    UtilityResult,
     per_annotator_utility,
     utility,
     utility_by_system,
@@ -90,6 +91,7 @@ __all__ = [
     "BASELINE_KIND",
     "NOT_RATED",
     "PROPERTIES",
+    "TIED",
     "Accuracy",
     "AnnotatorUtility",
     "BertScores",
@@ -101,7 +103,8 @@ __all__ = [
     "Diversity",
     "Encoder",
     "FollowUps",
-    "GenU",
+    "ForwardAccuracy",
+    "GenUResult",
     "Generality",
     "GeneralizationCell",
     "Growth",
@@ -121,7 +124,7 @@ __all__ = [
     "TfidfEncoder",
     "UnitSimulatability",
     "UnitTable",
-    "Utility",
+    "UtilityResult",
     "all_pairs",
     "all_similarities",
     "alpha_by_system",
@@ -135,6 +138,7 @@ __all__ = [
     "correlation_ratio",
     "diversity_by_generator",
     "followups_of",
+    "forward_accuracy",
     "gen_u",
     "gen_u_score",
     "generality",

@@ -133,7 +133,7 @@ def _cells(
 
 
 @dataclass(frozen=True, eq=False)
-class GenU:
+class GenUResult:
     """``mean`` over instances; ``values`` of shape (I,) in {-1, 0, 1}, aligned with ``instances``; ``ties`` counts."""
 
     mean: Estimate
@@ -158,7 +158,7 @@ def gen_u(
     *,
     rng: np.random.Generator | None = None,
     replicates: int = 1_000,
-) -> GenU:
+) -> GenUResult:
     """GEN-U of each instance: the most frequent score over its generalization questions.
 
     score of a question = -1 where the model with the rationale is wrong, else 1 - [the model without it was
@@ -196,4 +196,4 @@ def gen_u(
         bounds=SIGNED,
     )
     kept = np.flatnonzero(seen)
-    return GenU(mean=mean, instances=tuple(names[i] for i in kept), values=values[kept], ties=ties)
+    return GenUResult(mean=mean, instances=tuple(names[i] for i in kept), values=values[kept], ties=ties)

@@ -50,7 +50,7 @@ def utility_classes(
 
 
 @dataclass(frozen=True, eq=False)
-class Utility:
+class UtilityResult:
     """One system's utility, or that of all together.
 
     ``counts`` and ``shares`` by class, ``flows`` counts by flow (right -> wrong, ...); ``right_before`` and
@@ -84,7 +84,7 @@ def utility(
     *,
     rng: np.random.Generator | None = None,
     replicates: int = 1_000,
-) -> Utility:
+) -> UtilityResult:
     """Utility classes, flows and accuracy before and after the rationale.
 
     One entry for each instance and system, all of length N: the label that the raters (their majority) gave before
@@ -120,7 +120,7 @@ def utility(
 
     masks = {name: np.array([found == name for found in classes], dtype=bool) for name in CLASSES}
     flows = (now & was, ok & was & ~now, now & ~was, ok & ~was & ~now)
-    return Utility(
+    return UtilityResult(
         counts={name: int(mask.sum()) for name, mask in masks.items()},
         shares={name: mean(mask) for name, mask in masks.items()},
         flows={name: int(mask.sum()) for name, mask in zip(FLOWS, flows, strict=True)},
@@ -139,7 +139,7 @@ def utility_by_system(
     *,
     rng: np.random.Generator | None = None,
     replicates: int = 1_000,
-) -> dict[str, Utility]:
+) -> dict[str, UtilityResult]:
     """``utility`` of each system in sorted order, and of all together under the key ``"all"`` (last).
 
     Raises ``ValueError`` where a system is itself called "all".

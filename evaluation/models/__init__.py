@@ -5,6 +5,7 @@ from evaluation.models.pipeline import Pipeline, Recipe
 from evaluation.models.report import Report, ReportFile
 from evaluation.models.run import Batch, Call, Run
 from evaluation.models.training import FineTuning, Reward
+from evaluation.models.validation import QuestionVerdict
 
 __all__ = [
     "Batch",
@@ -12,6 +13,7 @@ __all__ = [
     "Endpoint",
     "FineTuning",
     "Pipeline",
+    "QuestionVerdict",
     "Recipe",
     "Report",
     "ReportFile",

@@ -1,4 +1,4 @@
-"""Model services that runs may ask."""
+"""Endpoints: the model services that runs send requests to."""
 
 from __future__ import annotations
 
@@ -8,13 +8,18 @@ from django.db import models
 from django.db.models import Q, Value
 
 from evaluation.providers.hosts import HostRefused, origin_of
+from evaluation.providers.settings import SettingRefused, certificates_check, headers_check
 
 
 class Endpoint(models.Model):
-    """An OpenAI-compatible service: where it is, how fast it may be asked, what a token costs.
-
-    The key is either named by an environment variable or kept encrypted; it is never shown again.
+    """A model service: its address, protocol, rate limits and prices. The key is either in an environment variable or
+    stored encrypted; it is never shown again.
     """
+
+    class Protocol(models.TextChoices):
+        OPENAI = "openai", "OpenAI (also vLLM, llama.cpp, Ollama, Azure and most others)"
+        ANTHROPIC = "anthropic", "Anthropic"
+        GEMINI = "gemini", "Gemini"
 
     workspace = models.ForeignKey(
         "annotator.Workspace", models.PROTECT, null=True, blank=True, related_name="endpoints"
@@ -26,7 +31,33 @@ class Endpoint(models.Model):
         help_text="Workspaces whose runs may use it, at the cost of its owner. They cannot change it.",
     )
     name = models.CharField(max_length=100)
-    base_url = models.CharField(max_length=500, help_text="Up to and with /v1.")
+    protocol = models.CharField(
+        max_length=10, choices=Protocol, default=Protocol.OPENAI, db_default=Protocol.OPENAI
+    )
+    base_url = models.CharField(
+        max_length=500,
+        help_text="Up to and with /v1 (Gemini: /v1beta; Azure: up to the deployment's name).",
+    )
+    api_version = models.CharField(
+        max_length=40,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Sent as api-version with each request (Azure). Leave it empty for other services.",
+    )
+    headers = models.JSONField(
+        default=dict,
+        blank=True,
+        db_default=Value({}, models.JSONField()),
+        help_text='Further headers of each request, e.g. {"X-Project": "explanations"}. Not for keys.',
+    )
+    ca_certificates = models.TextField(
+        "certificate authority",
+        blank=True,
+        default="",
+        db_default="",
+        help_text="PEM certificates to trust for this endpoint instead of the system's, e.g. your institute's own.",
+    )
     model = models.CharField(max_length=200, help_text="Default model.")
     key_variable = models.CharField(
         max_length=100, blank=True, help_text="Environment variable that holds the key."
@@ -69,9 +100,9 @@ class Endpoint(models.Model):
         help_text="Name of what is served here. Endpoints with the same name count as the same simulator; without one, "
         "the address tells them apart.",
     )
-    #: No request is sent before this time, by any run: the provider asked for it, or it is unavailable.
+    #: No run sends a request before this time, because the provider asked for a pause or is unavailable.
     hold_until = models.DateTimeField(null=True, blank=True, editable=False)
-    #: Since when no request has succeeded, and the last error; see ``evaluation.runs.health``.
+    #: The time since which no request has succeeded, and the last error; see ``evaluation.runs.health``.
     failing_since = models.DateTimeField(null=True, blank=True, editable=False)
     failing_calls = models.JSONField(
         default=list, blank=True, editable=False, db_default=Value([], models.JSONField())
@@ -105,3 +136,8 @@ class Endpoint(models.Model):
             raise ValidationError({"base_url": str(error)}) from None
         if not isinstance(self.parameters, dict):
             raise ValidationError({"parameters": "expected a JSON object"})
+        for name, check in (("headers", headers_check), ("ca_certificates", certificates_check)):
+            try:
+                check(getattr(self, name))
+            except SettingRefused as error:
+                raise ValidationError({name: str(error)}) from None

@@ -1,4 +1,4 @@
-"""Runs of model calls, and each call with its answer."""
+"""Runs of model calls, their calls, and their batches."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from evaluation.models.endpoint import Endpoint
 
 
 class Run(models.Model):
-    """One job of model calls: what is asked of which endpoint, how far it has come, what it may spend."""
+    """One job of model calls: what is asked of which endpoint, its progress, and its budgets."""
 
     class State(models.TextChoices):
         QUEUED = "queued", "queued"
@@ -63,12 +63,12 @@ class Run(models.Model):
     reason = models.TextField(blank=True, help_text="Why it is paused or failed.")
     budget_calls = models.PositiveIntegerField(null=True, blank=True)
     budget_cost = models.DecimalField(max_digits=12, decimal_places=6, null=True, blank=True)
-    #: Reserved by calls in flight, and spent by calls that are over; both move in the call's own transaction.
+    #: Reserved by calls in flight, and spent by finished calls; both are updated in the call's own transaction.
     reserved_cost = models.DecimalField(max_digits=14, decimal_places=8, default=0)
     spent_cost = models.DecimalField(max_digits=14, decimal_places=8, default=0)
     #: The most that requests without a reply can have cost: timed out, cut off, or lost with their worker.
     lost_cost = models.DecimalField(max_digits=14, decimal_places=8, default=0)
-    #: What the endpoint charged beyond what was reserved; the run pauses at the first of it.
+    #: What the endpoint charged beyond the reserved cost; the run pauses as soon as that happens.
     overrun_cost = models.DecimalField(max_digits=14, decimal_places=8, default=0)
     sent_calls = models.PositiveIntegerField(default=0, help_text="Requests sent, repeats included.")
     lost_calls = models.PositiveIntegerField(
@@ -107,7 +107,7 @@ class Run(models.Model):
 
     @property
     def workspace_id(self) -> int | None:
-        """A run belongs where its study does, or its dataset where it has no study."""
+        """The workspace of the run's study, or of its dataset if it has no study."""
         owner = self.study or self.dataset
         return owner.workspace_id if owner else None
 
@@ -124,7 +124,7 @@ class Call(models.Model):
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="calls")
     item = models.ForeignKey("annotator.Item", models.PROTECT, null=True, blank=True, related_name="calls")
-    #: What the call is about, unique in its run with the sample: an item's key, an explanation's id.
+    #: The subject of the call (an item's key, an explanation's id), unique in its run together with the sample.
     key = models.CharField(max_length=250)
     subject = models.BigIntegerField(
         null=True, blank=True, help_text="Primary key of what the step asks about."
@@ -140,6 +140,12 @@ class Call(models.Model):
         default=0, db_default=0, help_text="Attempts that failed because the endpoint was unavailable."
     )
     errors = models.JSONField(default=list, blank=True, help_text="Kinds of its failed attempts, in order.")
+    history = models.JSONField(
+        default=list,
+        blank=True,
+        db_default=models.Value([], models.JSONField()),
+        help_text="Replies to earlier attempts, with what was sent and what was wrong with each, in order.",
+    )
     not_before = models.DateTimeField(null=True, blank=True, help_text="When it may be tried again.")
     claimed_by = models.CharField(max_length=100, blank=True)
     claimed_at = models.DateTimeField(null=True, blank=True)
@@ -150,6 +156,12 @@ class Call(models.Model):
     reply = models.JSONField(null=True, blank=True, help_text="The raw reply as received.")
     text = models.TextField(blank=True, help_text="The reply's text.")
     parsed = models.JSONField(null=True, blank=True)
+    confidence = models.FloatField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(0.0), MaxValueValidator(1.0)],
+        help_text="The model's probability of the answer that it gave, from 0 to 1, from logprobs.",
+    )
     flags = models.JSONField(default=list, blank=True, help_text="E.g. 'injection': the item gives orders.")
     applied = models.BooleanField(default=False, help_text="Its result is where it belongs.")
     error_kind = models.CharField(max_length=40, blank=True)
@@ -170,6 +182,10 @@ class Call(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["run", "key", "sample", "stage"], name="call_once"),
             models.CheckConstraint(
+                name="call_confidence_is_a_share",
+                condition=Q(confidence__isnull=True) | Q(confidence__gte=0, confidence__lte=1),
+            ),
+            models.CheckConstraint(
                 name="call_settled_reserves_nothing",
                 condition=Q(state="in_flight") | Q(reserved_cost=0),
             ),
@@ -188,15 +204,20 @@ class Call(models.Model):
         return f"{self.run}: {self.key}"
 
     @property
+    def last(self) -> dict[str, Any] | None:
+        """The latest earlier attempt that had a text; see ``evaluation.runs.repair``."""
+        return next((one for one in reversed(self.history) if one.get("text")), None)
+
+    @property
     def about(self) -> int:
-        """The primary key of what it asks about; for steps whose calls all have one."""
+        """The primary key of the call's subject; for steps whose calls all have one."""
         if self.subject is None:
             raise ValueError(f"call {self.key} asks about no row")
         return self.subject
 
     @property
     def result(self) -> dict[str, Any]:
-        """What was read from the reply; for calls that are done."""
+        """The parsed reply, for calls that are done."""
         if self.parsed is None:
             raise ValueError(f"call {self.key} has no result")
         return dict(self.parsed)
@@ -212,7 +233,7 @@ class Batch(models.Model):
         FAILED = "failed", "failed"
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="batches")
-    #: In-flight calls whose ``claimed_by`` is this are in the file.
+    #: The file contains the in-flight calls with this ``claimed_by``.
     token = models.CharField(max_length=100, unique=True)
     remote_id = models.CharField(max_length=200, blank=True)
     state = models.CharField(max_length=10, choices=State, default=State.SENDING)

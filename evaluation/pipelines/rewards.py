@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from annotator.hit_types.base import Message
+from annotator.hit_types.base import ChatMessage
 
 #: The paper's number of distinct reward bins (Table 16): 1, 0 and -1.
 PAPER_BINS = 3
@@ -16,7 +16,7 @@ _OF_VALUE = {-1.0: 0, 0.0: 1, 1.0: 2}
 
 
 def reward_token(quantile: int) -> str:
-    """The token that opens the system message of an example.
+    """The token at the start of an example's system message.
 
     >>> reward_token(2)
     '<reward_2>'
@@ -37,19 +37,19 @@ def reward_quantiles(values: Sequence[float], bins: int = PAPER_BINS) -> list[in
     return [bisect_left(ordered, value) * bins // max(len(ordered), 1) for value in values]
 
 
-def conditioned(chat: Sequence[Message], quantile: int) -> list[Message]:
-    """A chat as a model tuned on rewards is asked: the token before the instructions, and no demonstrations."""
+def conditioned(chat: Sequence[ChatMessage], quantile: int) -> list[ChatMessage]:
+    """The chat for a model tuned on rewards: the token before the instructions, and no demonstrations."""
     first, *rest = chat
     if first.role != "system":
-        return [Message("system", reward_token(quantile)), chat[-1]]
-    return [Message("system", f"{reward_token(quantile)}\n{first.content}"), rest[-1]]
+        return [ChatMessage("system", reward_token(quantile)), chat[-1]]
+    return [ChatMessage("system", f"{reward_token(quantile)}\n{first.content}"), rest[-1]]
 
 
 @dataclass(frozen=True)
-class Example:
-    """One rationale as a training example: the chat that asks for it, what is replied, and its reward's quantile."""
+class TrainingExample:
+    """One rationale as a training example: the chat that asks for it, the reply, and the quantile of its reward."""
 
-    chat: tuple[Message, ...]
+    chat: tuple[ChatMessage, ...]
     reply: str
     quantile: int
     reward: float
@@ -57,13 +57,36 @@ class Example:
     round: str = ""
 
 
-def chat_lines(examples: Iterable[Example]) -> str:
-    """The training file of a fine-tuning endpoint: one chat a line, whose system message carries the reward token."""
+@dataclass(frozen=True)
+class HeldOut:
+    """A question of the test part: the chat that asks for its rationale, the token to ask under, and an importable row."""
+
+    chat: tuple[ChatMessage, ...]
+    quantile: int
+    key: str
+    columns: Mapping[str, Any]
+
+
+def question_lines(questions: Iterable[HeldOut], form: str) -> str:
+    """The test part for a model that was trained elsewhere. With ``rationale`` and ``answer`` added, each row can be
+    imported into a study of utility. ``form`` is as in ``export_lines``.
+    """
+    lines = []
+    for one in questions:
+        row = {"instance": one.key, **one.columns, "reward_token": reward_token(one.quantile)}
+        chat = conditioned(one.chat, one.quantile)
+        row |= {"messages": _plain(chat)} if form == "messages" else {"prompt": _as_text(chat)}
+        lines.append(json.dumps(row, ensure_ascii=False) + "\n")
+    return "".join(lines)
+
+
+def chat_lines(examples: Iterable[TrainingExample]) -> str:
+    """The training file for a fine-tuning endpoint: one chat per line, with the reward token in its system message."""
     return "".join(json.dumps({"messages": _messages(one)}, ensure_ascii=False) + "\n" for one in examples)
 
 
-def export_lines(examples: Iterable[Example], form: str) -> str:
-    """The same for labs that train themselves, with the reward and its quantile in columns of their own.
+def export_lines(examples: Iterable[TrainingExample], form: str) -> str:
+    """The same for labs that train their own models, with the reward and its quantile in separate columns.
 
     ``form``: *messages*, or *prompt_completion* with the chat as one text.
     """
@@ -79,13 +102,19 @@ def export_lines(examples: Iterable[Example], form: str) -> str:
         if form == "messages":
             row["messages"] = _messages(one)
         else:
-            chat = conditioned(one.chat, one.quantile)
-            row["prompt"] = "\n\n".join(message.content for message in chat) + "\n"
+            row["prompt"] = _as_text(conditioned(one.chat, one.quantile))
             row["completion"] = one.reply
         lines.append(json.dumps(row, ensure_ascii=False) + "\n")
     return "".join(lines)
 
 
-def _messages(one: Example) -> list[dict[str, str]]:
-    chat = [{"role": m.role, "content": m.content} for m in conditioned(one.chat, one.quantile)]
-    return [*chat, {"role": "assistant", "content": one.reply}]
+def _messages(one: TrainingExample) -> list[dict[str, str]]:
+    return [*_plain(conditioned(one.chat, one.quantile)), {"role": "assistant", "content": one.reply}]
+
+
+def _plain(chat: Sequence[ChatMessage]) -> list[dict[str, str]]:
+    return [{"role": m.role, "content": m.content} for m in chat]
+
+
+def _as_text(chat: Sequence[ChatMessage]) -> str:
+    return "\n\n".join(message.content for message in chat) + "\n"

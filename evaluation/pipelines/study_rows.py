@@ -1,4 +1,4 @@
-"""Import rows of a study from the material that earlier steps made; each HIT type says what it is made from."""
+"""Make a study's import rows from the material of earlier steps; each HIT type declares what it is made from."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from annotator.hit_types.base import ItemSource, MadeFrom
+from annotator.hit_types.base import JSON, ItemSource, MadeFrom
 from annotator.hit_types.making import ExplanationSource, FollowUpSource, InstanceSource
 from annotator.hit_types.registry import hit_type_get, hit_types
 from annotator.models import AtomicUnit, Dataset, Explanation, FollowUp, Instance, Output
 from evaluation.pipelines.steps.outputs import sanity_system
+from evaluation.selectors.material import generalization_questions
 
-Row = dict[str, Any]
 Sources = Iterator[ItemSource]
 
 
@@ -25,11 +25,11 @@ def study_rows(
     dataset: Dataset,
     systems: Sequence[str] = (),
     choices: Mapping[str, Any] | None = None,
-) -> Iterator[Row]:
+) -> Iterator[JSON]:
     """The rows of a study of ``hit_type``, in a fixed number of queries.
 
-    ``systems`` names the systems whose explanations are used; all of the dataset's where it is empty. ``choices`` are
-    those of the study step, which the HIT type reads (``group``, ``arms``). Raises ``KeyError`` for a type that cannot be
+    ``systems`` names the systems whose explanations are used; if empty, all of the dataset's. ``choices`` are the study
+    step's, for the HIT type (``group``, ``arms``). Raises ``KeyError`` for a type that cannot be
     made from material.
     """
     kind = hit_type_get(hit_type)
@@ -77,7 +77,7 @@ def _follow_up(follow_up: FollowUp) -> FollowUpSource:
 def _of_follow_ups(dataset: Dataset, systems: Sequence[str], choices: Mapping[str, Any]) -> Sources:
     """Each follow-up of an explanation with the real output of the explanation's own system.
 
-    With the choice ``sanity`` also with the output written from the explanation itself, as a system of its own (P2).
+    With the choice ``sanity``, also with the output written from the explanation itself, as a separate system (P2).
     """
     units = _units(dataset)
     outputs = Output.objects.filter(follow_up__explanation__in=_explanations(dataset, systems).values("pk"))
@@ -123,11 +123,7 @@ def _of_instances(dataset: Dataset, systems: Sequence[str], choices: Mapping[str
 
 
 def _questions(dataset: Dataset, choices: Mapping[str, Any]) -> QuerySet[FollowUp]:
-    """The generalization questions; with the choice ``questions: validated`` those that passed validation."""
-    asked = FollowUp.objects.filter(instance__dataset=dataset, explanation__isnull=True)
-    if choices.get("questions") == "validated":
-        asked = asked.filter(validated=True)
-    return asked.select_related("instance").order_by("pk")
+    return generalization_questions(dataset=dataset, choices=choices).select_related("instance")
 
 
 def _of_questions(dataset: Dataset, systems: Sequence[str], choices: Mapping[str, Any]) -> Sources:

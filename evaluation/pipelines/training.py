@@ -1,29 +1,31 @@
 """Rewards and fine-tuning in a pipeline: every round's rationales, rewards, file, job and model are rows.
 
-Nothing here waits: a worker looks at a job and comes back. A job is begun once: a worker that takes over looks for the
-job of its file before it begins one.
+Nothing here waits: a worker checks a job and returns later. A job is started once: a worker that takes over looks for
+the file's job before it starts one.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Coroutine
 from decimal import ROUND_UP, Decimal
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.db.models import Sum
+from django.db.models import Max, Sum
 from django.utils import timezone
 
 from annotator.core import jobs
+from annotator.core.canonical import text_digest
 from annotator.hit_types.base import JSON, prompt_part, render_prompt
-from annotator.models import FollowUp, Output
-from evaluation.models import Endpoint, FineTuning, Pipeline, Reward, Run
-from evaluation.pipelines.rewards import PAPER_BINS, Example, chat_lines, reward_quantiles
-from evaluation.pipelines.steps.material import shown
+from annotator.hit_types.making import question_columns
+from annotator.models import Explanation, FollowUp, Instance, Output
+from evaluation.models import Call, Endpoint, FineTuning, Pipeline, Reward, Run
+from evaluation.pipelines.rewards import PAPER_BINS, HeldOut, TrainingExample, chat_lines, reward_quantiles
+from evaluation.pipelines.steps.material import in_test_part, shown
 from evaluation.prompts import prompt_file
 from evaluation.providers.base import ProviderError
 from evaluation.providers.keys import KeyRefused
@@ -40,11 +42,13 @@ _UNIT = Decimal("0.00000001")
 
 
 def rewards_keep(*, pipeline: Pipeline, step: str, run: Run, bins: int = PAPER_BINS) -> JSON:
-    """Keep the GEN-U of each rationale that a reward run has answered with; returns the round's numbers.
+    """Store the GEN-U of each rationale that a reward run has used; returns the round's numbers.
 
-    Called again, it changes nothing.
+    ``mean_reward`` is over the round's samples, from -1 to 1: a rationale that was sampled three times counts three times.
+    Otherwise the mean would fall as a model learns, because it repeats its good rationales and varies its poor ones.
+    Safe to call again.
     """
-    from evaluation.metrics import gen_u  # the web process must not hold scipy for it
+    from evaluation.metrics import gen_u  # imported late: the web process does without scipy
 
     answered = (
         run.calls.filter(parsed__isnull=False).order_by("pk").only("key", "subject", "context", "parsed")
@@ -63,35 +67,92 @@ def rewards_keep(*, pipeline: Pipeline, step: str, run: Run, bins: int = PAPER_B
         [str(context["explanation"]) for _, context, _ in calls],
     )
     values = [float(value) for value in found.values]
+    samples = _samples_of(pipeline, str(run.options.get("system", "")))
     rows = [
-        Reward(pipeline=pipeline, step=step, explanation_id=int(name), value=value, quantile=quantile)
+        Reward(
+            pipeline=pipeline,
+            step=step,
+            explanation_id=int(name),
+            value=value,
+            quantile=quantile,
+            samples=max(samples[int(name)], 1),
+        )
         for name, value, quantile in zip(found.instances, values, reward_quantiles(values, bins), strict=True)
     ]
     Reward.objects.bulk_create(rows, ignore_conflicts=True)
-    mean = sum(values) / len(values) if values else None
+    means = {name: mean for name, _, mean in rounds_of(pipeline)}
+    mean = means.get(step)
     return {"rewards": len(values), "mean_reward": None if mean is None else round(mean, 4)}
 
 
-def examples_of(pipeline: Pipeline) -> list[Example]:
-    """Every rewarded rationale of a pipeline so far, in the order in which they were rewarded (Quark's data pool)."""
-    task = str(pipeline.recipe.content["task"])
-    part = prompt_part(prompt_file("explain", task), "answer_reason")
+def _samples_of(pipeline: Pipeline, system: str) -> Counter[int]:
+    """Explanation -> how many of the pipeline's samples of that system were this text with this output."""
+    explanations = Explanation.objects.filter(instance__dataset=pipeline.dataset, system__name=system)
+    known = {
+        (instance, digest): pk
+        for pk, instance, digest in explanations.values_list("pk", "instance_id", "digest")
+    }
+    sampled = Call.objects.filter(
+        run__pipeline=pipeline,
+        run__kind="explain",
+        run__options__system=system,
+        parsed__explanation__isnull=False,
+    )
+    counts: Counter[int] = Counter()
+    for call in sampled.only("subject", "parsed").iterator(2000):
+        pk = known.get((call.about, text_digest(call.result["explanation"], call.result["output"])))
+        if pk is not None:
+            counts[pk] += 1
+    return counts
+
+
+def examples_of(pipeline: Pipeline) -> list[TrainingExample]:
+    """Every rewarded sample of a pipeline so far, in the order in which they were rewarded (Quark's data pool).
+
+    A rationale that was sampled more than once is in the pool as often.
+    """
+    part = _explaining_prompt(pipeline)
     examples = []
     rewards = Reward.objects.filter(pipeline=pipeline).select_related("explanation__instance").order_by("pk")
     for reward in rewards:
         explanation = reward.explanation
         chat = render_prompt(part, {"input": explanation.instance.input, "output": ""})
         reply = f"Answer: {shown(explanation.output)}\nReason: {explanation.text}"
-        examples.append(
-            Example(tuple(chat), reply, reward.quantile, reward.value, explanation.instance.key, reward.step)
+        one = TrainingExample(
+            tuple(chat), reply, reward.quantile, reward.value, explanation.instance.key, reward.step
         )
+        examples += [one] * reward.samples
     return examples
 
 
-def tuning_step(*, pipeline: Pipeline, step: str, options: JSON, left: Decimal | None) -> JSON | None:
-    """Create or look after the fine-tuning job of a step; its result, or None while it is not over.
+def held_out_questions(pipeline: Pipeline) -> list[HeldOut]:
+    """The questions of the test part, as a model that was trained elsewhere is asked for their rationales."""
+    part = _explaining_prompt(pipeline)
+    best = Reward.objects.filter(pipeline=pipeline).aggregate(best=Max("quantile"))["best"]
+    if best is None:
+        return []
+    return [
+        HeldOut(
+            tuple(render_prompt(part, {"input": instance.input, "output": ""})),
+            best,
+            instance.key,
+            question_columns(instance.input)
+            | {"gold_label": instance.gold_label, "gold_rationale": instance.gold_rationale},
+        )
+        for instance in Instance.objects.filter(dataset=pipeline.dataset).order_by("pk")
+        if in_test_part(instance.key)
+    ]
 
-    ``left`` is what the pipeline may still spend. Raises ``ValidationError`` where the job cannot begin.
+
+def _explaining_prompt(pipeline: Pipeline) -> str:
+    """The part of the prompt file with which rewarded rationales are requested."""
+    return prompt_part(prompt_file("explain", str(pipeline.recipe.content["task"])), "answer_reason")
+
+
+def tuning_step(*, pipeline: Pipeline, step: str, options: JSON, left: Decimal | None) -> JSON | None:
+    """Create or check the fine-tuning job of a step; returns its result, or None while it is running.
+
+    ``left`` is what the pipeline may still spend. Raises ``ValidationError`` if the job can't start.
     """
     tuning = FineTuning.objects.filter(pipeline=pipeline, step=step).first()
     if tuning is None:
@@ -120,7 +181,7 @@ def _tuning_create(pipeline: Pipeline, step: str, options: JSON, left: Decimal |
     price = Decimal(str(options.get("price", 0)))
     most = (price * len(lines.encode()) * epochs / _MILLION).quantize(
         _UNIT, ROUND_UP
-    )  # a token is a byte or more
+    )  # a token is at least one byte
     if left is not None and most > left:
         raise ValidationError(f"the fine-tuning job may cost {most:.4f}; {left:.4f} of the budget is left")
     FineTuning.objects.create(
@@ -138,16 +199,16 @@ def _tuning_create(pipeline: Pipeline, step: str, options: JSON, left: Decimal |
 
 
 def tuning_spent(pipeline: Pipeline) -> Decimal:
-    """What the pipeline's fine-tuning jobs have cost, and the most that open ones may cost."""
+    """What the pipeline's finished fine-tuning jobs have cost, plus the most that open ones may cost."""
     rows = FineTuning.objects.filter(pipeline=pipeline)
     done = rows.exclude(state__in=_OPEN).aggregate(total=Sum("cost"))["total"] or Decimal(0)
     return done + (rows.filter(state__in=_OPEN).aggregate(total=Sum("most_cost"))["total"] or Decimal(0))
 
 
 def tuning_work(*, pipeline_pk: int) -> bool:
-    """Send, or look at, the pipeline's open job, outside of any transaction; True if it is over now.
+    """Send or check the pipeline's open job, outside any transaction; True if it has ended.
 
-    Called twice at once, the second call does nothing.
+    If two workers call it at once, the second does nothing.
     """
     with jobs.lock_held("tuning", pipeline_pk) as mine:
         tuning = (
@@ -164,7 +225,7 @@ def tuning_work(*, pipeline_pk: int) -> bool:
         except (ProviderError, KeyRefused) as error:
             FineTuning.objects.filter(pk=tuning.pk).update(looked_at=timezone.now(), error=str(error)[:2000])
             if isinstance(error, ProviderError) and not error.fatal:
-                return False  # looked at again by the next sweep
+                return False  # the next sweep checks it again
             from evaluation.providers.fine_tuning import TuningJob
 
             _settle(tuning, FineTuning.State.FAILED, TuningJob("", "failed", error=str(error)))
@@ -182,7 +243,7 @@ def tuning_work(*, pipeline_pk: int) -> bool:
 
 
 def _job_of(tuning: FineTuning) -> TuningJob:
-    """The job as it is now; file and job are created first where they are not there, and kept as soon as they are."""
+    """The job's current state. The file and the job are created if necessary, and their ids are stored at once."""
     if not tuning.file_id:
         tuning.file_id = _ask(tuning.endpoint, lambda tuner: tuner.file_send(tuning.file.encode()))
         FineTuning.objects.filter(pk=tuning.pk).update(file_id=tuning.file_id)
@@ -214,7 +275,7 @@ def _settle(tuning: FineTuning, state: str, job: TuningJob) -> None:
 
 
 def tunings_cancel(*, pipeline: Pipeline) -> None:
-    """Mark the pipeline's open jobs for cancelling; ``tunings_sweep`` tells the endpoint."""
+    """Mark the pipeline's open jobs as cancelled; ``tunings_sweep`` cancels them at the endpoint."""
     FineTuning.objects.filter(pipeline=pipeline, state=FineTuning.State.RUNNING).update(
         state=FineTuning.State.CANCELLING
     )
@@ -224,7 +285,7 @@ def tunings_cancel(*, pipeline: Pipeline) -> None:
 
 
 def tunings_sweep() -> int:
-    """Cancel at their endpoints the jobs that were cancelled here; what fails is tried again by the next sweep."""
+    """Cancel jobs at their endpoints that were cancelled here; the next sweep retries failures."""
     cancelled = 0
     for tuning in FineTuning.objects.select_related("endpoint").filter(state=FineTuning.State.CANCELLING):
         job_id = tuning.job_id
@@ -243,7 +304,7 @@ def tunings_sweep() -> int:
 
 
 def tunings_retry(*, pipeline: Pipeline) -> None:
-    """Forget the jobs that failed or were cancelled, so that their steps begin anew."""
+    """Detach failed and cancelled jobs, so that their steps start again."""
     with transaction.atomic():
         FineTuning.objects.filter(
             pipeline=pipeline, state__in=[FineTuning.State.FAILED, FineTuning.State.CANCELLED]
@@ -253,7 +314,7 @@ def tunings_retry(*, pipeline: Pipeline) -> None:
 def _ask(endpoint: Endpoint, what: Callable[[FineTuner], Coroutine[Any, Any, T]]) -> T:
     from evaluation.providers.fine_tuning import (
         FineTuner,
-    )  # the client library: jobs need it, web processes don't
+    )  # the client library is imported late: web processes don't need it
 
     async def main() -> T:
         provider = endpoint_provider(endpoint)
@@ -266,8 +327,9 @@ def _ask(endpoint: Endpoint, what: Callable[[FineTuner], Coroutine[Any, Any, T]]
 
 
 def rounds_of(pipeline: Pipeline) -> list[tuple[str, int, float]]:
-    """(reward step, rationales, mean reward) of each round, in order."""
+    """(reward step, samples, mean reward of a sample) of each round, in order."""
     found: dict[str, list[float]] = defaultdict(list)
-    for step, value in Reward.objects.filter(pipeline=pipeline).order_by("pk").values_list("step", "value"):
-        found[step].append(value)
+    rewards = Reward.objects.filter(pipeline=pipeline).order_by("pk")
+    for step, value, samples in rewards.values_list("step", "value", "samples"):
+        found[step] += [value] * samples
     return [(step, len(values), sum(values) / len(values)) for step, values in found.items()]

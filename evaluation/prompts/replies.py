@@ -1,16 +1,17 @@
-"""Strict readers of what models write when they make material. Nothing here guesses; what cannot be read is said.
-
-Judgments are read by the HIT types' own parsers; these read explanations, lists of questions and units.
+"""Parsers of models' replies that make material: explanations, lists of questions and units. They never guess: a reply
+that can't be parsed is refused with the reason. Judgments are parsed by the HIT types.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from annotator.hit_types.base import Unparsable
-from annotator.hit_types.replies import label_of, tidy
+from annotator.hit_types.replies import Labels, label_of, read_answer, read_object, tidy
 
 _NUMBER = re.compile(
     r"^[ \t>*_#]*(?:(?!Response\b)[A-Z][a-z]+(?:[ -][A-Za-z]+){0,3}[ \t]+)?#?(\d{1,3})[ \t*_]*[.):][ \t*_]*",
@@ -31,11 +32,18 @@ _REFUSED = re.compile(
     re.IGNORECASE,
 )
 _YES_NO = {"yes": ("yes", "true"), "no": ("no", "false")}
+_ANSWERS: dict[str, Labels] = {
+    "yes_no": _YES_NO,
+    "preference": {f"response_{n}": (f"response {n}", f"candidate response {n}", str(n)) for n in (1, 2)},
+    "multiple_choice": {letter: (letter.lower(), f"option {letter.lower()}") for letter in "ABCDEFGH"},
+}
+#: Marks of emphasis that models put around words; a single star between spaces or digits is left alone.
+_EMPHASIS = re.compile(r"\*\*|__|(?<!\w)[*_](?=\S)|(?<=\S)[*_](?!\w)")
 MAX_ENTRY = 20_000
 
 
 def plain(text: str) -> str:
-    """A reply without thinking aloud, code fences and outer quotes; raises ``Unparsable`` for a refusal."""
+    """A reply without its reasoning, code fences and outer quotes; raises ``Unparsable`` for a refusal."""
     text = re.sub(r"^```[a-z]*\n|\n?```$", "", tidy(text).strip()).strip()
     if _REFUSED.search(text):
         raise Unparsable(f"the model refused: {text[:80]!r}", kind="refusal")
@@ -66,7 +74,7 @@ def reasoning_then_answer(text: str, task: str) -> tuple[str, str]:
 
 
 def answer_of(value: str, task: str) -> str:
-    """An answer in the form in which material keeps it: yes, no; a letter; response_1."""
+    """An answer in the form stored with material: yes, no; a letter; response_1."""
     value = value.strip(" \t\n.\"'*_()[]")
     if task == "yes_no":
         label = label_of(value, _YES_NO)
@@ -84,30 +92,24 @@ def answer_of(value: str, task: str) -> str:
 
 
 def marked_answer(text: str, task: str) -> str:
-    """The answer after ``ANSWER:`` on the last line, or of a reply that is nothing but an answer.
+    """The answer after ``ANSWER:``, or of a reply that is clear about its answer in another way.
 
     >>> marked_answer("ANSWER: RESPONSE 2", "preference"), marked_answer("Yes.", "yes_no")
     ('response_2', 'yes')
     """
-    text = plain(text)
-    marks = re.findall(
-        r"^[\s*_#>]*(?:final )?answer[\s*_]*:[\s*_]*(\S.*)$", text, re.IGNORECASE | re.MULTILINE
-    )
-    answers = {answer_of(mark, task) for mark in marks} if marks else {answer_of(text, task)}
-    if len(answers) > 1:
-        raise Unparsable("different answers are given", kind="ambiguous")
-    return answers.pop()
+    return read_answer(plain(text), _ANSWERS[task])
 
 
 def labelled(text: str, labels: Sequence[str]) -> dict[str, str]:
-    """The pieces of a reply under ``Label:`` headings, each exactly once and none empty, in any order.
+    """The parts of a reply under ``Label:`` headings: each label exactly once, in any order, and none empty.
 
     >>> labelled("Sure!\\nSummary: A.\\n**Explanation:** B.", ["Explanation", "Summary"])
     {'Summary': 'A.', 'Explanation': 'B.'}
     """
     text = plain(text)
     pattern = re.compile(
-        rf"^[\s*_#>]*({'|'.join(map(re.escape, labels))})[\s*_]*:[ \t*_]*", re.IGNORECASE | re.MULTILINE
+        rf"^[\s*_#>]*({'|'.join(map(re.escape, labels))})[ \t*_]*(?::[ \t*_]*|$)",
+        re.IGNORECASE | re.MULTILINE,
     )
     found = list(pattern.finditer(text))
     names = {label.lower(): label for label in labels}
@@ -124,7 +126,7 @@ def labelled(text: str, labels: Sequence[str]) -> dict[str, str]:
 
 
 def reasons(text: str) -> str:
-    """A reply that is reasons only; an opening "My reasons:" is left out.
+    """A reply that consists of reasons only; an initial "My reasons:" is removed.
 
     >>> reasons("Reasons: Owls have wings.")
     'Owls have wings.'
@@ -140,8 +142,8 @@ def reasons(text: str) -> str:
 def numbered(text: str, most: int) -> list[str]:
     """The entries of a numbered list (or a JSON array of texts), in order, at most ``most``.
 
-    What stands before "1." is a preamble. Numbers must count up from 1; an entry may have several lines.
-    Raises ``Unparsable`` where there is no such list.
+    Text before "1." is a preamble. Numbers must count up from 1, or all be 1; an entry may have several lines.
+    Empty entries are left out. Raises ``Unparsable`` if there is no such list.
 
     >>> numbered("Here you are:\\n1. Can owls swim?\\n2) Can \\u201cemus\\u201d fly?\\n\\nHope this helps!", 5)
     ['Can owls swim?', 'Can "emus" fly?']
@@ -153,22 +155,33 @@ def numbered(text: str, most: int) -> list[str]:
         entries = [piece for _, piece in _pieces(text, marks)]
         if entries:
             entries[-1] = entries[-1].split("\n\n")[0].strip()
-    entries = [entry.strip().strip('"').strip() for entry in entries]
-    if not entries or not all(entries):
+    entries = [_undressed(entry) for entry in entries]
+    entries = [entry for entry in entries if entry]
+    if not entries:
         raise Unparsable("the reply holds no numbered list")
     if any(len(entry) > MAX_ENTRY for entry in entries):
         raise Unparsable("an entry of the list is too long")
     return entries[:most]
 
 
+def _undressed(entry: str) -> str:
+    """An entry without emphasis or quotes around all of it."""
+    return entry.strip().strip("*_").strip().strip('"').strip()
+
+
 def _pieces(text: str, marks: Sequence[re.Match[str]]) -> list[tuple[re.Match[str], str]]:
-    """What stands between each mark and the next."""
+    """The texts between each mark and the next."""
     ends = [mark.start() for mark in marks[1:]] + [len(text)]
     return [(mark, text[mark.end() : end].strip()) for mark, end in zip(marks, ends, strict=False)]
 
 
 def _counting(marks: list[re.Match[str]]) -> list[re.Match[str]]:
-    """The marks that count 1, 2, 3, ...; a number out of turn belongs to an entry's text."""
+    """The marks that count 1, 2, 3, ...; a number out of turn belongs to an entry's text.
+
+    Markdown lets every entry be number 1.
+    """
+    if len(marks) > 1 and all(int(mark.group(1)) == 1 for mark in marks):
+        return marks
     kept: list[re.Match[str]] = []
     for mark in marks:
         if int(mark.group(1)) == len(kept) + 1:
@@ -177,28 +190,60 @@ def _counting(marks: list[re.Match[str]]) -> list[re.Match[str]]:
 
 
 def _json_list(text: str) -> list[str] | None:
-    if not text.startswith("["):
+    """The texts of a JSON array, or of an object whose only value is one."""
+    if not text.startswith(("[", "{")):
         return None
     try:
         value = json.loads(text)
-    except ValueError:
-        return None
+    except (ValueError, RecursionError):
+        value = read_object(text)
+    if isinstance(value, dict) and len(value) == 1:
+        value = next(iter(value.values()))
     return value if isinstance(value, list) and all(isinstance(entry, str) for entry in value) else None
 
 
+@dataclass(frozen=True)
+class Listed:
+    """The good entries of a list, and what is wrong with each of the others."""
+
+    entries: list[str]
+    faults: list[str]
+
+
+def sorted_out(entries: Iterable[str], read: Callable[[str], Any]) -> Listed:
+    """Read each entry by itself, so that a bad one doesn't take the others with it.
+
+    Raises the first entry's ``Unparsable`` if none is good.
+
+    >>> sorted_out(["Can owls swim?", "Owls swim."], question_of).faults
+    ["not a question: 'Owls swim.'"]
+    """
+    good, faults = [], []
+    for entry in entries:
+        try:
+            good.append(read(entry))
+        except Unparsable as error:
+            faults.append(str(error))
+    if not good:
+        raise Unparsable(faults[0] if faults else "the reply holds no list")
+    return Listed(good, faults)
+
+
+def question_of(entry: str) -> str:
+    """An entry as a question on one line; raises ``Unparsable`` if it doesn't end with a question mark."""
+    line = " ".join(entry.split())
+    if not line.rstrip("\"'*_").endswith("?"):
+        raise Unparsable(f"not a question: {line[:60]!r}")
+    return line
+
+
 def questions(text: str, most: int) -> list[str]:
-    """A numbered list of questions: each one line that ends with a question mark.
+    """The questions of a numbered list, each on one line; entries that aren't questions are left out.
 
     >>> questions("1. Can owls swim?", 3)
     ['Can owls swim?']
     """
-    found = []
-    for entry in numbered(text, most):
-        line = " ".join(entry.split())
-        if not line.rstrip("\"'").endswith("?"):
-            raise Unparsable(f"not a question: {line[:60]!r}")
-        found.append(line)
-    return found
+    return sorted_out(numbered(text, most), question_of).entries
 
 
 def guessed_question(text: str) -> tuple[str, str]:
@@ -208,9 +253,7 @@ def guessed_question(text: str) -> tuple[str, str]:
     ('Can pigs fly?', 'no')
     """
     pieces = labelled(text, ["Follow-up question", "Guess"])
-    question = " ".join(pieces["Follow-up question"].split())
-    if not question.rstrip("\"'").endswith("?"):
-        raise Unparsable(f"not a question: {question[:60]!r}")
+    question = question_of(pieces["Follow-up question"])
     guess = _GUESS.search(pieces["Guess"])
     if guess is None:
         raise Unparsable("the guess does not end with yes or no")
@@ -218,14 +261,17 @@ def guessed_question(text: str) -> tuple[str, str]:
 
 
 def bullets(text: str) -> list[str]:
-    """The entries of a list with dashes; raises ``Unparsable`` where there is none.
+    """The entries of a list with dashes; raises ``Unparsable`` if there is none.
 
     >>> bullets("Elements:\\n- a key decision\\n* its cause")
     ['a key decision', 'its cause']
     """
     found = [
-        match.group(1).strip(" *_") for line in plain(text).splitlines() if (match := _BULLET.match(line))
+        _EMPHASIS.sub("", match.group(1)).strip()
+        for line in plain(text).splitlines()
+        if (match := _BULLET.match(line))
     ]
+    found = [entry for entry in found if entry]
     if not found:
         raise Unparsable("the reply holds no list")
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import re
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -22,11 +23,11 @@ from evaluation.providers import transport
 from evaluation.providers.base import ChatReply, ChatRequest, ErrorKind, ProviderError
 from evaluation.providers.hosts import HostPolicy, HostRefused, check_origin, origin_of
 
-#: A key is needed by the client even where the endpoint asks for none.
+#: The client requires a key even if the endpoint doesn't.
 NO_KEY = "none"
-#: Bytes of a reply that isn't JSON that are stored.
+#: How many bytes of a reply that isn't JSON are stored.
 KEPT_BYTES = 64 * 1024
-#: Least seconds for uploading or downloading a batch's file.
+#: The shortest timeout, in seconds, for uploading or downloading a batch's file.
 FILE_SECONDS = 300.0
 _KINDS: Mapping[int, ErrorKind] = {
     400: "bad_request",
@@ -44,7 +45,7 @@ _KINDS: Mapping[int, ErrorKind] = {
 
 
 class OpenAICompatible:
-    """One endpoint. Raises ``ProviderError`` (refused_host) where the host may not be asked."""
+    """One endpoint. Raises ``ProviderError`` (refused_host) if requests to the host aren't allowed."""
 
     def __init__(self, *, base_url: str, key: str, policy: HostPolicy, timeout: float) -> None:
         try:
@@ -89,7 +90,7 @@ class OpenAICompatible:
         return [str(model.get("id")) for model in raw.get("data") or [] if isinstance(model, dict)]
 
     async def batch_send(self, lines: bytes) -> str:
-        """Hand in a file of requests (JSON lines with ``custom_id``); returns the batch's id."""
+        """Upload a file of requests (JSON lines with ``custom_id``); returns the batch's id."""
         async with self._guarded(FILE_SECONDS):
             file = await self.client.files.create(file=("batch.jsonl", lines), purpose="batch")
             batch = await self.client.batches.create(
@@ -117,7 +118,7 @@ class OpenAICompatible:
 
     @asynccontextmanager
     async def _guarded(self, more: float = 0.0) -> AsyncIterator[None]:
-        """End the request after the timeout, whatever still arrives; raise every failure as ``ProviderError``.
+        """End the request after the timeout, even if data is still arriving; raise every failure as ``ProviderError``.
 
         The client's own timeout starts again with each byte received.
         """
@@ -139,9 +140,8 @@ class OpenAICompatible:
 
 
 def read_completion(raw: dict[str, Any], *, seconds: float = 0.0) -> ChatReply:
-    """The JSON of a chat completion as a reply; raises ``ProviderError`` where it contains none.
-
-    What was received is kept in the error's ``reply``, since it may have to be paid for.
+    """The JSON of a chat completion as a reply; raises ``ProviderError`` if it contains none. What was received is in
+    the error's ``reply``, since it may have to be paid for.
     """
     found = raw.get("usage")
     usage: dict[str, Any] = found if isinstance(found, dict) else {}
@@ -164,19 +164,38 @@ def read_completion(raw: dict[str, Any], *, seconds: float = 0.0) -> ChatReply:
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(choice, dict) or not isinstance(message, dict):
         raise ProviderError("invalid_reply", "the reply has no choices", reply=reply)
-    finish, text = str(choice.get("finish_reason") or ""), message.get("content")
+    finish, text = str(choice.get("finish_reason") or ""), content_text(message.get("content"))
     if finish == "content_filter":
         said = "the endpoint's content filter held the reply back"
         raise ProviderError("content_filter", said, reply=reply)
     if message.get("refusal"):
         raise ProviderError("refusal", str(message["refusal"])[:500], reply=reply)
-    if not isinstance(text, str) or not text.strip():
+    if not text.strip() and finish != "length":  # "length": all tokens went into the model's thinking
         raise ProviderError("invalid_reply", "the reply has no text", reply=reply)
-    return replace(reply, text=text, finish=finish)
+    return replace(reply, text=text, finish=finish, reasoning=_reasoning(message))
+
+
+def content_text(content: Any) -> str:
+    """The text of a message's content: a string, or a list of parts of which some are text.
+
+    >>> content_text([{"type": "text", "text": "ANSWER: "}, {"type": "text", "text": "YES"}])
+    'ANSWER: YES'
+    """
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+def _reasoning(message: dict[str, Any]) -> str:
+    """The model's reasoning, if the server returns it separately from the text."""
+    found = message.get("reasoning_content") or message.get("reasoning")
+    return found if isinstance(found, str) else ""
 
 
 def _count(usage: dict[str, Any], name: str) -> int | None:
-    """A token count; a fraction is rounded up. None where it is no number that a count can be."""
+    """A token count; a fraction is rounded up. None if the value isn't a possible count."""
     value = usage.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 2**31:
         return None
@@ -213,7 +232,7 @@ def _json(response: httpx2.Response) -> dict[str, Any]:
 
 
 def _unreadable(response: httpx2.Response, reason: str) -> ProviderError:
-    """The error for a reply that was received and may have to be paid for; it carries the start of what came."""
+    """The error for a reply that was received and may have to be paid for; it contains the start of what was received."""
     text = response.content[:KEPT_BYTES].decode("utf-8", "replace")
     kept = ChatReply(text="", raw={"not_json": text}) if text.strip() else None
     start = " ".join(text[:200].split())
@@ -221,7 +240,8 @@ def _unreadable(response: httpx2.Response, reason: str) -> ProviderError:
 
 
 def provider_error(error: Exception) -> ProviderError:
-    """The client's exceptions as ours. Messages hold what the endpoint said, never the request's headers."""
+    """Convert the client's exceptions to ours. Messages contain the endpoint's own message, never the request's
+    headers."""
     for cause in (error, error.__cause__):
         if isinstance(cause, HostRefused):
             return ProviderError("refused_host", str(cause))
@@ -238,7 +258,10 @@ def provider_error(error: Exception) -> ProviderError:
         kind = _KINDS.get(status, "server" if status >= 500 else "bad_request")
         kind = _refined(kind, getattr(error, "code", None), _said(error))
         return ProviderError(
-            kind, f"HTTP {status}: {_said(error)}", retry_after=_retry_after(error.response), status=status
+            kind,
+            f"HTTP {status}: {_said(error)}{_parameter_advice(_said(error))}",
+            retry_after=_retry_after(error.response),
+            status=status,
         )
     if isinstance(error, openai.APITimeoutError | httpx2.TimeoutException):
         return ProviderError("timeout", "No reply in time.")
@@ -248,7 +271,7 @@ def provider_error(error: Exception) -> ProviderError:
 
 
 def _refined(kind: ErrorKind, code: Any, said: str) -> ErrorKind:
-    """The kind of an error by its code; servers without codes are known by their words."""
+    """The kind of an error by its code, or by its wording for servers without codes."""
     if kind == "rate_limit" and code == "insufficient_quota":
         return "no_quota"
     if kind == "bad_request":
@@ -260,8 +283,23 @@ def _refined(kind: ErrorKind, code: Any, said: str) -> ErrorKind:
     return kind
 
 
+def _parameter_advice(said: str) -> str:
+    """What to set for a model with unusual parameters."""
+    if "max_completion_tokens" in said:
+        return (
+            ' Set the endpoint\'s parameters to {"max_completion_tokens": 4000}: it then replaces max_tokens.'
+        )
+    if re.search(
+        r"(?:unsupported|not support).{0,60}temperature|temperature.{0,60}(?:unsupported|not support)",
+        said,
+        re.I,
+    ):
+        return ' Leave the temperature out with the parameters {"temperature": null}.'
+    return ""
+
+
 def _connect_advice(said: str) -> str:
-    """Why no connection was made, and what to do about it."""
+    """Why the connection failed, and what to do about it."""
     advice = ""
     if "CERTIFICATE_VERIFY_FAILED" in said:
         advice = (
@@ -276,7 +314,7 @@ def _connect_advice(said: str) -> str:
 
 
 def provider_error_of_status(status: int, body: Any) -> ProviderError:
-    """The error of one line of a batch."""
+    """The error in one line of a batch."""
     inner = body.get("error", body) if isinstance(body, dict) else body
     said = inner.get("message") if isinstance(inner, dict) else inner
     kind = _KINDS.get(status, "bad_request" if 400 <= status < 500 else "server")

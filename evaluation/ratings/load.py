@@ -1,4 +1,4 @@
-"""From a study's judgments to ratings tables, one a variable, with what was left out and what each unit is about."""
+"""From a study's judgments to ratings tables, one per variable, with what was left out and what each unit is about."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from evaluation.ratings.mapping import Entries, map_pairs, map_responses
 
 
 @dataclass(frozen=True, eq=False)
-class Units:
+class UnitColumns:
     """What each unit of a ratings table is about; every column of shape (units,).
 
     ``item`` is the unit's item (a number in ``Items``) and ``suffix`` tells the units of one item apart.
@@ -47,7 +47,7 @@ class VariableRatings:
 
     variable: Variable
     ratings: Ratings
-    units: Units
+    units: UnitColumns
     judgments: int
     left_out: dict[str, int]
 
@@ -104,12 +104,12 @@ class StudyRatings:
             left_out[f"without an answer on {declared.title.lower()}"] = len(judgments) - answered
         return VariableRatings(declared, ratings, units, answered, left_out)
 
-    def _units(self, item: Codes, suffix: Coded) -> Units:
+    def _units(self, item: Codes, suffix: Coded) -> UnitColumns:
         items = self.judgments.items
         explanation, system = items.explanation_names.take(item), items.system.take(item)
         if items.parts:
             explanation, system = self._parts(item, suffix, explanation, system)
-        return Units(
+        return UnitColumns(
             item=item,
             suffix=suffix,
             instance=items.instance_names.take(item),
@@ -131,7 +131,7 @@ class StudyRatings:
         ]
         return _coded([e for e, _ in own]), _coded([s for _, s in own])
 
-    def _unit_names(self, units: Units) -> tuple[str, ...]:
+    def _unit_names(self, units: UnitColumns) -> tuple[str, ...]:
         """The item's key, with the suffix where the item is not the unit; never two alike."""
         keys = self.judgments.items.key.take(units.item).values("")
         if units.suffix.names == ("",):
@@ -144,7 +144,7 @@ class StudyRatings:
             names = [f"{n} (item {i})" if uses[n] > 1 else n for n, i in zip(names, units.item, strict=True)]
         return tuple(names)
 
-    def _clusters(self, units: Units) -> Codes:
+    def _clusters(self, units: UnitColumns) -> Codes:
         """Each unit's instance; an item without one is a cluster by itself."""
         codes = units.instance.codes.astype(np.int64)
         codes = np.where(codes >= 0, codes, len(units.instance.names) + units.item.astype(np.int64))

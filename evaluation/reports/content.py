@@ -61,7 +61,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Column:
+class TableColumn:
     """A column with its ``label``; neighbouring columns of one ``group`` have it as a common heading."""
 
     label: str
@@ -69,7 +69,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Row:
+class TableRow:
     """A row: its head cells, then one cell for each column. Rows of one ``group`` are listed under its name.
 
     ``item`` is the database id of the item that the row is about, with its study's: pages link to it.
@@ -100,8 +100,8 @@ class Table:
     id: str
     title: str
     head: Sequence[str]
-    columns: Sequence[Column]
-    rows: Sequence[Row]
+    columns: Sequence[TableColumn]
+    rows: Sequence[TableRow]
     notes: Sequence[str] = ()
     number: str = ""
     beside: bool = False

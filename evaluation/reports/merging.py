@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from evaluation.reports.content import Cell, Column, Figure, Row, Section, Table
+from evaluation.reports.content import Cell, Figure, Section, Table, TableColumn, TableRow
 
 Named = tuple[str, Section]
 ABSENT = Cell(text="–")
@@ -89,19 +89,20 @@ def _stacked(tables: Sequence[tuple[str, Table]]) -> Table:
     return _with(tables, columns, rows)
 
 
-def _place(columns: Sequence[Column], wanted: Column) -> int | None:
+def _place(columns: Sequence[TableColumn], wanted: TableColumn) -> int | None:
     return next((n for n, column in enumerate(columns) if column == wanted), None)
 
 
 def _beside(tables: Sequence[tuple[str, Table]]) -> Table:
     """Columns side by side under their dataset; rows joined by their heads."""
     heads = list(dict.fromkeys((row.group, tuple(row.head)) for _, table in tables for row in table.rows))
-    columns: list[Column] = []
+    columns: list[TableColumn] = []
     parts: list[dict[tuple[str, tuple[str, ...]], Sequence[Cell]]] = []
     for title, table in tables:
         taken = {column.group for column in columns}
         columns += [
-            Column(c.label, f"{c.group} ({title})" if c.group in taken else c.group) for c in table.columns
+            TableColumn(c.label, f"{c.group} ({title})" if c.group in taken else c.group)
+            for c in table.columns
         ]
         parts.append({(row.group, tuple(row.head)): row.cells for row in table.rows})
     rows = []
@@ -109,10 +110,10 @@ def _beside(tables: Sequence[tuple[str, Table]]) -> Table:
         cells: list[Cell] = []
         for part, (_, table) in zip(parts, tables, strict=True):
             cells += part.get((group, head), [ABSENT] * len(table.columns))
-        rows.append(Row(list(head), cells, group))
+        rows.append(TableRow(list(head), cells, group))
     return _with(tables, columns, rows)
 
 
-def _with(tables: Sequence[tuple[str, Table]], columns: list[Column], rows: list[Row]) -> Table:
+def _with(tables: Sequence[tuple[str, Table]], columns: list[TableColumn], rows: list[TableRow]) -> Table:
     notes = said_once([(title, note) for title, table in tables for note in table.notes], len(tables))
     return replace(tables[0][1], columns=columns, rows=rows, notes=notes)

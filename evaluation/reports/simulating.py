@@ -15,7 +15,7 @@ from evaluation.metrics import (
     per_rater_simulatability,
     simulatability,
 )
-from evaluation.reports.content import Column
+from evaluation.reports.content import TableColumn
 from evaluation.reports.context import Context
 
 
@@ -67,7 +67,7 @@ def of_instances(instances: frozenset[str]) -> Callable[[FollowUps], FollowUps]:
 
 
 def shared_instances(judge: Judge) -> frozenset[str]:
-    """Instances where precision is defined in all systems; with a table a rater, for any of the raters.
+    """Instances where precision is defined in all systems; with a table per rater, for any of the raters.
 
     Raters may each have judged other systems: what matters is that every system was judged on the instance.
     """
@@ -103,14 +103,14 @@ def _named(counts: PerExplanation) -> list[str]:
     return [str(name) for name in counts.explanation[counts.known > 0]]
 
 
-def system_columns(ctx: Context, systems: Sequence[str]) -> list[Column]:
-    """A column a system: its method under its model where both are known (P1's layout), else its name."""
+def system_columns(ctx: Context, systems: Sequence[str]) -> list[TableColumn]:
+    """A column per system: its method under its model where both are known (P1's layout), else its name."""
     known = ctx.data.judgments.items.systems
     columns = []
     for system in systems:
         model, method = known.get(system, ("", ""))
-        columns.append(Column(method, model) if model and method else Column(system))
-    return columns if len(set(columns)) == len(columns) else [Column(system) for system in systems]
+        columns.append(TableColumn(method, model) if model and method else TableColumn(system))
+    return columns if len(set(columns)) == len(columns) else [TableColumn(system) for system in systems]
 
 
 def in_layout(ctx: Context, systems: Sequence[str]) -> list[str]:

@@ -20,6 +20,7 @@ from django.utils import timezone
 from evaluation.models import Endpoint, Run
 from evaluation.providers.base import ChatRequest
 from evaluation.runs.health import copy_state, window_of
+from evaluation.runs.repair import repair_messages
 from evaluation.runs.request import Prices, cache_key, likely_tokens, most_tokens, request_build, share_of
 from evaluation.runs.step import ClaimedCall, Step
 from evaluation.runs.structured import with_form
@@ -57,7 +58,7 @@ class Claim:
     """What may be sent now. ``others``: calls that other workers have in flight at the endpoint.
 
     With nothing to send, ``wait`` is the seconds until it is worth asking again, and None when nothing is left
-    to claim; ``state`` is the run's.
+    to claim; ``state`` is the state of the run.
     """
 
     state: str
@@ -68,7 +69,11 @@ class Claim:
 
 
 _PICK = """
-SELECT id, key, item_id, subject, sample, stage, context::text AS context, attempts, unparsable, lost, excused
+SELECT id, key, item_id, subject, sample, stage, context::text AS context, attempts, unparsable, lost, excused,
+    CASE WHEN history <> '[]' THEN (
+        SELECT jsonb_build_object('text', h -> 'text', 'error_kind', h -> 'error_kind', 'error', h -> 'error', 'parsed', h -> 'parsed')
+        FROM jsonb_array_elements(history) WITH ORDINALITY AS t(h, n) WHERE h ->> 'text' <> '' ORDER BY n DESC LIMIT 1
+    )::text END AS last
 FROM evaluation_call
 WHERE run_id = %s AND state = 'pending' AND (not_before IS NULL OR not_before <= %s)
 ORDER BY id LIMIT %s FOR NO KEY UPDATE SKIP LOCKED
@@ -168,7 +173,16 @@ def _pick(run: Run, now: datetime, limit: int) -> list[ClaimedCall]:
         cursor.execute(_PICK, [run.pk, now, limit])
         names = [column.name for column in cursor.description or ()]
         found = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
-    return [ClaimedCall(**row | {"context": json.loads(row["context"])}) for row in found]
+    return [
+        ClaimedCall(
+            **row
+            | {
+                "context": json.loads(row["context"]),
+                "last": json.loads(row["last"]) if row["last"] else None,
+            }
+        )
+        for row in found
+    ]
 
 
 def _seconds_to_next(run: Run, now: datetime) -> float | None:
@@ -219,9 +233,11 @@ def build(run: Run, endpoint: Endpoint, step: Step, call: ClaimedCall) -> ChatRe
     parameters: dict[str, Any] = endpoint.parameters | run.parameters
     schema = step.schema(run, call) if endpoint.structured and run.together == 1 else None
     messages = step.messages(run, call)
+    if schema is not None:
+        messages = with_form(messages, schema, lambda text: step.demonstration(run, call, text))
     return request_build(
         model=run.model,
-        messages=with_form(messages, schema) if schema is not None else messages,
+        messages=[*messages, *repair_messages(run=run, call=call)],
         parameters=parameters,
         sample=call.sample,
         samples=run.samples,
@@ -231,7 +247,7 @@ def build(run: Run, endpoint: Endpoint, step: Step, call: ClaimedCall) -> ChatRe
 
 
 def _cached(keys: list[str], workspace_id: int | None) -> dict[str, int]:
-    """Calls of the workspace that asked the same: what other labs asked and paid for stays theirs."""
+    """Calls of the same workspace with the same request. Replies that other labs paid for aren't shared."""
     with connection.cursor() as cursor:
         cursor.execute(_CACHED, [keys, workspace_id])
         return dict(cursor.fetchall())

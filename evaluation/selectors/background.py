@@ -1,10 +1,10 @@
-"""Runs as the researchers' pages list them beside other background work."""
+"""Runs as background work, for the researchers' pages."""
 
 from __future__ import annotations
 
 from django.urls import reverse
 
-from annotator.core.background import Work
+from annotator.core.background import BackgroundWork
 from annotator.models import User
 from evaluation.models import Run
 from evaluation.selectors.run import runs_for
@@ -13,7 +13,7 @@ MOST = 50
 ACTIVE = (Run.State.QUEUED, Run.State.RUNNING, Run.State.PAUSED)
 
 
-def runs_as_work(*, user: User, studies: list[int] | None = None) -> list[Work]:
+def runs_as_work(*, user: User, studies: list[int] | None = None) -> list[BackgroundWork]:
     """The newest runs of these studies; without studies, only runs that are active or have failed."""
     runs = runs_for(user=user).order_by("-id")
     if studies is not None:
@@ -21,7 +21,7 @@ def runs_as_work(*, user: User, studies: list[int] | None = None) -> list[Work]:
     else:
         runs = runs.filter(state__in=[*ACTIVE, Run.State.FAILED])
     return [
-        Work(
+        BackgroundWork(
             title=f"{run.kind.replace('_', ' ').capitalize()} with {run.endpoint.name if run.endpoint else 'no endpoint'}",
             state=run.get_state_display(),
             url=reverse("admin:evaluation_run_change", args=[run.pk]),

@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from typing import Any
 
-from annotator.hit_types.base import JSON, Field, HitType, Message
+from annotator.hit_types.base import JSON, MARKER, ChatMessage, Field, HitType, Unparsable, read_line
+from annotator.hit_types.languages import ENGLISH
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Item, Judgment, Rater
 from annotator.services.judgments_record import Given, judgments_record
 from evaluation.models import Call, Run
+from evaluation.runs.demonstrations import thoughts_of
 from evaluation.runs.step import ClaimedCall, Job, Step
 from evaluation.runs.structured import stage_response, stage_schema
 from evaluation.simulators.identity import raters_by_reply, siblings
@@ -40,7 +42,7 @@ class Simulate(Step):
         )
         return {call.id: payloads[call.item_id] for call in calls if call.item_id is not None}
 
-    def messages(self, run: Run, call: ClaimedCall) -> list[Message]:
+    def messages(self, run: Run, call: ClaimedCall) -> list[ChatMessage]:
         kind = _kind(run)
         return kind.prompt(
             call.thing,
@@ -64,6 +66,19 @@ class Simulate(Step):
         raw = stage_response(value)
         return _kind(run).parse_response(call.thing, raw, call.stage, call.context.get("presentation"))
 
+    def demonstration(self, run: Run, call: ClaimedCall, text: str) -> JSON | None:
+        """None if a demonstration is about a different number of things than the call, so that its keys don't fit."""
+        kind, presentation = _kind(run), call.context.get("presentation")
+        stage = kind.stages(call.thing, presentation)[call.stage]
+        try:
+            raw = kind.parse_reply(text, call.thing, call.stage, presentation)
+        except Unparsable:
+            if len(stage.fields) > 1:
+                return None
+            # The demonstration's question has different options from this one's.
+            raw = {stage.fields[0].name: read_line(text, MARKER)}
+        return {"thoughts": thoughts_of(text)} | {asked.name: raw.get(asked.name) for asked in stage.fields}
+
     def after(self, run: Run, call: ClaimedCall, parsed: JSON) -> Job | None:
         kind = _kind(run)
         if call.stage + 1 >= len(kind.stages(call.thing, call.context.get("presentation"))):
@@ -84,7 +99,7 @@ class Simulate(Step):
         return _strings(call.thing)
 
     def apply(self, run: Run, groups: Sequence[Sequence[Call]]) -> None:
-        """One judgment per item. A tie between samples gives none, and its calls are flagged."""
+        """One judgment per item. A tie between samples gives no judgment; its calls are flagged."""
         if run.study is None or run.rater is None:
             raise ValueError("study, rater: a simulation needs both")
         items = Item.objects.in_bulk({group[0].item_id for group in groups})
@@ -137,4 +152,6 @@ def _strings(value: Any) -> Iterator[str]:
 def _kind(run: Run) -> HitType:
     if run.study is None:
         raise ValueError("study: a simulation needs one")
-    return hit_type_get(run.study.hit_type)
+    kind = hit_type_get(run.study.hit_type)
+    language = run.study.language
+    return kind if language == ENGLISH else kind.replaced(language=language)

@@ -11,7 +11,7 @@ import stat
 from pathlib import Path
 
 from foretell.embedded.errors import EmbeddedError
-from foretell.embedded.process import Account
+from foretell.embedded.process import SystemUser
 
 #: Where a copy may go, in this order: outside home directories. Root owns it, so no other user can replace a program.
 REACHABLE = (Path("/var/cache"), Path("/var/tmp"), Path("/tmp"))  # noqa: S108
@@ -56,7 +56,7 @@ def redis_program() -> Path:
     )
 
 
-def reachable(paths: list[Path], account: Account) -> list[Path]:
+def reachable(paths: list[Path], account: SystemUser) -> list[Path]:
     """Return the same paths, or those of a copy if the user that runs the servers can't read them.
 
     Started by root, the servers run as another user, who can't enter a 0700 home directory. The paths are in one

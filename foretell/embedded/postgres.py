@@ -19,7 +19,7 @@ from typing import Any
 from foretell.embedded.binaries import postgres_install, reachable
 from foretell.embedded.errors import EmbeddedError
 from foretell.embedded.process import (
-    Account,
+    SystemUser,
     check_owner,
     die_with_parent,
     end_leftovers,
@@ -47,7 +47,7 @@ class Postgres:
     superuser_password: str
     password: str
     log: Path
-    account: Account = field(default_factory=Account.for_servers)
+    account: SystemUser = field(default_factory=SystemUser.for_servers)
     options: dict[str, str] = field(default_factory=dict)
     child: subprocess.Popen[bytes] | None = None
 

@@ -25,7 +25,7 @@ _libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class SystemUser:
     """The user a server runs as: nobody when we are root (Postgres refuses root), else ourselves."""
 
     uid: int
@@ -33,7 +33,7 @@ class Account:
     dropped: bool
 
     @classmethod
-    def for_servers(cls) -> Account:
+    def for_servers(cls) -> SystemUser:
         if os.geteuid() != 0:
             return cls(os.geteuid(), os.getegid(), dropped=False)
         entry = pwd.getpwnam("nobody")
@@ -43,7 +43,7 @@ class Account:
         return {"user": self.uid, "group": self.gid, "extra_groups": []} if self.dropped else {}
 
 
-def check_owner(directory: Path, account: Account) -> None:
+def check_owner(directory: Path, account: SystemUser) -> None:
     """Refuse a data directory that another user's ``make run`` created: the servers couldn't open it."""
     owner = directory.stat().st_uid if directory.exists() else account.uid
     if owner != account.uid:
@@ -81,7 +81,7 @@ def spawn(
     env: dict[str, str],
     output: IO[bytes] | int,
     on_parent_death: signal.Signals,
-    account: Account | None = None,
+    account: SystemUser | None = None,
     stdin: IO[bytes] | int = subprocess.DEVNULL,
 ) -> subprocess.Popen[bytes]:
     """Start a child in its own session that ends with this process. Call it from the main thread only."""

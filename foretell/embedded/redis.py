@@ -14,7 +14,7 @@ from pathlib import Path
 from foretell.embedded.binaries import reachable, redis_program
 from foretell.embedded.errors import EmbeddedError
 from foretell.embedded.postgres import tail
-from foretell.embedded.process import Account, check_owner, end_leftovers, spawn, stop, wait_until
+from foretell.embedded.process import SystemUser, check_owner, end_leftovers, spawn, stop, wait_until
 
 
 @dataclass
@@ -23,7 +23,7 @@ class Redis:
     port: int
     password: str
     log: Path
-    account: Account = field(default_factory=Account.for_servers)
+    account: SystemUser = field(default_factory=SystemUser.for_servers)
     options: dict[str, str] = field(default_factory=dict)
     child: subprocess.Popen[bytes] | None = None
 

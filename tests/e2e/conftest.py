@@ -1,4 +1,4 @@
-"""``browser`` (one a session), ``page`` and ``phone`` (one a test, a fresh visitor each).
+"""``browser`` (one per session), ``page`` and ``phone`` (one per test, a fresh visitor each), ``style`` and ``server``.
 
 At the end, a test fails if a script raised an error or the content security policy refused anything. A test that causes
 either on purpose clears ``page.faults``. Open ``live_server.url``, or the address of a real web process (``tests/processes.py``).
@@ -12,6 +12,8 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 from tests.e2e.browser import launch
+from tests.e2e.fake_server import Server
+from tests.e2e.style_server import served
 
 LAPTOP = {"width": 1366, "height": 768}
 PHONE = {"width": 390, "height": 844}
@@ -58,3 +60,16 @@ def phone(browser: Browser) -> Iterator[Page]:
 @pytest.fixture
 def no_script_page(browser: Browser) -> Iterator[Page]:
     yield from visitor(browser, viewport=LAPTOP, java_script_enabled=False)
+
+
+@pytest.fixture(scope="module")
+def style() -> Iterator[str]:
+    """The address of the style gallery's screens."""
+    with served() as address:
+        yield f"{address}/style/screen/"
+
+
+@pytest.fixture
+def server(page: Page) -> Server:
+    """Answers what the page's scripts send to ``/fake/``."""
+    return Server(page)

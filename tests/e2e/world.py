@@ -39,7 +39,7 @@ from annotator.services.rehearsal.fill import right_answers, take_steps
 from annotator.services.study import study_launch
 from annotator.services.submit_and_next import turn_take
 from evaluation.models import Call, Endpoint, Pipeline
-from evaluation.pipelines.advance import recipe_save
+from evaluation.pipelines.create import recipe_save
 from evaluation.runs.lifecycle import run_start
 from evaluation.simulators.start import simulation_create
 from foretell import env
@@ -214,6 +214,7 @@ SEVERAL: dict[str, list[list[Any]]] = {
     "admin:app_list": [["annotator"]],
     "annotator:offline": [["offline"], ["away"]],
     "annotator:invitation": [["token"]],
+    "annotator:place_alert": [["token"]],
     "annotator:preview": [["study"], ["draft"]],
     "annotator:preview_questions": [["study", "exam"], ["study", "practice"]],
     "annotator:password_reset_confirm": [["uid", "set-password"]],
@@ -223,6 +224,7 @@ SEVERAL: dict[str, list[list[Any]]] = {
     "annotator:colleague": [],  # only with an invitation; tests/annotator/admin/test_members_page.py opens it
     "admin:annotator_workspace_change": [["workspace"]],
     "admin:workspace_members": [["workspace"]],
+    "admin:workspace_audit": [["workspace"]],
     "admin:study_bonus": [["study", "participant"]],
     "admin:study_question": [["study", "exam", "question"]],
     "admin:study_question_new": [["study", "exam"], ["study", "practice"]],

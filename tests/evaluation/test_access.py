@@ -8,7 +8,7 @@ from django.test import Client
 from annotator.models import Dataset, Instance, Study, User, WorkspaceMember
 from annotator.services.workspace import workspace_personal
 from evaluation.models import Endpoint, Pipeline, Recipe, Run
-from evaluation.pipelines.advance import pipeline_create, recipe_save
+from evaluation.pipelines.create import pipeline_create, recipe_save
 from evaluation.pipelines.material_run import material_run_create
 from evaluation.pipelines.recipe import recipe_file
 from evaluation.simulators.start import simulation_create

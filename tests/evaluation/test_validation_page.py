@@ -29,3 +29,19 @@ def test_intervals_cover_in_every_design_that_has_one():
             assert found["holds its estimate"], (design, statistic)
             if "kappa" in statistic and found["intervals"] > 0.1:
                 assert 0.92 <= found["coverage"] <= 0.985, (design, statistic, found)
+
+
+def test_intervals_for_new_raters_cover_in_every_panel():
+    grid = results("agreement_grid")
+    assert len(grid["panels"]) >= 4
+    for name, share in grid["new raters"].items():
+        if name.endswith("new"):
+            assert 0.925 <= share <= 0.975, (name, share)
+
+
+def test_metrics_were_simulated_often_enough():
+    coverage = results("coverage")
+    assert coverage["about"]["runs"] >= 1_000
+    assert all(
+        0.925 <= found["coverage"] <= 0.975 for found in coverage["cases"].values() if "coverage" in found
+    )

@@ -13,9 +13,11 @@ import pytest
 from django.db import close_old_connections, connection, transaction
 from django.utils import timezone
 
+from annotator.core.errors import Refused
 from annotator.hit_types.registry import hit_types
-from annotator.models import Assignment, Participation, Study
+from annotator.models import Assignment, Participation, Place, Study, User
 from annotator.services.assignment import assignment_next, assignment_return, leases_expire
+from annotator.services.participation import annotator_create, participation_join
 from annotator.services.study import study_launch
 from annotator.services.submit_and_next import turn_take
 from tests.annotator.services.test_one_condition import seen_of, template_study
@@ -173,3 +175,33 @@ def test_windows_in_two_studies_of_a_template_never_show_one_input_twice(name: s
         for assignment in Assignment.objects.filter(rater__user=user, state="leased"):
             assignment_return(user_id=user.pk, assignment_pk=assignment.pk, reason="the next one")
     assert len(seen_of(user.pk)) > 1
+
+
+def test_a_guest_who_asks_in_many_studies_at_once_gets_one_place():
+    guest = annotator_create()
+    people = [make_participation(make_study(items=2, launched=True), guest) for _ in range(8)]
+
+    def ask(person: Participation) -> str:
+        try:
+            given = assignment_next(participation=person)
+        except Refused as refusal:
+            return refusal.kind
+        return "given" if given else "nothing"
+
+    assert Counter(together(ask, people)) == {"given": 1, "elsewhere": 7}
+    assert Assignment.objects.filter(state="leased").count() == 1
+    assert Place.objects.filter(assignment__isnull=False).count() == 1
+
+
+def test_people_who_join_at_once_do_not_exceed_the_limit_of_the_hour():
+    study = make_study(items=2, launched=True, joins_per_hour=3)
+
+    def join(user: User) -> bool:
+        try:
+            participation_join(study=study, user=user)
+        except Refused:
+            return False
+        return True
+
+    assert sum(together(join, [make_user() for _ in range(10)])) == 3
+    assert Participation.objects.filter(study=study).count() == 3

@@ -18,7 +18,7 @@ import pytest
 
 from foretell import env
 from foretell.embedded import EmbeddedError, EmbeddedServers, binaries
-from foretell.embedded.process import Account, check_owner, processes_in
+from foretell.embedded.process import SystemUser, check_owner, processes_in
 from foretell.supervisor import Service
 from tests.processes import wait_until
 
@@ -87,7 +87,7 @@ def test_programs_in_a_private_directory_are_copied(
 ) -> None:
     (closed_home / "open").mkdir(mode=0o755)
     monkeypatch.setattr(binaries, "REACHABLE", (Path("/nonexistent"), closed_home / "open"))
-    account = Account(uid=65534, gid=65534, dropped=True)
+    account = SystemUser(uid=65534, gid=65534, dropped=True)
     parts = [closed_home / "home" / "program", closed_home / "home" / "lib"]
     assert not any(binaries.others_can_read(part) for part in parts)
     program, library = binaries.reachable(parts, account)
@@ -111,7 +111,7 @@ def test_programs_in_a_private_directory_are_copied(
 
 def test_readable_programs_are_not_copied(closed_home: Path) -> None:
     parts = [closed_home / "home" / "program"]
-    assert binaries.reachable(parts, Account(os.geteuid(), os.getegid(), dropped=False)) == parts
+    assert binaries.reachable(parts, SystemUser(os.geteuid(), os.getegid(), dropped=False)) == parts
 
 
 def test_a_redis_from_path_that_is_a_link_keeps_its_name(
@@ -149,7 +149,7 @@ def test_data_of_another_postgres_version_is_refused(tmp_path: Path) -> None:
 
 def test_data_of_another_user_is_refused(tmp_path: Path) -> None:
     with pytest.raises(EmbeddedError, match="run as the user who made it"):
-        check_owner(tmp_path, Account(uid=os.geteuid() + 1, gid=1, dropped=True))
+        check_owner(tmp_path, SystemUser(uid=os.geteuid() + 1, gid=1, dropped=True))
 
 
 def test_a_process_that_ends_at_once_is_restarted_with_growing_waits(tmp_path: Path) -> None:

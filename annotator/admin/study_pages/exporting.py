@@ -13,12 +13,14 @@ from django.template.response import TemplateResponse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods
 
-from annotator.accounts.api_tokens import api_token_make
+from annotator.accounts.api_tokens import token_works
 from annotator.admin.study_pages.frame import VIEWER, render, study_page
-from annotator.forms.study_pages import ExportForm
+from annotator.forms.service import errors_add
+from annotator.forms.study_pages import ExportForm, TokenForm
 from annotator.models import ApiToken, Export, Study, User
 from annotator.selectors.judgment import UnknownFilter
 from annotator.selectors.user import user_of
+from annotator.services.api_tokens import api_token_make, api_token_revoke
 from annotator.services.exports import STREAMED, export_download, export_request, judgments_export
 
 TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
@@ -26,7 +28,7 @@ TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
 
 @study_page(VIEWER, methods=("GET", "HEAD", "POST"))
 def exports(request: HttpRequest, study: Study) -> HttpResponseBase:
-    """Ask for an export: small ones download at once, a worker builds large ones. Lists the researcher's own."""
+    """Request an export: small ones download at once, a worker builds large ones. Lists the researcher's own."""
     form = ExportForm(request.POST or None, initial={"form": "judgments", "format": "csv"})
     large = study.judgments.all()[STREAMED : STREAMED + 1].exists()
     if request.method == "POST" and form.is_valid():
@@ -76,29 +78,40 @@ def download(request: HttpRequest, study: Study) -> HttpResponseBase:
 
 @study_page(VIEWER)
 def file(request: HttpRequest, study: Study, export_pk: int) -> HttpResponseBase:
-    """Download a built export, by the person who asked for it."""
+    """Download a finished export; only for the person who requested it."""
     found = study.exports.filter(created_by=request.user, state=Export.State.DONE)  # type: ignore[misc]
     return export_download(get_object_or_404(found.select_related("study"), pk=export_pk))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def token(request: HttpRequest) -> HttpResponse:
-    """Create, replace or revoke the researcher's API token. It is shown once."""
-    mine = ApiToken.objects.filter(user=request.user)  # type: ignore[misc]
-    shown = ""
+    """List the researcher's API tokens; create one, which is shown once, or revoke one."""
+    user = user_of(request)
+    mine = ApiToken.objects.filter(user=user).order_by("-created")
+    form, shown = TokenForm(), ""
+    if "revoke" in request.POST:
+        pk = request.POST["revoke"]
+        api_token_revoke(token=get_object_or_404(mine, pk=int(pk) if pk.isdecimal() and len(pk) < 19 else 0))
+        messages.success(request, "Token revoked. Programs can't use it any more.")
+        return redirect("admin:api_token")
     if request.method == "POST":
-        mine.delete()
-        if "make" in request.POST:
-            shown = api_token_make(user=user_of(request), may_write="read_only" not in request.POST)
-        else:
-            messages.success(request, "Token revoked. Programs can't use it any more.")
-            return redirect("admin:api_token")
+        form = TokenForm(request.POST)
+        if form.is_valid():
+            try:
+                shown = api_token_make(user=user, **form.cleaned_data)
+            except ValidationError as error:
+                errors_add(form, error)
+            else:
+                form = TokenForm()
     context = {
         **admin.site.each_context(request),
-        "title": "API token",
+        "title": "API tokens",
+        "form": form,
         "shown": shown,
-        "token": mine.first(),
+        "tokens": [(one, token_works(one)) for one in mine],
     }
-    response = TemplateResponse(request, "admin/annotator/study_pages/token.html", context)
+    response = TemplateResponse(
+        request, "admin/annotator/study_pages/token.html", context, status=400 if form.errors else 200
+    )
     response["Cache-Control"] = "no-store"
     return response

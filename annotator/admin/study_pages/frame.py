@@ -17,6 +17,7 @@ from django.views.decorators.http import require_http_methods
 from annotator.hit_types.registry import hit_types
 from annotator.models import Membership, Study
 from annotator.selectors.study import ROLES, study_get_for, study_role
+from annotator.services.audit import people_viewed
 
 VIEWER, REVIEWER, EDITOR, OWNER = ROLES
 Page = Callable[..., HttpResponseBase]
@@ -85,9 +86,14 @@ TABS = (
             ("admin:study_exam", "Exam and practice", VIEWER),
             ("admin:study_versions", "Versions", VIEWER),
             ("admin:study_manage", "Duplicate, archive, delete", VIEWER),
+            ("admin:study_audit", "Audit trail", OWNER),
         ),
     ),
-    Tab("members", "Members", (("admin:study_members", "Members", VIEWER),)),
+    Tab(
+        "members",
+        "Members",
+        (("admin:study_members", "Members", VIEWER), ("admin:study_audit", "Audit trail", OWNER)),
+    ),
 )
 
 
@@ -105,7 +111,7 @@ def tabs_of(
 ) -> tuple[list[Link], list[Link]]:
     """The tabs of a study, and the pages of the current tab that this role may open.
 
-    ``page`` is the URL name of the current page. Pages of an application that is not installed are left out.
+    ``page`` is the URL name of the current page. Pages of applications that aren't installed are left out.
     """
     rank = ROLES.index(Membership.Role(role)) if role else -1
     tabs: list[Link] = []
@@ -123,14 +129,22 @@ def tabs_of(
     return tabs, pages if len(pages) > 1 else []
 
 
-def study_page(role: str = VIEWER, *, methods: tuple[str, ...] = ("GET", "HEAD")) -> Callable[[Page], Page]:
-    """Decorate a view of one study: it gets the study if the researcher has this role in it, else 404."""
+def study_page(
+    role: str = VIEWER, *, methods: tuple[str, ...] = ("GET", "HEAD"), people: str = ""
+) -> Callable[[Page], Page]:
+    """Decorate a view of one study: it receives the study if the researcher has this role in it, and responds 404
+    otherwise. ``people`` is the name of a page that shows participants' data; the audit trail then records who opened
+    it.
+    """
 
     def decorate(view: Page) -> Page:
         @require_http_methods(list(methods))
         @wraps(view)
         def found(request: HttpRequest, pk: int, **rest: Any) -> HttpResponseBase:
-            return view(request, study_get_for(user=request.user, pk=int(pk), role=role), **rest)
+            study = study_get_for(user=request.user, pk=int(pk), role=role)
+            if people and request.method == "GET":
+                people_viewed(by=request.user, page=people, studies=[study])
+            return view(request, study, **rest)
 
         return found
 
@@ -138,7 +152,7 @@ def study_page(role: str = VIEWER, *, methods: tuple[str, ...] = ("GET", "HEAD")
 
 
 def role_of(request: HttpRequest, study: Study) -> Membership.Role | None:
-    """The researcher's role in the study, looked up once a request."""
+    """The researcher's role in the study, looked up once per request."""
     known: dict[int, Membership.Role | None] = request.__dict__.setdefault("_study_roles", {})
     if study.pk not in known:
         known[study.pk] = study_role(user=request.user, study=study)
@@ -183,7 +197,7 @@ def render(
 
 
 def address_of(name: str, *args: Any) -> str:
-    """The URL of a page of another application; empty where it is not installed."""
+    """The URL of a page of another application; empty if that isn't installed."""
     try:
         return reverse(name, args=args)
     except NoReverseMatch:

@@ -1,4 +1,4 @@
-"""The home page: the researcher's studies, what needs them, and background work."""
+"""The home page: the researcher's studies, what needs attention, and background work."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods
 
 from annotator.admin.study_pages.frame import REVIEWER, VIEWER, render, study_page
-from annotator.core.background import Work, work_of
+from annotator.core.background import BackgroundWork, work_of
 from annotator.forms.study import NewStudyForm
 from annotator.models import Rehearsal, Study
 from annotator.selectors.home import home_rows, home_studies, needs_words
@@ -23,7 +23,7 @@ PAGE = 25
 
 
 def home(request: HttpRequest) -> HttpResponse:
-    """List the studies with what needs the researcher, and the work that is running."""
+    """List the studies with what needs the researcher's attention, and running background work."""
     query = (request.GET.get("q") or "").replace("\x00", "")[:200].strip()
     state, archived = request.GET.get("state", ""), "archived" in request.GET
     found = home_studies(user=request.user, query=query, state=state, archived=archived)
@@ -52,13 +52,13 @@ def new(request: HttpRequest) -> HttpResponse:
     return TemplateResponse(request, name, context, status=400 if form.errors else 200)
 
 
-def rehearsals(request: HttpRequest) -> list[Work]:
+def rehearsals(request: HttpRequest) -> list[BackgroundWork]:
     """Rehearsals of the researcher's studies that are running."""
     active = Rehearsal.objects.filter(
         study__in=studies_for(user=request.user), state__in=[Rehearsal.State.QUEUED, Rehearsal.State.RUNNING]
     )
     return [
-        Work(
+        BackgroundWork(
             title=f"Rehearsal of {one.study.title}", state=one.get_state_display(), study=one.study_id, running=True,
             url=reverse("admin:study_rehearsal", args=[one.study_id]),
         )

@@ -20,9 +20,9 @@ from annotator.core.words import listed, plural
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Message, Study
 from annotator.selectors.live import Bin, Condition, Live, study_live
-from annotator.selectors.progress import Progress, study_progress
+from annotator.selectors.progress import StudyProgress, study_progress
 
-#: What one message of a kind is called, and several.
+#: Kind of message -> its name in the singular and in the plural.
 MESSAGES = {
     Message.Kind.QUESTION: ("question to answer", "questions to answer"),
     Message.Kind.FLAG: ("problem reported with an item", "problems reported with items"),
@@ -66,7 +66,7 @@ class Answer:
     rows: tuple[Any, ...] = field(default=())
 
 
-@study_page(VIEWER)
+@study_page(VIEWER, people="progress")
 def live(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the page; for htmx only the three answers, and 204 if nothing has changed."""
     still = "still" in request.GET
@@ -94,8 +94,8 @@ def _framed(context: dict[str, Any], part: str, mark: str) -> str:
     )
 
 
-def answers(study: Study, progress: Progress) -> dict[str, Any]:
-    """The three answers for a study now."""
+def answers(study: Study, progress: StudyProgress) -> dict[str, Any]:
+    """The three answers for a study's current state."""
     found = study_live(study, progress.work)
     rows = reverse("admin:study_judgments", args=[study.pk])
     return {
@@ -171,7 +171,7 @@ def _lagging(live: Live) -> str:
     return ""
 
 
-def going_facts(study: Study, live: Live, progress: Progress, rows: str) -> tuple[Fact, ...]:
+def going_facts(study: Study, live: Live, progress: StudyProgress, rows: str) -> tuple[Fact, ...]:
     left = live.places - live.done
     pace = f"{live.pace.per_hour:,.1f} an hour" if live.pace.per_hour else "not known yet"
     since = f"over the last {timesince(timezone.now() - live.pace.since, depth=1)}" if live.pace.since else ""
@@ -199,8 +199,8 @@ def going_facts(study: Study, live: Live, progress: Progress, rows: str) -> tupl
     )
 
 
-def others_words(progress: Progress) -> str:
-    """The raters of the study that no figure of this page counts."""
+def others_words(progress: StudyProgress) -> str:
+    """A sentence about raters who aren't counted in this page's figures."""
     others = [
         plural(n, name)
         for n, name in (
@@ -213,7 +213,7 @@ def others_words(progress: Progress) -> str:
     return f"{listed(others)} {'is' if one else 'are'} not counted" if others else ""
 
 
-def trust_words(live: Live, progress: Progress, study: Study) -> str:
+def trust_words(live: Live, progress: StudyProgress, study: Study) -> str:
     """Reasons to doubt the judgments, or that there are none."""
     if not live.raters:
         return "Too early to say: nobody has submitted five judgments yet."
@@ -226,7 +226,7 @@ def trust_words(live: Live, progress: Progress, study: Study) -> str:
     return words
 
 
-def trust_facts(study: Study, live: Live, progress: Progress, rows: str) -> tuple[Fact, ...]:
+def trust_facts(study: Study, live: Live, progress: StudyProgress, rows: str) -> tuple[Fact, ...]:
     raters = reverse("admin:study_raters", args=[study.pk])
     floor = float(study.pay_floor_per_hour)
     median = progress.median_seconds
@@ -299,7 +299,7 @@ def needs_words(live: Live) -> str:
     return ", ".join(parts[:-1]) + (" and " if len(parts) > 1 else "") + parts[-1] + "."
 
 
-def needs_facts(study: Study, live: Live, progress: Progress) -> tuple[Fact, ...]:
+def needs_facts(study: Study, live: Live, progress: StudyProgress) -> tuple[Fact, ...]:
     messages = (
         reverse("admin:annotator_message_changelist") + f"?study__id__exact={study.pk}&settled_at__isempty=1"
     )

@@ -1,4 +1,4 @@
-"""What the top of a study's overview says: what to do next, and for a draft what is still missing."""
+"""The top of a study's overview: what to do next and, for a draft, what is still missing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.urls import reverse
 from annotator.admin.study_pages.actions import Action, actions_for
 from annotator.core.words import listed, plural
 from annotator.models import Study
-from annotator.selectors.progress import Progress
+from annotator.selectors.progress import StudyProgress
 from annotator.selectors.rehearsal import RehearsalProgress, rehearsal_progress
 from annotator.services.study import exam_faults, launch_faults, launch_warnings, pay_per_hour_planned
 
@@ -21,8 +21,8 @@ MARKS = {"done": "Done", "missing": "To do", "optional": "Optional", "blocked": 
 
 
 @dataclass(frozen=True)
-class Step:
-    """One step of preparing a study: whether it is done, what it says, and where to do it."""
+class SetupStep:
+    """One step of preparing a study: its state, a sentence about it, and where to do it."""
 
     title: str
     state: State
@@ -41,13 +41,15 @@ class Next:
 
     heading: str
     says: str
-    steps: tuple[Step, ...]
+    steps: tuple[SetupStep, ...]
     actions: tuple[Action, ...]
     join_url: str
     rehearsal: RehearsalProgress
 
 
-def next_of(request: HttpRequest, study: Study, progress: Progress, *, editor: bool, external: bool) -> Next:
+def next_of(
+    request: HttpRequest, study: Study, progress: StudyProgress, *, editor: bool, external: bool
+) -> Next:
     """What to do next with a study."""
     rehearsal = rehearsal_progress(study)
     join_url = request.build_absolute_uri(reverse("annotator:invitation", args=[study.join_token]))
@@ -78,40 +80,40 @@ def next_of(request: HttpRequest, study: Study, progress: Progress, *, editor: b
     )  # fmt: skip
 
 
-def draft_steps(study: Study, progress: Progress, rehearsal: RehearsalProgress) -> tuple[Step, ...]:
+def draft_steps(study: Study, progress: StudyProgress, rehearsal: RehearsalProgress) -> tuple[SetupStep, ...]:
     """The steps from a new study to its launch, each with what is still missing."""
     settings = reverse("admin:annotator_study_change", args=[study.pk])
     exam = exam_faults(study)
     faults = launch_faults(study)
     texts = [name for name, text in (("a summary", study.summary), ("a contact", study.contact), ("a consent text", study.consent_text)) if not text]  # fmt: skip
     return (
-        Step(
+        SetupStep(
             "Material", "done" if progress.items else "missing",
             f"{plural(progress.items, 'item')} imported." if progress.items else "No items yet. Import a file; a sample is there to download.",
             reverse("admin:annotator_study_import", args=[study.pk]), "Import material",
         ),
-        Step(
+        SetupStep(
             "Texts", "optional" if texts else "done",
             f"The invitation has {listed(['no ' + one.partition(' ')[2] for one in texts])}." if texts else "Invitation and consent are written.",
             settings + "#what-annotators-read", "Write the texts",
         ),
-        Step(
+        SetupStep(
             "Preview", "optional" if progress.items else "blocked",
             "See every screen as an annotator does. Nothing is stored." if progress.items else "Import material first.",
             reverse("annotator:preview", args=[study.pk]) if progress.items else "", "Preview",
         ),
-        Step(
+        SetupStep(
             "Exam", "missing" if exam else "done",
             exam[0] if exam else _exam_words(study), reverse("admin:study_exam", args=[study.pk]), "Exam and practice",
         ),
-        Step("Pay", _pay_state(study), _pay_words(study, progress), settings + "#pay", "Set the pay"),
-        Step(
+        SetupStep("Pay", _pay_state(study), _pay_words(study, progress), settings + "#pay", "Set the pay"),
+        SetupStep(
             "Rehearsal", "done" if rehearsal.done else "optional" if progress.items else "blocked",
             f"{plural(rehearsal.done, 'rehearsal judgment')}. Clear the rehearsal when you have seen enough."
             if rehearsal.done else "Fill a copy of the study with synthetic answers, and look at the report." if progress.items else "Import material first.",
             reverse("admin:study_rehearsal", args=[study.pk]), "Rehearse",
         ),
-        Step(
+        SetupStep(
             "Launch", "blocked" if faults else "missing",
             " ".join(faults or launch_warnings(study)) or "Everything is ready.",
             "" if faults else reverse("admin:annotator_study_do", args=[study.pk, "launch"]), "Launch",
@@ -131,7 +133,7 @@ def _pay_state(study: Study) -> State:
     return "done" if study.pay_per_item else "optional"
 
 
-def _pay_words(study: Study, progress: Progress) -> str:
+def _pay_words(study: Study, progress: StudyProgress) -> str:
     if not study.pay_per_item:
         return "Tasks are not paid."
     whole = progress.items * study.redundancy * study.pay_per_item
@@ -142,7 +144,7 @@ def _pay_words(study: Study, progress: Progress) -> str:
 
 
 def money(amount: Decimal) -> str:
-    """An amount with at least two decimals, and more only where it has them.
+    """An amount with at least two decimals, and more only if it has them.
 
     >>> money(Decimal("0.4000")), money(Decimal("0.1250")), money(Decimal("12"))
     ('0.40', '0.125', '12.00')

@@ -17,12 +17,12 @@ from annotator.models import LedgerEntry, Rater, Study
 from annotator.selectors.owed import balances_of, totals_of
 from annotator.selectors.study import study_get_for
 from annotator.selectors.user import user_of
-from annotator.services.payment import bonus_give, owed_csv, payments_record, work_accept
+from annotator.services.payment import bonus_give, owed_export, payments_record, work_accept
 
 
-@study_page(VIEWER, methods=("GET", "HEAD", "POST"))
+@study_page(VIEWER, methods=("GET", "HEAD", "POST"), people="payments")
 def payments(request: HttpRequest, study: Study) -> HttpResponse:
-    """The account of each participant; for a reviewer, accept their work and record payments."""
+    """Each participant's balance; for a reviewer, accept their work and record payments."""
     if request.method == "POST":
         study_get_for(user=request.user, pk=study.pk, role=REVIEWER)
         try:
@@ -73,13 +73,13 @@ def _amounts(request: HttpRequest) -> dict[int, Decimal]:
 @study_page(VIEWER)
 def owed(request: HttpRequest, study: Study) -> HttpResponse:
     """Download what each participant is owed."""
-    text = owed_csv(study=study, balances=balances_of(study))
+    text = owed_export(study=study, by=user_of(request), balances=balances_of(study))
     response = HttpResponse(text, content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{study.slug}-owed.csv"'
     return response
 
 
-@study_page(REVIEWER, methods=("GET", "HEAD", "POST"))
+@study_page(REVIEWER, methods=("GET", "HEAD", "POST"), people="bonus")
 def bonus(request: HttpRequest, study: Study, rater_pk: int) -> HttpResponse:
     """Give one participant a bonus."""
     rater = get_object_or_404(Rater.objects.filter(participations__study=study, rehearsal=False), pk=rater_pk)

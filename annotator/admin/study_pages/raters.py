@@ -26,7 +26,7 @@ def whole_number(text: str | None) -> int:
     return int(text) if text and text.isdecimal() and len(text) < 19 else 0
 
 
-@study_page(VIEWER)
+@study_page(VIEWER, people="raters")
 def raters(request: HttpRequest, study: Study) -> HttpResponse:
     """Who has judged: work, time, agreement with the others, checks, exam, flags and what is owed."""
     offset = whole_number(request.GET.get("from"))
@@ -68,7 +68,7 @@ def _exams(study: Study, shown: list[int]) -> dict[int, tuple[int, int]]:
     return {rater: (score or 0, len(drawn)) for rater, score, drawn in rows}
 
 
-@study_page(VIEWER)
+@study_page(VIEWER, people="contested items")
 def contested(request: HttpRequest, study: Study) -> HttpResponse:
     """The items with the most different answers, people and simulators side by side."""
     count = request.GET.get("count")

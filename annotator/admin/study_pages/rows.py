@@ -50,7 +50,7 @@ def items(request: HttpRequest, study: Study) -> HttpResponse:
     )  # fmt: skip
 
 
-@study_page(VIEWER)
+@study_page(VIEWER, people="judgments of an item")
 def item(request: HttpRequest, study: Study, item_pk: int) -> HttpResponse:
     """An item as it is shown at its last stage, the material behind it, and its judgments."""
     one = get_object_or_404(
@@ -71,7 +71,7 @@ def item(request: HttpRequest, study: Study, item_pk: int) -> HttpResponse:
 
 
 def judgment_rows(kind: HitType, reasons: ExclusionReasons, judgments: Any) -> list[dict[str, Any]]:
-    """Judgments with their answers in words, and the reason where one is excluded."""
+    """Judgments with their answers in words and, if excluded, the reason."""
     return [
         {
             "judgment": judgment,
@@ -86,7 +86,7 @@ def judgment_rows(kind: HitType, reasons: ExclusionReasons, judgments: Any) -> l
     ]
 
 
-@study_page(VIEWER)
+@study_page(VIEWER, people="judgments")
 def judgments(request: HttpRequest, study: Study) -> HttpResponse:
     """List judgments with the filters of the query string; an unknown filter is an error."""
     chosen = {name: str(value) for name, value in request.GET.items() if value and name != "after"}
@@ -117,7 +117,7 @@ def judgments(request: HttpRequest, study: Study) -> HttpResponse:
     )  # fmt: skip
 
 
-@study_page(VIEWER)
+@study_page(VIEWER, people="a judgment")
 def judgment(request: HttpRequest, study: Study, judgment_pk: int) -> HttpResponse:
     """Show one judgment: the material, the answers and the time."""
     one = get_object_or_404(
@@ -141,7 +141,7 @@ def judgment(request: HttpRequest, study: Study, judgment_pk: int) -> HttpRespon
     )  # fmt: skip
 
 
-@study_page(VIEWER)
+@study_page(VIEWER, people="exclusions")
 def exclusions(request: HttpRequest, study: Study) -> HttpResponse:
     found = study.exclusions.select_related(
         "rater", "item", "judgment__item", "judgment__rater", "created_by"
@@ -152,7 +152,7 @@ def exclusions(request: HttpRequest, study: Study) -> HttpResponse:
     )  # fmt: skip
 
 
-@study_page(REVIEWER, methods=("GET", "HEAD", "POST"))
+@study_page(REVIEWER, methods=("GET", "HEAD", "POST"), people="exclude")
 def exclude(request: HttpRequest, study: Study, what: str, target_pk: int) -> HttpResponse:
     """Exclude a rater, an item or a judgment: say what that means and ask for the reason."""
     target = _target(study, what, target_pk)
@@ -180,7 +180,7 @@ def exclude(request: HttpRequest, study: Study, what: str, target_pk: int) -> Ht
     )  # fmt: skip
 
 
-@study_page(REVIEWER, methods=("GET", "HEAD", "POST"))
+@study_page(REVIEWER, methods=("GET", "HEAD", "POST"), people="exclude")
 def exclude_judgments(request: HttpRequest, study: Study) -> HttpResponse:
     """Exclude the judgments of the query string for one reason."""
     pks = [whole_number(text) for text in request.GET.getlist("pk")[:1_000]]

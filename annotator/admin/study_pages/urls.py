@@ -8,6 +8,7 @@ from typing import Any
 from django.urls import URLPattern, path
 
 from annotator.admin.study_pages import (
+    audit,
     exam_questions,
     exams,
     exporting,
@@ -26,7 +27,7 @@ from annotator.core import converters  # noqa: F401 - registers them
 
 
 def patterns(view: Callable[..., Any]) -> list[URLPattern]:
-    """Every page of a study; ``view`` is the admin site's own wrapper, which asks for the log-in."""
+    """Every page of a study; ``view`` is the admin site's own wrapper, which requires a login."""
     one = "<row:pk>/"
     return [
         path(f"{one}import/sample.jsonl", view(importing.sample), name="study_import_sample"),
@@ -47,6 +48,7 @@ def patterns(view: Callable[..., Any]) -> list[URLPattern]:
         path(f"{one}duplicate/", view(manage.duplicate), name="study_duplicate"),
         path(f"{one}archive/", view(manage.archive), name="study_archive"),
         path(f"{one}remove/", view(manage.delete), name="study_delete"),
+        path(f"{one}audit/", view(audit.study_audit), name="study_audit"),
         path(f"{one}versions/", view(manage.versions), name="study_versions"),
         path(f"{one}simulators/", view(home.simulators), name="study_simulators"),
         path(f"{one}members/", view(members.members), name="study_members"),

@@ -128,7 +128,11 @@ class GeneralizationUtility(HitType):
         field = schema.VARIABLE_OF[step]
         options = payload["options" if step.startswith("question") else "follow_up_options"]
         labels = Answers.of(options).labels
-        return {field: read_answer(text, labels, keys=("answer", field, "option", "choice"))}
+        return {
+            field: read_answer(
+                text, labels, keys=("answer", field, "option", "choice"), language=self.language
+            )
+        }
 
     def write_reply(
         self, payload: JSON, response: JSON, stage: int = 0, presentation: JSON | None = None

@@ -116,7 +116,7 @@ class Plausibility(HitType):
         """``ANSWER: 1=YES; 2=MODERATE`` as a response; the numbers are those of the order shown."""
         shown = schema.in_order(payload, presentation)
         numbers = [str(number) for number in range(1, len(shown) + 1)]
-        answers = read_answers(text, numbers, REPLIES)
+        answers = read_answers(text, numbers, REPLIES, language=self.language)
         return {schema.field_name(one["key"]): answers[n] for n, one in zip(numbers, shown, strict=True)}
 
     def write_reply(

@@ -96,7 +96,7 @@ class QuestionValidation(HitType):
 
     def parse_reply(self, text: str, payload: JSON, stage: int = 0, presentation: JSON | None = None) -> JSON:
         """``ANSWER: 1=YES; 2=YES; 3=NO`` as a response; the third is NONE if the second is NO."""
-        answers = read_answers(text, ["1", "2", "3"], REPLIES)
+        answers = read_answers(text, ["1", "2", "3"], REPLIES, language=self.language)
         if "none" in (answers["1"], answers["2"]):
             raise Unparsable("1 and 2 need YES or NO")
         if (answers["2"] == "no") != (answers["3"] == "none"):

@@ -113,7 +113,7 @@ class RationaleProperties(HitType):
 
     def parse_reply(self, text: str, payload: JSON, stage: int = 0, presentation: JSON | None = None) -> JSON:
         """``ANSWER: 1=YES; 2=NO`` as a response; 1 and 2 are the group's properties in their order."""
-        answers = read_answers(text, ["1", "2"], YES_NO_LABELS)
+        answers = read_answers(text, ["1", "2"], YES_NO_LABELS, language=self.language)
         first, second = schema.GROUPS[payload["group"]]
         return {first.name: answers["1"], second.name: answers["2"]}
 

@@ -16,7 +16,6 @@ from annotator.hit_types.base import (
     Labels,
     Rating,
     Stage,
-    Unparsable,
     Variable,
     read_answer,
     read_object,
@@ -110,13 +109,14 @@ class Simulation(HitType):
         """``ANSWER: YES``, ``NO`` or ``CANNOT GUESS`` as a response; JSON with both steps is read too."""
         steps = read_object(text) or {}
         if str(steps.get("helpful")).strip().lower() in ("no", "false"):
-            if steps.get("answer"):
-                raise Unparsable(
-                    "the reply says that the explanation does not help, but gives an answer", kind="ambiguous"
-                )
+            # An answer beside it doesn't count, as in the form: that question isn't asked then.
             return scoring.response_of(scoring.CANNOT_GUESS)
         outcome = read_answer(
-            text, REPLIES, keys=("answer", "simulation", "prediction", "guess"), phrases=PHRASES
+            text,
+            REPLIES,
+            keys=("answer", "simulation", "prediction", "guess"),
+            phrases=PHRASES,
+            language=self.language,
         )
         return scoring.response_of(outcome)
 

@@ -17,7 +17,6 @@ from annotator.hit_types.base import (
     Labels,
     Rating,
     Stage,
-    Unparsable,
     Variable,
     choice_parts,
     read_answer,
@@ -120,17 +119,16 @@ class SimulationChoice(HitType):
         """``ANSWER:`` with an option's letter or ``CANNOT GUESS`` as a response; JSON is read too."""
         steps = read_object(text) or {}
         if str(steps.get("helpful")).strip().lower() in ("no", "false"):
-            if steps.get("answer"):
-                raise Unparsable(
-                    "the reply says that the explanation does not help, but gives an answer", kind="ambiguous"
-                )
+            # An answer beside it doesn't count, as in the form: that question isn't asked then.
             return scoring.response_of(scoring.CANNOT_GUESS)
         labels: Labels = {
             **Answers.of(payload["follow_up_options"]).labels,
             scoring.CANNOT_GUESS: CANNOT_GUESS,
         }
         keys = ("answer", "option", "choice", "simulation", "prediction", "guess")
-        return scoring.response_of(read_answer(text, labels, keys=keys, phrases=PHRASES))
+        return scoring.response_of(
+            read_answer(text, labels, keys=keys, phrases=PHRASES, language=self.language)
+        )
 
     def write_reply(
         self, payload: JSON, response: JSON, stage: int = 0, presentation: JSON | None = None

@@ -118,7 +118,7 @@ class SimulationPreference(HitType):
     def parse_reply(self, text: str, payload: JSON, stage: int = 0, presentation: JSON | None = None) -> JSON:
         """``ANSWER: RESPONSE 1``, ``RESPONSE 2`` or ``EQUALLY LIKELY`` as a response."""
         keys = ("answer", "choice", "simulation", "prediction", "guess")
-        return {"choice": read_answer(text, REPLIES, keys=keys, phrases=PHRASES)}
+        return {"choice": read_answer(text, REPLIES, keys=keys, phrases=PHRASES, language=self.language)}
 
     def write_reply(
         self, payload: JSON, response: JSON, stage: int = 0, presentation: JSON | None = None

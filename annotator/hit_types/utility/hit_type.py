@@ -103,7 +103,11 @@ class Utility(HitType):
         """``ANSWER:`` with yes, no or a letter, as a response of that stage."""
         field = ("before", "after")[stage]
         labels = Answers.of(payload["options"]).labels
-        return {field: read_answer(text, labels, keys=("answer", field, "option", "choice"))}
+        return {
+            field: read_answer(
+                text, labels, keys=("answer", field, "option", "choice"), language=self.language
+            )
+        }
 
     def write_reply(
         self, payload: JSON, response: JSON, stage: int = 0, presentation: JSON | None = None

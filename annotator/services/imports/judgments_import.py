@@ -1,4 +1,4 @@
-"""Import of judgments that were collected elsewhere: any file with one row a judgment, and MTurk's batch files."""
+"""Import of judgments that were collected elsewhere: any file with one row per judgment, and MTurk's batch files."""
 
 from __future__ import annotations
 
@@ -13,17 +13,20 @@ from django.db import transaction
 
 from annotator.hit_types.base import JSON, FieldErrors, HitType
 from annotator.hit_types.registry import hit_type_get
-from annotator.models import Dataset, Item, Rater, Study
-from annotator.services.imports.faults import FaultLog, UnreadableRest
+from annotator.models import AuditAction, Dataset, Item, Rater, Study
+from annotator.services.audit import audit_write
+from annotator.services.imports.faults import DryRun, FaultLog, UnreadableRest
+from annotator.services.imports.item_facts import Facts, gold_of, rater_attributes_store
 from annotator.services.imports.judgments_staging import (
     StagedJudgment,
     judgments_stage,
     judgments_stage_open,
     judgments_store,
 )
-from annotator.services.imports.readers import Line, Table, table_open
+from annotator.services.imports.readers import ImportTable, Line, table_open
 from annotator.services.imports.staging import stage_row, staged_store, staging
 from annotator.services.imports.value_columns import (
+    KEY_SEPARATOR,
     MTURK_ANSWER,
     MTURK_INPUT,
     MTURK_SECONDS,
@@ -44,7 +47,7 @@ _RATER_LIMIT = int(Rater._meta.get_field("name").max_length or 0)
 
 @dataclass
 class JudgmentsResult:
-    """What an import wrote; ``unchanged`` judgments were there already. ``notes`` say what was left out and why."""
+    """What an import wrote; ``unchanged`` judgments existed already. ``notes`` say what was left out and why."""
 
     rows: int = 0
     judgments: int = 0
@@ -59,23 +62,19 @@ class JudgmentsResult:
         return vars(self)
 
 
-class _DryRun(Exception):
-    pass
-
-
 def judgments_import(
     *, study: Study, file: IO[bytes], name: str, columns: JudgmentColumns, dry_run: bool = False
 ) -> JudgmentsResult:
     """Read judgments from a file into a study: all rows or none.
 
     In a study of ``external_labels`` the items come from the file too, while it is a draft; in any other study
-    every item must be there, and each response passes the HIT type's own parser. Raters get the study's own
-    namespace, so no log-in is ever confused with a name in a file. A judgment that is there already, word for
-    word, is left as it is. Raises ``ImportRefused`` with every fault; then nothing is written.
+    every item must be there, and each response passes the HIT type's own parser. Raters get the study's own namespace,
+    so that a name in a file is never confused with a user account. A judgment that exists already with the same content
+    is left unchanged. Raises ``ImportRefused`` with every fault; then nothing is written.
     """
     log = FaultLog(name)
     result = JudgmentsResult(dry_run=dry_run)
-    with suppress(_DryRun), transaction.atomic():
+    with suppress(DryRun), transaction.atomic():
         study = Study.objects.select_for_update().get(pk=study.pk)
         job = _Job(study, file, name, columns, log, result)
         with suppress(UnreadableRest):
@@ -84,15 +83,19 @@ def judgments_import(
                 job.make_items()
             job.judge()
         log.check()
+        source = f"import:{study.slug}"
         rows, result.raters, result.judgments = judgments_store(
-            study_pk=study.pk, source=f"import:{study.slug}", file=name, item_column=columns.item, log=log
+            study_pk=study.pk, source=source, file=name, item_column=columns.item_title, log=log
         )
         if not rows:
             log.add("has no rows")
         log.check()
+        rater_attributes_store(source=source, attributes=job.facts.raters)
         result.rows, result.unchanged = rows, rows - result.judgments
         if dry_run:
-            raise _DryRun
+            raise DryRun
+        counts = {"rows": rows, "judgments": result.judgments, "raters": result.raters}
+        audit_write(action=AuditAction.JUDGMENTS_IMPORTED, study=study, target=name, after=counts)
     return result
 
 
@@ -113,14 +116,15 @@ class _Job:
         self.columns = columns
         self.variables: list[JSON] = []
         self.one_name: dict[str, dict[str, str]] = {}
+        self.facts = Facts(columns, log)
 
-    def table(self, log: FaultLog) -> Table:
-        """The file from its start."""
+    def table(self, log: FaultLog) -> ImportTable:
+        """Open the file at its beginning."""
         self.file.seek(0)
         return table_open(self.file, name=self.name, log=log)
 
     def prepare(self) -> None:
-        """Settle what the columns leave open by the header (JSON lines: by the first row)."""
+        """Fill in what ``columns`` leaves open, from the header (JSON lines: from the first row)."""
         table = self.table(self.log)
         header = table.columns
         if header is None:
@@ -148,10 +152,13 @@ class _Job:
             changes["seconds"] = MTURK_SECONDS
         if not columns.show and self.kind.external:
             changes["show"] = tuple(
-                name for name in header if name.startswith(MTURK_INPUT) and name != columns.item
+                name for name in header if name.startswith(MTURK_INPUT) and name not in columns.item_columns
             )
         self.columns = columns = replace(columns, **changes)
-        wanted = [columns.item, columns.rater, columns.seconds, *(v.column for v in values), *columns.show]
+        self.facts = Facts(columns, self.log)
+        wanted = [*columns.item_columns, columns.rater, columns.seconds, *(v.column for v in values)]
+        wanted += [*columns.show, columns.cluster, *columns.attributes, *columns.rater_attributes]
+        wanted += [v.gold for v in values]
         if strict:
             for column in dict.fromkeys(filter(None, wanted)):
                 if column not in header:
@@ -163,6 +170,7 @@ class _Job:
         twice = [name for name, count in Counter(v.name for v in values).items() if name and count > 1]
         for name in twice:
             self.log.add("two columns have this name", field=name)
+        self._refuse_facts_elsewhere()
         if columns.unnamed:
             self.result.notes.append(
                 f"No column names the raters: they are {UNNAMED} 1, 2, ... within each item, and no such name is a person."
@@ -170,15 +178,23 @@ class _Job:
         if self.log:
             raise UnreadableRest
 
+    def _refuse_facts_elsewhere(self) -> None:
+        """Refuse columns about items for types whose items already have their material and gold."""
+        facts = {"cluster": self.columns.cluster, "attribute": ", ".join(self.columns.attributes)}
+        facts["gold"] = ", ".join(v.gold for v in self.columns.values if v.gold)
+        for name, column in facts.items() if not self.kind.external else ():
+            if column:
+                self.log.add(f"{name}: only labels collected elsewhere take it from this file", field=column)
+
     def first_look(self) -> Iterator[Line]:
-        """The rows, before their judgments are read: what is wrong with them is told then, and once."""
+        """The rows, before their judgments are read; their faults are reported here, once."""
         with suppress(UnreadableRest):
             for line, values in self.table(FaultLog(self.name)).rows:
                 if values.get(MTURK_STATUS) != "Rejected":
                     yield line, values
 
     def rows(self) -> Iterator[Line]:
-        """Rows that count: not those that MTurk says were rejected."""
+        """The rows that count: all except those marked as rejected in MTurk."""
         rejected = 0
         for line, values in self.table(self.log).rows:
             if values.get(MTURK_STATUS) == "Rejected":
@@ -191,7 +207,7 @@ class _Job:
     # -- items of external labels -----------------------------------------------------------------
 
     def make_items(self) -> None:
-        """Declare the variables that the file holds, and make an item of each name in the item column."""
+        """Declare the variables found in the file, and create an item for each name in the item column."""
         known = self.study.items.values_list("payload", flat=True).first()
         if known is not None:
             self.variables = known["variables"]
@@ -202,6 +218,9 @@ class _Job:
             with suppress(FieldErrors):
                 for variable, _, label in reading.external(values):
                     gathered.add(variable, label)
+            with suppress(FieldErrors):
+                for name, label in gold_of(reading, values).items():
+                    gathered.add(name.partition(".")[0], label)
         self.one_name = gathered.one_name()
         self.result.notes += gathered.notes(self.one_name)
         if known is None:
@@ -216,19 +235,32 @@ class _Job:
         seen: set[str] = set(self.study.items.values_list("key", flat=True))
         if self.study.state != Study.State.DRAFT:
             return
+        self._gather_facts()
         with staging() as copy:
             for line, values in self.first_look():
-                key = cell_text(values.get(self.columns.item))
+                key = self.columns.key(values)
                 if not key or key in seen or len(key) > _KEY_LIMIT:
-                    continue  # told when its judgment is read
+                    continue  # reported when its judgment is read
                 seen.add(key)
                 shown = self._shown(values) or key
-                row = {"key": key, "instance": key, "text": shown, "variables": self.variables}
+                fact = self.facts.item(key)
+                row: JSON = {
+                    "key": key,
+                    "instance": fact.instance,
+                    "text": shown,
+                    "variables": self.variables,
+                }
+                row |= {"gold": fact.gold} if fact.gold else {}
                 try:
-                    stage_row(copy, line, self.kind.parse_item(row), unnamed="")
+                    draft = replace(self.kind.parse_item(row), attributes=fact.attributes)
+                    if self.columns.cluster:  # all units of an instance share its input
+                        draft = replace(draft, material=replace(draft.material, instance_input=fact.instance))
+                    stage_row(copy, line, draft, unnamed="")
                 except FieldErrors as error:
                     for column, message in error.errors.items():
-                        self.log.add(f"{column}: {message}", line=line, field=self.columns.item, value=key)
+                        self.log.add(
+                            f"{column}: {message}", line=line, field=self.columns.item_title, value=key
+                        )
                     break
         staged = staged_store(
             study_pk=self.study.pk,
@@ -241,8 +273,25 @@ class _Job:
         if self.log:
             raise UnreadableRest
 
+    def _gather_facts(self) -> None:
+        """Collect what the rows state about their items besides the raters' labels."""
+        if not (self.columns.cluster or self.columns.attributes or any(v.gold for v in self.columns.values)):
+            return
+        reading = Reading(self.columns, self.one_name)
+        for line, values in self.first_look():
+            try:
+                gold = gold_of(reading, values)
+            except FieldErrors as error:
+                for column, message in error.errors.items():
+                    self.log.add(message, line=line, field=column, value=values.get(column))
+                continue
+            if key := self.columns.key(values):
+                self.facts.add_item(line, key, values, gold)
+        if self.log:
+            raise UnreadableRest
+
     def _declare_known(self) -> None:
-        """Levels and labels of the study's own variables, whatever this import says of them."""
+        """Use the levels and labels of the study's existing variables, whatever this import declares."""
         known = {variable["name"]: variable for variable in self.variables}
         self.columns = replace(
             self.columns,
@@ -261,13 +310,13 @@ class _Job:
     # -- judgments --------------------------------------------------------------------------------
 
     def judge(self) -> None:
-        """Check every row and stage it, a chunk at a time: the items' payloads are fetched with each chunk."""
+        """Check and stage every row, a chunk at a time; the items' payloads are fetched with each chunk."""
         judgments_stage_open()
         numbers: Counter[str] = Counter()
         skipped = 0
         rows = self.rows()
         while chunk := list(itertools.islice(rows, CHUNK)):
-            keys = {cell_text(values.get(self.columns.item)) for _, values in chunk}
+            keys = {self.columns.key(values) for _, values in chunk}
             items = {
                 key: (pk, payload)
                 for pk, key, payload in self.study.items.filter(key__in=keys).values_list(
@@ -288,7 +337,7 @@ class _Job:
             self.result.notes.append(f"{skipped} rows left out: nothing in their value columns.")
 
     def _left_out(self, values: dict[str, Any]) -> bool:
-        """Whether a row has no label: its cells are blank and that was allowed, or hold what stands for no answer."""
+        """Whether a row has no label: its cells are blank (if that is allowed) or have a label that means no answer."""
         cells = [cell_text(values.get(value.column)) for value in self.columns.values]
         if any(map(self.columns.spelling.read, cells)):
             return False
@@ -298,18 +347,27 @@ class _Job:
         self, line: int, values: dict[str, Any], items: dict[str, tuple[int, JSON]], numbers: Counter[str]
     ) -> StagedJudgment | None:
         before = self.log.total
-        key = cell_text(values.get(self.columns.item))
+        key = self.columns.key(values)
         if not key:
-            self.log.add("is blank; expected the item's name", line=line, field=self.columns.item)
+            self._blank_item(line, values)
+        elif len(self.columns.item_columns) > 1 and key.count(KEY_SEPARATOR) >= len(
+            self.columns.item_columns
+        ):
+            self.log.add(
+                f"has {KEY_SEPARATOR!r} inside a cell, which joins the cells of an item; put another character there",
+                line=line, field=self.columns.item_title, value=key,
+            )  # fmt: skip
         elif key not in items:
             expected = (
                 f"at most {_KEY_LIMIT} characters"
                 if len(key) > _KEY_LIMIT
                 else "there is no such item in the study"
             )
-            self.log.add(expected, line=line, field=self.columns.item, value=key)
+            self.log.add(expected, line=line, field=self.columns.item_title, value=key)
         rater = self._rater(line, values, key, numbers)
         seconds = self._seconds(line, values)
+        if self.columns.rater_attributes and rater:
+            self.facts.add_rater(line, rater, values)
         response: JSON = {}
         if key in items:
             response = self._response(line, values, items[key][1])
@@ -318,6 +376,11 @@ class _Job:
         return StagedJudgment(
             line, items[key][0], key, rater, rater in self.columns.simulators, response, seconds
         )
+
+    def _blank_item(self, line: int, values: dict[str, Any]) -> None:
+        for column in self.columns.item_columns:
+            if not cell_text(values.get(column)):
+                self.log.add("is blank; expected the item's name", line=line, field=column)
 
     def _rater(self, line: int, values: dict[str, Any], key: str, numbers: Counter[str]) -> str:
         if self.columns.rater_name:
@@ -368,7 +431,8 @@ class _Job:
             return {}
 
     def _arm(self, payload: JSON, raw: JSON) -> JSON | None:
-        """The arm that a row was asked in, told by what it answers; the first where none fits, so that faults are named."""
+        """The arm of a row, inferred from the fields that it answers; the first arm if none fits, so that faults have a
+        name."""
         count = self.kind.arms(payload)
         if count < 2:
             return None
@@ -380,7 +444,7 @@ class _Job:
         return None
 
     def _column(self, field_name: str) -> str:
-        """The file's column that a field comes from; faults are told in the file's own words."""
+        """The column of the file that a field comes from, so that faults name the file's own columns."""
         names = {v.name: v.column for v in self.columns.values} | {
             v.column: v.column for v in self.columns.values
         }

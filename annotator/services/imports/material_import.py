@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from dataclasses import replace as changed
 from typing import IO, Any
 
 from django.core.exceptions import ValidationError
 from django.db import connection, models, transaction
 
+from annotator.core.labels import cell_text
 from annotator.core.words import plural
 from annotator.hit_types.base import FieldErrors, HitType, ItemDraft
 from annotator.hit_types.registry import hit_type_get
-from annotator.models import Dataset, FollowUp, Instance, Item, Study, System
-from annotator.services.imports.faults import FaultLog, UnreadableRest
-from annotator.services.imports.readers import Line, Table, table_open
+from annotator.models import AuditAction, Dataset, FollowUp, Instance, Item, Study, System
+from annotator.services.audit import audit_write
+from annotator.services.imports.faults import DryRun, FaultLog, UnreadableRest
+from annotator.services.imports.readers import ImportTable, Line, table_open
 from annotator.services.imports.staging import stage_row, staged_store, staging
 from annotator.services.items import items_clear
 
@@ -25,9 +28,8 @@ PREVIEW = 5
 
 @dataclass
 class ImportResult:
-    """What an import wrote; ``unchanged`` items were in the study already, word for word.
-
-    ``ignored`` are columns of the file that the HIT type does not know; nothing of them is kept.
+    """What an import wrote; ``unchanged`` items were in the study already with the same content. ``ignored`` lists
+    columns of the file that the HIT type doesn't know; they aren't stored.
     """
 
     rows: int = 0
@@ -62,10 +64,6 @@ class ImportResult:
         }
 
 
-class _DryRun(Exception):
-    pass
-
-
 def material_import(
     *,
     study: Study,
@@ -73,21 +71,24 @@ def material_import(
     name: str,
     mapping: Mapping[str, str] | None = None,
     constants: Mapping[str, str] | None = None,
+    attributes: Sequence[str] = (),
     replace: bool = False,
     dry_run: bool = False,
 ) -> ImportResult:
-    """Read a file (of a format in ``plain_file.FORMATS``, told by the ending of ``name``) into a draft study.
+    """Read a file (of a format in ``plain_file.FORMATS``, recognised by the extension of ``name``) into a draft study.
 
     ``mapping`` names the file's column for a column of the HIT type; ``constants`` gives a value for every row.
-    An item that is there already with the same content is left as it is, so the same file can be imported again.
-    With ``replace`` the study's items are deleted first. ``dry_run`` does everything and takes it back. Raises ``ImportRefused`` with every fault; then nothing is
+    ``attributes`` are further columns about an item (domain, difficulty), by which reports can group and filter.
+    An item that exists already with the same content is left unchanged, so the same file can be imported again.
+    With ``replace`` the study's items are deleted first. ``dry_run`` does everything and rolls it back. Raises
+    ``ImportRefused`` with every fault; then nothing is
     written.
 
-    The rows go through a temporary table: time is linear in the rows, memory flat.
+    The rows go through a temporary table: time is linear in their number and memory constant.
     """
     log = FaultLog(name)
     result = ImportResult(dry_run=dry_run)
-    with suppress(_DryRun), transaction.atomic():
+    with suppress(DryRun), transaction.atomic():
         study = Study.objects.select_for_update().get(pk=study.pk)
         if study.state != Study.State.DRAFT:
             log.add(f"the study is {study.state}; material can be imported into a draft only")
@@ -98,7 +99,15 @@ def material_import(
             except ValidationError as error:
                 log.add(" ".join(error.messages))
                 log.check()
-        reader = _Reader(hit_type_get(study.hit_type), mapping or {}, constants or {}, log, result)
+        reader = _Reader(
+            hit_type_get(study.hit_type),
+            mapping or {},
+            constants or {},
+            attributes,
+            log,
+            result,
+            study.variant,
+        )
         dataset, _ = Dataset.objects.get_or_create(workspace=study.workspace, name=study.slug)
         with suppress(UnreadableRest), staging() as copy:
             for line, draft in reader.drafts(table_open(file, name=name, log=log)):
@@ -124,7 +133,9 @@ def material_import(
                 " under a different key"
             )
         if dry_run:
-            raise _DryRun
+            raise DryRun
+        counts = {"rows": result.rows, "unchanged": result.unchanged, **staged.written}
+        audit_write(action=AuditAction.ITEMS_IMPORTED, study=study, target=name, after=counts)
     return result
 
 
@@ -147,13 +158,19 @@ class _Reader:
         kind: HitType,
         mapping: Mapping[str, str],
         constants: Mapping[str, str],
+        attributes: Sequence[str],
         log: FaultLog,
         result: ImportResult,
+        variant: str = "",
     ):
         self.kind = kind
+        self.variant = variant
+        #: What a row that does not name its variant is taken for.
+        self.usual = {kind.variant_field: variant} if variant else {}
         self.log = log
         self.result = result
         self.constants = constants
+        self.attributes = attributes
         self.known = {column.name for column in kind.columns}
         self.source = {name: mapping.get(name, name) for name in self.known if name not in constants}
         for name in [*mapping, *constants]:
@@ -166,7 +183,7 @@ class _Reader:
         self.mapped = {source: name for name, source in mapping.items()}
         self.seen: set[str] = set()
 
-    def drafts(self, table: Table) -> Iterator[tuple[int, ItemDraft]]:
+    def drafts(self, table: ImportTable) -> Iterator[tuple[int, ItemDraft]]:
         if table.columns is not None:
             self._check_columns(table.columns)
         if self.log:
@@ -182,10 +199,17 @@ class _Reader:
         self._tell_ignored()
 
     def _check_columns(self, columns: tuple[str, ...]) -> None:
-        """A missing column is told once, for the header, not for each row."""
+        """Report a missing column once, for the header, and not for each row."""
+        for name in self.attributes:
+            if name not in columns:
+                self.log.add(
+                    f"this column is missing; the file has: {', '.join(columns)}"[:400], line=1, field=name
+                )
         for column in self.kind.columns:
             source = self.source.get(column.name)
             if source is None or source in columns:
+                continue
+            if column.name in self.usual and source not in self.mapped:
                 continue
             if column.required or source in self.mapped:
                 close = difflib.get_close_matches(source, columns, n=1)
@@ -196,19 +220,24 @@ class _Reader:
         line, values = row
         renamed = {name: values[source] for name, source in self.source.items() if source in values}
         try:
-            draft = self.kind.parse_item(renamed | dict(self.constants))
+            draft = self.kind.parse_item(self.usual | renamed | dict(self.constants))
         except FieldErrors as error:
             for name, message in error.errors.items():
                 source = self.source.get(name, name)
                 self.log.add(message, line=line, field=source, value=values.get(source) or None)
             return None
+        if fault := self.kind.variant_fault(draft.payload, self.variant):
+            field = self.source.get(self.kind.variant_field, self.kind.variant_field)
+            self.log.add(fault, line=line, field=field)
+            return None
         for what, limit, text in _too_long(draft):
             self.log.add(f"{what}: at most {limit} characters, got {len(text)}", line=line, value=text)
             return None
-        return draft
+        texts = {name: cell_text(values.get(name)) for name in self.attributes}
+        return changed(draft, attributes={name: text for name, text in texts.items() if text})
 
     def _tell_ignored(self) -> None:
-        strange = self.seen - set(self.source.values())
+        strange = self.seen - set(self.source.values()) - set(self.attributes)
         self.result.ignored = tuple(sorted(strange)[:100])
         unused = sorted(set(self.source.values()) - self.seen)
         for name in self.result.ignored:

@@ -19,12 +19,12 @@ from annotator.accounts.login_throttle import ThrottledPasswordChangeForm
 from annotator.models import LoginAttempt
 from annotator.web.views.common import trouble
 
-#: Resets are limited by the hour, log-ins by the quarter of an hour (``annotator.accounts.attempts.LIMITS``).
+#: Resets are limited per hour, logins per 15 minutes (``annotator.accounts.attempts.LIMITS``).
 TOO_MANY_RESETS = _("Too many attempts. Try again in an hour.")
 
 
 @method_decorator(never_cache, name="dispatch")
-class Reset(auth.PasswordResetView):
+class PasswordReset(auth.PasswordResetView):
     template_name = "annotator/password_reset.html"
     subject_template_name = "annotator/password_reset_subject.txt"
     email_template_name = "annotator/password_reset_mail.txt"
@@ -35,18 +35,18 @@ class Reset(auth.PasswordResetView):
             form.add_error(None, TOO_MANY_RESETS)
             return self.render_to_response(self.get_context_data(form=form), status=429)
         if attempt_count(kind=LoginAttempt.Kind.MAIL, account=form.cleaned_data["email"]) is None:
-            # Look the same as always, so as not to reveal whether the address has an account; but send nothing.
+            # Respond as usual, so as not to reveal whether the address has an account, but send nothing.
             return redirect(self.success_url)
         return super().form_valid(form)
 
 
 @method_decorator(never_cache, name="dispatch")
-class Sent(auth.PasswordResetDoneView):
+class PasswordResetSent(auth.PasswordResetDoneView):
     template_name = "annotator/password_reset_sent.html"
 
 
 @method_decorator(never_cache, name="dispatch")
-class Change(auth.PasswordChangeView):
+class PasswordChange(auth.PasswordChangeView):
     form_class = ThrottledPasswordChangeForm
     template_name = "annotator/password_change.html"
     success_url = reverse_lazy("annotator:password_done")
@@ -57,7 +57,7 @@ class Change(auth.PasswordChangeView):
         )
 
 
-class Confirm(auth.PasswordResetConfirmView):
+class PasswordResetConfirm(auth.PasswordResetConfirmView):
     template_name = "annotator/password_reset_confirm.html"
     success_url = reverse_lazy("annotator:password_done")
 

@@ -1,4 +1,4 @@
-"""``manage.py pipeline RECIPE --dataset FILE --endpoint NAME``: carry a recipe out from its material to its report."""
+"""``manage.py pipeline RECIPE --dataset FILE --endpoint NAME``: carry out a recipe from material to report."""
 
 from __future__ import annotations
 
@@ -14,13 +14,9 @@ from django.core.management.base import BaseCommand, CommandError
 from annotator.models import Workspace
 from evaluation.management.commands.simulate import money
 from evaluation.models import Pipeline, Report, Run
-from evaluation.pipelines.advance import (
-    ALL_STEPS,
-    overrides_check,
-    pipeline_advance,
-    pipeline_create,
-    recipe_save,
-)
+from evaluation.pipelines.advance import pipeline_advance
+from evaluation.pipelines.create import overrides_check, pipeline_create, recipe_save
+from evaluation.pipelines.options import ALL_STEPS
 from evaluation.pipelines.plan import StepPlan, pipeline_plan
 from evaluation.pipelines.recipe import RecipeError, recipe_check, recipe_file, recipe_names
 from evaluation.runs.inline import run_inline
@@ -29,7 +25,7 @@ from evaluation.services.dataset import DatasetFaults, dataset_inputs, dataset_l
 from evaluation.services.report import report_compute
 
 
-def _overrides(given: list[str]) -> dict[str, dict[str, Any]]:
+def overrides_read(given: list[str]) -> dict[str, dict[str, Any]]:
     """Step -> choices, from texts like ``counterfactuals.n=5``; raises ``CommandError``."""
     found: dict[str, dict[str, Any]] = {}
     for text in given:
@@ -81,7 +77,7 @@ class Command(BaseCommand):
         if endpoint is None:
             names = ", ".join(endpoints_usable_in(owner).values_list("name", flat=True)) or "none"
             raise CommandError(f"no endpoint {options['endpoint']!r}; there are: {names}")
-        overrides = _overrides(options["override"])
+        overrides = overrides_read(options["override"])
         path: Path = options["dataset"]
         if not path.is_file():
             raise CommandError(f"no file {path}")
@@ -125,7 +121,8 @@ class Command(BaseCommand):
         self._follow(pipeline, inline=options["inline"])
 
     def _workspace(self, given: str) -> Workspace | None:
-        """By its number or its owner's user name; none where it is not given: only superusers reach the result."""
+        """The workspace with this number or owner's user name. None if not given; then only superusers reach the
+        result."""
         if not given:
             return None
         key = {"pk": given} if given.isdecimal() else {"personal_of__username": given}

@@ -25,7 +25,15 @@ from evaluation.pipelines.steps.material import (
     task_of,
     whole_number,
 )
-from evaluation.prompts.replies import answer_of, guessed_question, labelled, numbered, plain, questions
+from evaluation.prompts.replies import (
+    answer_of,
+    guessed_question,
+    labelled,
+    numbered,
+    plain,
+    question_of,
+    sorted_out,
+)
 from evaluation.runs.step import ClaimedCall, Job
 from evaluation.runs.structured import Form
 
@@ -42,7 +50,7 @@ _PREFERENCE = re.compile(
 
 
 def same(text: str) -> str:
-    """What makes two follow-ups exact duplicates: the text without case and spacing.
+    """The text in lower case and without spacing, by which two follow-ups are exact duplicates.
 
     >>> same("Can  owls swim?") == same("can owls swim?")
     True
@@ -68,7 +76,7 @@ class Counterfactuals(MaterialStep):
         self.wanted(run)
 
     def sampling(self, options: JSON) -> tuple[int, JSON]:
-        """As many samples as follow-ups where they are written one at a time."""
+        """One sample for each follow-up if they are written one at a time."""
         task = str(options.get("task", "yes_no"))
         if task not in ONE_AT_A_TIME or options.get("way", WAYS[0]) != WAYS[0]:
             return 1, {}
@@ -81,7 +89,7 @@ class Counterfactuals(MaterialStep):
         return task_of(run) in ONE_AT_A_TIME and self._way(run) == WAYS[0]
 
     def wanted(self, run: Run) -> int:
-        """How many follow-ups of each explanation are asked for."""
+        """The number of follow-ups to ask for, per explanation."""
         return number(run, "n", USUAL_NUMBER[task_of(run)])
 
     def jobs(self, run: Run) -> Iterator[Job]:
@@ -119,20 +127,38 @@ class Counterfactuals(MaterialStep):
         if self._one_at_a_time(run):
             return self._parse_one(task_of(run), text, starter)
         task, wanted = task_of(run), self.wanted(run)
-        if task == "yes_no":
-            found = questions(text, wanted)
-        elif task == "preference":
-            found = [_preference(entry) for entry in numbered(text, wanted)]
-        else:
-            found = numbered(text, wanted)
+        readers = {"yes_no": question_of, "preference": _preference}
+        listed = sorted_out(numbered(text, wanted), readers.get(task, str))
+        found = listed.entries
         kept = _distinct(found, but=starter)
         if not kept:
             raise Unparsable("the reply repeats the starter question and has nothing else")
-        return {
+        result: JSON = {
             "follow_ups": kept,
             "duplicates": len(found) - len(kept),
             "missing": wanted - len(found),
         }
+        return result | ({"faults": listed.faults} if listed.faults else {})
+
+    def lacking(self, run: Run, call: ClaimedCall, parsed: JSON) -> str:
+        missing, wanted = parsed.get("missing", 0), self.wanted(run)
+        if not missing:
+            return ""
+        faults = "".join(f" Not used: {fault}." for fault in parsed.get("faults", [])[:5])
+        have = len(parsed["follow_ups"])
+        return (
+            f"it has {have} good {'entry' if have == 1 else 'entries'} of {wanted}.{faults} Those are kept. Write {missing} more, "
+            "different from them."
+        )
+
+    def joined(self, run: Run, call: ClaimedCall, kept: JSON, parsed: JSON) -> JSON:
+        """The entries of both replies, each once; what a second list repeats of the first isn't a duplicate."""
+        wanted = len(kept["follow_ups"]) + kept["missing"]
+        together = _distinct([*kept["follow_ups"], *parsed["follow_ups"]], but="")[:wanted]
+        missing = wanted - len(together)
+        result = kept | {"follow_ups": together, "missing": missing}
+        result.pop("faults", None)
+        return result | ({"faults": parsed["faults"]} if missing and "faults" in parsed else {})
 
     def _parse_one(self, task: str, text: str, starter: str) -> JSON:
         guess: JSON = {}
@@ -189,7 +215,7 @@ class Generalization(MaterialStep):
                 raise OptionError(f"kinds: {kind!r} is not one of {', '.join(KINDS)}")
 
     def kinds(self, run: Run) -> Sequence[str]:
-        """The kinds of question that are asked for; all three by default."""
+        """The kinds of question to ask for; all three by default."""
         return list(run.options.get("kinds", KINDS))
 
     def jobs(self, run: Run) -> Iterator[Job]:
@@ -263,7 +289,7 @@ def _written(rows: Any) -> dict[Any, set[str]]:
 
 
 def _note_doubled(calls: Sequence[tuple[Call, JSON]], doubled: Mapping[int, int]) -> None:
-    """Duplicates of follow-ups that were there already are counted where the reply is kept."""
+    """Record, with the stored reply, how many of its follow-ups existed already."""
     for call, parsed in calls:
         if doubled[call.pk]:
             call.parsed = parsed | {"duplicates_of_others": doubled[call.pk]}

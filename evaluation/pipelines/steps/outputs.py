@@ -1,4 +1,4 @@
-"""What systems really answer: on their follow-ups, from their explanations alone, without and with a rationale."""
+"""Systems' real outputs: on their follow-ups, from their explanations alone, without and with a rationale."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 
 from annotator.hit_types.base import JSON
 from annotator.hit_types.making import SANITY_METHOD
-from annotator.models import Explanation, FollowUp, Output, System
+from annotator.hit_types.reading import REFUSAL
+from annotator.models import Explanation, FollowUp, Instance, Output, System
 from evaluation.models import Call, Run
 from evaluation.pipelines.steps.explain import METHODS
 from evaluation.pipelines.steps.material import (
@@ -18,6 +19,7 @@ from evaluation.pipelines.steps.material import (
     by_subject,
     form_of,
     option,
+    questions,
     results,
     system_made,
     systems_of,
@@ -26,10 +28,11 @@ from evaluation.pipelines.steps.material import (
 from evaluation.prompts.replies import answer_of, labelled, marked_answer, reasoning_then_answer
 from evaluation.runs.step import ClaimedCall, Job
 from evaluation.runs.structured import Form
+from evaluation.selectors.material import first_line
 
 
 class Outputs(MaterialStep):
-    """The output of a system on each follow-up of its explanations, by the very prompt that it explained with.
+    """The output of a system on each follow-up of its explanations, with the same prompt that it explained with.
 
     ``system`` names the system; ``method`` is how it explained.
     """
@@ -78,12 +81,16 @@ class Outputs(MaterialStep):
             return {"output": answer_of(labelled(text, ["Answer", "Reason"])["Answer"], task)}
         return {"output": reasoning_then_answer(text, task)[1]}
 
+    def refused(self, run: Run, call: ClaimedCall, text: str) -> JSON | None:
+        """A refusal is the system's output on this follow-up; of generation tasks, its words are."""
+        return {"output": text.strip() or REFUSAL} if task_of(run) in GENERATION else {"output": REFUSAL}
+
     def apply(self, run: Run, groups: Sequence[Sequence[Call]]) -> None:
         _store(systems_of(run).get(name=run.options["system"]), groups)
 
 
 def sanity_system(system: str) -> str:
-    """The name under which outputs written from a system's explanations are kept.
+    """The name of the system under which outputs written from another system's explanations are stored.
 
     >>> sanity_system("gpt · post-hoc")
     'gpt · post-hoc · from explanation'
@@ -141,8 +148,8 @@ class FromExplanation(MaterialStep):
 class GenU(MaterialStep):
     """One of GEN-U's two runs (P3): a model answers each generalization question, without or with a rationale.
 
-    ``rationale`` is empty, or names the system whose explanation of the instance is shown. The outputs are kept
-    under ``<model> · GEN-U without`` and ``<model> · GEN-U with <system>``. ``questions`` is *all* or *validated*.
+    ``rationale`` is empty, or names the system whose explanation of the instance is shown: one of the dataset, or else one
+    that was imported into a study of the same questions. The outputs are kept under ``<model> · GEN-U without`` and ``<model> · GEN-U with <system>``. ``questions`` is *all* or *validated*.
     """
 
     name = "gen_u"
@@ -155,18 +162,11 @@ class GenU(MaterialStep):
 
     def jobs(self, run: Run) -> Iterator[Job]:
         self.check(run)
-        asked = FollowUp.objects.filter(instance__dataset=run.dataset, explanation__isnull=True)
-        if option(run, "questions", ("all", "validated"), "all") == "validated":
-            asked = asked.filter(validated=True)
         rationale = option(run, "rationale")
-        shown = dict(
-            Explanation.objects.filter(instance__dataset=run.dataset, system__name=rationale)
-            .order_by("-pk")
-            .values_list("instance_id", "pk")
-        )
+        shown = rationales_shown(run, rationale) if rationale else {}
         if rationale and not shown:
-            raise OptionError(f"rationale: {rationale!r} has no explanations in this dataset")
-        for pk, instance in asked.order_by("pk").values_list("pk", "instance_id").iterator():
+            raise OptionError(f"rationale: {rationale!r} has no explanations of this dataset's instances")
+        for pk, instance in questions(run).values_list("pk", "instance_id").iterator():
             if not rationale:
                 yield Job(key=f"f{pk}", subject=pk)
             elif instance in shown:
@@ -196,8 +196,29 @@ class GenU(MaterialStep):
     def parse(self, run: Run, call: ClaimedCall, text: str) -> JSON:
         return {"output": marked_answer(text, "yes_no")}
 
+    def refused(self, run: Run, call: ClaimedCall, text: str) -> JSON | None:
+        """A refusal is an answer that is not the right one."""
+        return {"output": REFUSAL}
+
     def apply(self, run: Run, groups: Sequence[Sequence[Call]]) -> None:
         _store(system_made(run, self._name(run), "GEN-U"), groups)
+
+
+def rationales_shown(run: Run, system: str) -> dict[int, int]:
+    """Instance of the run's dataset -> the first explanation of it by ``system``.
+
+    Where the dataset has none, those imported into the workspace's studies are taken; they belong to an instance with the
+    same key and input.
+    """
+    found = Explanation.objects.filter(system__in=systems_of(run).filter(name=system)).order_by("-pk")
+    own = dict(found.filter(instance__dataset=run.dataset).values_list("instance_id", "pk"))
+    if own:
+        return own
+    imported = found.values_list("instance__key", "instance__input", "pk")
+    by_input = {(key, first_line(text)): pk for key, text, pk in imported}
+    instances = Instance.objects.filter(dataset=run.dataset).values_list("pk", "key", "input")
+    matched = {pk: by_input.get((key, first_line(text))) for pk, key, text in instances}
+    return {instance: pk for instance, pk in matched.items() if pk is not None}
 
 
 def _store(system: System, groups: Sequence[Sequence[Call]]) -> None:

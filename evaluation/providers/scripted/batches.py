@@ -1,4 +1,4 @@
-"""The batch API: a file of requests in, a file of replies out, in any order and not always whole."""
+"""The batch API: a file of requests in, a file of replies out, in any order and possibly incomplete."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from evaluation.providers.scripted.options import BadOptions, Options, parse_mod
 from evaluation.providers.scripted.world import chance
 
 
-class Provider(Protocol):
-    """What batches need of the provider that they belong to."""
+class Completer(Protocol):
+    """The part of the provider that batches use."""
 
     counts: Counter[str]
 
@@ -25,9 +25,10 @@ class Provider(Protocol):
 
 
 class Batches:
-    """Files and batches of one provider. Replies come back shuffled; with ``faults`` some lack, some come twice."""
+    """Files and batches of one provider. Replies come back shuffled; with ``faults``, some are missing and some are
+    repeated."""
 
-    def __init__(self, provider: Provider) -> None:
+    def __init__(self, provider: Completer) -> None:
         self.provider = provider
         self.files: dict[str, bytes] = {}
         self.batches: dict[str, dict[str, Any]] = {}

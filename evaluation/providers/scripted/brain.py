@@ -1,4 +1,4 @@
-"""From the messages of a request to the text of a reply: the first skill that knows the question answers it."""
+"""From the messages of a request to the text of a reply: the first skill that recognises the question answers it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ from evaluation.providers.scripted.ask import Ask
 from evaluation.providers.scripted.options import Options
 from evaluation.providers.scripted.skills import answer
 
+#: The start of a message with which a run asks again; see ``evaluation.runs.repair``.
+AGAIN = "Your last reply could not be used"
+
 
 def reply_to(
     messages: Sequence[dict[str, Any]],
     options: Options,
     *,
     sample: int = 0,
+    temperature: float = 0.0,
     schema: Any = None,
     avoided: Collection[str] = (),
 ) -> str:
@@ -24,12 +28,17 @@ def reply_to(
     'I would need to know what form the answer should have.'
     """
     texts = [str(message.get("content") or "") for message in messages]
+    if len(texts) > 2 and texts[-1].startswith(
+        AGAIN
+    ):  # the last two messages are its own reply and what was wrong with it: the task is before them
+        texts = texts[:-2]
     return answer(
         Ask(
             texts[-1] if texts else "",
             texts[0] if len(texts) > 1 else "",
             options,
             sample,
+            temperature,
             schema,
             frozenset(avoided),
         )

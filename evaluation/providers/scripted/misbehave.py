@@ -1,4 +1,4 @@
-"""Replies that a correct server would never send. Each was seen, or is a small step from one that was."""
+"""Replies that a correct server would never send. Each has been seen in practice, or is close to one that has."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _deep(reply: dict[str, Any]) -> Response:
 
 
 def _deep_extra(reply: dict[str, Any]) -> Response:
-    """A good reply with a field beside it that is nested 400 deep: too much for recursive code, not for JSON."""
+    """A good reply with an extra field that is nested 400 levels deep: too deep for recursive code, but valid JSON."""
     body = json.dumps(reply)[:-1] + ',"extra":' + "[" * 400 + "]" * 400 + "}"
     return Response(200, body.encode(), JSON_TYPE)
 
@@ -82,7 +82,7 @@ def _bad_gzip(reply: dict[str, Any]) -> Response:
 
 
 def _nul(reply: dict[str, Any]) -> Response:
-    """The good reply, with NUL and half a surrogate pair in what is stored beside its text."""
+    """The good reply, with NUL and half a surrogate pair in the fields stored besides its text."""
     return json_response(reply | {"id": "a\x00b", "extra": {"\ud800": "\udfff\x00"}})
 
 
@@ -119,6 +119,35 @@ def _empty_body(reply: dict[str, Any]) -> Response:
     return Response(200, b"", JSON_TYPE)
 
 
+def _with_message(reply: dict[str, Any], finish: str = "stop", **message: Any) -> Response:
+    own = {"role": "assistant", **message}
+    return json_response(reply | {"choices": [{"index": 0, "message": own, "finish_reason": finish}]})
+
+
+def _text(reply: dict[str, Any]) -> str:
+    return str(reply["choices"][0]["message"]["content"])
+
+
+def _parts(reply: dict[str, Any]) -> Response:
+    """The content as a list of parts, as some servers send it."""
+    parts = [{"type": "text", "text": part} for part in _text(reply).splitlines(keepends=True)]
+    return _with_message(reply, content=[{"type": "thinking", "thinking": "ANSWER: 42"}, *parts])
+
+
+def _thinking(reply: dict[str, Any]) -> Response:
+    """A reply whose tokens were all used up by the model's reasoning."""
+    return _with_message(reply, "length", content="", reasoning_content="First I look at the explanation.")
+
+
+def _partial(reply: dict[str, Any]) -> Response:
+    """A numbered list without its last third and with one entry that isn't a question; other replies unchanged."""
+    lines = _text(reply).splitlines()
+    if not lines[0].startswith("1. ") or len(lines) < 3:
+        return json_response(reply)
+    kept = lines[: len(lines) - len(lines) // 3]
+    return _with_message(reply, content="\n".join([*kept[:-1], f"{len(kept)}. I have no more questions."]))
+
+
 KINDS: dict[str, Callable[[dict[str, Any]], Response]] = {
     "whitespace": _whitespace,
     "flood": _flood,
@@ -138,4 +167,7 @@ KINDS: dict[str, Callable[[dict[str, Any]], Response]] = {
     "html": _html,
     "long_text": _long_text,
     "empty_body": _empty_body,
+    "parts": _parts,
+    "thinking": _thinking,
+    "partial": _partial,
 }

@@ -8,7 +8,7 @@ from evaluation.core.estimate import Estimate
 from evaluation.metrics import per_explanation, within_instance_correlation
 from evaluation.reports.across_studies import Across, Key, instance_keys, listed_titles
 from evaluation.reports.columns import rule_of
-from evaluation.reports.content import Cell, Column, Figure, Row, Section, Table
+from evaluation.reports.content import Cell, Figure, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section_across
 from evaluation.reports.tables.p1_plausibility import SCORES, ceiling_of
@@ -57,9 +57,13 @@ def p1_precision_plausibility(across: Across) -> Section | None:
                 number="P1 Section 5.2.2",
                 title="Correlation of plausibility with simulation precision",
                 head=["Correlation"],
-                columns=[Column("Value"), Column("Instances"), *(Column(title) for title, _ in ceilings)],
+                columns=[
+                    TableColumn("Value"),
+                    TableColumn("Instances"),
+                    *(TableColumn(title) for title, _ in ceilings),
+                ],
                 rows=[
-                    Row(
+                    TableRow(
                         [name.capitalize()],
                         [
                             Cell.of(getattr(found, name), rule=rule),
@@ -129,7 +133,7 @@ def _by_system(
             for of in (plausibility, precision)
         ]
         rows.append(
-            Row(
+            TableRow(
                 [name],
                 [Cell.of(means[0], rule="per_rater"), Cell.of(means[1], rule=rule), Cell.count(len(mine))],
             )
@@ -139,7 +143,7 @@ def _by_system(
             id="p1-precision-plausibility-systems",
             title="Plausibility and precision of each system, on the explanations that have both",
             head=["System"],
-            columns=[Column("Plausibility"), Column("Precision"), Column("Explanations")],
+            columns=[TableColumn("Plausibility"), TableColumn("Precision"), TableColumn("Explanations")],
             rows=rows,
         )
     ]

@@ -8,7 +8,7 @@ from typing import Any
 from evaluation.metrics import FollowUps, compare_systems
 from evaluation.reports.across_studies import Across, instance_keys, listed_titles
 from evaluation.reports.columns import rule_of
-from evaluation.reports.content import Cell, Column, Row, Section, Table
+from evaluation.reports.content import Cell, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section_across
 from evaluation.reports.words import count, number
@@ -68,7 +68,7 @@ def _by_dataset(across: Across) -> dict[str, list[Context]]:
 
 
 def pooled(contexts: list[Context]) -> FollowUps:
-    """The studies' follow-ups in one table; a system that two studies have is one a study."""
+    """The studies' follow-ups in one table; a system that two studies have is one per study."""
     tables = [ctx.follow_ups(ctx.headline.name, rule_of(ctx))[0] for ctx in contexts]
     uses = Counter(system for table in tables for system in set(table.system))
     columns: dict[str, Any] = {}
@@ -95,13 +95,13 @@ def _precision(place: int, dataset: str, found: Any, rule: str) -> Table:
         title=f"Simulation precision across studies, %: {dataset}",
         head=["System"],
         columns=[
-            Column("Common instances", "Macro precision"),
-            Column("All instances", "Macro precision"),
-            Column("Micro precision"),
-            Column("Simulatable"),
+            TableColumn("Common instances", "Macro precision"),
+            TableColumn("All instances", "Macro precision"),
+            TableColumn("Micro precision"),
+            TableColumn("Simulatable"),
         ],
         rows=[
-            Row(
+            TableRow(
                 [name],
                 [
                     Cell.of(value, shape="percent", rule=rule)
@@ -127,18 +127,18 @@ def _differences(place: int, dataset: str, found: Any, rule: str) -> Table:
         ]
         reason = "no difference that could be tested"
         cells += [Cell.number(p, shape="p", n=one.difference.n, reason=reason) for p in (one.p_holm, one.p_t)]
-        rows.append(Row([one.first, one.second], [*cells, Cell.count(one.difference.n)]))
+        rows.append(TableRow([one.first, one.second], [*cells, Cell.count(one.difference.n)]))
     return Table(
         id=f"p1-systems-across-{place}",
         title=f"Simulation precision of every two systems, %: {dataset}",
         head=["First", "Second"],
         columns=[
-            Column("First"),
-            Column("Second"),
-            Column("Difference"),
-            Column("p (Holm)"),
-            Column("p (t-test)"),
-            Column("Instances"),
+            TableColumn("First"),
+            TableColumn("Second"),
+            TableColumn("Difference"),
+            TableColumn("p (Holm)"),
+            TableColumn("p (t-test)"),
+            TableColumn("Instances"),
         ],
         rows=rows,
         notes=[f"On the {number(float(found.instances), 'count')} common instances, paired within instance."],

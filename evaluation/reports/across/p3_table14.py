@@ -10,7 +10,7 @@ from evaluation.metrics.mixed import PROPERTIES
 from evaluation.reports.across_studies import Across, Key, instance_keys, listed_titles
 from evaluation.reports.choices import Choices
 from evaluation.reports.columns import own_answers, rule_of
-from evaluation.reports.content import Cell, Column, Figure, Row, Section, Table
+from evaluation.reports.content import Cell, Figure, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section_across
 from evaluation.reports.resampling import as_chosen
@@ -118,9 +118,9 @@ def _table14(model: MixedModel, names: list[str], choices: Choices) -> Table:
         number="P3 Table 14",
         title="Log odds of a right answer after the rationale, when a property is present or absent",
         head=["Property"],
-        columns=[Column("Present"), Column("Absent")],
+        columns=[TableColumn("Present"), TableColumn("Absent")],
         rows=[
-            Row(
+            TableRow(
                 [name.capitalize()],
                 [
                     Cell.of(as_chosen(side[name], choices), rule=RULE)
@@ -140,21 +140,21 @@ def _table15(model: MixedModel, choices: Choices) -> Table:
         return Cell.of(as_chosen(value, choices), rule=RULE)
 
     nothing = Cell("–")
-    rows = [Row(["(Intercept)"], [cell(model.intercept), _sd(model.intercept), nothing, nothing])]
+    rows = [TableRow(["(Intercept)"], [cell(model.intercept), _sd(model.intercept), nothing, nothing])]
     for (a, b), increase in list(model.pairs.items())[:TOP]:
         term = model.interactions[a, b]
         cells = [cell(increase), _sd(increase), cell(term), _sd(term)]
-        rows.append(Row([f"+ {a} + {b}"], cells))
+        rows.append(TableRow([f"+ {a} + {b}"], cells))
     return Table(
         id="p3-table-15",
         number="P3 Table 15",
         title="The ten pairs of properties that raise the log odds most over the base where none holds",
         head=["Parameter"],
         columns=[
-            Column("Log odds", "Increase over the base"),
-            Column("SD", "Increase over the base"),
-            Column("Coefficient", "Interaction term"),
-            Column("SD", "Interaction term"),
+            TableColumn("Log odds", "Increase over the base"),
+            TableColumn("SD", "Increase over the base"),
+            TableColumn("Coefficient", "Interaction term"),
+            TableColumn("SD", "Interaction term"),
         ],
         rows=rows,
         notes=[
@@ -198,7 +198,7 @@ def _spread(model: MixedModel) -> list[Table]:
             id="p3-table-14-random",
             title="Standard deviation of the random effects",
             head=["Random effect"],
-            columns=[Column("SD (log odds)")],
-            rows=[Row([name], [Cell.number(sd, n=model.n)]) for name, sd in model.random_sd.items()],
+            columns=[TableColumn("SD (log odds)")],
+            rows=[TableRow([name], [Cell.number(sd, n=model.n)]) for name, sd in model.random_sd.items()],
         )
     ]

@@ -13,14 +13,21 @@ from django.utils.safestring import mark_safe
 
 from evaluation.reports.pages import page_of
 
-#: The page's own tokens and components, and what a page without the product around it needs.
 #: (file, declarations) of the fonts that the page carries.
 FONTS = (
     ("foretell-serif.woff2", ""),
     ("foretell-serif-bold.woff2", "font-weight: 600 800;"),
     ("foretell-serif-italic.woff2", "font-style: italic;"),
 )
-STYLES = ("css/tokens.css", "css/notice.css", "css/report.css", "css/print.css", "css/report_file.css")
+#: The style sheets that the page carries: the report's components, and what a page needs outside the product.
+STYLES = (
+    "css/tokens.css",
+    "css/notice.css",
+    "css/report.css",
+    "css/report_blocks.css",
+    "css/print.css",
+    "css/report_file.css",
+)
 
 
 def render(content: Mapping[str, Any], files: Mapping[str, tuple[str, bytes]]) -> str:

@@ -12,7 +12,7 @@ from annotator.hit_types.base import Variable
 from evaluation.core.estimate import Estimate, none_if_nan
 from evaluation.reports.agreement_data import Agreement
 from evaluation.reports.choices import LABEL_SETS
-from evaluation.reports.content import Cell, Column, Figure, Row, Section, Shape, Table
+from evaluation.reports.content import Cell, Figure, Section, Shape, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
 from evaluation.reports.words import count, estimate, left_out, listed
@@ -93,7 +93,7 @@ def _statistics(found: Agreement, who: str) -> list[tuple[str, Estimate, Shape]]
 def _table(ctx: Context, variable: Variable, found: dict[str, Agreement]) -> Table:
     sides = [_statistics(each, ctx.people) for each in found.values()]
     rows = [
-        Row(
+        TableRow(
             [line[0][0]],
             [cell for _, value, shape in line for cell in (Cell.of(value, shape=shape), Cell.count(value.n))],
         )
@@ -103,7 +103,7 @@ def _table(ctx: Context, variable: Variable, found: dict[str, Agreement]) -> Tab
         id=f"agreement-{variable.name}",
         title=f"Agreement on “{variable.title}” ({variable.level})",
         head=["Statistic"],
-        columns=[Column(kind, LABEL_SETS[name]) for name in found for kind in ("Value", "n")],
+        columns=[TableColumn(kind, LABEL_SETS[name]) for name in found for kind in ("Value", "n")],
         rows=rows,
         notes=[_denominators(found["all"], ctx.people)],
     )
@@ -194,7 +194,9 @@ def _pairs(ctx: Context, variable: Variable, found: Agreement) -> Table:
     for pair in found.pairs:
         value = pair_estimate(pair)
         averaged = "yes" if pair["averaged"] else "no"
-        rows.append(Row([pair["a"], pair["b"]], [Cell.of(value), Cell.count(pair["n"]), Cell(text=averaged)]))
+        rows.append(
+            TableRow([pair["a"], pair["b"]], [Cell.of(value), Cell.count(pair["n"]), Cell(text=averaged)])
+        )
     size = len(found.ratings.raters)
     apart = size * (size - 1) // 2 - len(rows)
     return Table(
@@ -202,7 +204,7 @@ def _pairs(ctx: Context, variable: Variable, found: Agreement) -> Table:
         title=f"Pairs of raters on “{variable.title}”, {LABEL_SETS[found.labels].lower()}",
         folded=variable != ctx.headline,
         head=["Rater", "Rater"],
-        columns=[Column("Cohen’s κ"), Column("Shared items"), Column("Averaged")],
+        columns=[TableColumn("Cohen’s κ"), TableColumn("Shared items"), TableColumn("Averaged")],
         rows=rows,
         notes=[f"{count(apart, 'more pair')} without a shared item: κ is not defined."] if apart else [],
     )
@@ -222,13 +224,13 @@ def _rest(variable: Variable, found: Agreement) -> Table:
     for index in order:
         agreed, kappa = rest.of(rest.raters[index])
         cells = [Cell.of(kappa), Cell.of(agreed, shape="percent"), Cell.count(int(rest.n[index]))]
-        rows.append(Row([rest.raters[index]], cells))
+        rows.append(TableRow([rest.raters[index]], cells))
     total = len(rest.raters)
     return Table(
         id=f"agreement-{variable.name}-rest",
         title=f"Each rater against the others of the same items on “{variable.title}”",
         head=["Rater"],
-        columns=[Column("κ with the rest"), Column("% agreement"), Column("Items shared")],
+        columns=[TableColumn("κ with the rest"), TableColumn("% agreement"), TableColumn("Items shared")],
         rows=rows,
         notes=[
             f"The {LISTED} of {total:,} raters who agree least."

@@ -8,7 +8,7 @@ from evaluation.agreement import AlternativeTest, aggregate
 from evaluation.core.estimate import Estimate
 from evaluation.core.ratings_table import Ratings
 from evaluation.models import Run
-from evaluation.reports.content import Cell, Column, Row, Section, Table
+from evaluation.reports.content import Cell, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
 from evaluation.reports.words import count, estimate, number
@@ -65,17 +65,17 @@ def _overview(ctx: Context, tests: dict[str, AlternativeTest]) -> Table:
         test = tests[name]
         cells = [Cell.of(found.human_simulator[name]), Cell.of(found.human_human), Cell.of(test.winning_rate)]
         cells += [Cell.of(test.advantage_probability), Cell.number(test.epsilon)]
-        rows.append(Row([name, prompts.get(name, "not known")], cells))
+        rows.append(TableRow([name, prompts.get(name, "not known")], cells))
     return Table(
         id="calibration",
         title="Each simulator beside the ceiling",
         head=["Simulator", "Prompt"],
         columns=[
-            Column(f"κ with {ctx.people}"),
-            Column(f"κ among {ctx.people}"),
-            Column("Winning rate"),
-            Column("Advantage probability"),
-            Column("ε"),
+            TableColumn(f"κ with {ctx.people}"),
+            TableColumn(f"κ among {ctx.people}"),
+            TableColumn("Winning rate"),
+            TableColumn("Advantage probability"),
+            TableColumn("ε"),
         ],
         rows=rows,
         notes=["Prompts are identified by the first characters of their SHA-256, as in the list of runs."],
@@ -96,7 +96,7 @@ def _prompts(ctx: Context) -> dict[str, str]:
 
 def _people(ctx: Context, tests: dict[str, AlternativeTest]) -> Table:
     rows = [
-        Row(
+        TableRow(
             [name, person.human],
             [
                 Cell.count(person.units),
@@ -115,11 +115,11 @@ def _people(ctx: Context, tests: dict[str, AlternativeTest]) -> Table:
         title="The alternative annotator test, person by person",
         head=["Simulator", "Left out"],
         columns=[
-            Column("Items"),
-            Column("Simulator’s advantage"),
-            Column("Person’s advantage"),
-            Column("p (adjusted)"),
-            Column("Simulator wins"),
+            TableColumn("Items"),
+            TableColumn("Simulator’s advantage"),
+            TableColumn("Person’s advantage"),
+            TableColumn("p (adjusted)"),
+            TableColumn("Simulator wins"),
         ],
         rows=rows,
         notes=[
@@ -146,9 +146,9 @@ def _confusion(ctx: Context, name: str, ratings: Ratings) -> list[Table]:
                 id=f"calibration-confusion-{ctx.simulators.index(name) + 1}",
                 title=f"{name} against the majority of {ctx.people}: items",
                 head=[f"Majority of {ctx.people}"],
-                columns=[Column(label, f"{name} says") for label in spoken],
+                columns=[TableColumn(label, f"{name} says") for label in spoken],
                 rows=[
-                    Row([label], [Cell.count(int(n)) for n in row])
+                    TableRow([label], [Cell.count(int(n)) for n in row])
                     for label, row in zip(spoken, counts, strict=True)
                 ],
             )
@@ -159,9 +159,9 @@ def _confusion(ctx: Context, name: str, ratings: Ratings) -> list[Table]:
             id=f"calibration-items-{ctx.simulators.index(name) + 1}",
             title=f"Items on which {name} differs from the majority",
             head=["Item"],
-            columns=[Column(ctx.people.capitalize()), Column(name)],
+            columns=[TableColumn(ctx.people.capitalize()), TableColumn(name)],
             rows=[
-                Row(
+                TableRow(
                     [ratings.units[unit]],
                     [Cell(spoken[people[unit]]), Cell(spoken[own[unit]])],
                     item=(ctx.study.pk, int(items[unit])),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from evaluation.core.estimate import Estimate, undefined
-from evaluation.reports.content import Cell, Column, Row, Section, Table
+from evaluation.reports.content import Cell, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
 from evaluation.reports.words import count, listed
@@ -73,18 +73,23 @@ def _raters(ctx: Context) -> Table:
         id="data-raters",
         title="Judgments that count",
         head=["Group"],
-        columns=[Column("Raters"), Column("Judgments"), Column("Items judged"), Column("Judgments per item")],
+        columns=[
+            TableColumn("Raters"),
+            TableColumn("Judgments"),
+            TableColumn("Items judged"),
+            TableColumn("Judgments per item"),
+        ],
         rows=rows,
     )
 
 
-def _row(name: str, ctx: Context, raters: np.ndarray) -> Row:
+def _row(name: str, ctx: Context, raters: np.ndarray) -> TableRow:
     judgments = ctx.data.judgments
     mine = np.isin(judgments.rater, raters)
     items = int((np.bincount(judgments.item[mine], minlength=len(judgments.items)) > 0).sum())
     number = int(mine.sum())
     mean = Estimate(number / items, n=items) if items else undefined("no item was judged")
-    return Row([name], [Cell.count(raters.size), Cell.count(number), Cell.count(items), Cell.of(mean)])
+    return TableRow([name], [Cell.count(raters.size), Cell.count(number), Cell.count(items), Cell.of(mean)])
 
 
 def _left_out(ctx: Context) -> Table:
@@ -93,8 +98,8 @@ def _left_out(ctx: Context) -> Table:
         id="data-left-out",
         title="Judgments left out, each counted under the first reason that applies",
         head=["Reason"],
-        columns=[Column("Judgments")],
-        rows=[Row([reason], [Cell.count(number)]) for reason, number in found.items()],
+        columns=[TableColumn("Judgments")],
+        rows=[TableRow([reason], [Cell.count(number)]) for reason, number in found.items()],
         notes=[]
         if ctx.choices.exclusions
         else ["As chosen, this report counts what researchers have excluded."],
@@ -107,9 +112,9 @@ def _unparsable(ctx: Context) -> Table:
         id="data-unparsable",
         title="Simulators' calls that gave no response; they are missing, not wrong",
         head=["Simulator", "What happened"],
-        columns=[Column("Calls")],
+        columns=[TableColumn("Calls")],
         rows=[
-            Row([name, kind], [Cell.count(number)])
+            TableRow([name, kind], [Cell.count(number)])
             for name, kinds in found.items()
             for kind, number in kinds.items()
         ],

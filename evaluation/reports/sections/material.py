@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evaluation.reports.content import Cell, Column, Row, Section, Table
+from evaluation.reports.content import Cell, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
 from evaluation.selectors.pipeline import pipeline_behind
@@ -31,14 +31,14 @@ def material(ctx: Context) -> Section | None:
                 title="Steps that lost something or were left out",
                 head=["Step"],
                 columns=[
-                    Column("Calls"),
-                    Column("Failed"),
-                    Column("Not parsable"),
-                    Column("Duplicates dropped"),
-                    Column("Note"),
+                    TableColumn("Calls"),
+                    TableColumn("Failed"),
+                    TableColumn("Not parsable"),
+                    TableColumn("Duplicates dropped"),
+                    TableColumn("Note"),
                 ],
                 rows=[
-                    Row(
+                    TableRow(
                         [step.name],
                         [
                             *(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from decimal import Decimal
 from hashlib import sha256
 
-from annotator.selectors.conduct import Conduct, Work
+from annotator.selectors.conduct import Conduct, GroupWork
 from evaluation.core.estimate import Estimate, undefined
-from evaluation.reports.content import Cell, Column, Row, Section, Table
+from evaluation.reports.content import Cell, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
 from evaluation.reports.words import count, estimate, listed
@@ -69,7 +69,7 @@ def _money(amount: Decimal) -> str:
 
 
 def _work(ctx: Context, found: Conduct) -> Table:
-    """One row a study in the layout of P3 Table 17; rehearsal and imported raters have rows of their own."""
+    """One row per study in the layout of P3 Table 17; rehearsal and imported raters have rows of their own."""
     groups = [
         ("Participants", found.participants),
         ("Imported raters", found.imported),
@@ -82,17 +82,17 @@ def _work(ctx: Context, found: Conduct) -> Table:
         title="Annotators and time",
         head=["Task", "Annotators are"],
         columns=[
-            Column("Annotators"),
-            Column("Average time (s)"),
-            Column("Median time (s)"),
-            Column(f"Pay per item ({ctx.study.currency})"),
-            Column(f"Pay per hour on the median ({ctx.study.currency})"),
+            TableColumn("Annotators"),
+            TableColumn("Average time (s)"),
+            TableColumn("Median time (s)"),
+            TableColumn(f"Pay per item ({ctx.study.currency})"),
+            TableColumn(f"Pay per hour on the median ({ctx.study.currency})"),
         ],
         rows=[_group_row(ctx, name, group, found.pay_per_hour) for name, group in shown],
     )
 
 
-def _group_row(ctx: Context, name: str, group: Work, pay_per_hour: float | None) -> Row:
+def _group_row(ctx: Context, name: str, group: GroupWork, pay_per_hour: float | None) -> TableRow:
     def timed(value: float | None) -> Cell:
         return Cell.of(undefined(NOT_TIMED) if value is None else Estimate(value, n=group.timed))
 
@@ -103,7 +103,7 @@ def _group_row(ctx: Context, name: str, group: Work, pay_per_hour: float | None)
     else:
         hour = undefined(f"{name.lower()} are not paid here")
         item = Cell.of(hour)
-    return Row(
+    return TableRow(
         [ctx.hit_type.title, name],
         [
             Cell.count(group.raters),
@@ -146,16 +146,16 @@ def _protocol(ctx: Context, found: HumanSubjects) -> Table:
         id="conduct-protocol",
         title="How participants were asked",
         head=["Step"],
-        columns=[Column("In this study")],
-        rows=[Row([name], [Cell(value)]) for name, value in facts.items()],
+        columns=[TableColumn("In this study")],
+        rows=[TableRow([name], [Cell(value)]) for name, value in facts.items()],
         notes=["Versions and texts are identified by the first characters of their SHA-256."],
     )
 
 
 def _costs(found: HumanSubjects) -> Table:
-    def row(cost: Cost) -> Row:
+    def row(cost: Cost) -> TableRow:
         currency = cost.currency or "in the endpoint’s currency"
-        return Row(
+        return TableRow(
             [f"{cost.purpose}, {currency}"],
             [Cell.number(float(cost.amount), shape="money"), Cell(cost.basis)],
         )
@@ -164,7 +164,7 @@ def _costs(found: HumanSubjects) -> Table:
         id="conduct-costs",
         title="Costs",
         head=["For"],
-        columns=[Column("Amount"), Column("Basis")],
+        columns=[TableColumn("Amount"), TableColumn("Basis")],
         rows=[row(cost) for cost in found.costs],
         notes=["Model calls: this study’s simulators, and the runs that made its material."],
     )

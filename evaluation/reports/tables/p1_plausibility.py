@@ -6,7 +6,7 @@ import numpy as np
 
 from evaluation.metrics import Correlation, annotator_ceiling
 from evaluation.metrics.resample import ratio_estimate
-from evaluation.reports.content import Cell, Column, Figure, Row, Section, Table
+from evaluation.reports.content import Cell, Figure, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
 from evaluation.reports.words import estimate, left_out
@@ -46,9 +46,9 @@ def p1_plausibility(ctx: Context) -> Section | None:
                 id="p1-plausibility",
                 title="Mean plausibility, from 0 (no) to 1 (yes)",
                 head=["System"],
-                columns=[Column("Plausibility"), Column("Ratings")],
+                columns=[TableColumn("Plausibility"), TableColumn("Ratings")],
                 rows=[
-                    Row([name], [Cell.of(found, rule="per_rater"), Cell.count(found.n)])
+                    TableRow([name], [Cell.of(found, rule="per_rater"), Cell.count(found.n)])
                     for name, found in means.items()
                 ],
             ),
@@ -67,9 +67,9 @@ def p1_plausibility(ctx: Context) -> Section | None:
                 id="p1-plausibility-ceiling",
                 title="Correlation between two annotators, within an instance, then the mean over instances",
                 head=["Correlation"],
-                columns=[Column("Value"), Column("Instances")],
+                columns=[TableColumn("Value"), TableColumn("Instances")],
                 rows=[
-                    Row([name], [Cell.of(found), Cell.count(found.n)])
+                    TableRow([name], [Cell.of(found), Cell.count(found.n)])
                     for name, found in (("Pearson", ceiling.pearson), ("Spearman", ceiling.spearman))
                 ],
                 notes=[f"Left out: {left_out(ceiling.pearson.left_out)}."]

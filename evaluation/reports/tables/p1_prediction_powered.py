@@ -14,7 +14,7 @@ from evaluation.metrics import (
     simulatability,
 )
 from evaluation.reports.columns import rule_of
-from evaluation.reports.content import Cell, Column, Row, Section, Table
+from evaluation.reports.content import Cell, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
 from evaluation.reports.resampling import as_chosen
@@ -92,16 +92,16 @@ def _table(ctx: Context, found: list[tuple[str, str, PredictionPowered]], rule: 
         title=f"{ctx.people.capitalize()} alone and helped by each simulator, %",
         head=["Simulator", "Figure"],
         columns=[
-            Column(f"{ctx.people.capitalize()} alone"),
-            Column("Helped"),
-            Column("Simulator alone"),
-            Column("λ"),
-            Column("Labelled"),
-            Column("Not labelled"),
-            Column("n effective"),
+            TableColumn(f"{ctx.people.capitalize()} alone"),
+            TableColumn("Helped"),
+            TableColumn("Simulator alone"),
+            TableColumn("λ"),
+            TableColumn("Labelled"),
+            TableColumn("Not labelled"),
+            TableColumn("n effective"),
         ],
         rows=[
-            Row(
+            TableRow(
                 [name, what],
                 [
                     Cell.of(one.people, shape="percent", rule=rule),

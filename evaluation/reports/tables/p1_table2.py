@@ -11,7 +11,7 @@ from evaluation.metrics.paired import (
     precision_by_instance,
 )
 from evaluation.reports.columns import rule_of
-from evaluation.reports.content import Cell, Column, Figure, Row, Section, Table
+from evaluation.reports.content import Cell, Figure, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
 from evaluation.reports.simulating import in_layout
@@ -108,9 +108,9 @@ def _forced_table(ctx: Context, forced: list[PairedDifference], rule: str) -> Ta
         number="P1 Table 2",
         title="Normal against forced explanations: simulation precision, %",
         head=["Dataset", "System"],
-        columns=[Column("Normal"), Column("Forced"), Column("Δ"), Column("p")],
+        columns=[TableColumn("Normal"), TableColumn("Forced"), TableColumn("Δ"), TableColumn("p")],
         rows=[
-            Row([ctx.dataset, one.first], [*_cells(one, rule), _p(one.p_permutation, one.difference.n)])
+            TableRow([ctx.dataset, one.first], [*_cells(one, rule), _p(one.p_permutation, one.difference.n)])
             for one in forced
         ],
         notes=["Only instances that the system answers rightly under normal prompting."],
@@ -123,15 +123,15 @@ def _pairs_table(pairs: tuple[PairedDifference, ...], rule: str) -> Table:
         title="Simulation precision of every two systems, %, on the instances where both are defined",
         head=["First", "Second"],
         columns=[
-            Column("First"),
-            Column("Second"),
-            Column("Difference"),
-            Column("p (Holm)"),
-            Column("p (t-test)"),
-            Column("Instances"),
+            TableColumn("First"),
+            TableColumn("Second"),
+            TableColumn("Difference"),
+            TableColumn("p (Holm)"),
+            TableColumn("p (t-test)"),
+            TableColumn("Instances"),
         ],
         rows=[
-            Row(
+            TableRow(
                 [one.first, one.second],
                 [
                     *_cells(one, rule),

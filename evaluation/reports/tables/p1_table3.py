@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evaluation.reports.choices import LABEL_SETS
-from evaluation.reports.content import Cell, Column, Row, Section, Table
+from evaluation.reports.content import Cell, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
 from evaluation.reports.words import estimate, listed
@@ -20,7 +20,7 @@ def p1_table3(ctx: Context) -> Section | None:
     for name in sets:
         found = ctx.agreement(variable.name, name)
         values = [found.human_human, *(found.human_simulator[s] for s in ctx.simulators)]
-        rows.append(Row([ctx.dataset, LABEL_SETS[name]], [Cell.of(value) for value in values]))
+        rows.append(TableRow([ctx.dataset, LABEL_SETS[name]], [Cell.of(value) for value in values]))
     chosen = ctx.agreement(variable.name, ctx.choices.labels if ctx.choices.labels in sets else "all")
     closest = [f"{name} {estimate(value)}" for name, value in chosen.human_simulator.items() if value.defined]
     prose = [f"{ctx.people.capitalize()} agree with each other at κ {estimate(chosen.human_human)}"]
@@ -36,7 +36,7 @@ def p1_table3(ctx: Context) -> Section | None:
                 number="P1 Table 3",
                 title="Agreement between people, and between people and each simulator",
                 head=["Dataset", "Labels"],
-                columns=[Column("H–H"), *(Column(f"H–{name}") for name in ctx.simulators)],
+                columns=[TableColumn("H–H"), *(TableColumn(f"H–{name}") for name in ctx.simulators)],
                 rows=rows,
                 notes=[
                     f"H: {ctx.people}. Mean Cohen’s κ over pairs of raters that share at least "

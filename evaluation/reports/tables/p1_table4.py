@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evaluation.core.estimate import Estimate
 from evaluation.reports.choices import RESTRICTIONS
-from evaluation.reports.content import Cell, Column, Figure, Row, Section, Table
+from evaluation.reports.content import Cell, Figure, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
 from evaluation.reports.simulating import (
@@ -96,7 +96,7 @@ def _whose(ctx: Context, name: str) -> str:
 def _paper_table(ctx: Context, measured: list[_Measured]) -> Table:
     systems = measured[0].systems
     rows = [
-        Row(
+        TableRow(
             [ctx.dataset, found.judge.name],
             [Cell.of(found.headline(ctx, s), shape="percent", rule=found.judge.rule) for s in systems],
         )
@@ -153,27 +153,39 @@ def _details(ctx: Context, measured: list[_Measured]) -> Table:
             rests_on = found.counts_of[system]
             cells += [Cell.of(everywhere.unanswered, shape="percent", rule=rule)]
             cells += [Cell.count(rests_on.explanations), Cell.count(rests_on.follow_ups)]
-            rows.append(Row([system], cells, group=found.judge.name))
+            rows.append(TableRow([system], cells, group=found.judge.name))
     return Table(
         id="p1-table-4-details",
         title="Precision and simulatable share of each system, %",
         head=["System"],
         columns=[
-            Column("Common instances", "Macro precision"),
-            Column("All instances", "Macro precision"),
-            Column("Micro precision"),
-            Column("Simulatable"),
-            Column("No answer"),
-            Column("Explanations"),
-            Column("Follow-ups"),
+            TableColumn("Common instances", "Macro precision"),
+            TableColumn("All instances", "Macro precision"),
+            TableColumn("Micro precision"),
+            TableColumn("Simulatable"),
+            TableColumn("No answer"),
+            TableColumn("Explanations"),
+            TableColumn("Follow-ups"),
         ],
         rows=rows,
         notes=[
             "Explanations and follow-ups are the denominators of macro precision and simulatable share.",
-            "No answer: follow-ups behind micro precision that the system refused or answered with neither answer. "
-            "No prediction of them is right, so they count as wrong.",
+            *_choices_made(ctx),
         ],
     )
+
+
+def _choices_made(ctx: Context) -> list[str]:
+    """What precision does with follow-ups that the system refused, and with ties."""
+    said = "No answer: follow-ups that the system refused or answered with neither answer. "
+    if ctx.choices.refusals == "wrong":
+        said += "No prediction of them is right, so they count as wrong."
+    else:
+        said += "Precision leaves them out."
+    ties = (
+        ["Follow-ups on which raters tie count as wrong in precision."] if ctx.choices.ties == "wrong" else []
+    )
+    return [said, *ties]
 
 
 def _notes(found: _Measured) -> list[str]:

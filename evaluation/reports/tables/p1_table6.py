@@ -6,7 +6,7 @@ import numpy as np
 
 from evaluation.metrics import mean_over_systems, per_explanation, task_accuracy
 from evaluation.reports.columns import rule_of
-from evaluation.reports.content import Cell, Column, Row, Section, Table
+from evaluation.reports.content import Cell, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
 from evaluation.reports.words import estimate, left_out
@@ -31,7 +31,7 @@ def p1_table6(ctx: Context) -> Section | None:
     )
     names = sorted({*accuracy.systems, *precision.systems})
     rows = [
-        Row(
+        TableRow(
             [ctx.dataset, name],
             [
                 Cell.of(found.systems[name], shape="percent", rule=used)
@@ -61,8 +61,8 @@ def p1_table6(ctx: Context) -> Section | None:
                 number="P1 Table 6",
                 title="Task accuracy and simulation precision, %",
                 head=["Dataset", "System"],
-                columns=[Column("Task accuracy"), Column("Simulation precision")],
-                rows=[*rows, Row([ctx.dataset, "Mean over systems"], means)],
+                columns=[TableColumn("Task accuracy"), TableColumn("Simulation precision")],
+                rows=[*rows, TableRow([ctx.dataset, "Mean over systems"], means)],
                 notes=[
                     *([f"Of task accuracy, left out: {aside}."] if aside else []),
                     *ctx.compared_notes(ctx.headline.name),

@@ -13,9 +13,9 @@ from evaluation.metrics import (
     sanity_check,
     unit_simulatability,
 )
-from evaluation.reports.content import Cell, Column, Figure, Row, Section, Table
+from evaluation.reports.content import Cell, Figure, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
-from evaluation.reports.encoders import cosine_caveat, encoder_of
+from evaluation.reports.encoders import cosine_title, report_encoder
 from evaluation.reports.registry import section
 from evaluation.reports.unit_labels import (
     Annotation,
@@ -91,7 +91,7 @@ def p2_table1(ctx: Context) -> Section | None:
 def _figures(ctx: Context, units: UnitTable, name: str) -> _Figures:
     options = ctx.resampling
     found = unit_simulatability(units, **options)
-    cosine = Cosine(encoder_of(ctx.choices.encoder, ctx.study))
+    cosine = Cosine(report_encoder(ctx))
     spread = generality(found.follow_ups(), cosine, **options)
     return _Figures(spread.generality, found)
 
@@ -104,21 +104,21 @@ def _table1(ctx: Context, who: Annotation, units: UnitTable, systems: list[str],
         (name, _figures(ctx, of_systems(units, found), f"{who.name}/method/{name}"))
         for name, found in sorted(methods.items())
     ]
-    cosine = Cosine(encoder_of(ctx.choices.encoder, ctx.study))
+    cosine = Cosine(report_encoder(ctx))
     return Table(
         id="p2-table-1",
         number="P2 Table 1",
         title=f"Generality and precision by explanation method, annotated by {who.name.lower()}"
-        + cosine_caveat(ctx.choices.encoder),
+        + cosine_title(report_encoder(ctx)),
         head=["Task", "Explanation method"],
         columns=[
-            Column("Generality"),
-            Column("Precision"),
-            Column("Precision, pooled"),
-            Column("Simulatable"),
+            TableColumn("Generality"),
+            TableColumn("Precision"),
+            TableColumn("Precision, pooled"),
+            TableColumn("Simulatable"),
         ],
         rows=[
-            Row(
+            TableRow(
                 [ctx.dataset, name],
                 [
                     Cell.of(value, rule=who.rule)
@@ -151,14 +151,14 @@ def _table3(ctx: Context, judged: list[tuple[Annotation, UnitTable]], systems: l
             for method in methods:
                 system = named.get((model, method), "")
                 cells += _cells(ctx, who, units, system)
-            rows.append(Row([ctx.dataset, model], cells, group=f"Annotated by {who.name}"))
+            rows.append(TableRow([ctx.dataset, model], cells, group=f"Annotated by {who.name}"))
     labels = ("# Expl", "# Samples", "Generality", "Precision")
     return Table(
         id="p2-table-3",
         number="P2 Table 3",
-        title="Generality and precision by model and explanation method" + cosine_caveat(ctx.choices.encoder),
+        title="Generality and precision by model and explanation method" + cosine_title(report_encoder(ctx)),
         head=["Task", "Model"],
-        columns=[Column(label, method) for method in methods for label in labels],
+        columns=[TableColumn(label, method) for method in methods for label in labels],
         rows=rows,
         notes=["# Expl: explanations with a simulatable follow-up; # Samples: their simulatable follow-ups."],
     )
@@ -202,7 +202,7 @@ def _sanity(ctx: Context, units: UnitTable) -> list[Table]:
         found = sanity_check(per.counterfactual.tolist(), per.precision)
         verdict = "nothing to check" if found.passed is None else "passed" if found.passed else "failed"
         rows.append(
-            Row(
+            TableRow(
                 [system],
                 [
                     Cell.of(whole.precision, shape="number"),
@@ -221,10 +221,10 @@ def _sanity(ctx: Context, units: UnitTable) -> list[Table]:
             title="Sanity check: outputs written from the explanation must score a precision of 1.00",
             head=["System"],
             columns=[
-                Column("Precision"),
-                Column("Verdict"),
-                Column("Follow-ups checked"),
-                Column("Below 1.00"),
+                TableColumn("Precision"),
+                TableColumn("Verdict"),
+                TableColumn("Follow-ups checked"),
+                TableColumn("Below 1.00"),
             ],
             rows=rows,
         )

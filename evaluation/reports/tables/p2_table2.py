@@ -10,7 +10,7 @@ import numpy as np
 
 from evaluation.agreement import Ratings, summarize
 from evaluation.core.estimate import Estimate, undefined
-from evaluation.reports.content import Cell, Column, Row, Section, Table
+from evaluation.reports.content import Cell, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
 from evaluation.reports.sections.agreement import pair_estimate
@@ -52,9 +52,11 @@ def p2_table2(ctx: Context) -> Section | None:
                 number="P2 Table 2",
                 title="Cohen’s κ between annotators, and with each simulator",
                 head=["Annotator"],
-                columns=[Column(name, ctx.dataset) for name in (*names, "n")],
+                columns=[TableColumn(name, ctx.dataset) for name in (*names, "n")],
                 rows=[
-                    Row([name], [*(_cell(pairs, name, other) for other in names), _n(given, ratings, name)])
+                    TableRow(
+                        [name], [*(_cell(pairs, name, other) for other in names), _n(given, ratings, name)]
+                    )
                     for name in sorted(people)
                 ],
                 notes=[
@@ -125,9 +127,11 @@ def _means(
         id="p2-table-2-means",
         title="Mean κ over pairs of annotators",
         head=["Pairs"],
-        columns=[Column(label, ctx.dataset) for label in ("Unweighted", "Weighted by shared units", "Pairs")],
+        columns=[
+            TableColumn(label, ctx.dataset) for label in ("Unweighted", "Weighted by shared units", "Pairs")
+        ],
         rows=[
-            Row([title], [Cell.of(mean[key]), Cell.of(weighted[key]), Cell.count(mean[key].n)])
+            TableRow([title], [Cell.of(mean[key]), Cell.of(weighted[key]), Cell.count(mean[key].n)])
             for title, key in rows
         ],
         beside=True,

@@ -10,9 +10,9 @@ from evaluation.metrics import (
     parsing_quality,
     unit_simulatability,
 )
-from evaluation.reports.content import Cell, Column, Row, Section, Table
+from evaluation.reports.content import Cell, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
-from evaluation.reports.encoders import cosine_caveat, encoder_of
+from evaluation.reports.encoders import cosine_title, report_encoder
 from evaluation.reports.registry import section
 from evaluation.reports.unit_labels import annotators, asked_of, is_sanity, labels_of, of_systems, unit_table
 
@@ -39,7 +39,7 @@ def p2_tables(ctx: Context) -> Section | None:
 
 
 def _parsing(ctx: Context, rule: str) -> Table:
-    """An explanation is parsed wrongly where a unit is, and incompletely where a list is; judged once an explanation."""
+    """An explanation is parsed wrongly where a unit is, and incompletely where a list is; judged once per explanation."""
     items = ctx.data.judgments.items
     faults: dict[str, list[str | None]] = {}
     for number, name in enumerate(("complete", "parsed")):
@@ -58,19 +58,19 @@ def _parsing(ctx: Context, rule: str) -> Table:
         [str(f[2]) for f in faults.values()],
         **ctx.resampling,
     )
-    rows = [Row(["Accuracy"], [Cell.of(quality.accuracy, rule=rule)])]
+    rows = [TableRow(["Accuracy"], [Cell.of(quality.accuracy, rule=rule)])]
     for title, number in (
         ("Missing extraction", quality.missing),
         ("Incorrect extraction", quality.incorrect),
         ("Missing and incorrect extraction", quality.both),
     ):
-        rows.append(Row([title], [Cell.count(number)]))
+        rows.append(TableRow([title], [Cell.count(number)]))
     return Table(
         id="p2-table-4",
         number="P2 Table 4",
         title="Parsing of explanations into units",
         head=["Parsed explanations"],
-        columns=[Column(f"n = {quality.accuracy.n}", ctx.dataset)],
+        columns=[TableColumn(f"n = {quality.accuracy.n}", ctx.dataset)],
         rows=rows,
         notes=["The three lines below accuracy split the explanations that were not parsed rightly."],
         beside=True,
@@ -78,21 +78,21 @@ def _parsing(ctx: Context, rule: str) -> Table:
 
 
 def _buckets(ctx: Context, found: UnitSimulatability) -> Table:
-    rows = [Row([name], [Cell.count(number)]) for name, number in found.buckets.counts.items()]
+    rows = [TableRow([name], [Cell.count(number)]) for name, number in found.buckets.counts.items()]
     return Table(
         id="p2-table-5",
         number="P2 Table 5",
         title="Follow-ups by the share of the explanation’s units present in them",
         head=["Share of units present"],
-        columns=[Column("Follow-ups", ctx.dataset)],
-        rows=[*rows, Row(["Total"], [Cell.count(found.buckets.total)])],
+        columns=[TableColumn("Follow-ups", ctx.dataset)],
+        rows=[*rows, TableRow(["Total"], [Cell.count(found.buckets.total)])],
         notes=["1.00 marks the simulatable ones. The total is the sum of the lines above."],
         beside=True,
     )
 
 
 def _growth(ctx: Context, follow_ups: FollowUps) -> Table:
-    cosine = Cosine(encoder_of(ctx.choices.encoder, ctx.study))
+    cosine = Cosine(report_encoder(ctx))
     steps = growth(
         follow_ups,
         cosine,
@@ -102,13 +102,15 @@ def _growth(ctx: Context, follow_ups: FollowUps) -> Table:
         id="p2-table-6",
         number="P2 Table 6",
         title="Generality and simulatable follow-ups as their number grows"
-        + cosine_caveat(ctx.choices.encoder),
+        + cosine_title(report_encoder(ctx)),
         head=["Task", "Metric"],
-        columns=[Column(str(step.size), "Follow-ups for each explanation, at most") for step in steps],
+        columns=[TableColumn(str(step.size), "Follow-ups for each explanation, at most") for step in steps],
         rows=[
-            Row([ctx.dataset, "Generality"], [Cell.of(step.generality.generality) for step in steps]),
-            Row([ctx.dataset, "Simulatable follow-ups"], [Cell.count(step.simulatable) for step in steps]),
-            Row([ctx.dataset, "All follow-ups"], [Cell.count(step.total) for step in steps]),
+            TableRow([ctx.dataset, "Generality"], [Cell.of(step.generality.generality) for step in steps]),
+            TableRow(
+                [ctx.dataset, "Simulatable follow-ups"], [Cell.count(step.simulatable) for step in steps]
+            ),
+            TableRow([ctx.dataset, "All follow-ups"], [Cell.count(step.total) for step in steps]),
         ],
         notes=[f"Generality: one minus mean cosine; {cosine.name}, {cosine.version}."],
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evaluation.ratings.validation import CRITERIA, Validators, Verdict, verdicts_of
-from evaluation.reports.content import Cell, Column, Row, Section, Table
+from evaluation.reports.content import Cell, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
 from evaluation.reports.words import count
@@ -48,13 +48,13 @@ def _table(by: str, verdicts: list[Verdict], who: str) -> Table:
         title=f"Generalization questions validated by {who}",
         head=["Kind"],
         columns=[
-            Column("Written"),
-            *(Column(TITLES[name]) for name in CRITERIA),
-            Column("Accepted"),
-            Column("Without a validator"),
+            TableColumn("Written"),
+            *(TableColumn(TITLES[name]) for name in CRITERIA),
+            TableColumn("Accepted"),
+            TableColumn("Without a validator"),
         ],
         rows=[
-            Row(
+            TableRow(
                 [title],
                 [
                     Cell.count(len(found)),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from evaluation.metrics import PropertyRow, property_table
 from evaluation.reports.by_system import alpha_of, of_system
-from evaluation.reports.content import Cell, Column, Figure, Row, Section, Table
+from evaluation.reports.content import Cell, Figure, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.helping import mean_of
 from evaluation.reports.registry import section
@@ -84,13 +84,13 @@ def _agreement(judged: list[_Property], order: list[str]) -> Table:
         only = "" if system == "all" else system
         found = [alpha_of(one.ctx, of_system(one.ctx, one.name, only)) for one in judged]
         cells = [Cell.of(value) for value in [*found, mean_of(found, "property’s α")]]
-        lines.append(Row([_title(system)], cells))
+        lines.append(TableRow([_title(system)], cells))
     return Table(
         id="p3-table-13",
         number="P3 Table 13",
         title="Krippendorff’s α of each property",
         head=["Rationales of"],
-        columns=[*(Column(one.title.capitalize()) for one in judged), Column("Average")],
+        columns=[*(TableColumn(one.title.capitalize()) for one in judged), TableColumn("Average")],
         rows=lines,
         notes=["Average: the unweighted mean over the properties whose α is defined."],
     )
@@ -102,9 +102,9 @@ def _prevalence(rows: list[PropertyRow], order: list[str]) -> Table:
         id="p3-figure-7",
         title="Prevalence of each property, % of annotators who see it",
         head=["Property"],
-        columns=[Column(_title(system)) for system in order],
+        columns=[TableColumn(_title(system)) for system in order],
         rows=[
-            Row(
+            TableRow(
                 [name.capitalize()],
                 [
                     Cell.of(row.prevalence, shape="percent", rule="per_rater")

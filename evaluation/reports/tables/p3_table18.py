@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evaluation.reports.by_system import alpha_of, of_system, systems_of
-from evaluation.reports.content import Cell, Column, Row, Section, Table
+from evaluation.reports.content import Cell, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
 
@@ -15,7 +15,7 @@ def p3_table18(ctx: Context) -> Section | None:
     if not systems:
         return None
     rows = [
-        Row(
+        TableRow(
             [title],
             [Cell.of(alpha_of(ctx, of_system(ctx, variable, s))) for s in [*systems, ""]],
         )
@@ -31,7 +31,7 @@ def p3_table18(ctx: Context) -> Section | None:
                 number="P3 Table 18",
                 title="Krippendorff’s α of the answers",
                 head=["Answer"],
-                columns=[*(Column(system) for system in systems), Column("All")],
+                columns=[*(TableColumn(system) for system in systems), TableColumn("All")],
                 rows=rows,
                 notes=["Nominal α over people; intervals draw instances."],
             )

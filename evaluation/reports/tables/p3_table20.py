@@ -5,7 +5,7 @@ from __future__ import annotations
 from evaluation.core.estimate import undefined
 from evaluation.metrics import GeneralizationCell, generalization_accuracy, utility_classes
 from evaluation.reports.columns import labelled_items
-from evaluation.reports.content import Cell, Column, Figure, Row, Section, Table
+from evaluation.reports.content import Cell, Figure, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
 
@@ -67,9 +67,9 @@ def _table(cells: list[GeneralizationCell], rule: str) -> Table:
         number="P3 Table 20",
         title="Accuracy on generalization questions after the rationale, %",
         head=["Type of question", "Model"],
-        columns=[Column(title, "Generalization accuracy") for title in CLASSES.values()],
+        columns=[TableColumn(title, "Generalization accuracy") for title in CLASSES.values()],
         rows=[
-            Row(
+            TableRow(
                 [_title(kind), _name(system)],
                 [
                     Cell.of(found.get((kind, system, name), nothing), shape="percent", rule=rule)
@@ -86,9 +86,9 @@ def _details(cells: list[GeneralizationCell], rule: str) -> Table:
         id="p3-table-20-details",
         title="Accuracy on generalization questions before and after the rationale, %",
         head=["Rationales of", "Utility"],
-        columns=[Column("Before"), Column("After"), Column("Difference"), Column("n")],
+        columns=[TableColumn("Before"), TableColumn("After"), TableColumn("Difference"), TableColumn("n")],
         rows=[
-            Row(
+            TableRow(
                 [_name(cell.system), cell.utility_class],
                 [
                     *(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from evaluation.metrics import Utility, per_annotator_utility, utility_by_system
+from evaluation.metrics import UtilityResult, per_annotator_utility, utility_by_system
 from evaluation.reports.columns import labelled_items, own_answers
-from evaluation.reports.content import Cell, Column, Figure, Row, Section, Table
+from evaluation.reports.content import Cell, Figure, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
 from evaluation.reports.words import count, estimate, left_out
@@ -53,7 +53,7 @@ def p3_table3(ctx: Context) -> Section | None:
     )
 
 
-def _shares(ctx: Context, found: dict[str, Utility], names: list[str], rule: str) -> Table:
+def _shares(ctx: Context, found: dict[str, UtilityResult], names: list[str], rule: str) -> Table:
     rows = []
     for name in CLASSES:
         cells = [
@@ -64,13 +64,13 @@ def _shares(ctx: Context, found: dict[str, Utility], names: list[str], rule: str
                 Cell.count(found[system].counts[name]),
             )
         ]
-        rows.append(Row([ctx.dataset, name.capitalize()], cells))
+        rows.append(TableRow([ctx.dataset, name.capitalize()], cells))
     return Table(
         id="p3-table-3",
         number="P3 Table 3",
         title="Distribution of human utility of rationales",
         head=["Dataset", "Type"],
-        columns=[Column(kind, _title(name)) for name in names for kind in ("%", "Count")],
+        columns=[TableColumn(kind, _title(name)) for name in names for kind in ("%", "Count")],
         rows=rows,
     )
 
@@ -80,7 +80,7 @@ def _own(ctx: Context) -> list[Table]:
     answers = own_answers(ctx)
     if not answers.rater:
         return []
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     systems = ["", *sorted(set(answers.system))]
     by_system = []
     for system in systems:
@@ -97,13 +97,13 @@ def _own(ctx: Context) -> list[Table]:
         )
     for name in CLASSES:
         cells = [Cell.of(found.shares[name], shape="percent", rule="per_rater") for found in by_system]
-        rows.append(Row([ctx.dataset, name.capitalize()], cells))
+        rows.append(TableRow([ctx.dataset, name.capitalize()], cells))
     return [
         Table(
             id="p3-table-3-annotators",
             title="Utility by every annotator’s own answers, without a majority, %",
             head=["Dataset", "Type"],
-            columns=[Column(name or "All") for name in systems],
+            columns=[TableColumn(name or "All") for name in systems],
             rows=rows,
             notes=[
                 f"{count(len(answers.rater), 'judgment')} by {count(len(set(answers.rater)), 'annotator')}."
@@ -116,7 +116,7 @@ def _title(name: str) -> str:
     return "All" if name == "all" else name
 
 
-def _figure(found: dict[str, Utility], names: list[str]) -> Figure:
+def _figure(found: dict[str, UtilityResult], names: list[str]) -> Figure:
     shown = [name for name in names if all(share.defined for share in found[name].shares.values())]
     return Figure(
         id="p3-table-3-utility",
@@ -132,7 +132,7 @@ def _figure(found: dict[str, Utility], names: list[str]) -> Figure:
     )
 
 
-def _flows(found: dict[str, Utility], names: list[str], rule: str) -> Table:
+def _flows(found: dict[str, UtilityResult], names: list[str], rule: str) -> Table:
     flows = list(found["all"].flows)
     rows = []
     for name in names:
@@ -141,16 +141,16 @@ def _flows(found: dict[str, Utility], names: list[str], rule: str) -> Table:
             Cell.of(value, shape="percent", rule=rule)
             for value in (one.right_before, one.right_after, one.gain)
         ]
-        rows.append(Row([_title(name)], [*cells, *(Cell.count(one.flows[flow]) for flow in flows)]))
+        rows.append(TableRow([_title(name)], [*cells, *(Cell.count(one.flows[flow]) for flow in flows)]))
     return Table(
         id="p3-utility-flows",
         title="Accuracy before and after the rationale, %, and how many answers it turned",
         head=["System"],
         columns=[
-            Column("Right before"),
-            Column("Right after"),
-            Column("Difference"),
-            *(Column(flow, "Rationales") for flow in flows),
+            TableColumn("Right before"),
+            TableColumn("Right after"),
+            TableColumn("Difference"),
+            *(TableColumn(flow, "Rationales") for flow in flows),
         ],
         rows=rows,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evaluation.core.estimate import Estimate, undefined
-from evaluation.reports.content import Cell, Column, Figure, Row, Section, Table
+from evaluation.reports.content import Cell, Figure, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.helping import (
     GenUOfModel,
@@ -68,10 +68,10 @@ def _table4(
         number="P3 Table 4",
         title="Correlation of human utility with task performance (Theil’s U) and BERTScore (η)",
         head=["Dataset", "Type"],
-        columns=[Column(name if name else "Overall", "Correlation") for name in systems],
+        columns=[TableColumn(name if name else "Overall", "Correlation") for name in systems],
         rows=[
-            Row([ctx.dataset, "Task accuracy"], [Cell.of(value, rule=rule) for value in accuracy]),
-            Row([ctx.dataset, "BERTScore"], [Cell.of(value, rule=rule) for value in scores]),
+            TableRow([ctx.dataset, "Task accuracy"], [Cell.of(value, rule=rule) for value in accuracy]),
+            TableRow([ctx.dataset, "BERTScore"], [Cell.of(value, rule=rule) for value in scores]),
         ],
         notes=[f"BERTScore: {version}."] if (version := bert_f1(ctx)[2]) else [],
     )
@@ -92,8 +92,12 @@ def _table6(
         number="P3 Table 6",
         title="Correlation of human utility with GEN-U, task accuracy and BERTScore",
         head=["Dataset", "Metric"],
-        columns=[*(Column(name) for name in names), Column("Task accuracy"), Column("BERTScore")],
-        rows=[Row([ctx.dataset, "Correlation"], [Cell.of(value, rule=rule) for value in values])],
+        columns=[
+            *(TableColumn(name) for name in names),
+            TableColumn("Task accuracy"),
+            TableColumn("BERTScore"),
+        ],
+        rows=[TableRow([ctx.dataset, "Correlation"], [Cell.of(value, rule=rule) for value in values])],
         notes=[]
         if runs
         else ["GEN-U needs its two runs: a model answers the questions without and with the rationale."],
@@ -106,9 +110,9 @@ def _gen_u(number: int, run: GenUOfModel) -> Table:
         id=f"p3-gen-u-{number}",
         title=f"GEN-U by {run.model}, from −1 to 1",
         head=["Rationales of"],
-        columns=[Column("Mean GEN-U"), Column("Instances"), Column("Tied modes")],
+        columns=[TableColumn("Mean GEN-U"), TableColumn("Instances"), TableColumn("Tied modes")],
         rows=[
-            Row([system], [Cell.of(mean), Cell.count(mean.n), Cell.count(run.ties[system])])
+            TableRow([system], [Cell.of(mean), Cell.count(mean.n), Cell.count(run.ties[system])])
             for system, mean in run.means.items()
         ],
         notes=[

@@ -8,7 +8,7 @@ from evaluation.core.estimate import Estimate, undefined
 from evaluation.metrics import task_accuracy, utility_by_system, utility_classes
 from evaluation.metrics.paired import PairedDifference, paired_difference
 from evaluation.reports.columns import labelled_items
-from evaluation.reports.content import Cell, Column, Row, Section, Table
+from evaluation.reports.content import Cell, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.helping import gen_u_by_model
 from evaluation.reports.registry import section
@@ -57,9 +57,9 @@ def p3_table7(ctx: Context) -> Section | None:
                 number="P3 Table 7",
                 title="Rationales before and after training, and of other systems",
                 head=["Dataset", "Measure"],
-                columns=[Column(name) for name in order],
+                columns=[TableColumn(name) for name in order],
                 rows=[
-                    Row(
+                    TableRow(
                         [ctx.dataset, title],
                         [
                             Cell.of(value, shape="number" if title == "GEN-U" else "percent", rule=rows.rule)
@@ -99,12 +99,17 @@ def _differences(ctx: Context, order: list[str], trained: list[str]) -> Table:
                     rng=rng,
                     replicates=ctx.choices.replicates,
                 )
-                lines.append(Row([after, other, title], _cells(pair, rows.rule)))
+                lines.append(TableRow([after, other, title], _cells(pair, rows.rule)))
     return Table(
         id="p3-table-7-differences",
         title="Differences of the shares, paired by question",
         head=["After training", "Other", "Measure"],
-        columns=[Column("Difference"), Column("p (permutation)"), Column("p (t-test)"), Column("Questions")],
+        columns=[
+            TableColumn("Difference"),
+            TableColumn("p (permutation)"),
+            TableColumn("p (t-test)"),
+            TableColumn("Questions"),
+        ],
         rows=lines,
     )
 

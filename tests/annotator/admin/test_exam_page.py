@@ -11,7 +11,6 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotator.accounts.api_tokens import api_token_make
 from annotator.hit_types.registry import hit_type_get, hit_types
 from annotator.models import (
     Exam,
@@ -24,7 +23,8 @@ from annotator.models import (
     User,
     WorkspaceMember,
 )
-from annotator.selectors.participation import accounts_of
+from annotator.selectors.participation import earnings_of
+from annotator.services.api_tokens import api_token_make
 from annotator.services.assignment import assignment_next
 from annotator.services.exam import exam_start, exam_submit
 from annotator.services.submit_and_next import turn_take
@@ -352,14 +352,14 @@ def test_accepted_work_is_said_to_the_person(
         task = assignment_next(participation=person)
         assert task
         turn_take(user_id=person.rater.user_id, assignment_pk=task.pk, stage=0, raw=YES)
-    [account] = accounts_of(rater_id=person.rater_id)
+    [account] = earnings_of(rater_id=person.rater_id)
     assert (account.done, account.accepted, account.waiting) == (2, 0, 2)
     first = Judgment.objects.order_by("id")[0]
     address = reverse("admin:annotator_judgment_changelist")
     for _ in range(2):
         researcher_client.post(address, {"action": "accept", "_selected_action": [first.pk]})
     assert Review.objects.get().by == researcher
-    [account] = accounts_of(rater_id=person.rater_id)
+    [account] = earnings_of(rater_id=person.rater_id)
     assert (account.accepted, account.waiting) == (1, 1)
     own_page = Client()
     own_page.force_login(person.rater.user)

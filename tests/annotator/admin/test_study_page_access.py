@@ -32,6 +32,7 @@ PAGES = {
     "duplicate/": "viewer",
     "remove/": "owner",
     "versions/": "viewer",
+    "audit/": "owner",
     "items/ITEM/edit/": "editor",
     "items/ITEM/withdraw/": "editor",
     "items/ITEM/delete/": "editor",

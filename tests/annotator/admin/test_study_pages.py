@@ -333,16 +333,32 @@ def test_large_exports_are_built_by_a_job(
     assert client.get(f"{ROOT}{full.pk}/exports/{export.pk}/").status_code == 404, "only for who asked"
 
 
-def test_a_token_is_shown_once(researcher_client: Client, researcher: User) -> None:
+def test_tokens_are_shown_once_listed_and_revoked(researcher_client: Client, researcher: User) -> None:
     assert "You don't have a token yet" in page(researcher_client, "api-token/")
-    html = researcher_client.post(ROOT + "api-token/", {"make": "1"}).content.decode()
+    chosen = {"make": "1", "name": "nightly import", "may_write": "1", "days": "30"}
+    html = researcher_client.post(ROOT + "api-token/", chosen).content.decode()
     first = re.findall(r'value="([0-9a-f]{40})"', html)
-    assert token_digest(first[0]) == ApiToken.objects.get(user=researcher).digest
-    assert first[0] not in page(researcher_client, "api-token/")
-    researcher_client.post(ROOT + "api-token/", {"make": "1", "read_only": "1"})
-    replaced = ApiToken.objects.get(user=researcher)
-    assert (replaced.digest != token_digest(first[0]), replaced.may_write) == (True, False)
-    researcher_client.post(ROOT + "api-token/", {"revoke": "1"})
+    row = ApiToken.objects.get(user=researcher)
+    assert token_digest(first[0]) == row.digest
+    assert (row.may_write, row.may_run, row.may_see_people) == (True, False, False)
+    again = page(researcher_client, "api-token/")
+    assert first[0] not in again
+    assert "nightly import" in again
+    assert "read, write" in again
+    researcher_client.post(ROOT + "api-token/", {**chosen, "name": "another"})
+    assert ApiToken.objects.filter(user=researcher).count() == 2
+    otto = make_user("otto", staff=True)
+    other = Client()
+    other.force_login(otto)
+    assert other.post(ROOT + "api-token/", {"revoke": str(row.pk)}).status_code == 404, "not theirs"
+    researcher_client.post(ROOT + "api-token/", {"revoke": str(row.pk)})
+    assert ApiToken.objects.get(user=researcher).name == "another"
+
+
+@pytest.mark.parametrize("days", ["0", "366", "99999999999999999999", "x"])
+def test_a_token_without_a_sensible_end_is_refused(researcher_client: Client, days: str) -> None:
+    reply = researcher_client.post(ROOT + "api-token/", {"make": "1", "name": "n", "days": days})
+    assert reply.status_code == 400
     assert not ApiToken.objects.exists()
 
 

@@ -4,8 +4,8 @@ import pytest
 from django.core.cache import cache
 from rest_framework.test import APIClient
 
-from annotator.accounts.api_tokens import api_token_make
 from annotator.models import User
+from annotator.services.api_tokens import api_token_make
 from tests.factories import make_user
 
 

@@ -16,7 +16,7 @@ from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import response_schema_conformance, status_code_conformance
 
-from annotator.accounts.api_tokens import api_token_make
+from annotator.services.api_tokens import api_token_make
 from foretell.wsgi import application
 from tests.factories import make_item, make_judgment, make_rater, make_study, make_user
 

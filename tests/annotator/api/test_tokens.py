@@ -6,13 +6,14 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.core.exceptions import ValidationError
 from django.db import connection
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from annotator.accounts.api_tokens import api_token_make
 from annotator.models import ApiToken, User
-from tests.factories import make_user
+from annotator.services.api_tokens import api_token_make
+from tests.factories import make_study, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -57,8 +58,53 @@ def test_a_token_that_can_only_read(rosa: User) -> None:
     assert reply(token).status_code == 200
     refused = reply(token, "post")
     assert refused.status_code == 403
-    assert refused.json()["detail"] == "This token can only read."
+    assert refused.json()["detail"] == "This token may not change anything. Create one with this scope."
     assert reply(api_token_make(user=rosa), "post").status_code == 400, "another one may write"
+
+
+#: (method, address, the scope that it needs)
+SCOPED = [
+    ("get", "studies/s/", ""),
+    ("get", "studies/s/progress/", ""),
+    ("get", "studies/s/runs/", ""),
+    ("patch", "studies/s/", "may_write"),
+    ("post", "studies/s/launch/", "may_write"),
+    ("post", "studies/s/material/", "may_write"),
+    ("post", "studies/s/exclusions/", "may_write"),
+    ("post", "studies/s/runs/", "may_run"),
+    ("patch", "runs/1/", "may_run"),
+    ("post", "runs/1/start/", "may_run"),
+    ("get", "studies/s/judgments/", "may_see_people"),
+    ("get", "studies/s/judgments/export/", "may_see_people"),
+    ("get", "studies/s/exclusions/", "may_see_people"),
+    ("get", "studies/s/exports/", "may_see_people"),
+    ("post", "studies/s/exports/", "may_see_people"),
+    ("get", "exports/1/file/", "may_see_people"),
+]
+SCOPES = ("may_write", "may_run", "may_see_people")
+
+
+@pytest.mark.parametrize(("method", "address", "needed"), SCOPED)
+def test_every_address_asks_for_its_scope(rosa: User, method: str, address: str, needed: str) -> None:
+    make_study(by=rosa, slug="s")
+
+    def status(**scopes: bool) -> int:
+        client = APIClient()
+        token = api_token_make(user=rosa, **{**dict.fromkeys(SCOPES, False), **scopes})
+        client.credentials(HTTP_AUTHORIZATION=f"Token {token}")
+        return int(getattr(client, method)(f"/api/v1/{address}", {}, format="json").status_code)
+
+    others = {name: True for name in SCOPES if name != needed}
+    assert (status(**others) == 403) is bool(needed)
+    assert status(**({needed: True} if needed else {})) != 403
+
+
+def test_a_person_has_a_limited_number_of_tokens(rosa: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("annotator.services.api_tokens.MOST", 2)
+    for _ in range(2):
+        api_token_make(user=rosa)
+    with pytest.raises(ValidationError, match="Revoke one"):
+        api_token_make(user=rosa)
 
 
 def test_the_last_use_is_noted_to_the_hour(rosa: User) -> None:

@@ -10,14 +10,14 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-from annotator.accounts.api_tokens import api_token_make
 from annotator.hit_types.base import HitType
 from annotator.models import Judgment, Study, User
+from annotator.services.api_tokens import api_token_make
 from annotator.services.imports.material_import import material_import
 from annotator.services.study import study_create, study_launch
 from tests.annotator.admin.test_study_pages import ROOT, sent_form
 from tests.bot import Bot
-from tests.contracts import test_hit_types as contract
+from tests.contracts import test_hit_type_prompts, test_hit_type_questions, test_hit_types
 from tests.new_type import MATERIAL, clarity  # noqa: F401
 
 
@@ -27,7 +27,8 @@ def _toy_type() -> None:
 
 
 def test_it_keeps_the_contract(clarity: HitType) -> None:  # noqa: F811
-    checks = [check for name, check in vars(contract).items() if name.startswith("test_")]
+    modules = (test_hit_types, test_hit_type_questions, test_hit_type_prompts)
+    checks = [check for one in modules for name, check in vars(one).items() if name.startswith("test_")]
     assert len(checks) > 20
     for check in checks:
         check(clarity)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -171,26 +168,3 @@ def test_a_named_line_and_an_object() -> None:
     assert read_line("Nothing is missing.", "MISSING") == ""
     assert read_object('{"a": 1} and {"b": 2}') is None
     assert read_object("none here") is None
-
-
-FOUND = [
-    json.loads(line)
-    for line in (Path(__file__).parent / "llm-replies.jsonl").read_text(encoding="utf-8").splitlines()
-]
-KINDS_OF_LABELS = {
-    "yes_no": YES_NO_LABELS,
-    "preference": {"response_1": ("response 1",), "response_2": ("response 2",)},
-}
-
-
-@pytest.mark.parametrize("reply", FOUND, ids=lambda reply: f"{reply['family']}: {reply['text'][:40]}")
-def test_replies_in_the_manner_of_many_models(reply: dict[str, str]) -> None:
-    """What is clear is read; what is not is refused with its reason ("ambiguous!"), never guessed."""
-    labels = KINDS_OF_LABELS[reply["labels"]]
-    phrases = (r"(?:so,?\s+)?(?=response\s+[12]\s+is\s+more\s+helpful)",)
-    if reply["want"].endswith("!"):
-        with pytest.raises(Unparsable) as refused:
-            read_answer(reply["text"], labels, phrases=phrases)
-        assert f"{refused.value.kind}!" == reply["want"]
-    else:
-        assert read_answer(reply["text"], labels, phrases=phrases) == reply["want"]

@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from annotator.models import Consent, Exam, ExamAttempt, Judgment, LedgerEntry
-from annotator.selectors.conduct import Work, study_conduct
+from annotator.selectors.conduct import GroupWork, study_conduct
 from annotator.services.rehearsal.fill import rehearsal_raters, rehearse
 from tests.factories import make_judgment, make_participation, make_rater, make_study
 
@@ -39,7 +39,7 @@ def test_rehearsal_and_imported_raters_are_no_participants():
     found = study_conduct(study=study)
     assert (found.participants.raters, found.rehearsal.raters, found.imported.raters) == (1, 6, 1)
     assert (found.participants.judgments, found.rehearsal.judgments, found.imported.judgments) == (2, 8, 1)
-    assert found.simulators == Work()
+    assert found.simulators == GroupWork()
     assert (found.joined, found.consents) == (1, 1)
     assert found.participants.median_seconds == pytest.approx(30)
     assert found.rehearsal.median_seconds == pytest.approx(0.1)
@@ -74,7 +74,7 @@ def test_exams_count_each_participant_once():
 
 def test_an_empty_study_has_no_conduct():
     found = study_conduct(study=make_study())
-    assert found.participants == Work()
+    assert found.participants == GroupWork()
     assert (found.earned, found.owed, found.pay_per_hour) == (0, 0, None)
 
 

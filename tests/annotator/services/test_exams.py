@@ -19,7 +19,7 @@ from annotator.hit_types.questions import questions_of_text, read_questions
 from annotator.hit_types.registry import hit_type_get, hit_types
 from annotator.models import ExamAttempt, Participation, Qualification, Study, User
 from annotator.selectors.exam import exam_figures, exam_versions_of, raters_quality, relations, spearman
-from annotator.selectors.participation import accounts_of, participation_step
+from annotator.selectors.participation import earnings_of, participation_step
 from annotator.services.assignment import assignment_next
 from annotator.services.exam import exam_start, exam_submit, qualification_grant, qualification_revoke
 from annotator.services.participation import participation_join
@@ -201,7 +201,7 @@ def test_the_exam_pays_once_passed_or_not(study: Study) -> None:
     sit(person, right=0)
     ExamAttempt.objects.update(submitted_at=timezone.now() - timedelta(minutes=11))
     sit(person, right=4)
-    [account] = accounts_of(rater_id=person.rater_id)
+    [account] = earnings_of(rater_id=person.rater_id)
     assert (account.exam, account.due) == (Decimal("1.50"), Decimal("1.50"))
 
 
@@ -212,7 +212,7 @@ def test_an_unpaid_exam_earns_nothing() -> None:
     )
     person = make_participation(study)
     sit(person, right=2)
-    assert accounts_of(rater_id=person.rater_id)[0].due == 0
+    assert earnings_of(rater_id=person.rater_id)[0].due == 0
 
 
 # -- qualifications --------------------------------------------------------------------------------------

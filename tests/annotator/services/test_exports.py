@@ -18,11 +18,11 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from annotator.core import jobs
+from annotator.core.csv_cells import cell_neutral
 from annotator.models import Export, Judgment, Study, User
 from annotator.selectors.judgment import UnknownFilter, judgments_filter
 from annotator.services.exclusion import exclusion_lift, exclusion_make
 from annotator.services.exports import (
-    cell_neutral,
     export_build,
     export_request,
     exports_sweep,

@@ -12,7 +12,6 @@ from annotator.core.errors import Refused
 from annotator.models import Assignment, Exclusion, Judgment, Participation, Qualification, Review
 from annotator.selectors.participation import participation_step
 from annotator.services.assignment import (
-    MOST_EXTENSIONS,
     assignment_next,
     lease_extend,
     leases_expire,
@@ -92,7 +91,7 @@ def test_practice_cannot_be_skipped_by_posting_no_answer() -> None:
 def test_a_place_is_not_held_for_ever_by_asking_for_more_time() -> None:
     participation = make_participation(make_study(items=1, launched=True, redundancy=1))
     assignment, user_id = take(participation), participation.rater.user_id or 0
-    for _ in range(MOST_EXTENSIONS):
+    for _ in range(participation.study.extra_time):
         lease_extend(user_id=user_id, assignment_pk=assignment.pk)
     until = Assignment.objects.get().lease_until
     with pytest.raises(Refused, match="extra time"):
@@ -106,7 +105,7 @@ def test_a_place_is_not_held_for_ever_by_asking_for_more_time() -> None:
 
 def test_a_place_is_not_held_for_ever_by_coming_back() -> None:
     participation = make_participation(make_study(items=1, launched=True, redundancy=1))
-    for _ in range(MOST_EXTENSIONS + 1):
+    for _ in range(participation.study.extra_time + 1):
         take(participation)
         Assignment.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
         leases_expire()

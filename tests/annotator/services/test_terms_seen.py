@@ -13,7 +13,7 @@ from django.test import Client
 from annotator.core.canonical import text_digest
 from annotator.core.errors import ConsentOutdated
 from annotator.models import Assignment, Consent, ExamAttempt, Judgment, Participation, Study
-from annotator.selectors.participation import accounts_of, progress_of
+from annotator.selectors.participation import earnings_of, progress_of
 from annotator.services.assignment import assignment_next
 from annotator.services.exam import exam_start, exam_submit
 from annotator.services.participation import consent_give
@@ -82,7 +82,7 @@ def test_a_judgment_points_to_the_version_of_its_lease_and_earns_its_pay() -> No
     following = assignment_next(participation=participation)
     assert following is not None
     submit(participation, following)
-    assert accounts_of(rater_id=participation.rater_id)[0].earned == Decimal("0.60")
+    assert earnings_of(rater_id=participation.rater_id)[0].earned == Decimal("0.60")
     assert progress_of(participation).pay == Decimal("0.60")
 
 

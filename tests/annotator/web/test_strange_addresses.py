@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from annotator.accounts.api_tokens import api_token_make
 from annotator.models import Study
+from annotator.services.api_tokens import api_token_make
 from annotator.services.assignment import assignment_next
 from tests.factories import make_participation, make_study, make_user
 

@@ -201,9 +201,18 @@ class Panel:
         return (2 * 12 / 16 - 1) ** 2
 
 
-def coverage_for_new_raters(statistic: str, *, new_raters: bool, studies: int, seed: int) -> float:
+PANELS = {
+    "all on each": Panel(6, 100, 6),
+    "some on each": Panel(12, 200, 4),
+    "many units": Panel(8, 1_000, 8),
+    "forty raters": Panel(40, 500, 5),
+}
+
+
+def coverage_for_new_raters(
+    panel: Panel, statistic: str, *, new_raters: bool, studies: int, seed: int
+) -> float:
     """Share of studies, each with raters of its own, whose interval holds what the population of raters shows."""
-    panel = Panel()
     covered = 0
     for rng in np.random.default_rng(seed).spawn(studies):
         found = summarize(panel.draw(rng), rng=rng, replicates=100, new_raters=new_raters)

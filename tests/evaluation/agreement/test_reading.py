@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from annotator.core.labels import Spelling
 from evaluation.agreement import UnreadableRatings, read_ratings
-from evaluation.agreement import reading as reading_module
+from evaluation.agreement import reading_csv as reading_module
 from tests.annotator.services.imports.test_readers import workbook
 from tests.evaluation.agreement.tables import rows_of
 
@@ -94,13 +94,13 @@ def test_labels_and_their_order():
         (
             GOOD,
             {"rater": "name"},
-            "r.csv, line 1: there is no column 'name'; there are 'who', 'what', 'says'",
+            "r.csv, line 1: there is no column 'name'; the columns are 'who', 'what', 'says'",
         ),
-        (GOOD, {"rater": "what"}, "rater, unit and value must be three columns"),
+        (GOOD, {"rater": "what"}, "rater, unit, value and cluster must be different columns"),
         (
             GOOD.replace("what", "who"),
             {"unit": "says", "value": "who"},
-            "three columns|2 columns are called 'who'",
+            "different columns|2 columns are named 'who'",
         ),
         (GOOD + "ann,,yes\n", {}, "r.csv, line 5, column 'what': blank; expected a unit"),
         (GOOD + " ,q3,yes\n", {}, "r.csv, line 5, column 'who': blank; expected a rater"),
@@ -130,12 +130,16 @@ def test_labels_and_their_order():
             {"level": "ordinal"},
             "column 'says': ordinal labels that are not numbers need their order.*'no', 'yes'",
         ),
-        (GOOD, {"level": "interval", "order": ["yes", "no"]}, "order: interval labels are numbers"),
+        (GOOD, {"level": "interval", "order": ["yes", "no"]}, "order: not needed at interval level"),
         (GOOD, {"order": ["yes", "no", "yes"]}, "order: a label occurs twice"),
-        (GOOD, {"simulators": ["gpt"]}, "column 'who': no rater is called 'gpt'; there are 'ann', 'bob'"),
+        (
+            GOOD,
+            {"simulators": ["gpt"]},
+            "column 'who': no rater is called 'gpt'; the raters are 'ann', 'bob'",
+        ),
         (GOOD.encode() + b"bob,q\xe9,yes\n", {}, r"r.csv, line 5, byte 6: not UTF-8 \(0xe9\)"),
         (GOOD.encode("utf-16-le"), {}, "NUL byte"),
-        (GOOD + "b\0b,q2,yes\n", {}, "r.csv, line 5: a NUL byte"),
+        (GOOD + "b\0b,q2,yes\n", {}, "r.csv, line 5: contains a NUL byte"),
         (GOOD + 'bob,"q2,yes\n', {}, "r.csv, line 5: not valid CSV"),
         (GOOD + 'bob,"q"2,yes\n', {}, "r.csv, line 5: not valid CSV"),
     ],
@@ -237,7 +241,9 @@ def test_units_of_one_name_in_two_forms_are_one():
 
 def test_errors_about_labels_say_what_to_do():
     text = "who,what,says\na,1,NA\nb,1,2\n"
-    assert "'NA'; expected a number; --missing NA reads it as no answer" in refused(text, level="interval")
+    assert "'NA'; expected a number; --missing NA reads it as a missing rating" in refused(
+        text, level="interval"
+    )
     assert "--recode OLD=NEW" in refused(text, order=["1", "2"])
 
 

@@ -218,7 +218,7 @@ def test_random_tables_at_every_level():
     [
         (("--level", "interval"), "expected a number"),
         (("--simulators", "zoe"), "no rater is called 'zoe'"),
-        (("--aggregate", "median"), "rule: expected one of"),
+        (("--aggregate", "average"), "rule: expected one of"),
         (("--aggregate", "single:zoe"), "'zoe' is not a rater"),
         (("--min-overlap", "0"), "expected a whole number, 1 or more"),
         (("--bootstrap", "-1"), "--bootstrap"),
@@ -250,7 +250,9 @@ def test_a_missing_file_and_a_missing_column(tmp_path):
     with pytest.raises(CommandError, match="No such file"):
         run(tmp_path / "none.csv")
     path = write(tmp_path / "r.csv", Ratings.from_rows([("a", "u", "yes")]))
-    with pytest.raises(CommandError, match="there is no column 'rater'; there are 'worker', 'item', 'label'"):
+    with pytest.raises(
+        CommandError, match="there is no column 'rater'; the columns are 'worker', 'item', 'label'"
+    ):
         run(path, columns=("rater", "item", "label"))
     with pytest.raises(CommandError, match="directory"):
         run(tmp_path)

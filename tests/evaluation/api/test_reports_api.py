@@ -3,8 +3,8 @@
 import pytest
 from django.test import Client
 
-from annotator.accounts.api_tokens import api_token_make
 from annotator.models import Membership, Study
+from annotator.services.api_tokens import api_token_make
 from evaluation.models import Report
 from evaluation.services import report as service
 from tests.evaluation.reports.studies import small_study, stored

@@ -27,7 +27,7 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 def rows(rng: Random, units: int = 60) -> list[tuple[str, str, str]]:
-    """(rater, unit, label), one to four raters a unit, who agree more often than not."""
+    """(rater, unit, label), one to four raters per unit, who agree more often than not."""
     found = []
     for unit in range(units):
         truth = rng.choice(LABELS)
@@ -138,6 +138,8 @@ def test_the_page_and_its_part_are_for_the_studys_researchers(study):
     part = own.get(url, headers={"HX-Request": "true"}).content.decode()
     assert "Krippendorff&#x27;s alpha is 0." in whole
     assert part.strip() in whole
+    assert "for these raters and other units" in part
+    assert "bootstrap intervals" not in part
     assert "<html" not in part
 
 

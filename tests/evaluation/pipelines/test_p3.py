@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.core.management import CommandError, call_command
+from django.db import connection
 
 from annotator.models import Explanation, FollowUp, Item, Output, Study
 from annotator.services.stage_submit import judgment_record
+from evaluation.migrations._verdicts import verdicts_fill
 from evaluation.models import Pipeline, Report
-from evaluation.pipelines.advance import pipeline_advance, pipeline_resume
+from evaluation.pipelines.advance import pipeline_advance, pipeline_resume, pipeline_step_again
 from evaluation.reports.choices import Choices
 from evaluation.reports.compute import compute_across
 from evaluation.runs.inline import run_inline
@@ -60,7 +63,7 @@ def test_only_accepted_questions_go_on_and_gold_rationales_are_a_system(
         elif question.kind == "counterfactual":
             assert question.gold_label == OPPOSITE[gold]
     result = pipeline.results["validated"]
-    accepted = questions.filter(validated=True)
+    accepted = questions.filter(verdicts__study=study_of(pipeline, "validation"), verdicts__accepted=True)
     assert result["questions"] == questions.count() == 18
     assert 0 < result["accepted"] == accepted.count() < 18
 
@@ -91,6 +94,55 @@ def test_only_accepted_questions_go_on_and_gold_rationales_are_a_system(
     assert counts["All"][4] == result["accepted"]
     assert {c["label"] for c in table_of(content, "p3-table-6")["columns"]} >= {f"GEN-U ({MODEL})"}
     assert {row["head"][0] for row in table_of(content, "p3-gen-u-1")["rows"]} == TWO
+
+
+def test_an_upgrade_gives_verdicts_to_the_study_of_each_pipeline(
+    scripted: ScriptedProcess, tmp_path: Path
+) -> None:
+    pipeline = carried_out("p3-utility", scripted, tmp_path, model=MODEL)
+    verdicts = study_of(pipeline, "validation").question_verdicts
+    found = dict(verdicts.values_list("follow_up", "accepted"))
+    verdicts.all().delete()
+    with connection.cursor() as cursor:  # as the previous version kept them
+        for pk, accepted in found.items():
+            cursor.execute("UPDATE annotator_followup SET validated = %s WHERE id = %s", [accepted, pk])
+    with connection.schema_editor() as editor:
+        verdicts_fill(apps, editor)
+        verdicts_fill(apps, editor)
+    assert dict(verdicts.values_list("follow_up", "accepted")) == found
+
+
+def test_each_pipeline_on_a_dataset_counts_the_verdicts_of_its_own_validators(
+    scripted: ScriptedProcess, tmp_path: Path
+) -> None:
+    first = carried_out("p3-utility", scripted, tmp_path, model=MODEL)
+    asked = set(
+        Item.objects.filter(study=study_of(first, "generalization-study")).values_list("follow_up__text")
+    )
+    validation = study_of(first, "validation")
+    before = dict(validation.question_verdicts.values_list("follow_up", "accepted"))
+    assert set(before.values()) == {True, False}
+
+    # Another model's pipeline on the same dataset: people reject every question.
+    with pytest.raises(CommandError, match="still need a judgment by 3 people"):
+        call_command(
+            "pipeline", "p3-utility", dataset=material("yes_no", tmp_path), endpoint="scripted", inline=True,
+            override=["generalization.n=3"], verbosity=0,
+        )  # fmt: skip
+    second = Pipeline.objects.latest("pk")
+    assert second.dataset == first.dataset
+    people_judge(study_of(second, "validation"), lambda item, number: {"relation": "no", "answerable": "no"})
+    pipeline_resume(pipeline=second)
+    assert carried_on(second) == "done"
+    second.refresh_from_db()
+    assert second.results["validated"]["accepted"] == 0
+    assert "left_out" in second.results["generalization-study"]
+
+    assert dict(validation.question_verdicts.values_list("follow_up", "accepted")) == before
+    pipeline_step_again(pipeline=first, name="generalization-study")
+    assert asked == set(
+        Item.objects.filter(study=study_of(first, "generalization-study")).values_list("follow_up__text")
+    )
 
 
 def people_judge(study: Study, respond: Any, names: str = "abc") -> None:

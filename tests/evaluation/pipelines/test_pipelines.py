@@ -14,13 +14,8 @@ from django.core.management import CommandError, call_command
 from annotator.models import AtomicUnit, Dataset, Explanation, FollowUp, Item, Judgment, Output
 from benchmarks.llm.recipes import material_files
 from evaluation.models import Endpoint, Pipeline, Recipe, Run
-from evaluation.pipelines.advance import (
-    pipeline_advance,
-    pipeline_cancel,
-    pipeline_create,
-    pipeline_step_again,
-    recipe_save,
-)
+from evaluation.pipelines.advance import pipeline_advance, pipeline_cancel, pipeline_step_again
+from evaluation.pipelines.create import pipeline_create, recipe_save
 from evaluation.pipelines.material_run import material_run_create
 from evaluation.pipelines.recipe import RecipeError, recipe_check, recipe_file, recipe_names
 from evaluation.runs.inline import run_inline
@@ -29,6 +24,7 @@ from evaluation.services.dataset import DatasetFaults, dataset_load
 from tests.evaluation.pipelines.carried import MATERIAL, carried_out, material  # noqa: F401
 from tests.evaluation.run_factories import make_endpoint
 from tests.evaluation.scripted_process import ScriptedProcess
+from tests.public_data import PublicData
 
 #: Training needs more questions than these tests have: see test_quark.py.
 ONCE_THROUGH = [name for name in recipe_names() if name != "p3-quark"]
@@ -104,6 +100,8 @@ def test_done_again_everything_is_there_and_nothing_is_asked(
     assert (again.state, again.spent_cost) == ("done", 0)  # from the cache, and the same explanation
     with pytest.raises(ValidationError, match="nothing to ask"):
         pipeline_step_again(pipeline=pipeline, name="units")
+    with pytest.raises(ValidationError, match="report starts no run"):
+        pipeline_step_again(pipeline=pipeline, name="report", choices={"labels_of": "simulators"})
     assert {model: model.objects.count() for model in counts} == counts
     assert scripted.stats()["requests"] == requests
 
@@ -290,13 +288,11 @@ def test_a_second_pipeline_keeps_to_its_own_systems_and_to_its_budget(
         call_command("pipeline_step", "0", "x")
 
 
-SHARED = Path(__file__).parents[4] / "shared/data"
-
-
-@pytest.mark.skipif(not SHARED.is_dir(), reason="../shared/data is not here")
-def test_public_questions_and_rationales_are_material_for_every_recipe(tmp_path: Path) -> None:
-    """`make bench ARGS="llm-recipes ../shared/data"` carries each recipe out on them."""
-    files = material_files(SHARED, tmp_path)
+def test_public_questions_and_rationales_are_material_for_every_recipe(
+    public_data: PublicData, tmp_path: Path
+) -> None:
+    """The benchmark ``llm-recipes`` carries each recipe out on them."""
+    files = material_files(public_data.folder, tmp_path)
     assert {recipe_file(name)["task"] for name in recipe_names()} == set(files)
     for task, path in files.items():
         dataset, new = dataset_load(name=task, path=path, task=task)

@@ -10,14 +10,17 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotator.models import Explanation, Item, System
-from evaluation.models import FineTuning, Pipeline, Report, Reward
+from evaluation.models import FineTuning, Pipeline, Report, Reward, Run
 from evaluation.pipelines.advance import pipeline_advance, pipeline_cancel, pipeline_resume
 from evaluation.pipelines.steps.material import in_test_part
 from evaluation.pipelines.sweep import pipelines_sweep
 from evaluation.pipelines.training import rounds_of, tuning_work
+from evaluation.providers.scripted.app import Scripted
+from evaluation.providers.scripted.world import truth
 from evaluation.reports.choices import Choices
 from evaluation.reports.compute import compute_across
 from evaluation.runs.inline import run_inline
+from tests.evaluation.providers.tuned import reply, tuned_on
 from tests.evaluation.reports.studies import table_of
 from tests.evaluation.run_factories import make_endpoint
 from tests.evaluation.scripted_process import ScriptedProcess
@@ -39,10 +42,10 @@ PLACES = ("harbour", "meadow", "desert", "library", "volcano")
 
 
 def questions(folder: Path) -> Path:
+    asked = [f"Could a {THINGS[n % 10]} be kept in a {PLACES[n // 10]}?" for n in range(30)]
     rows = [
-        {"qid": f"q{n}", "question": f"Could a {THINGS[n % 10]} be kept in a {PLACES[n // 10]}?", "answer": n % 3 != 0,
-         "facts": [f"A {THINGS[n % 10]} is large."]}
-        for n in range(30)
+        {"qid": f"q{n}", "question": question, "answer": truth(question), "facts": [f"A {THINGS[n % 10]} is large."]}
+        for n, question in enumerate(asked)
     ]  # fmt: skip
     path = folder / "questions.jsonl"
     path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
@@ -67,8 +70,8 @@ def test_the_reward_rises_over_rounds_and_table_7_is_filled(
     rounds = rounds_of(pipeline)
     assert [name for name, _, _ in rounds] == ["rewards-1", "rewards-2", "rewards-3"]
     means = [mean for _, _, mean in rounds]
-    assert means[0] < means[1]
-    assert means[0] < means[2]
+    assert means[0] < means[1] < means[2]
+    assert {samples for _, samples, _ in rounds} == {rounds[0][1]}  # as many samples in each round
     assert [pipeline.results[name]["mean_reward"] for name, _, _ in rounds] == [
         round(mean, 4) for mean in means
     ]
@@ -82,7 +85,7 @@ def test_the_reward_rises_over_rounds_and_table_7_is_filled(
     quantile = {-1.0: 0, 0.0: 1, 1.0: 2}
     rewards = list(Reward.objects.filter(step="rewards-1"))
     assert [line["messages"][0]["content"].split("\n")[0] for line in lines] == [
-        f"<reward_{quantile[reward.value]}>" for reward in rewards
+        f"<reward_{quantile[reward.value]}>" for reward in rewards for _ in range(reward.samples)
     ]
     assert all(line["messages"][-1]["role"] == "assistant" for line in lines)
 
@@ -132,11 +135,57 @@ def test_the_reward_rises_over_rounds_and_table_7_is_filled(
         path = tmp_path / f"{form}.jsonl"
         call_command("export_rewards", str(pipeline.pk), form=form, output=path, verbosity=0)
         exported = [json.loads(line) for line in path.read_text().splitlines()]
-        assert len(exported) == Reward.objects.count()
+        assert len(exported) == sum(samples for _, samples, _ in rounds) > Reward.objects.count()
         assert {row["reward_quantile"] for row in exported} == {
             quantile[v] for v in {r.value for r in Reward.objects.all()}
         }
         assert all(row[column] for row in exported)
+
+
+def test_a_model_that_a_lab_trained_on_the_export_comes_back_into_table_7(
+    scripted: ScriptedProcess, tmp_path: Path
+) -> None:
+    pipeline = quark(tmp_path, "scripted?quality=0.7", scripted=scripted)
+    train, asked = tmp_path / "train.jsonl", tmp_path / "asked.jsonl"
+    call_command("export_rewards", str(pipeline.pk), output=train, verbosity=0)
+    call_command("export_rewards", str(pipeline.pk), questions=True, output=asked, verbosity=0)
+
+    # The lab: it trains a model of its own on the file, and asks it for the rationales of the test part.
+    lab = Scripted()
+    examples = [json.loads(line)["messages"] for line in train.read_text().splitlines()]
+    theirs = tuned_on(lab, examples, base="scripted?quality=0.7")
+    rows = [json.loads(line) for line in asked.read_text().splitlines()]
+    assert [row["instance"] for row in rows] == [f"q{n}" for n in range(30) if in_test_part(f"q{n}")]
+    for row in rows:
+        assert row["messages"][0]["content"].startswith("<reward_2>\n")
+        answer, reason = reply(lab, theirs, row["messages"]).split("\n")
+        row |= {"answer": answer.removeprefix("Answer: "), "rationale": reason.removeprefix("Reason: ")}
+    back = tmp_path / "back.jsonl"
+    back.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+
+    name = "Our model · after Quark"
+    assert pipeline.study is not None
+    call_command(
+        "import_material", pipeline.study.slug, str(back), verbosity=0,
+        set=[f"system={name}", "model=our-model", "method=quark"],
+    )  # fmt: skip
+    number = str(pipeline.pk)
+    call_command("pipeline_step", number, "gen-u-after", inline=True, override=[f"rationale={name}"])
+    call_command("pipeline_step", number, "simulators", inline=True)
+
+    simulator = Run.objects.filter(kind="simulate", study=pipeline.study).latest("pk").rater
+    assert simulator is not None
+    content = compute_across(
+        studies=Report.objects.get().studies,
+        choices=Choices(replicates=0, min_overlap=1, rule=f"single:{simulator.name}"),
+        figures=False,
+    ).content
+    table = table_of(content, "p3-table-7")
+    column = [column["label"] for column in table["columns"]].index(name)
+    shown = {row["head"][1]: row["cells"][column] for row in table["rows"]}
+    assert all(cell["value"] is not None for cell in shown.values()), shown
+    assert shown["% Useful"]["n"] == len(rows)
+    assert name in {row["head"][0] for row in table_of(content, "p3-table-7-differences")["rows"]}
 
 
 @pytest.mark.parametrize(

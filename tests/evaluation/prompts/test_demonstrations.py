@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from annotator.hit_types.base import Message, prompt_part, render_prompt
+from annotator.hit_types.base import ChatMessage, prompt_part, render_prompt
 from evaluation.prompts import prompt_file
 from evaluation.prompts.replies import (
     answer_of,
@@ -28,7 +28,7 @@ Read = Callable[[str], Any]
 def demonstrations(step: str, task: str, part: str) -> list[tuple[str, str]]:
     """Pairs of what is asked and what is replied, without the last question, which is the real one."""
     text = prompt_file(step, task)
-    messages: list[Message] = render_prompt(prompt_part(text, part) if part else text, ANY)
+    messages: list[ChatMessage] = render_prompt(prompt_part(text, part) if part else text, ANY)
     assert messages[0].role == "system"
     assert messages[-1].role == "user"
     pairs = messages[1:-1]

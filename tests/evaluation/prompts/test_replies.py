@@ -114,7 +114,6 @@ def test_numbered_lists_as_models_write_them(text: str) -> None:
         "- Can owls swim?",
         "2. Can owls swim?",
         "1. Owls swim.",
-        "1.\n2. Can emus fly?",
         "1. ",
         "[1, 2]",
     ],
@@ -122,6 +121,13 @@ def test_numbered_lists_as_models_write_them(text: str) -> None:
 def test_what_is_no_numbered_list_of_questions_is_unparsable(text: str) -> None:
     with pytest.raises(Unparsable):
         questions(text, 10)
+
+
+def test_a_list_keeps_its_good_entries() -> None:
+    assert questions("1. Can owls swim?\n2. Owls swim.\n3.\n4. Can emus fly?", 10) == [
+        "Can owls swim?",
+        "Can emus fly?",
+    ]
 
 
 def test_a_number_inside_an_entry_does_not_begin_another() -> None:

@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 import pytest
 
 from evaluation.core.estimate import Estimate, undefined
-from evaluation.reports.content import Cell, Column, Document, Figure, Row, Section, Table
+from evaluation.reports.content import Cell, Document, Figure, Section, Table, TableColumn, TableRow
 from evaluation.reports.exports import FORMATS, export
 from evaluation.reports.exports.json import with_provenance
 from evaluation.reports.exports.latex import PREAMBLE
@@ -44,8 +44,8 @@ def document(text: str) -> dict:
         number="P1 Table 3",
         title=text,
         head=["Dataset"],
-        columns=[Column(text, group=text), Column("b"), Column("c")],
-        rows=[Row([text], cells, group=text)],
+        columns=[TableColumn(text, group=text), TableColumn("b"), TableColumn("c")],
+        rows=[TableRow([text], cells, group=text)],
         notes=[text],
     )
     figure = Figure(id="f-1", title=text, alt=text, form="intervals", data={"x": text, "points": []})
@@ -171,8 +171,8 @@ def test_latex_is_ascii_whatever_the_text():
 def wide_table(columns: int, rows: int) -> dict:
     number = Cell.of(Estimate(0.5, 0.4, 0.6, n=9))
     table = Table(
-        id="t", title="Wide", head=["Row"], columns=[Column(f"column {n}") for n in range(columns)],
-        rows=[Row([f"row {n}"], [number] * columns) for n in range(rows)],
+        id="t", title="Wide", head=["Row"], columns=[TableColumn(f"column {n}") for n in range(columns)],
+        rows=[TableRow([f"row {n}"], [number] * columns) for n in range(rows)],
     )  # fmt: skip
     return Document(title="Wide", sections=[Section(id="s", title="S", blocks=[table])]).to_json()
 

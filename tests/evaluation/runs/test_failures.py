@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from urllib.parse import urlencode
 
 import pytest
@@ -27,7 +26,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 
 @pytest.mark.parametrize("kind", ["429", "500", "hang", "disconnect", "truncated", "empty"])
 def test_failed_requests_are_retried_until_a_reply_arrives(scripted: ScriptedProcess, kind: str) -> None:
-    endpoint = make_endpoint(scripted, timeout_seconds=0.3)
+    endpoint = make_endpoint(scripted, timeout_seconds=0.3 if kind == "hang" else 60.0)
     model = f"scripted?faults=0.4&kinds={kind}&seed=5&retry_after=0.02"
     run = make_run(endpoint, make_material(12), model=model, max_attempts=12)
     work(run)
@@ -144,12 +143,11 @@ def test_retry_after_delays_every_request_to_the_endpoint(scripted: ScriptedProc
     endpoint = make_endpoint(scripted, concurrency=4)
     model = "scripted?faults=0.5&kinds=429&retry_after=0.6&seed=1"
     run = make_run(endpoint, make_material(4), model=model, max_attempts=1)
-    started = time.monotonic()
     work(run)
     assert scripted.stats()["counts"]["fault 429"] > 0
-    assert time.monotonic() - started >= 0.6
     endpoint.refresh_from_db()
-    assert endpoint.hold_until is not None
+    refused = run.calls.exclude(errors=[])
+    assert max(refused.values_list("claimed_at", flat=True)) >= endpoint.hold_until
     assert (run.state, states(run)) == ("done", {"done": 4})
 
 

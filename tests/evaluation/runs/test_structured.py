@@ -10,11 +10,13 @@ from typing import Any, cast, get_args
 import jsonschema
 import pytest
 
-from annotator.hit_types.base import JSON, FieldErrors, HitType, Unparsable
+from annotator.hit_types.base import JSON, FieldErrors, HitType, Unparsable, prompt_part, render_prompt
 from annotator.hit_types.registry import hit_types
 from evaluation.models import Run
+from evaluation.prompts import prompt_file
+from evaluation.runs.demonstrations import form_object
 from evaluation.runs.step import ClaimedCall
-from evaluation.runs.structured import Form, form_schema, form_text, stage_schema
+from evaluation.runs.structured import Form, form_schema, form_text, stage_schema, with_form
 from evaluation.simulators.prepare import Simulate
 
 FORMS: dict[Form, JSON] = {
@@ -58,7 +60,7 @@ def asked(kind: HitType, payload: JSON, stage: int, presentation: JSON) -> Claim
 @pytest.mark.parametrize("name", [name for name, kind in hit_types().items() if not kind.external])
 def test_every_hit_types_examples_as_objects(name: str) -> None:
     kind, step = hit_types()[name], Simulate()
-    run = cast(Run, SimpleNamespace(study=SimpleNamespace(hit_type=name)))
+    run = cast(Run, SimpleNamespace(study=SimpleNamespace(hit_type=name, language="en")))
     checked = 0
     for case in json.loads((kind.folder / "examples" / "valid.json").read_text(encoding="utf-8")):
         payload = kind.parse_item(case["row"]).payload
@@ -80,7 +82,7 @@ def test_every_hit_types_examples_as_objects(name: str) -> None:
 
 def test_an_object_with_a_value_that_is_not_offered_is_no_response() -> None:
     kind, step = hit_types()["simulation"], Simulate()
-    run = cast(Run, SimpleNamespace(study=SimpleNamespace(hit_type="simulation")))
+    run = cast(Run, SimpleNamespace(study=SimpleNamespace(hit_type="simulation", language="en")))
     row = json.loads((kind.folder / "examples" / "valid.json").read_text(encoding="utf-8"))[0]["row"]
     call = asked(kind, kind.parse_item(row).payload, 0, {})
     names = [field.name for field in kind.stages(call.thing)[0].fields]
@@ -117,6 +119,60 @@ def test_a_form_has_a_strict_schema_and_a_way_back(form: Form) -> None:
     for broken in ({}, dict.fromkeys(FORMS[form], 3), {name: [None] for name in FORMS[form]}):
         with pytest.raises(Unparsable):
             form_text(form, "yes_no", broken, "Summary")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_demonstrated_reply_becomes_the_object_that_means_the_same(form: Form) -> None:
+    text = form_text(form, "yes_no", FORMS[form], "Summary")
+    assert form_object(form, "yes_no", text, "Summary") == FORMS[form]
+
+
+@pytest.mark.parametrize(
+    ("step", "task", "part", "form"),
+    [
+        ("explain", "yes_no", "cot", "reasons_answer"),
+        ("explain", "yes_no", "answer_reason", "answer_reason"),
+        ("explain", "preference", "answer", "answer"),
+        ("explain", "news", "cot", "explained_output"),
+        ("counterfactuals", "yes_no", "explained", "guessed"),
+        ("counterfactuals", "preference", "explained", "example"),
+        ("units", "medical", "", "person_units"),
+    ],
+)
+def test_the_demonstrations_of_a_prompt_are_shown_in_the_schemas_form(
+    step: str, task: str, part: str, form: Form
+) -> None:
+    text = prompt_file(step, task)
+    names = ("input", "output", "explanation", "n", "rationale", "question")
+    chat = render_prompt(prompt_part(text, part) if part else text, dict.fromkeys(names, "..."))
+    schema = form_schema(form, task)
+    label = {"news": "Summary", "medical": "Suggestion"}.get(task, "")
+    shown = [
+        m
+        for m in with_form(chat, schema, lambda t: form_object(form, task, t, label))
+        if m.role == "assistant"
+    ]
+    assert shown
+    for message in shown:
+        jsonschema.validate(json.loads(message.content), schema)
+
+
+@pytest.mark.parametrize("name", ["simulation", "simulation_choice", "simulation_preference", "utility"])
+def test_the_demonstrations_of_a_simulator_are_shown_in_the_schemas_form(name: str) -> None:
+    kind, step = hit_types()[name], Simulate()
+    run = cast(
+        Run, SimpleNamespace(study=SimpleNamespace(hit_type=name, language="en"), prompt=kind.prompt_text)
+    )
+    row = json.loads((kind.folder / "examples" / "valid.json").read_text(encoding="utf-8"))[0]["row"]
+    call = asked(kind, kind.parse_item(row).payload, 0, {})
+    schema = step.schema(run, call)
+    chat = with_form(step.messages(run, call), schema, lambda text: step.demonstration(run, call, text))
+    shown = [json.loads(message.content) for message in chat if message.role == "assistant"]
+    assert shown
+    for value in shown:
+        assert set(value) == set(schema["required"])
+        assert value["thoughts"]
+        assert "ANSWER" not in value["thoughts"]
 
 
 def strings(value: Any) -> list[str]:

@@ -16,7 +16,8 @@ from annotator.services.workspace import workspace_personal
 from evaluation.forms.pipelines import NewPipelineForm
 from evaluation.forms.runs import EndpointForm, NewRunForm
 from evaluation.models import Endpoint, Pipeline, Recipe, Run
-from evaluation.pipelines.advance import pipeline_advance, pipeline_create, recipe_save
+from evaluation.pipelines.advance import pipeline_advance
+from evaluation.pipelines.create import pipeline_create, recipe_save
 from evaluation.pipelines.material_run import material_run_create
 from evaluation.pipelines.recipe import recipe_file
 from evaluation.ratings.items import items_load

@@ -25,7 +25,7 @@ def seen() -> models.ForeignKey:
 class Migration(migrations.Migration):
     """Which version of the instructions each participant confirmed, and each judgment was made with."""
 
-    dependencies = [("annotator", "0015_workspace")]
+    dependencies = [("annotator", "0022_study_variant")]
 
     operations = [
         migrations.AddField("participation", "instructions_seen", seen()),

@@ -1,0 +1,126 @@
+"""The audit trail: who changed or saw what. Rows are added and never changed; a trigger in Postgres enforces that."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+
+class AuditAction(models.TextChoices):
+    """The kinds of entries. The part before the dot is the group by which the page filters."""
+
+    STUDY_CREATED = "study.created", "Study created"
+    STUDY_CHANGED = "study.changed", "Settings changed"
+    STUDY_LAUNCHED = "study.launched", "Study launched"
+    STUDY_PAUSED = "study.paused", "Study paused"
+    STUDY_RESUMED = "study.resumed", "Study resumed"
+    STUDY_CLOSED = "study.closed", "Study closed"
+    STUDY_ARCHIVED = "study.archived", "Study archived"
+    STUDY_UNARCHIVED = "study.unarchived", "Study taken out of the archive"
+    STUDY_DELETED = "study.deleted", "Study deleted"
+    STUDY_RESTORED = "study.restored", "Study restored"
+    STUDY_PURGED = "study.purged", "Study removed for good"
+    ITEMS_IMPORTED = "items.imported", "Material imported"
+    ITEMS_CLEARED = "items.cleared", "All items deleted"
+    ITEM_CHANGED = "items.changed", "Item changed"
+    ITEM_DELETED = "items.deleted", "Item deleted"
+    ITEM_WITHDRAWN = "items.withdrawn", "Item withdrawn"
+    ITEM_CORRECTED = "items.corrected", "Item corrected"
+    JUDGMENTS_IMPORTED = "judgments.imported", "Judgments imported"
+    MEMBER_INVITED = "members.invited", "Colleague invited"
+    INVITATION_WITHDRAWN = "members.invitation_withdrawn", "Invitation withdrawn"
+    MEMBER_JOINED = "members.joined", "Invitation accepted"
+    MEMBER_CHANGED = "members.changed", "Role changed"
+    MEMBER_REMOVED = "members.removed", "Member removed"
+    EXCLUDED = "exclusions.made", "Excluded"
+    EXCLUSION_CHANGED = "exclusions.changed", "Reason of an exclusion changed"
+    EXCLUSION_LIFTED = "exclusions.lifted", "Exclusion lifted"
+    QUALIFICATION_GRANTED = "qualifications.granted", "Qualification granted"
+    QUALIFICATION_REVOKED = "qualifications.revoked", "Qualification revoked"
+    WORK_ACCEPTED = "payments.accepted", "Work accepted"
+    BONUS_GIVEN = "payments.bonus", "Bonus given"
+    PAYMENT_RECORDED = "payments.recorded", "Payment recorded"
+    WORKSPACE_CREATED = "workspace.created", "Workspace created"
+    WORKSPACE_CHANGED = "workspace.changed", "Workspace changed"
+    WORKSPACE_DELETED = "workspace.deleted", "Workspace deleted"
+    ENDPOINT_SAVED = "endpoints.saved", "Endpoint saved"
+    ENDPOINT_DELETED = "endpoints.deleted", "Endpoint deleted"
+    TOKEN_CREATED = "access.token_created", "API token created"
+    TOKEN_REVOKED = "access.token_revoked", "API token revoked"
+    SECOND_FACTOR_CHANGED = "access.second_factor", "Two-factor login changed"
+    ACCOUNT_CHANGED = "access.account_changed", "Account changed"
+    PEOPLE_VIEWED = "people.viewed", "Personal data viewed"
+    EXPORTED = "people.exported", "Data exported"
+    DOWNLOADED = "people.downloaded", "Export downloaded"
+    DELETION_ASKED = "people.deletion_asked", "Deletion asked for"
+    DELETION_DECLINED = "people.deletion_declined", "Deletion declined"
+    ERASED = "people.erased", "Personal data removed"
+
+
+#: Group -> its name on the page, in this order.
+AUDIT_GROUPS = {
+    "study": "Study", "items": "Items", "judgments": "Judgments", "members": "Members", "exclusions": "Exclusions",
+    "qualifications": "Qualifications", "payments": "Payments", "workspace": "Workspace", "endpoints": "Endpoints",
+    "access": "Accounts and tokens", "people": "Personal data",
+}  # fmt: skip
+
+
+class AuditSubject(models.Model):
+    """The participant whom entries are about, within one study. An erasure sets ``rater`` to null, so the entries no
+    longer name anyone."""
+
+    study = models.BigIntegerField(null=True, blank=True)
+    rater = models.ForeignKey("Rater", models.SET_NULL, null=True, blank=True, related_name="+")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["study", "rater"],
+                condition=Q(rater__isnull=False),
+                name="audit_subject_once",
+                nulls_distinct=False,
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.rater) if self.rater else "erased person"
+
+
+def _reference(to: str) -> models.ForeignKey:
+    """A reference without a constraint: an entry stays unchanged when the row that it refers to is deleted."""
+    return models.ForeignKey(
+        to, models.DO_NOTHING, null=True, blank=True, related_name="+", db_constraint=False, db_index=False
+    )
+
+
+class AuditEntry(models.Model):
+    """One change, export or view of personal data. Holds no name, e-mail address or secret, only references."""
+
+    at = models.DateTimeField(db_default=Now())
+    action = models.CharField(max_length=40)
+    via = models.CharField(max_length=8, help_text="page, api, command or job")
+    address = models.CharField(
+        max_length=50, blank=True, db_default="", help_text="The network of the address: /24, or /48 of IPv6."
+    )
+    actor = _reference("annotator.User")
+    workspace = _reference("annotator.Workspace")
+    study = _reference("annotator.Study")
+    target = models.CharField(
+        max_length=200, blank=True, db_default="", help_text="What it is about, such as an item's key."
+    )
+    #: The researcher whose access changed, and the participant whom it is about.
+    member = _reference("annotator.User")
+    subject = models.ForeignKey(AuditSubject, models.PROTECT, null=True, blank=True, related_name="entries")
+    before = models.JSONField(default=dict, blank=True)
+    after = models.JSONField(default=dict, blank=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["study", "-id"], name="audit_by_study"),
+            models.Index(fields=["workspace", "-id"], name="audit_by_workspace"),
+            models.Index(fields=["actor", "-id"], name="audit_by_actor"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.at:%Y-%m-%d %H:%M} {self.action}"

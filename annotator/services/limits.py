@@ -1,0 +1,74 @@
+"""Limits that keep one visitor from taking places that others need: of joining, of tasks in hand, of unfinished tasks.
+
+All raise ``Refused`` in words for annotators. New accounts are also counted by network address, where they're made
+(``annotator.accounts.attempts``); how often a task gets more time is part of its lease (``annotator.services.assignment``).
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.conf import settings
+from django.utils import timezone
+from django.utils.translation import gettext
+
+from annotator.core.errors import Refused
+from annotator.models import Assignment, Participation, Rater, Study
+
+
+def refuse_too_many_joins(*, study: Study, rater: Rater) -> None:
+    """Count under locks, so that people who join at the same moment see each other; always the rater's first."""
+    Rater.objects.select_for_update(no_key=True).get(pk=rater.pk)
+    now = timezone.now()
+    today = Participation.objects.filter(rater=rater, joined_at__gt=now - timedelta(days=1))
+    if today.count() >= settings.JOINS_PER_ACCOUNT:
+        raise Refused(
+            "too_many_studies", gettext("You have joined as many studies as one person can in a day.")
+        )
+    if study.joins_per_hour is not None:
+        Study.objects.select_for_update(no_key=True).only("pk").get(pk=study.pk)
+        recent = Participation.objects.filter(
+            study=study, joined_at__gt=now - timedelta(hours=1), rater__rehearsal=False
+        )
+        if recent.count() >= study.joins_per_hour:
+            raise Refused(
+                "too_many",
+                gettext("As many people as this study allows in an hour have joined it in the last hour."),
+            )
+
+
+def refuse_second_task_of_guest(*, participation: Participation) -> None:
+    """Say where the open task of a guest is, if that's why they got none; see ``Assignment.sole``."""
+    held = (
+        Assignment.objects.select_related("participation__study")
+        .filter(rater_id=participation.rater_id, state=Assignment.State.LEASED, sole=True)
+        .exclude(participation_id=participation.pk)
+        .first()
+    )
+    if held is not None:
+        other = held.participation.study
+        raise Refused(
+            "elsewhere",
+            gettext(
+                "You have a task open in the study “{title}”. Without an account, you can have one task open at a time."
+            ).format(title=other.title),
+            slug=other.slug,
+        )
+
+
+def refuse_after_many_unfinished(*, participation: Participation, study: Study) -> None:
+    """Say that the person has skipped many tasks or let them run out, if that's why they got none."""
+    most = study.unfinished_per_hour
+    if most is None:
+        return
+    recent = participation.assignments.filter(
+        state__in=[Assignment.State.EXPIRED, Assignment.State.RETURNED],
+        closed_at__gt=timezone.now() - timedelta(hours=1),
+    )
+    if recent.count() >= most:
+        raise Refused(
+            "wait",
+            gettext(
+                "You've skipped or not finished {count} tasks in the last hour, which is the most this study allows."
+            ).format(count=most),
+        )

@@ -1,0 +1,62 @@
+"""What the contract tests run on: every HIT type with its own examples, exam, practice and instructions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+import pytest
+
+from annotator.hit_types.base import (
+    JSON,
+    Example,
+    HitType,
+    Question,
+    Stage,
+)
+from annotator.hit_types.registry import hit_types
+
+every_type = pytest.mark.parametrize(
+    "kind", [pytest.param(kind, id=name) for name, kind in hit_types().items()]
+)
+
+#: The types that people and models are asked with here; the others' labels come from elsewhere.
+every_asked_type = pytest.mark.parametrize(
+    "kind", [pytest.param(kind, id=name) for name, kind in hit_types().items() if not kind.external]
+)
+
+
+def examples(kind: HitType, name: str) -> Any:
+    return json.loads((kind.folder / "examples" / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def questions(kind: HitType) -> list[Question]:
+    return [*kind.exam, *kind.practice]
+
+
+def worked(kind: HitType) -> list[Example]:
+    return [part for part in kind.read_instructions() if isinstance(part, Example)]
+
+
+def payloads(kind: HitType) -> list[JSON]:
+    rows = [kind.parse_item(case["row"]).payload for case in examples(kind, "valid")]
+    return [*rows, *(question.payload for question in questions(kind)), *(e.payload for e in worked(kind))]
+
+
+def presentations(kind: HitType, payload: JSON) -> Iterator[JSON | None]:
+    yield None
+    for seed in range(5):
+        yield kind.present(payload, Random(seed))
+
+
+def seen(stage: Stage) -> str:
+    """Everything that a stage sends."""
+    texts = [stage.name, stage.title, stage.lead]
+    for block in stage.blocks:
+        texts += [block.label, block.text, *block.items]
+    for asked in stage.fields:
+        texts += [asked.name, asked.label, asked.help]
+        texts += [text for option in asked.options for text in (option.value, option.label, option.detail)]
+    return "\n".join(texts)
