@@ -8,12 +8,11 @@ from typing import Any
 
 from annotator.hit_types.base import JSON
 from evaluation.models import Pipeline
+from evaluation.pipelines.endpoints import ALL_STEPS as ALL_STEPS
 from evaluation.pipelines.recipe import filled
 from evaluation.pipelines.training import tuning_spent
 from evaluation.selectors.material import VALIDATED
 
-#: The key of overrides that apply to the whole pipeline.
-ALL_STEPS = "*"
 #: A model that a fine_tune step made.
 TUNED = re.compile(r"\{tuned ([\w-]+)\}")
 #: Kinds of step that work on explanations; if the recipe names no systems, on those of the pipeline's own.

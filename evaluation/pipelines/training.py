@@ -29,7 +29,7 @@ from evaluation.pipelines.steps.material import in_test_part, shown
 from evaluation.prompts import prompt_file
 from evaluation.providers.base import ProviderError
 from evaluation.providers.keys import KeyRefused
-from evaluation.selectors.endpoint import endpoint_provider
+from evaluation.selectors.endpoint import endpoint_openai
 
 if TYPE_CHECKING:
     from evaluation.providers.fine_tuning import FineTuner, TuningJob
@@ -320,7 +320,7 @@ def _ask(endpoint: Endpoint, what: Callable[[FineTuner], Coroutine[Any, Any, T]]
     )  # the client library is imported late: web processes don't need it
 
     async def main() -> T:
-        provider = endpoint_provider(endpoint)
+        provider = endpoint_openai(endpoint)
         try:
             return await what(FineTuner(provider))
         finally:
