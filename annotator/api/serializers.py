@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from annotator.models import Exclusion, Export, Item, Judgment, Study
@@ -157,12 +158,26 @@ class ValueColumnSerializer(serializers.Serializer[Any]):
     )
     labels = serializers.ListField(child=serializers.CharField(), required=False, default=list)
     listed = serializers.ListField(child=serializers.CharField(), required=False, default=list)
+    gold = serializers.CharField(required=False, default="", allow_blank=True)
+
+
+@extend_schema_field({"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]})
+class OneOrMore(serializers.ListField):
+    """A name, or a list of names; the value is a tuple."""
+
+    child = serializers.CharField()
+
+    def __init__(self, **kwargs: Any):
+        super().__init__(allow_empty=False, **kwargs)
+
+    def to_internal_value(self, data: Any) -> Any:
+        return tuple(super().to_internal_value([data] if isinstance(data, str) else data))
 
 
 class JudgmentColumnsSerializer(serializers.Serializer[Any]):
     """What the file's columns mean; see docs/import.md."""
 
-    item = serializers.CharField()
+    item = OneOrMore()
     values = ValueColumnSerializer(many=True, allow_empty=False)
     rater = serializers.CharField(required=False, default="", allow_blank=True)
     rater_name = serializers.CharField(required=False, default="", allow_blank=True, max_length=200)
@@ -178,6 +193,9 @@ class JudgmentColumnsSerializer(serializers.Serializer[Any]):
     show = serializers.ListField(child=serializers.CharField(), required=False, default=list)
     missing = serializers.ListField(child=serializers.CharField(), required=False, default=list)
     fold_case = serializers.BooleanField(required=False, default=False)
+    cluster = serializers.CharField(required=False, default="", allow_blank=True)
+    attributes = serializers.ListField(child=serializers.CharField(), required=False, default=list)
+    rater_attributes = serializers.ListField(child=serializers.CharField(), required=False, default=list)
 
     def columns(self) -> JudgmentColumns:
         data = dict(self.validated_data)
@@ -186,7 +204,8 @@ class JudgmentColumnsSerializer(serializers.Serializer[Any]):
             for value in data.pop("values")
         )
         data["simulators"], data["show"] = frozenset(data["simulators"]), tuple(data["show"])
-        data["missing"] = tuple(data["missing"])
+        for name in ("missing", "attributes", "rater_attributes"):
+            data[name] = tuple(data[name])
         return JudgmentColumns(values=values, **data)
 
 

@@ -79,14 +79,23 @@ class Field:
 
 @dataclass(frozen=True)
 class Block:
-    """One labelled piece of material. ``text`` is shown as text, never as HTML."""
+    """One labelled piece of material. ``text`` is shown as text, never as HTML.
+
+    The items of kind ``marked`` are the words of a text; ``marks`` has a number for each, 0 where it isn't marked.
+    """
 
     name: str
     label: str
     text: str = ""
     items: tuple[str, ...] = ()
-    kind: Literal["text", "answer", "list"] = "text"
+    kind: Literal["text", "answer", "list", "marked"] = "text"
     group: str = ""
+    marks: tuple[int, ...] = ()
+
+    @property
+    def marked(self) -> tuple[tuple[str, int], ...]:
+        """Each word with its mark."""
+        return tuple(zip(self.items, self.marks, strict=True))
 
 
 @dataclass(frozen=True)
@@ -168,6 +177,8 @@ class ItemDraft:
     condition: str = ""
     #: What the item is for: ``ordinary``, ``gold`` (checked against its gold) or ``attention``.
     role: str = "ordinary"
+    #: Columns of the researcher's own, by which reports cut and filter.
+    attributes: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,8 @@ class Rater(models.Model):
     )
     #: A synthetic annotator that rehearses a study: never a person in any statistic that claims people.
     rehearsal = models.BooleanField(default=False)
+    #: What an imported file says of the rater (name -> text): reports cut and filter by it.
+    attributes = models.JSONField(default=dict, db_default=models.Value({}, models.JSONField()), blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

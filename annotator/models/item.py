@@ -32,6 +32,8 @@ class Item(models.Model):
     #: Unit suffix -> explanation id, for types that show several explanations (plausibility).
     parts = models.JSONField(default=dict, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
+    #: Columns of the researcher's own (name -> text) that reports cut and filter by.
+    attributes = models.JSONField(default=dict, db_default=models.Value({}, models.JSONField()), blank=True)
     # Columns with a default of the database's own: code of the version before can still write rows.
     version = models.PositiveSmallIntegerField(
         default=1, db_default=1, help_text="A corrected item is a new version that replaces the one before."

@@ -130,7 +130,7 @@ def item_correct(
     corrected = Item(
         study=study, key=f"{item.key.removesuffix(f'.v{item.version}')}.v{version}", payload=payload, gold=gold,
         role=item.role, condition=item.condition, instance_id=item.instance_id, explanation_id=item.explanation_id,
-        follow_up_id=item.follow_up_id, parts=item.parts, version=version, replaces=item,
+        follow_up_id=item.follow_up_id, parts=item.parts, attributes=item.attributes, version=version, replaces=item,
     )  # fmt: skip
     corrected.full_clean(exclude=["payload", "gold", "parts"])
     corrected.save()

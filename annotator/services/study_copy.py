@@ -54,6 +54,7 @@ def study_duplicate(*, study: Study, by: User, slug: str, title: str, material: 
             "explanation_id",
             "follow_up_id",
             "parts",
+            "attributes",
         )
         items = study.items.filter(withdrawn_at__isnull=True).order_by("id").iterator(chunk_size=2_000)
         Item.objects.bulk_create(

@@ -9,7 +9,7 @@ from evaluation.metrics.association import correlation_ratio, theils_u
 from evaluation.metrics.bertscore import BertScores, bertscore
 from evaluation.metrics.correlation import Correlation, annotator_ceiling, within_instance_correlation
 from evaluation.metrics.encoders import CachedEncoder, Encoder, SentenceTransformerEncoder, TfidfEncoder
-from evaluation.metrics.followups import NOT_RATED, FollowUps
+from evaluation.metrics.followups import NOT_RATED, TIED, FollowUps
 from evaluation.metrics.from_ratings import followups_of, simulatability_from_ratings
 from evaluation.metrics.generality import (
     Generality,
@@ -90,6 +90,7 @@ __all__ = [
     "BASELINE_KIND",
     "NOT_RATED",
     "PROPERTIES",
+    "TIED",
     "Accuracy",
     "AnnotatorUtility",
     "BertScores",

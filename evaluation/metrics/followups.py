@@ -15,6 +15,7 @@ from evaluation.metrics.resample import Ints, codes_of
 
 Key = Literal["system", "generator", "instance", "explanation", "kind"]
 NOT_RATED = "not rated"
+TIED = "raters tie"
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +27,9 @@ class FollowUps:
     None where there is none, and ``missing`` then says why (a tie; not rated). ``real`` is the system's real
     output on the follow-up, None where it is not known; "refusal" and "neither" are outcomes like any other, which no
     simulation foretells. ``abstain`` are the labels that mean "cannot guess".
-    ``generator``, ``kind`` and ``text`` may be left empty. An explanation has one instance and one system.
+    ``generator``, ``kind`` and ``text`` may be left empty. With ``refusals_left_out`` follow-ups whose real output is a refusal or
+    neither answer are left out of precision instead of counting as wrong; with ``ties_wrong`` those on which raters
+    tie count as wrong instead of being left out. An explanation has one instance and one system.
 
     Raises ``ValueError`` naming the column where lengths differ or an explanation has two instances or systems.
 
@@ -49,6 +52,8 @@ class FollowUps:
     kind: Sequence[str] = ()
     text: Sequence[str] = ()
     missing: Sequence[str] = ()
+    refusals_left_out: bool = False
+    ties_wrong: bool = False
     _checked: bool = field(default=False, repr=False)
     #: Codes of columns by name, each beside the column that it is of; tables that differ in their labels share it.
     _coded: dict[str, tuple[Any, Ints, tuple[str, ...]]] = field(default_factory=dict, repr=False)
@@ -123,8 +128,19 @@ class FollowUps:
 
     @cached_property
     def known(self) -> npt.NDArray[np.bool_]:
-        """Shape (N,): the system's real output is known."""
-        return np.array([value is not None for value in self.real], dtype=bool)
+        """Shape (N,): the system's real output is known, and counts where it is a refusal or neither answer."""
+        known = np.array([value is not None for value in self.real], dtype=bool)
+        return known & ~self.unanswered if self.refusals_left_out else known
+
+    @cached_property
+    def predicted(self) -> npt.NDArray[np.bool_]:
+        """Shape (N,): what precision is a share of, where the real output is known: C*, and ties that count as wrong."""
+        return self.simulatable | self.tied if self.ties_wrong else self.simulatable
+
+    @cached_property
+    def tied(self) -> npt.NDArray[np.bool_]:
+        """Shape (N,): has no aggregated label because raters tie."""
+        return ~self.labelled & np.asarray(self.missing == TIED, dtype=bool)
 
     @cached_property
     def unanswered(self) -> npt.NDArray[np.bool_]:
@@ -146,7 +162,14 @@ class FollowUps:
             for name, (column, codes, names) in self._coded.items()
             if column is getattr(self, name)
         }
-        return FollowUps(**columns, abstain=self.abstain, _checked=True, _coded=coded)
+        return FollowUps(
+            **columns,
+            abstain=self.abstain,
+            refusals_left_out=self.refusals_left_out,
+            ties_wrong=self.ties_wrong,
+            _checked=True,
+            _coded=coded,
+        )
 
     def where(self, name: str, value: str) -> FollowUps:
         """The rows whose column ``name`` holds ``value``."""

@@ -7,11 +7,9 @@ import numpy.typing as npt
 
 from evaluation.agreement import Aggregated, PerRater, Rule, Single, parse_rule
 from evaluation.core.ratings_table import Ratings
-from evaluation.metrics.followups import NOT_RATED, FollowUps
+from evaluation.metrics.followups import NOT_RATED, TIED, FollowUps
 from evaluation.metrics.resample import Ints
 from evaluation.metrics.simulatability import Simulatability, per_explanation, summarise
-
-TIED = "raters tie"
 
 
 def followups_of(followups: FollowUps, ratings: Ratings, rule: str | Rule = "majority") -> list[FollowUps]:

@@ -10,12 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from evaluation.core.estimate import Estimate, none_if_nan
-from evaluation.metrics.followups import FollowUps, Key
+from evaluation.metrics.followups import TIED, FollowUps, Key
 from evaluation.metrics.resample import Floats, Ints, codes_of, ratio_estimate
 
 NO_SIMULATABLE = "no simulatable follow-up"
 NO_REAL = "real output not known"
+REFUSED = "refused or answered with neither answer"
 CANNOT_GUESS = "cannot guess"
+UNLABELLED = "no labelled follow-up"
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,8 +25,9 @@ class PerExplanation:
     """The counts behind every figure, one entry an explanation, all of shape (E,).
 
     ``labelled`` follow-ups have an aggregated label, ``simulatable`` of them are not "cannot guess",
-    ``known`` of those have a known real output and on ``right`` of them the simulation equals it.
-    ``unanswered`` of the known ones are refusals or neither answer. ``precision`` = right / known, nan where known is 0.
+    ``known`` of those have a real output that counts and on ``right`` of them the simulation equals it (``known`` has ties too
+    where they count as wrong). ``unanswered`` are refusals or neither answer, among the known ones unless they are
+    left out; the real output of ``unknown`` isn't there. ``precision`` = right / known, nan where known is 0.
     """
 
     explanation: npt.NDArray[np.object_]
@@ -35,6 +38,7 @@ class PerExplanation:
     simulatable: Ints
     known: Ints
     unanswered: Ints
+    unknown: Ints
     right: Ints
 
     @property
@@ -58,6 +62,7 @@ class PerExplanation:
                 "simulatable": int(self.simulatable[i]),
                 "known": int(self.known[i]),
                 "unanswered": int(self.unanswered[i]),
+                "unknown": int(self.unknown[i]),
                 "right": int(self.right[i]),
                 "precision": none_if_nan(float(precision[i])),
             }
@@ -104,8 +109,9 @@ def per_explanation(followups: FollowUps) -> PerExplanation:
         follow_ups=count(np.ones(len(followups), dtype=bool)),
         labelled=count(followups.labelled),
         simulatable=count(followups.simulatable),
-        known=count(followups.simulatable & followups.known),
-        unanswered=count(followups.simulatable & followups.unanswered),
+        known=count(followups.predicted & followups.known),
+        unanswered=count(followups.predicted & followups.unanswered),
+        unknown=count(followups.predicted & ~followups.known & ~followups.unanswered),
         right=count(followups.right),
     )
 
@@ -122,8 +128,8 @@ def simulatability(
 
     Left out, and counted: follow-ups without an aggregated label (tie, not rated) from everything; follow-ups
     whose real output is not known from precision; explanations without a simulatable follow-up from the macro
-    mean. A real output that is a refusal or neither answer is known, and no simulation of it is right. All values lie in
-    [0, 1]. With ``rng``, each has a 95 % interval over instances.
+    mean. A real output that is a refusal or neither answer is known, and no simulation of it is right, unless the table leaves
+    refusals out; ties are left out, unless the table counts them as wrong. All values lie in [0, 1]. With ``rng``, each has a 95 % interval over instances.
     Source: Chen et al. 2024, sections 3.2 and 5.
 
     >>> table = FollowUps(
@@ -180,6 +186,9 @@ def summarise(
         for why, number in table.why_unlabelled().items():
             unlabelled[why] = unlabelled.get(why, 0) + number
     defined, rated = together.known > 0, together.labelled > 0
+    refusals_left_out = any(table.refusals_left_out for table in tables)
+    refused = together.unanswered if refusals_left_out else np.zeros_like(together.unanswered)
+    unlabelled_wrong = {TIED} if any(table.ties_wrong for table in tables) else set()
 
     def estimate(top: npt.ArrayLike, bottom: npt.ArrayLike, reason: str, left: dict[str, int]) -> Estimate:
         return ratio_estimate(
@@ -193,16 +202,18 @@ def summarise(
             left_out={why: number for why, number in left.items() if number},
         )
 
-    unrated = {"no labelled follow-up": int((~rated).sum())}
+    unrated = {UNLABELLED: int((~rated).sum())}
     no_precision = {
-        NO_REAL: int(((together.simulatable > 0) & ~defined).sum()),
-        NO_SIMULATABLE: int((rated & (together.simulatable == 0)).sum()),
-        **unrated,
+        NO_REAL: int(((together.simulatable > 0) & ~defined & (refused == 0)).sum()),
+        REFUSED: int(((together.simulatable > 0) & ~defined & (refused > 0)).sum()),
+        NO_SIMULATABLE: int((rated & ~defined & (together.simulatable == 0)).sum()),
+        UNLABELLED: int((~rated & ~defined).sum()),
     }
     pooled = {
         CANNOT_GUESS: int((together.labelled - together.simulatable).sum()),
-        NO_REAL: int((together.simulatable - together.known).sum()),
-        **unlabelled,
+        NO_REAL: int(together.unknown.sum()),
+        REFUSED: int(refused.sum()),
+        **{why: number for why, number in unlabelled.items() if why not in unlabelled_wrong},
     }
     why = "no simulatable follow-up with a known real output"
     nobody = "no follow-up has an aggregated label"
@@ -212,12 +223,17 @@ def summarise(
         precision_micro=estimate(together.right, together.known, why, pooled),
         simulatable=estimate(together.simulatable, together.labelled, nobody, unlabelled),
         simulatable_macro=estimate(share, rated, nobody, unrated),
-        unanswered=estimate(together.unanswered, together.known, why, pooled),
+        unanswered=estimate(
+            together.unanswered,
+            together.known + refused,
+            why,
+            {k: v for k, v in pooled.items() if k != REFUSED},
+        ),
         per_explanation=together if len(counts) == 1 else _added(together),
     )
 
 
-_COUNTS = ("follow_ups", "labelled", "simulatable", "known", "unanswered", "right")
+_COUNTS = ("follow_ups", "labelled", "simulatable", "known", "unanswered", "unknown", "right")
 _NAMES = ("explanation", "instance", "system")
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evaluation.core.ratings_table import Ratings
-from evaluation.metrics import NOT_RATED, FollowUps
+from evaluation.metrics import NOT_RATED, TIED, FollowUps
 from evaluation.ratings.load import StudyRatings, VariableRatings
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 #: Follow-ups that no metric of explanations can take in, by why.
 NO_EXPLANATION = "items without an explanation behind them"
-TIE = "raters tie"
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,10 +31,19 @@ class FollowUpTable:
     variable: str
     item: npt.NDArray[np.int64]
     left_out: dict[str, int]
+    refusals_left_out: bool = False
+    ties_wrong: bool = False
 
     @classmethod
-    def of(cls, study: StudyRatings, variable: str) -> FollowUpTable:
-        """All items in play that have an explanation, rated or not."""
+    def of(
+        cls,
+        study: StudyRatings,
+        variable: str,
+        *,
+        refusals_left_out: bool = False,
+        ties_wrong: bool = False,
+    ) -> FollowUpTable:
+        """All items in play that have an explanation, rated or not; for the choices see :class:`FollowUps`."""
         items, in_play = study.judgments.items, study.judgments.in_play
         explained = items.explanation >= 0
         missing = int((in_play & ~explained).sum())
@@ -44,6 +52,8 @@ class FollowUpTable:
             variable,
             np.flatnonzero(in_play & explained),
             {NO_EXPLANATION: missing} if missing else {},
+            refusals_left_out,
+            ties_wrong,
         )
 
     @property
@@ -65,6 +75,8 @@ class FollowUpTable:
             "generator": items.generator.take(rows).values(""),
             "kind": items.kind.take(rows).values(""),
             "text": items.follow_up_texts()[rows],
+            "refusals_left_out": self.refusals_left_out,
+            "ties_wrong": self.ties_wrong,
         }
         return FollowUps(**columns)
 
@@ -79,5 +91,5 @@ class FollowUpTable:
         by_item[self.rated.units.item] = np.where(labels.value >= 0, labels.value, why_none)
         codes = by_item[self.item]
         names: Any = np.array([*labels.labels, None, None], dtype=object)
-        why: Any = np.array([""] * len(labels.labels) + [TIE, NOT_RATED], dtype=object)
+        why: Any = np.array([""] * len(labels.labels) + [TIED, NOT_RATED], dtype=object)
         return replace(self.base, simulated=names[codes], missing=why[codes], _checked=True)

@@ -22,6 +22,10 @@ LABEL_SETS = {"all": "All labels", "statements": "Without “cannot guess”"}
 RESTRICTIONS = {"common": "Instances that all systems share", "all": "All instances"}
 
 
+REFUSALS = {"wrong": "Counted as wrong predictions", "left_out": "Left out"}
+TIES = {"left_out": "Left out", "wrong": "Counted as wrong predictions"}
+
+
 class ChoicesError(ValueError):
     """Choices that cannot be used: one message a field."""
 
@@ -80,7 +84,8 @@ class Choices:
     else has judged), or of ``rehearsal`` raters. ``rule`` aggregates several raters' labels: ``majority``, ``dawid_skene``,
     ``mace``, ``per_rater``, or ``single:<rater>``, which may be a simulator. ``exclusions`` says whether excluded
     raters, items and judgments are left out. ``labels`` is the label set of the reported agreement. ``restriction``
-    says on which instances systems are compared. Pairs of raters that share fewer than ``min_overlap`` units are
+    says on which instances systems are compared. ``refusals`` and ``ties`` say whether follow-ups without an answer of the
+    system, or without a label of the raters, count as wrong or are left out of precision. Pairs of raters that share fewer than ``min_overlap`` units are
     listed but not averaged. ``replicates`` bootstrap replicates drawn from ``seed`` make the intervals; 0 replicates:
     no intervals. ``encoder`` embeds texts for the cosine.
 
@@ -97,6 +102,14 @@ class Choices:
     restriction: str = _choice(
         "common", "option", "Systems are compared on", options=RESTRICTIONS, argument="instances"
     )
+    refusals: str = _choice(
+        "wrong", "option", "Follow-ups that the system refused", options=REFUSALS,
+        hint="Real outputs that are a refusal, or neither of the answers. The papers count them as wrong.",
+    )  # fmt: skip
+    ties: str = _choice(
+        "left_out", "option", "Follow-ups on which raters tie", options=TIES,
+        hint="They have no label, so precision leaves them out unless you count them as wrong.",
+    )  # fmt: skip
     min_overlap: int = _choice(
         10, "whole", "Minimum shared units per pair", least=1, most=10**6,
         hint="Pairs of raters with fewer are listed, not averaged.",

@@ -12,7 +12,7 @@ from typing import Any
 from annotator.models import Study
 from evaluation.core.version import libraries, software
 from evaluation.ratings.load import StudyRatings, study_ratings
-from evaluation.reports.choices import LABEL_SETS, RESTRICTIONS, Choices
+from evaluation.reports.choices import LABEL_SETS, REFUSALS, RESTRICTIONS, TIES, Choices
 from evaluation.reports.content import JSON, Document, Section
 from evaluation.reports.context import Context
 from evaluation.reports.merging import merged, said_once
@@ -232,11 +232,21 @@ def _method(choices: Choices) -> Section:
         title="How this was computed",
         prose=[
             f"How several raters’ labels are combined: {_lower(choices.rule_title)}. Agreement is reported on "
-            f"{_lower(LABEL_SETS[choices.labels])}. Systems are compared on {_lower(RESTRICTIONS[choices.restriction])}. {how}",
+            f"{_lower(LABEL_SETS[choices.labels])}. Systems are compared on {_lower(RESTRICTIONS[choices.restriction])}. {_precision(choices)}{how}",
             "A value that is not defined is shown as such, with the reason; it is never shown as 0 or 1. "
             f"Computed with {software()}, {libraries()}.",
         ],
     )
+
+
+def _precision(choices: Choices) -> str:
+    """What precision does with follow-ups that lack an answer or a label, where it isn't the papers' rule."""
+    said = ""
+    if choices.refusals != "wrong":
+        said += f"Follow-ups that the system refused are {_lower(REFUSALS[choices.refusals])} of precision. "
+    if choices.ties != "left_out":
+        said += f"Follow-ups on which raters tie are {_lower(TIES[choices.ties])}. "
+    return said
 
 
 def _lower(title: str) -> str:

@@ -175,7 +175,12 @@ class Context:
 
     def base(self, variable: str) -> FollowUpTable:
         if variable not in self._bases:
-            self._bases[variable] = FollowUpTable.of(self.data, variable)
+            self._bases[variable] = FollowUpTable.of(
+                self.data,
+                variable,
+                refusals_left_out=self.choices.refusals == "left_out",
+                ties_wrong=self.choices.ties == "wrong",
+            )
         return self._bases[variable]
 
     @property

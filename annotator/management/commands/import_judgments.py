@@ -25,7 +25,21 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         study_arguments(parser)
         add = parser.add_argument
-        add("--item", required=True, metavar="COL", help="names the item")
+        add(
+            "--item",
+            nargs="+",
+            required=True,
+            metavar="COL",
+            help="names the item; several columns name it together",
+        )
+        add("--cluster", default="", metavar="COL",
+            help="names the instance that an item belongs to: intervals draw those")  # fmt: skip
+        add("--gold", nargs="+", action="extend", default=[], metavar="[V=]COL",
+            help="holds the correct label of a --value: reports give accuracies")  # fmt: skip
+        add("--attribute", nargs="+", action="extend", default=[], metavar="COL",
+            help="says more of the item (kind, domain): reports cut and filter by it")  # fmt: skip
+        add("--rater-attribute", nargs="+", action="extend", default=[], metavar="COL",
+            help="says more of the rater (age group, native language): the same")  # fmt: skip
         add("--value", nargs="+", action="extend", required=True, metavar="[NAME=]COL",
             help="holds the labels of a variable or field; NAME where the column's own name does not do")  # fmt: skip
         add("--variable", default="", metavar="V", help="name of the variable of the only --value")
@@ -110,8 +124,11 @@ def judgment_columns(**options: Any) -> JudgmentColumns:
     for level in levels.values():
         if level not in get_args(Level):
             raise CommandError(f"--level: {level!r} is not one of: {', '.join(get_args(Level))}")
+    gold = of_each(options["gold"], "--gold", names)
+    if len(names) > 1 and any("=" not in argument for argument in options["gold"]):
+        raise CommandError(f"--gold: say of which, as V=COL: {', '.join(names)}")
     return JudgmentColumns(
-        item=options["item"],
+        item=tuple(options["item"]),
         values=tuple(
             ValueColumn(
                 column,
@@ -119,6 +136,7 @@ def judgment_columns(**options: Any) -> JudgmentColumns:
                 level=levels.get(key, "nominal"),
                 labels=tuple(filter(None, labels.get(key, "").split(","))),
                 listed=tuple(filter(None, listed.get(key, "").split(","))),
+                gold=gold.get(key, ""),
             )
             for (name, column), key in zip(named, names, strict=True)
         ),
@@ -134,6 +152,9 @@ def judgment_columns(**options: Any) -> JudgmentColumns:
         show=tuple(options["show"]),
         missing=tuple(options["missing"]),
         fold_case=options["fold_case"],
+        cluster=options["cluster"],
+        attributes=tuple(options["attribute"]),
+        rater_attributes=tuple(options["rater_attribute"]),
     )
 
 

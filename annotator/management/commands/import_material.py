@@ -30,6 +30,10 @@ class Command(BaseCommand):
             "--set", nargs="+", action="extend", default=[], metavar="COLUMN=VALUE",
             help="one value of a column for every row, e.g. system=gpt3",
         )  # fmt: skip
+        parser.add_argument(
+            "--attribute", nargs="+", action="extend", default=[], metavar="COL",
+            help="a column that says more of the item (domain, difficulty): reports cut and filter by it",
+        )  # fmt: skip
         parser.add_argument("--dry-run", action="store_true", help="check and count, write nothing")
 
     def handle(self, **options: Any) -> None:
@@ -47,6 +51,7 @@ class Command(BaseCommand):
                     name=str(options["file"]),
                     mapping=mapping,
                     constants=constants,
+                    attributes=options["attribute"],
                     dry_run=options["dry_run"],
                 )
                 if options["dry_run"]:

@@ -16,6 +16,7 @@ from annotator.hit_types.registry import hit_type_get
 from annotator.models import AuditAction, Dataset, Item, Rater, Study
 from annotator.services.audit import audit_write
 from annotator.services.imports.faults import DryRun, FaultLog, UnreadableRest
+from annotator.services.imports.item_facts import Facts, gold_of, rater_attributes_store
 from annotator.services.imports.judgments_staging import (
     StagedJudgment,
     judgments_stage,
@@ -25,6 +26,7 @@ from annotator.services.imports.judgments_staging import (
 from annotator.services.imports.readers import ImportTable, Line, table_open
 from annotator.services.imports.staging import stage_row, staged_store, staging
 from annotator.services.imports.value_columns import (
+    KEY_SEPARATOR,
     MTURK_ANSWER,
     MTURK_INPUT,
     MTURK_SECONDS,
@@ -81,12 +83,14 @@ def judgments_import(
                 job.make_items()
             job.judge()
         log.check()
+        source = f"import:{study.slug}"
         rows, result.raters, result.judgments = judgments_store(
-            study_pk=study.pk, source=f"import:{study.slug}", file=name, item_column=columns.item, log=log
+            study_pk=study.pk, source=source, file=name, item_column=columns.item_title, log=log
         )
         if not rows:
             log.add("has no rows")
         log.check()
+        rater_attributes_store(source=source, attributes=job.facts.raters)
         result.rows, result.unchanged = rows, rows - result.judgments
         if dry_run:
             raise DryRun
@@ -112,6 +116,7 @@ class _Job:
         self.columns = columns
         self.variables: list[JSON] = []
         self.one_name: dict[str, dict[str, str]] = {}
+        self.facts = Facts(columns, log)
 
     def table(self, log: FaultLog) -> ImportTable:
         """The file from its start."""
@@ -147,10 +152,13 @@ class _Job:
             changes["seconds"] = MTURK_SECONDS
         if not columns.show and self.kind.external:
             changes["show"] = tuple(
-                name for name in header if name.startswith(MTURK_INPUT) and name != columns.item
+                name for name in header if name.startswith(MTURK_INPUT) and name not in columns.item_columns
             )
         self.columns = columns = replace(columns, **changes)
-        wanted = [columns.item, columns.rater, columns.seconds, *(v.column for v in values), *columns.show]
+        self.facts = Facts(columns, self.log)
+        wanted = [*columns.item_columns, columns.rater, columns.seconds, *(v.column for v in values)]
+        wanted += [*columns.show, columns.cluster, *columns.attributes, *columns.rater_attributes]
+        wanted += [v.gold for v in values]
         if strict:
             for column in dict.fromkeys(filter(None, wanted)):
                 if column not in header:
@@ -162,12 +170,21 @@ class _Job:
         twice = [name for name, count in Counter(v.name for v in values).items() if name and count > 1]
         for name in twice:
             self.log.add("two columns have this name", field=name)
+        self._refuse_facts_elsewhere()
         if columns.unnamed:
             self.result.notes.append(
                 f"No column names the raters: they are {UNNAMED} 1, 2, ... within each item, and no such name is a person."
             )
         if self.log:
             raise UnreadableRest
+
+    def _refuse_facts_elsewhere(self) -> None:
+        """Items of other types say themselves what they are about and what is right."""
+        facts = {"cluster": self.columns.cluster, "attribute": ", ".join(self.columns.attributes)}
+        facts["gold"] = ", ".join(v.gold for v in self.columns.values if v.gold)
+        for name, column in facts.items() if not self.kind.external else ():
+            if column:
+                self.log.add(f"{name}: only labels collected elsewhere take it from this file", field=column)
 
     def first_look(self) -> Iterator[Line]:
         """The rows, before their judgments are read: what is wrong with them is told then, and once."""
@@ -201,6 +218,9 @@ class _Job:
             with suppress(FieldErrors):
                 for variable, _, label in reading.external(values):
                     gathered.add(variable, label)
+            with suppress(FieldErrors):
+                for name, label in gold_of(reading, values).items():
+                    gathered.add(name.partition(".")[0], label)
         self.one_name = gathered.one_name()
         self.result.notes += gathered.notes(self.one_name)
         if known is None:
@@ -215,19 +235,32 @@ class _Job:
         seen: set[str] = set(self.study.items.values_list("key", flat=True))
         if self.study.state != Study.State.DRAFT:
             return
+        self._gather_facts()
         with staging() as copy:
             for line, values in self.first_look():
-                key = cell_text(values.get(self.columns.item))
+                key = self.columns.key(values)
                 if not key or key in seen or len(key) > _KEY_LIMIT:
                     continue  # told when its judgment is read
                 seen.add(key)
                 shown = self._shown(values) or key
-                row = {"key": key, "instance": key, "text": shown, "variables": self.variables}
+                fact = self.facts.item(key)
+                row: JSON = {
+                    "key": key,
+                    "instance": fact.instance,
+                    "text": shown,
+                    "variables": self.variables,
+                }
+                row |= {"gold": fact.gold} if fact.gold else {}
                 try:
-                    stage_row(copy, line, self.kind.parse_item(row), unnamed="")
+                    draft = replace(self.kind.parse_item(row), attributes=fact.attributes)
+                    if self.columns.cluster:  # all units of an instance share its input
+                        draft = replace(draft, material=replace(draft.material, instance_input=fact.instance))
+                    stage_row(copy, line, draft, unnamed="")
                 except FieldErrors as error:
                     for column, message in error.errors.items():
-                        self.log.add(f"{column}: {message}", line=line, field=self.columns.item, value=key)
+                        self.log.add(
+                            f"{column}: {message}", line=line, field=self.columns.item_title, value=key
+                        )
                     break
         staged = staged_store(
             study_pk=self.study.pk,
@@ -237,6 +270,23 @@ class _Job:
             columns=(),
         )
         self.result.items = staged.written.get("items", 0)
+        if self.log:
+            raise UnreadableRest
+
+    def _gather_facts(self) -> None:
+        """What the rows say of their items beside the labels of raters."""
+        if not (self.columns.cluster or self.columns.attributes or any(v.gold for v in self.columns.values)):
+            return
+        reading = Reading(self.columns, self.one_name)
+        for line, values in self.first_look():
+            try:
+                gold = gold_of(reading, values)
+            except FieldErrors as error:
+                for column, message in error.errors.items():
+                    self.log.add(message, line=line, field=column, value=values.get(column))
+                continue
+            if key := self.columns.key(values):
+                self.facts.add_item(line, key, values, gold)
         if self.log:
             raise UnreadableRest
 
@@ -266,7 +316,7 @@ class _Job:
         skipped = 0
         rows = self.rows()
         while chunk := list(itertools.islice(rows, CHUNK)):
-            keys = {cell_text(values.get(self.columns.item)) for _, values in chunk}
+            keys = {self.columns.key(values) for _, values in chunk}
             items = {
                 key: (pk, payload)
                 for pk, key, payload in self.study.items.filter(key__in=keys).values_list(
@@ -297,18 +347,27 @@ class _Job:
         self, line: int, values: dict[str, Any], items: dict[str, tuple[int, JSON]], numbers: Counter[str]
     ) -> StagedJudgment | None:
         before = self.log.total
-        key = cell_text(values.get(self.columns.item))
+        key = self.columns.key(values)
         if not key:
-            self.log.add("is blank; expected the item's name", line=line, field=self.columns.item)
+            self._blank_item(line, values)
+        elif len(self.columns.item_columns) > 1 and key.count(KEY_SEPARATOR) >= len(
+            self.columns.item_columns
+        ):
+            self.log.add(
+                f"has {KEY_SEPARATOR!r} inside a cell, which joins the cells of an item; put another character there",
+                line=line, field=self.columns.item_title, value=key,
+            )  # fmt: skip
         elif key not in items:
             expected = (
                 f"at most {_KEY_LIMIT} characters"
                 if len(key) > _KEY_LIMIT
                 else "there is no such item in the study"
             )
-            self.log.add(expected, line=line, field=self.columns.item, value=key)
+            self.log.add(expected, line=line, field=self.columns.item_title, value=key)
         rater = self._rater(line, values, key, numbers)
         seconds = self._seconds(line, values)
+        if self.columns.rater_attributes and rater:
+            self.facts.add_rater(line, rater, values)
         response: JSON = {}
         if key in items:
             response = self._response(line, values, items[key][1])
@@ -317,6 +376,11 @@ class _Job:
         return StagedJudgment(
             line, items[key][0], key, rater, rater in self.columns.simulators, response, seconds
         )
+
+    def _blank_item(self, line: int, values: dict[str, Any]) -> None:
+        for column in self.columns.item_columns:
+            if not cell_text(values.get(column)):
+                self.log.add("is blank; expected the item's name", line=line, field=column)
 
     def _rater(self, line: int, values: dict[str, Any], key: str, numbers: Counter[str]) -> str:
         if self.columns.rater_name:

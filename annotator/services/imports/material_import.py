@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from dataclasses import replace as changed
 from typing import IO, Any
 
 from django.core.exceptions import ValidationError
 from django.db import connection, models, transaction
 
+from annotator.core.labels import cell_text
 from annotator.core.words import plural
 from annotator.hit_types.base import FieldErrors, HitType, ItemDraft
 from annotator.hit_types.registry import hit_type_get
@@ -70,12 +72,14 @@ def material_import(
     name: str,
     mapping: Mapping[str, str] | None = None,
     constants: Mapping[str, str] | None = None,
+    attributes: Sequence[str] = (),
     replace: bool = False,
     dry_run: bool = False,
 ) -> ImportResult:
     """Read a file (of a format in ``plain_file.FORMATS``, told by the ending of ``name``) into a draft study.
 
     ``mapping`` names the file's column for a column of the HIT type; ``constants`` gives a value for every row.
+    ``attributes`` are the file's columns that say more of an item (domain, difficulty): reports cut and filter by them.
     An item that is there already with the same content is left as it is, so the same file can be imported again.
     With ``replace`` the study's items are deleted first. ``dry_run`` does everything and takes it back. Raises ``ImportRefused`` with every fault; then nothing is
     written.
@@ -95,7 +99,9 @@ def material_import(
             except ValidationError as error:
                 log.add(" ".join(error.messages))
                 log.check()
-        reader = _Reader(hit_type_get(study.hit_type), mapping or {}, constants or {}, log, result)
+        reader = _Reader(
+            hit_type_get(study.hit_type), mapping or {}, constants or {}, attributes, log, result
+        )
         dataset, _ = Dataset.objects.get_or_create(workspace=study.workspace, name=study.slug)
         with suppress(UnreadableRest), staging() as copy:
             for line, draft in reader.drafts(table_open(file, name=name, log=log)):
@@ -146,6 +152,7 @@ class _Reader:
         kind: HitType,
         mapping: Mapping[str, str],
         constants: Mapping[str, str],
+        attributes: Sequence[str],
         log: FaultLog,
         result: ImportResult,
     ):
@@ -153,6 +160,7 @@ class _Reader:
         self.log = log
         self.result = result
         self.constants = constants
+        self.attributes = attributes
         self.known = {column.name for column in kind.columns}
         self.source = {name: mapping.get(name, name) for name in self.known if name not in constants}
         for name in [*mapping, *constants]:
@@ -182,6 +190,11 @@ class _Reader:
 
     def _check_columns(self, columns: tuple[str, ...]) -> None:
         """A missing column is told once, for the header, not for each row."""
+        for name in self.attributes:
+            if name not in columns:
+                self.log.add(
+                    f"this column is missing; the file has: {', '.join(columns)}"[:400], line=1, field=name
+                )
         for column in self.kind.columns:
             source = self.source.get(column.name)
             if source is None or source in columns:
@@ -204,10 +217,11 @@ class _Reader:
         for what, limit, text in _too_long(draft):
             self.log.add(f"{what}: at most {limit} characters, got {len(text)}", line=line, value=text)
             return None
-        return draft
+        texts = {name: cell_text(values.get(name)) for name in self.attributes}
+        return changed(draft, attributes={name: text for name, text in texts.items() if text})
 
     def _tell_ignored(self) -> None:
-        strange = self.seen - set(self.source.values())
+        strange = self.seen - set(self.source.values()) - set(self.attributes)
         self.result.ignored = tuple(sorted(strange)[:100])
         unused = sorted(set(self.source.values()) - self.seen)
         for name in self.result.ignored:

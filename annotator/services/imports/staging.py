@@ -22,9 +22,16 @@ from annotator.services.imports.faults import KEPT, FaultLog
 _COLUMNS = (
     "line", "key", "payload", "gold", "condition", "instance_key", "instance_input", "gold_label",
     "gold_rationale", "system", "model", "method", "explanation", "output", "explanation_digest", "follow_up",
-    "generator", "kind", "follow_up_gold", "follow_up_digest", "real_output", "parts", "units", "role",
+    "generator", "kind", "follow_up_gold", "follow_up_digest", "real_output", "parts", "units", "role", "attributes",
 )  # fmt: skip
-_TYPES = {"line": "integer", "payload": "jsonb", "gold": "jsonb", "parts": "jsonb", "units": "jsonb"}
+_TYPES = {
+    "line": "integer",
+    "payload": "jsonb",
+    "gold": "jsonb",
+    "parts": "jsonb",
+    "units": "jsonb",
+    "attributes": "jsonb",
+}
 
 #: Where the named material of a staged row lies. Rows without an explanation or a follow-up keep NULL there.
 _ROWS = """
@@ -114,9 +121,9 @@ _INSERTS = (
     (
         "items",
         f"""INSERT INTO annotator_item (study_id, key, payload, gold, role, condition,
-            instance_id, explanation_id, follow_up_id, parts, created_at)
+            instance_id, explanation_id, follow_up_id, parts, attributes, created_at)
         SELECT %(study)s, r.key, r.payload, r.gold, r.role, r.condition,
-            i.id, e.id, f.id, COALESCE(parts.ids, '{{}}'), statement_timestamp()
+            i.id, e.id, f.id, COALESCE(parts.ids, '{{}}'), r.attributes, statement_timestamp()
         FROM {_ROWS} {_FOLLOW_UPS}
         LEFT JOIN (
             SELECT r.line, jsonb_object_agg(p.unit, x.id) AS ids FROM {_PARTS}
@@ -230,6 +237,7 @@ def stage_row(copy: Any, line: int, draft: ItemDraft, *, unnamed: str) -> None:
         m.follow_up, m.generator, m.kind, m.follow_up_gold,
         text_digest(m.follow_up, m.generator, m.kind) if m.follow_up else "",
         m.real_output, json.dumps(parts) if parts else None, json.dumps(m.units) if m.units else None, draft.role,
+        json.dumps(draft.attributes),
     ))  # fmt: skip
 
 

@@ -15,6 +15,8 @@ from annotator.hit_types.base import JSON, MARKER, FieldErrors, HitType, Unparsa
 
 MTURK_INPUT, MTURK_ANSWER, MTURK_WORKER = "Input.", "Answer.", "WorkerId"
 MTURK_SECONDS, MTURK_STATUS = "WorkTimeInSeconds", "AssignmentStatus"
+#: Between the cells of an item that several columns name.
+KEY_SEPARATOR = " · "
 #: Variables with more labels than this are free text.
 MOST_LABELS = 200
 
@@ -24,7 +26,8 @@ class ValueColumn:
     """One column of labels. ``name`` is the field or variable that they are of, empty where it is the only one.
 
     ``listed`` are units of the item: the cell lists those for which the variable is "yes". ``labels`` are
-    declared in their order where the level needs it, else gathered from the file.
+    declared in their order where the level needs it, else gathered from the file. ``gold`` is the column of the correct
+    label.
     """
 
     column: str
@@ -32,19 +35,22 @@ class ValueColumn:
     level: str = "nominal"
     labels: tuple[str, ...] = ()
     listed: tuple[str, ...] = ()
+    gold: str = ""
 
 
 @dataclass(frozen=True)
 class JudgmentColumns:
     """What the columns of a file of judgments mean.
 
+    ``item`` names the item; several columns name it together. ``cluster`` names the instance that it belongs to,
+    ``attributes`` are columns that say more of the item and ``rater_attributes`` of the rater.
     ``rater_name`` is one rater for all rows; ``unnamed`` numbers the raters of each item from 1. ``aside`` maps
     a value that is no label ("-9": needs more information) to the name of a variable of its own. ``recode``
     maps spellings of the file to labels, ``missing`` are labels that stand for no answer, and with ``fold_case`` labels
     that differ only in case or form are one. ``show`` are columns that say what was judged.
     """
 
-    item: str
+    item: str | tuple[str, ...]
     values: tuple[ValueColumn, ...]
     rater: str = ""
     rater_name: str = ""
@@ -58,6 +64,27 @@ class JudgmentColumns:
     show: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     fold_case: bool = False
+    cluster: str = ""
+    attributes: tuple[str, ...] = ()
+    rater_attributes: tuple[str, ...] = ()
+
+    @property
+    def item_columns(self) -> tuple[str, ...]:
+        return (self.item,) if isinstance(self.item, str) else tuple(self.item)
+
+    @property
+    def item_title(self) -> str:
+        """The item's column in messages; several with a plus between them."""
+        return " + ".join(self.item_columns)
+
+    def key(self, values: Mapping[str, Any]) -> str:
+        """The item's name in a row: its cells, joined; empty where one is blank.
+
+        >>> JudgmentColumns(("question", "system"), ()).key({"question": "q1", "system": "gpt"})
+        'q1 · gpt'
+        """
+        cells = [cell_text(values.get(column)) for column in self.item_columns]
+        return KEY_SEPARATOR.join(cells) if all(cells) else ""
 
     @cached_property
     def spelling(self) -> Spelling:

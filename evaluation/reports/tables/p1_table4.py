@@ -170,10 +170,22 @@ def _details(ctx: Context, measured: list[_Measured]) -> Table:
         rows=rows,
         notes=[
             "Explanations and follow-ups are the denominators of macro precision and simulatable share.",
-            "No answer: follow-ups behind micro precision that the system refused or answered with neither answer. "
-            "No prediction of them is right, so they count as wrong.",
+            *_choices_made(ctx),
         ],
     )
+
+
+def _choices_made(ctx: Context) -> list[str]:
+    """What precision does with follow-ups that the system refused, and with ties."""
+    said = "No answer: follow-ups that the system refused or answered with neither answer. "
+    if ctx.choices.refusals == "wrong":
+        said += "No prediction of them is right, so they count as wrong."
+    else:
+        said += "Precision leaves them out."
+    ties = (
+        ["Follow-ups on which raters tie count as wrong in precision."] if ctx.choices.ties == "wrong" else []
+    )
+    return [said, *ties]
 
 
 def _notes(found: _Measured) -> list[str]:

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -259,3 +260,31 @@ def test_a_refusal_is_an_outcome_that_no_prediction_gets_right():
     assert dropped.precision.value == pytest.approx(48 / 53)
     assert dropped.precision.left_out == {"real output not known": 10}
     assert dropped.unanswered.value == 0.0
+
+
+def test_refusals_can_be_left_out_and_are_then_counted():
+    answered = [(f"e{i}", f"x{i}", "s", "yes", "yes" if i < 48 else "no") for i in range(53)]
+    refused = [(f"e{i}", f"x{i}", "s", "yes", "refusal") for i in range(53, 63)]
+    unknown = [("e63", "x63", "s", "yes", None)]
+    found = simulatability(replace(followups(answered + refused + unknown), refusals_left_out=True))
+    assert found.precision.value == pytest.approx(48 / 53)
+    assert found.precision_micro.n == 53
+    expected = {"refused or answered with neither answer": 10, "real output not known": 1}
+    assert found.precision.left_out == found.precision_micro.left_out == expected
+    assert (found.unanswered.value, found.unanswered.n) == (pytest.approx(10 / 63), 63)
+    assert found.unanswered.left_out == {"real output not known": 1}
+
+
+def test_ties_can_count_as_wrong():
+    """Three follow-ups right, one tied, one that nobody rated: 3/3 or 3/4, never 3/5."""
+    table = followups([(f"e{i}", f"x{i}", "s", "yes", "yes") for i in range(3)] + [("e3", "x3", "s", None, "yes"),
+                      ("e4", "x4", "s", None, "yes")])  # fmt: skip
+    table = table.with_columns(missing=["", "", "", "raters tie", "not rated"])
+    assert simulatability(table).precision.value == 1.0
+    found = simulatability(replace(table, ties_wrong=True))
+    assert found.precision.value == found.precision_micro.value == pytest.approx(3 / 4)
+    assert found.precision.left_out == {"no labelled follow-up": 1}
+    assert found.precision_micro.left_out == {"not rated": 1}
+    assert found.simulatable.value == 1.0
+    assert found.simulatable.left_out == {"raters tie": 1, "not rated": 1}
+    assert replace(table, ties_wrong=True).take(np.arange(4)).ties_wrong

@@ -58,6 +58,32 @@ def test_restriction_moves_the_headline_only():
     assert (common[key]["value"], everywhere[key]["value"]) == (1.0, 0.5)
 
 
+def test_refusals_and_ties_count_as_chosen_and_the_report_says_how():
+    study = small_study()
+    item = make_item(study, key="za1", instance="z", system="robot-a", real_output="refusal")
+    for name in ("ann", "bob"):
+        make_judgment(item, make_rater(name), "yes")
+
+    def micro(**choices: str) -> tuple[dict, str]:
+        content = computed(study, **choices).content
+        method = next(part for part in content["sections"] if part["id"] == "method")
+        notes = table_of(content, "p1-table-4-details")["notes"]
+        cells = cells_of(content, "p1-table-4-details")
+        return cells["People robot-a", "Micro precision"], " ".join([*method["prose"], *notes])
+
+    # robot-a: xa1 right, xa2 wrong, ya1 cannot guess, ya2 a tie, za1 refused
+    cell, said = micro()
+    assert (cell["value"], cell["n"]) == (pytest.approx(1 / 3), 3)
+    assert "so they count as wrong" in said
+    cell, said = micro(refusals="left_out")
+    assert (cell["value"], cell["n"]) == (0.5, 2)
+    assert cell["left_out"]["refused or answered with neither answer"] == 1
+    assert "Follow-ups that the system refused are left out of precision." in said
+    cell, said = micro(ties="wrong")
+    assert (cell["value"], cell["n"]) == (0.25, 4)
+    assert "Follow-ups on which raters tie are counted as wrong predictions." in said
+
+
 def test_a_simulator_stands_beside_people():
     content = computed(small_study(simulator=True)).content
     cells = cells_of(content, "p1-table-3")

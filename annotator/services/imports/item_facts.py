@@ -1,0 +1,93 @@
+"""What the rows of a file of judgments say of their items and raters: instance, correct labels, attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from annotator.hit_types.base import JSON
+from annotator.models import Rater
+from annotator.services.imports.faults import FaultLog
+from annotator.services.imports.value_columns import JudgmentColumns, Reading, cell_text
+
+
+@dataclass
+class ItemFact:
+    """One item: its instance (its own key where no column names one), correct labels by field, and attributes."""
+
+    instance: str = ""
+    gold: JSON = field(default_factory=dict)
+    attributes: dict[str, str] = field(default_factory=dict)
+
+
+class Facts:
+    """Facts gathered row by row. A row that contradicts an earlier one is a fault, told with both lines."""
+
+    def __init__(self, columns: JudgmentColumns, log: FaultLog):
+        self.columns, self.log = columns, log
+        self.raters: dict[str, dict[str, str]] = {}
+        self._items: dict[str, ItemFact] = {}
+        self._lines: dict[tuple[str, ...], int] = {}
+
+    def item(self, key: str) -> ItemFact:
+        return self._items.get(key) or ItemFact(instance=key)
+
+    def add_item(self, line: int, key: str, values: Mapping[str, Any], gold: Mapping[str, str]) -> None:
+        """A row about the item; ``gold`` are the correct labels that it gives, by field."""
+        fact = self._items.setdefault(key, ItemFact(instance=key))
+        if self.columns.cluster:
+            instance = cell_text(values.get(self.columns.cluster))
+            if not instance:
+                self.log.add("is blank; expected the instance", line=line, field=self.columns.cluster)
+            elif self._agrees(line, self.columns.cluster, instance, key, fact.instance):
+                fact.instance = instance
+        columns = {value.name: value.gold for value in self.columns.values}
+        for name, label in gold.items():
+            column = columns.get(name.partition(".")[0], "")
+            if self._agrees(line, column, label, f"{key} {name}", fact.gold.get(name, label), key):
+                fact.gold[name] = label
+        for column in self.columns.attributes:
+            text = cell_text(values.get(column))
+            if text and self._agrees(line, column, text, key, fact.attributes.get(column, text)):
+                fact.attributes[column] = text
+
+    def add_rater(self, line: int, rater: str, values: Mapping[str, Any]) -> None:
+        found = self.raters.setdefault(rater, {})
+        for column in self.columns.rater_attributes:
+            text = cell_text(values.get(column))
+            if text and self._agrees(line, column, text, f"rater {rater}", found.get(column, text), rater):
+                found[column] = text
+
+    def _agrees(self, line: int, column: str, text: str, about: str, before: str, who: str = "") -> bool:
+        """Whether this is the first row that says something, or says what the first did."""
+        first = self._lines.setdefault((column, about), line)
+        if first == line or text == before:
+            return True
+        self.log.add(f"{who or about} has {before!r} on line {first}", line=line, field=column, value=text)
+        return False
+
+
+def gold_of(reading: Reading, values: Mapping[str, Any]) -> dict[str, str]:
+    """The correct labels of a row, by response field; variables without a gold column or with a blank cell have none.
+
+    Raises ``FieldErrors`` keyed by column, as labels of raters do.
+    """
+    found: dict[str, str] = {}
+    for value in reading.columns.values:
+        if not value.gold or not cell_text(values.get(value.gold)):
+            continue
+        named = replace(value, column=value.gold)
+        own = Reading(replace(reading.columns, values=(named,), aside={}), reading.one_name)
+        for variable, unit, label in own.external(values):
+            found[f"{variable}.{unit}" if unit else variable] = label
+    return found
+
+
+def rater_attributes_store(*, source: str, attributes: Mapping[str, Mapping[str, str]]) -> None:
+    """Add attributes to the raters of one source."""
+    wanted = {name: found for name, found in attributes.items() if found}
+    raters = list(Rater.objects.filter(source=source, name__in=wanted))
+    for rater in raters:
+        rater.attributes = {**rater.attributes, **wanted[rater.name]}
+    Rater.objects.bulk_update(raters, ["attributes"], batch_size=1_000)

@@ -1,0 +1,134 @@
+"""What a file of judgments says of its items and raters: their names, instances, correct labels and attributes."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+import pytest
+
+from annotator.management.commands.import_judgments import judgment_columns
+from annotator.models import Item, Rater, Study, User
+from annotator.services.imports.faults import ImportRefused
+from annotator.services.imports.judgments_import import JudgmentColumns, judgments_import
+from annotator.services.imports.material_import import material_import
+from annotator.services.imports.value_columns import ValueColumn
+from annotator.services.study import study_create
+from annotator.services.study_copy import study_duplicate
+from tests.annotator.services.imports.test_material_import import ROW, jsonl
+
+pytestmark = pytest.mark.django_db
+
+TEXT = (
+    "q,sys,who,label,doc,right,kind,age\n"
+    "q1,a,ann,yes,d1,no,easy,30\n"
+    "q1,b,ann,no,d1,no,hard,30\n"
+    "q1,a,bob,no,d1,no,easy,41\n"
+    "q2,a,bob,yes,d2,,hard,41\n"
+)
+COLUMNS = JudgmentColumns(
+    ("q", "sys"),
+    (ValueColumn("label", gold="right"),),
+    "who",
+    cluster="doc",
+    attributes=("kind",),
+    rater_attributes=("age",),
+)
+
+
+@pytest.fixture
+def elsewhere(researcher: User) -> Study:
+    return study_create(by=researcher, hit_type="external_labels", slug="elsewhere", title="Elsewhere")
+
+
+def put(study: Study, text: str = TEXT, columns: JudgmentColumns = COLUMNS) -> None:
+    judgments_import(study=study, file=io.BytesIO(text.encode()), name="j.csv", columns=columns)
+
+
+def refused(study: Study, text: str, columns: JudgmentColumns = COLUMNS) -> list[str]:
+    with pytest.raises(ImportRefused) as caught:
+        put(study, text, columns)
+    assert not study.items.exists()
+    assert not study.judgments.exists()
+    return [str(fault) for fault in caught.value.faults]
+
+
+def test_several_columns_name_an_item(elsewhere: Study) -> None:
+    put(elsewhere)
+    items = elsewhere.items.order_by("id")
+    assert [item.key for item in items] == ["q1 · a", "q1 · b", "q2 · a"]
+    assert [item.instance.key for item in items] == ["d1", "d1", "d2"]
+    assert [item.gold for item in items] == [{"label": "no"}, {"label": "no"}, None]
+    assert [item.role for item in items] == ["ordinary"] * 3
+    assert [item.attributes for item in items] == [{"kind": "easy"}, {"kind": "hard"}, {"kind": "hard"}]
+    raters = Rater.objects.filter(source="import:elsewhere").order_by("name")
+    assert [rater.attributes for rater in raters] == [{"age": "30"}, {"age": "41"}]
+    put(elsewhere)  # the same file again changes nothing
+    assert elsewhere.items.count() == 3
+    assert elsewhere.judgments.count() == 4
+
+
+def test_rows_that_contradict_each_other_are_refused(elsewhere: Study) -> None:
+    text = TEXT + "q1,b,bob,no,d2,yes,easy,42\n"
+    assert refused(elsewhere, text) == [
+        "j.csv:6: doc: 'd2': q1 · b has 'd1' on line 3",
+        "j.csv:6: right: 'yes': q1 · b has 'no' on line 3",
+        "j.csv:6: kind: 'easy': q1 · b has 'hard' on line 3",
+    ]
+    assert refused(elsewhere, TEXT + "q3,b,bob,no,d2,,easy,42\n") == [
+        "j.csv:6: age: '42': bob has '41' on line 4"
+    ]
+
+
+def test_blank_cells_and_joints_inside_cells_are_refused(elsewhere: Study) -> None:
+    (fault,) = refused(elsewhere, "q,sys,who,label\nq1,,ann,yes\n", replace(COLUMNS, cluster="", attributes=(), rater_attributes=(), values=(ValueColumn("label"),)))  # fmt: skip
+    assert fault.startswith("j.csv:2: sys: is blank; expected the item's name")
+    plain = replace(COLUMNS, cluster="", attributes=(), rater_attributes=(), values=(ValueColumn("label"),))
+    faults = refused(elsewhere, "q,sys,who,label\nq1 · a,b,ann,yes\n", plain)
+    assert "inside a cell" in faults[0]
+    assert "is blank; expected the instance" in refused(elsewhere, TEXT.replace("d2", ""))[0]
+
+
+def test_a_label_that_only_gold_gives_is_a_label(elsewhere: Study) -> None:
+    put(elsewhere, TEXT.replace(",no,easy", ",maybe,easy"))
+    assert elsewhere.items.first().payload["variables"][0]["labels"] == ["maybe", "no", "yes"]
+
+
+def test_items_of_other_types_take_nothing_of_it_from_judgments(study: Study) -> None:
+    material_import(study=study, file=jsonl(ROW), name="m.jsonl", attributes=["follow_up"])
+    columns = JudgmentColumns(
+        "item", (ValueColumn("guess", gold="g"),), "who", cluster="c", attributes=("a",)
+    )
+    with pytest.raises(ImportRefused) as caught:
+        put(study, "item,who,guess,g,c,a\nowl-1,w,yes,yes,c1,x\n", columns)
+    faults = [str(fault) for fault in caught.value.faults]
+    assert len(faults) == 3
+    assert all("only labels collected elsewhere" in fault for fault in faults)
+
+
+def test_material_keeps_columns_of_your_own_and_copies_them(study: Study, researcher: User) -> None:
+    rows = (ROW | {"domain": "birds"}, ROW | {"key": "owl-2", "follow_up": "Ducks?", "domain": ""})
+    result = material_import(study=study, file=jsonl(*rows), name="m.jsonl", attributes=["domain"])
+    assert [item.attributes for item in study.items.order_by("id")] == [{"domain": "birds"}, {}]
+    assert "domain" not in result.ignored
+    copy = study_duplicate(study=study, by=researcher, slug="copy", title="Copy", material=True)
+    assert sorted(Item.objects.filter(study=copy).values_list("attributes__domain", flat=True), key=str) == [
+        None,
+        "birds",
+    ]
+
+
+def test_the_command_says_which_gold_belongs_to_which_value() -> None:
+    from django.core.management import CommandError
+
+    given = dict.fromkeys(("variable", "rater_name", "seconds", "cluster"), "") | dict.fromkeys(
+        ("level", "labels", "listed", "recode", "aside", "simulators", "show", "missing", "attribute", "rater_attribute"),
+        (),
+    )  # fmt: skip
+    given |= {"rater": "who", "unnamed": False, "separator": "|", "skip_blank": False, "fold_case": False}
+    given |= {"item": ["q", "sys"], "value": ["a", "b"], "gold": ["b=right"]}
+    columns = judgment_columns(**given)
+    assert [value.gold for value in columns.values] == ["", "right"]
+    assert columns.item_columns == ("q", "sys")
+    with pytest.raises(CommandError, match="say of which"):
+        judgment_columns(**given | {"gold": ["right"]})
