@@ -6,6 +6,7 @@ from django.contrib.auth import views as auth
 from django.urls import path, re_path
 from django.views.generic import TemplateView
 
+from annotator.accounts.login import LogIn
 from annotator.core import converters  # noqa: F401  registers them
 from annotator.web.views import (
     colleague,
@@ -13,6 +14,7 @@ from annotator.web.views import (
     me,
     offline,
     passwords,
+    places,
     preview,
     preview_questions,
     steps,
@@ -24,9 +26,10 @@ app_name = "annotator"
 urlpatterns = [
     path("", me.home, name="home"),
     path("join/<token:token>/", join.invitation, name="invitation"),
+    path("join/<token:token>/tell-me/", places.place_alert, name="place_alert"),
     path("return/<token:token>/", join.return_link, name="return"),
     path("colleague/<token:token>/", colleague.colleague, name="colleague"),
-    path("login/", join.LogIn.as_view(), name="login"),
+    path("login/", LogIn.as_view(), name="login"),
     path("logout/", auth.LogoutView.as_view(next_page="/login/"), name="logout"),
     path("signup/", join.signup, name="signup"),
     path("password/", passwords.PasswordChange.as_view(), name="password_change"),
@@ -48,6 +51,7 @@ urlpatterns = [
     path("study/<slug:slug>/consent/", steps.consent, name="consent"),
     path("study/<slug:slug>/instructions/", steps.instructions, name="instructions"),
     path("study/<slug:slug>/instructions/drawer/", steps.instructions_drawer, name="instructions_drawer"),
+    path("study/<slug:slug>/instructions/confirm/", steps.changed_instructions, name="instructions_confirm"),
     path("study/<slug:slug>/practice/", steps.practice, name="practice"),
     path("study/<slug:slug>/exam/", steps.exam, name="exam"),
     path("study/<slug:slug>/exam/result/", steps.exam_result, name="exam_result"),

@@ -32,6 +32,11 @@ INSTALLED_APPS = [
     "rest_framework",
     "rest_framework.authtoken",
     "drf_spectacular",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
     "foretell",
     "annotator",
     "evaluation",
@@ -48,6 +53,8 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "annotator.accounts.acting.ActingMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "annotator.accounts.second_factor.SecondFactorMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "foretell.policy.ContentPolicyMiddleware",
@@ -79,7 +86,7 @@ TEMPLATES = [
 ]
 
 # --- Storage -------------------------------------------------------------------------------
-# Each web thread keeps its connection and checks it once a request, so that a restart of Postgres doesn't cause
+# Each web thread keeps its connection and checks it once per request, so that a restart of Postgres doesn't cause
 # error pages afterwards.
 DATABASES = {
     "default": {
@@ -169,6 +176,39 @@ PASSWORD_HASHERS = [
     "django.contrib.auth.hashers.ScryptPasswordHasher",
     "django.contrib.auth.hashers.PBKDF2PasswordHasher",
 ]
+# Two-factor login and single sign-on are allauth's. Its own pages for accounts and addresses aren't used.
+ACCOUNT_ADAPTER = "annotator.accounts.second_factor.AccountAdapter"
+ACCOUNT_EMAIL_VERIFICATION = "none"
+MFA_ADAPTER = "annotator.accounts.second_factor.SecondFactorAdapter"
+MFA_FORMS = {
+    "authenticate": "annotator.accounts.second_factor.LoginCodeForm",
+    "reauthenticate": "annotator.accounts.second_factor.ReauthenticationCodeForm",
+}
+MFA_ALLOW_UNVERIFIED_EMAIL = True
+MFA_TOTP_ISSUER = "Foretell"
+MFA_TOTP_TOLERANCE = 1  # the clocks of phones: one code before and after
+OIDC_ISSUER, OIDC_NAME = env.OIDC_ISSUER, env.OIDC_NAME
+OIDC_REQUIRED_CLAIM, OIDC_SECOND_FACTOR = env.OIDC_REQUIRED_CLAIM, env.OIDC_SECOND_FACTOR
+SOCIALACCOUNT_ADAPTER = "annotator.accounts.single_sign_on.SingleSignOnAdapter"
+SOCIALACCOUNT_LOGIN_ON_GET = True  # the policy lets forms go to this site only
+SOCIALACCOUNT_OPENID_CONNECT_URL_PREFIX = ""
+SOCIALACCOUNT_STORE_TOKENS = False
+SOCIALACCOUNT_PROVIDERS = {
+    "openid_connect": {
+        "OAUTH_PKCE_ENABLED": True,
+        "APPS": [
+            {
+                "provider_id": "oidc",
+                "name": env.OIDC_NAME,
+                "client_id": env.OIDC_CLIENT_ID,
+                "secret": env.OIDC_CLIENT_SECRET,
+                "settings": {"server_url": env.OIDC_ISSUER},
+            }
+        ]
+        if env.OIDC_ISSUER
+        else [],
+    }
+}
 SESSION_ENGINE = "annotator.accounts.sessions"
 SESSION_COOKIE_AGE = 14 * 24 * 3600
 SESSION_COOKIE_HTTPONLY = True
@@ -287,6 +327,7 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "pipelines": {"task": "evaluation.pipelines_sweep", "schedule": float(env.RUN_SWEEP_SECONDS)},
     "exports": {"task": "annotator.exports_sweep", "schedule": 60.0},
     "file imports": {"task": "annotator.file_imports_sweep", "schedule": 60.0},
+    "places that are free again": {"task": "annotator.place_alerts_sweep", "schedule": 60.0},
     "rehearsals": {"task": "annotator.rehearsals_sweep", "schedule": 60.0},
     "personal data to anonymise": {"task": "annotator.retention_sweep", "schedule": 3600.0},
     "deleted studies": {"task": "annotator.studies_purge", "schedule": 3600.0},
@@ -303,24 +344,41 @@ UNFOLD = {
     "SITE_URL": "/",
     "SHOW_HISTORY": True,
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("icon.svg")}],
-    "STYLES": [lambda request: static("css/admin_frame.css")],
+    "STYLES": [
+        lambda request: static("css/tokens.css"),
+        lambda request: static("css/fonts.css"),
+        lambda request: static("css/admin_frame.css"),
+    ],
     "SCRIPTS": [lambda request: static("js/admin_frame.js")],
     "SIDEBAR": {"show_search": False, "navigation": "foretell.navigation.sidebar"},
-    # The accent colour of the annotators' pages.
+    # The tokens of static/css/tokens.css, light ones first: paper, sunk, line, ..., ink, and the pen.
     "COLORS": {
+        "base": {
+            "50": "#f6f4ee",
+            "100": "#edeae1",
+            "200": "#dad5c9",
+            "300": "#bfb9ab",
+            "400": "#a39d90",
+            "500": "#61636a",
+            "600": "#494c53",
+            "700": "#383530",
+            "800": "#1f1e1b",
+            "900": "#161513",
+            "950": "#100f0e",
+        },
         "primary": {
-            "50": "oklch(97% .014 254.604)",
-            "100": "oklch(93.2% .032 255.585)",
-            "200": "oklch(88.2% .059 254.128)",
-            "300": "oklch(80.9% .105 251.813)",
-            "400": "oklch(70.7% .165 254.624)",
-            "500": "oklch(62.3% .214 259.815)",
-            "600": "oklch(48.8% .203 264.376)",
-            "700": "oklch(42.4% .19 265.638)",
-            "800": "oklch(37.9% .146 265.522)",
-            "900": "oklch(32% .12 267)",
-            "950": "oklch(28.2% .091 267.935)",
-        }
+            "50": "#e5eaf7",
+            "100": "#e5eaf7",
+            "200": "#c6d4ff",
+            "300": "#c6d4ff",
+            "400": "#a8bdff",
+            "500": "#a8bdff",
+            "600": "#1f45a3",
+            "700": "#15337f",
+            "800": "#15337f",
+            "900": "#252d47",
+            "950": "#0e1738",
+        },
     },
 }
 

@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotator', '0021_attributes'),
+        ('annotator', '0024_place_alert'),
     ]
 
     operations = [
