@@ -79,7 +79,7 @@ TEMPLATES = [
 ]
 
 # --- Storage -------------------------------------------------------------------------------
-# Each web thread keeps its connection and checks it once a request, so that a restart of Postgres doesn't cause
+# Each web thread keeps its connection and checks it once per request, so that a restart of Postgres doesn't cause
 # error pages afterwards.
 DATABASES = {
     "default": {

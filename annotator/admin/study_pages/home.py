@@ -1,4 +1,4 @@
-"""The home page: the researcher's studies, what needs them, and background work."""
+"""The home page: the researcher's studies, what needs attention, and background work."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PAGE = 25
 
 
 def home(request: HttpRequest) -> HttpResponse:
-    """List the studies with what needs the researcher, and the work that is running."""
+    """List the studies with what needs the researcher's attention, and running background work."""
     query = (request.GET.get("q") or "").replace("\x00", "")[:200].strip()
     state, archived = request.GET.get("state", ""), "archived" in request.GET
     found = home_studies(user=request.user, query=query, state=state, archived=archived)

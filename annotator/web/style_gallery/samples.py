@@ -316,7 +316,7 @@ class SignUp(forms.Form):
     password1 = forms.CharField(label="Password", widget=forms.PasswordInput, help_text="<ul><li>At least 10 characters.</li><li>Not one that everybody uses.</li></ul>")  # fmt: skip
 
 
-#: One of each look; the others differ in their words only.
+#: One page of each design; the others differ only in their text.
 _TROUBLES_SHOWN = ("no_places", "paused", "lease_expired", "already_done", "not_qualified", "link")
 _TROUBLE = {
     "next_url": "/me/",
@@ -345,7 +345,7 @@ def _account(**changes: Any) -> Row:
 
 
 def screens() -> list[Screen]:
-    """All of them, in the order of an annotator's way."""
+    """All screens, in the order in which an annotator sees them."""
     said = [
         ("Do the robot's explanation and answer directly help you predict its next answer?", "Not helpful")
     ]

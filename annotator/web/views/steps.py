@@ -1,4 +1,4 @@
-"""The steps before the tasks: consent, instructions, practice, exam; and the end."""
+"""The steps before the tasks (consent, instructions, practice, exam) and after them."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def practice(request: HttpRequest, participation: Participation) -> HttpResponse
 def practice_feedback(
     kind: HitType, question: Question, raw: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """The feedback on an answer to a practice question and no errors, or nothing and the errors by field."""
+    """The feedback on an answer to a practice question; or, for an invalid answer, None and its errors by field."""
     try:
         response = kind.parse_question(question.payload, question.gold, raw)
     except FieldErrors as error:
@@ -241,7 +241,7 @@ def exam(request: HttpRequest, slug: str) -> HttpResponse:
     attempt: ExamAttempt | None = None
     if request.method == "POST":
         attempt = exam_attempt_of(participation=participation, pk=request.POST.get("attempt", ""))
-        if attempt.submitted_at is not None:  # sent again: the same reply
+        if attempt.submitted_at is not None:  # submitted again: the same response
             return result
     step = participation_step(participation)
     if step != "exam" or nothing_to_prepare_for(participation, step):
@@ -372,9 +372,8 @@ def done(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def return_url(participation: Participation) -> str:
-    """The recruitment panel's URL with the completion code; empty for participants who did not come from a panel.
-
-    Used only by the page that is shown once the last answer is stored.
+    """The recruitment panel's URL with the completion code; empty for participants who did not come from a panel. Only
+    the page after the last answer uses it.
     """
     code = participation.study.completion_code
     if participation.recruiter != "prolific" or not code:
