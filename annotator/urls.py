@@ -51,6 +51,7 @@ urlpatterns = [
     path("study/<slug:slug>/consent/", steps.consent, name="consent"),
     path("study/<slug:slug>/instructions/", steps.instructions, name="instructions"),
     path("study/<slug:slug>/instructions/drawer/", steps.instructions_drawer, name="instructions_drawer"),
+    path("study/<slug:slug>/instructions/confirm/", steps.changed_instructions, name="instructions_confirm"),
     path("study/<slug:slug>/practice/", steps.practice, name="practice"),
     path("study/<slug:slug>/exam/", steps.exam, name="exam"),
     path("study/<slug:slug>/exam/result/", steps.exam_result, name="exam_result"),

@@ -1,4 +1,4 @@
-"""Where a person stands in a study, and what they have done and earned."""
+"""A person's current step in a study, and what they have done and earned."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def participation_get_for(*, user_id: int, slug: str) -> Participation | None:
 
 
 def participation_step(participation: Participation) -> Step:
-    """The step that is open: the first that is not done, in the fixed order. Steps cannot be skipped."""
+    """The current step: the first one not done, in a fixed order. Steps can't be skipped."""
     if participation.state == Participation.State.LEFT:
         return "left"
     if participation.state == Participation.State.REMOVED:
@@ -67,7 +67,7 @@ def exam_pay_words(rules: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class PersonProgress:
-    """What a person has done in a study. ``total`` is the most that they could do."""
+    """How much a person has done in a study. ``total`` is the most that they could do."""
 
     done: int
     total: int
@@ -87,10 +87,10 @@ UNION ALL SELECT 'free', NULL, free.seen, free.tasks FROM ({free}) free
 
 
 def progress_of(participation: Participation) -> PersonProgress:
-    """One query, whatever the size of the study. Each task earns what its own snapshot pays.
+    """The person's progress, in one query. Each task earns the pay of its own snapshot.
 
-    ``total`` counts what is done, in hand and still free for the person. Where ``places.MOST`` places or more are
-    free, it is what the study offers to one person.
+    ``total`` counts the tasks that are done, in hand and still free for the person. If at least ``places.MOST`` places
+    are free, it is the number that the study offers to one person.
     """
     study = participation.study
     rules = snapshot_content(study.snapshot_id)
@@ -117,13 +117,13 @@ def progress_of(participation: Participation) -> PersonProgress:
 
 
 def _pay(snapshot: int | None, study: Study) -> Decimal:
-    """What a task of this snapshot pays; tasks from before their snapshot was kept pay as the study does now."""
+    """The pay for a task with this snapshot; tasks from before snapshots were recorded earn the study's current pay."""
     return Decimal(snapshot_content(snapshot)["pay_per_item"]) if snapshot else study.pay_per_item
 
 
 @dataclass(frozen=True)
 class Earnings:
-    """What a person has earned in a study. Every judgment earns what its own snapshot paid."""
+    """What a person has earned in a study. Every judgment earns the pay of its own snapshot."""
 
     participation: Participation
     done: int
@@ -149,7 +149,7 @@ class Earnings:
 
     @property
     def waiting(self) -> int:
-        """To be looked at: what is done and not yet accepted."""
+        """Judgments that are awaiting review: done and not yet accepted."""
         return self.done - self.accepted
 
 
@@ -160,7 +160,7 @@ def earnings_in(participation: Participation) -> Earnings:
 
 
 def earnings_of(*, rater_id: int) -> list[Earnings]:
-    """A person's account in each of their studies; the number of queries does not grow with the work done."""
+    """A person's earnings in each of their studies; the number of queries doesn't grow with the work done."""
     participations = (
         Participation.objects.select_related("study").filter(rater_id=rater_id).order_by("-joined_at")
     )

@@ -15,6 +15,7 @@ from django.urls import reverse
 from annotator.hit_types.base import JSON, Stage, answers_in_words
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Assignment, Message, Study
+from annotator.selectors.instructions import InstructionsChange, instructions_changed
 from annotator.selectors.message import replies_unread
 from annotator.selectors.participation import PersonProgress
 
@@ -61,6 +62,8 @@ class TaskPage:
     #: Whether the notice confirms something, rather than being a warning.
     notice_good: bool = False
     replies: list[Message] = field(default_factory=list)
+    changed: InstructionsChange | None = None
+    confirm_url: str = ""
 
     def context(self) -> dict[str, Any]:
         return vars(self)
@@ -82,7 +85,7 @@ def task_page(
     undo_pk: int | None = None,
     surplus: bool = False,
 ) -> TaskPage:
-    """The page of an assignment at its open stage; ``raw`` is what was just sent and had ``errors``."""
+    """The page of an assignment at its open stage; ``raw`` is a submitted response that had ``errors``."""
     study = assignment.participation.study
     kind = hit_type_get(study.hit_type)
     stages = kind.stages(assignment.item.payload, assignment.presentation)
@@ -119,4 +122,6 @@ def task_page(
         saved=undo_pk is not None,
         replies=replies_unread(rater_id=assignment.rater_id),
         surplus=surplus,
+        changed=instructions_changed(assignment.participation),
+        confirm_url=reverse("annotator:instructions_confirm", args=[study.slug]),
     )

@@ -10,6 +10,7 @@ from evaluation.metrics.bertscore import BertScores, bertscore
 from evaluation.metrics.correlation import Correlation, annotator_ceiling, within_instance_correlation
 from evaluation.metrics.encoders import CachedEncoder, Encoder, SentenceTransformerEncoder, TfidfEncoder
 from evaluation.metrics.followups import NOT_RATED, TIED, FollowUps
+from evaluation.metrics.forward import ForwardAccuracy, forward_accuracy
 from evaluation.metrics.from_ratings import followups_of, simulatability_from_ratings
 from evaluation.metrics.generality import (
     Generality,
@@ -102,6 +103,7 @@ __all__ = [
     "Diversity",
     "Encoder",
     "FollowUps",
+    "ForwardAccuracy",
     "GenUResult",
     "Generality",
     "GeneralizationCell",
@@ -136,6 +138,7 @@ __all__ = [
     "correlation_ratio",
     "diversity_by_generator",
     "followups_of",
+    "forward_accuracy",
     "gen_u",
     "gen_u_score",
     "generality",

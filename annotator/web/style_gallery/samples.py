@@ -14,6 +14,7 @@ from django.utils.safestring import mark_safe
 from django.utils.translation import gettext_lazy
 
 from annotator.hit_types.base import Block, Field, Option, Stage
+from annotator.selectors.instructions import InstructionsChange, Passage
 from annotator.selectors.places import Places
 from annotator.selectors.preparation import Preparation
 from annotator.web.views.common import TROUBLES
@@ -315,7 +316,7 @@ class SignUp(forms.Form):
     password1 = forms.CharField(label="Password", widget=forms.PasswordInput, help_text="<ul><li>At least 10 characters.</li><li>Not one that everybody uses.</li></ul>")  # fmt: skip
 
 
-#: One of each look; the others differ in their words only.
+#: One page of each design; the others differ only in their text.
 _TROUBLES_SHOWN = ("no_places", "paused", "lease_expired", "already_done", "not_qualified", "link")
 _TROUBLE = {
     "next_url": "/me/",
@@ -323,6 +324,14 @@ _TROUBLE = {
 }
 
 
+_CHANGED = InstructionsChange(
+    2,
+    (
+        Passage(False, "Keep to what the robot **says**."),
+        Passage(True, "Keep to what the robot **claims**, even where it is wrong."),
+        Passage(True, example="A fish in fresh water"),
+    ),
+)
 _PLACES, _PREPARATION = Places(101, False), Preparation(4, 3, 6)
 _EARNINGS = Row(done=40, total=19.0, exam=1.0, earned_something=True)
 
@@ -336,7 +345,7 @@ def _account(**changes: Any) -> Row:
 
 
 def screens() -> list[Screen]:
-    """All of them, in the order of an annotator's way."""
+    """All screens, in the order in which an annotator sees them."""
     said = [
         ("Do the robot's explanation and answer directly help you predict its next answer?", "Not helpful")
     ]
@@ -366,6 +375,7 @@ def screens() -> list[Screen]:
         Screen("task-chosen", "Task, both steps answered", "annotator/task.html", task(response={"helpful": "yes", "answer": "no"}, saved=True, undo_url="/style/nowhere/")),
         Screen("task-refused", "Task, refused", "annotator/task.html", task(response={"helpful": "yes"}, errors={"answer": "choose an answer"})),
         Screen("task-time", "Task, last minutes", "annotator/task.html", task(lease_until=last_minutes, response={"helpful": "no"})),
+        Screen("task-changed", "Task, changed instructions", "annotator/task.html", task(changed=_CHANGED, confirm_url="/style/nowhere/")),
         Screen("task-long", "Task, long material", "annotator/task.html", task(PREFERENCE)),
         Screen("task-pairs", "Task, several texts", "annotator/task.html", task(PLAUSIBILITY, response={"v0": "yes", "v1": "no"})),
         Screen("task-points", "Task, several texts and more", "annotator/task.html", task(POINTS, response={"right1": "yes", "whole": "no"}, committed=[("What do you think?", "Yes")])),

@@ -1,4 +1,4 @@
-"""Shared by the annotators' views: the participation of the person who asks, and the pages for refusals."""
+"""Shared by the annotators' views: the user's participation, and the pages for refusals."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ TROUBLES: dict[str, Trouble] = {
 
 
 def trouble(request: HttpRequest, kind: str, *, message: str = "", slug: str = "") -> HttpResponse:
-    """The page for a kind of trouble; ``message``, where given, replaces its account of what happened."""
+    """The page for a kind of trouble; ``message``, if given, replaces its description of what happened."""
     what = TROUBLES[kind]
     context = {
         "trouble": what,
@@ -81,7 +81,7 @@ def trouble(request: HttpRequest, kind: str, *, message: str = "", slug: str = "
 
 
 def says_refusals(view: View) -> View:
-    """Render a service's refusal as its trouble page."""
+    """Decorate a view: render a service's refusal as its trouble page."""
 
     @wraps(view)
     def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -105,7 +105,7 @@ def participant(request: HttpRequest, slug: str) -> Participation:
 
 
 def at_step(step: Step) -> Callable[[View], View]:
-    """Only for participants at this step; redirect everyone else to theirs, so that no step is skipped."""
+    """Only for participants at this step; redirect everyone else to their own step, so that no step is skipped."""
 
     def decorate(view: View) -> View:
         @wraps(view)
@@ -124,7 +124,7 @@ def at_step(step: Step) -> Callable[[View], View]:
 def new_account_count(request: HttpRequest, study: Study | None = None) -> None:
     """Count a new account; raises ``Refused`` if there were too many from the same address in the last hour.
 
-    Counted for the whole server and, where somebody joins a study, for that study.
+    Counted for the whole server and, if the person is joining a study, for that study.
     """
     limits = []
     if study is not None and study.joins_per_address is not None:

@@ -1,4 +1,4 @@
-"""Joining a study: the invitation behind a link, log-in and sign-up."""
+"""Joining a study: the invitation behind a link, login and sign-up."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class SignUpForm(BaseUserCreationForm):
 @require_http_methods(["GET", "POST"])
 @says_refusals
 def signup(request: HttpRequest) -> HttpResponse:
-    """A new account. Somebody who joined without one keeps their work: the account they have gets a name and password."""
+    """Create an account. People who joined without one keep their work: their guest account gets a name and a password."""
     guest = None
     if isinstance(request.user, User) and not request.user.has_usable_password():
         guest = User.objects.get(pk=request.user.pk)
@@ -138,14 +138,20 @@ def signup(request: HttpRequest) -> HttpResponse:
         person_log_in(request, form.save())
         request.session.set_expiry(None)
         return redirect(safe_next(request, reverse("annotator:me")))
-    context = {"form": form, "next": request.GET.get("next", ""), "guest": guest is not None}
+    wanted = request.GET.get("next", "")
+    context = {
+        "form": form,
+        "next": wanted,
+        "guest": guest is not None,
+        "colleague": wanted.startswith("/colleague/"),
+    }
     return render(request, "annotator/signup.html", context)
 
 
 @never_cache
 @require_http_methods(["GET", "POST"])
 def return_link(request: HttpRequest, token: str) -> HttpResponse:
-    """Somebody's personal link: asks first, so that a program that opens links doesn't log in."""
+    """A personal link. It asks for confirmation first, so that a program that opens links doesn't log in."""
     user = return_user(token)
     if user is None:
         return trouble(request, "return_link")

@@ -203,7 +203,7 @@ def ask(request: HttpRequest, pk: int) -> HttpResponse:
     return _send(request, pk, "question")
 
 
-@transaction.atomic  # the lease stays locked while the message is written
+@transaction.atomic  # keep the lease locked while the message is written
 def _send(request: HttpRequest, pk: int, kind: str) -> HttpResponse:
     assignment = own_lease(user_id=signed_in(request), pk=pk)
     notice, done = gettext("Sent. The researchers will see it with the task. You can carry on."), True

@@ -225,8 +225,8 @@ def test_refusals_are_translated() -> None:
 
 
 def test_the_errors_of_answers_are_known_to_the_translation() -> None:
-    """HIT types import no Django, so the screens translate what they say: what an empty answer is told is in the list."""
-    from annotator.hit_types.base import FieldErrors
+    """HIT types don't import Django, so the screens translate their errors and must list each of them."""
+    from annotator.hit_types.base import FieldErrors, clean_text
 
     said = set()
     for kind in hit_types().values():
@@ -234,5 +234,8 @@ def test_the_errors_of_answers_are_known_to_the_translation() -> None:
             with pytest.raises(FieldErrors) as refused:
                 kind.parse_question(question.payload, question.gold, {})
             said |= set(refused.value.errors.values())
-    assert said
+    with pytest.raises(FieldErrors) as refused:
+        clean_text("\x00")
+    said |= set(refused.value.errors.values())
+    assert len(said) > 1
     assert said <= set(ANSWER_ERRORS)
