@@ -237,6 +237,17 @@ _BIDI = Stage(
     (Field("answer", "هل السؤال واضح؟", options=(Option("yes", "نعم"), Option("no", "لا")),),),
 )  # fmt: skip
 
+_FORMATS = Stage(
+    "formats",
+    "Code, a table and Markdown",
+    (
+        Block("code", "Code", "    def low(self):\n        return self.tide < 0.5  # " + "tide_" * 30, format="code"),
+        Block("table", "Table", "harbour\tlamps\nNorth\t12\nSouth\t7", format="table"),
+        Block("markdown", "Notes", "# Lamps\n\n- **twelve** in the north\n- [seven](https://example.org/) in the south\n\n<b>not bold</b>", format="markdown"),
+    ),
+    (Field("answer", "Which harbour has more lamps?", options=(Option("n", "North"), Option("l", "L" * 90)), about=("table",)),),
+)  # fmt: skip
+
 STUDY = Row(
     pk=7,
     slug="deep-water",
@@ -383,6 +394,7 @@ def screens() -> list[Screen]:
         Screen("task-before", "Task, first stage", "annotator/task.html", task(BEFORE, stages=[Row(title=BEFORE.title, state="now"), Row(title=AFTER.title, state="later")])),
         Screen("task-after", "Task, second stage", "annotator/task.html", task(AFTER, stages=marks, committed=[("What do you think?", "Yes")])),
         Screen("task-bidi", "Task, difficult text", "annotator/task.html", task(_BIDI)),
+        Screen("task-formats", "Task, code and tables", "annotator/task.html", task(_FORMATS)),
         Screen("preview", "Preview", "annotator/preview.html", task(mode="preview", assignment=None, number=3, count=120, back_url="#", flag_url="", ask_url="", skip_url="", more_time_url="", hidden={"item": 2})),
         Screen("done", "Done", "annotator/done.html", {"study": STUDY, "earnings": _EARNINGS, "places": Places(0, False), "alert_url": "#", "completion_code": "C1K7-QQ29", "me_url": "#"}),
         Screen("done-return", "Done, back to the recruiter", "annotator/done.html", {"study": STUDY, "earnings": _EARNINGS, "all_done": True, "return_url": "#", "me_url": "#"}),
