@@ -58,7 +58,7 @@ def table_rows(text: str) -> list[list[str]]:
     >>> table_rows("| name | age |\\n|---|---|\\n| Ada | 36 |")
     [['name', 'age'], ['Ada', '36']]
     """
-    rows = []
+    rows: list[list[str]] = []
     for line in text.splitlines():
         if not line.strip():
             continue
