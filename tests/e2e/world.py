@@ -225,6 +225,16 @@ SEVERAL: dict[str, list[list[Any]]] = {
     "admin:annotator_workspace_change": [["workspace"]],
     "admin:workspace_members": [["workspace"]],
     "admin:workspace_audit": [["workspace"]],
+    # Pages of the second factor and single sign-on that only follow from what somebody did before.
+    "mfa_authenticate": [],
+    "mfa_reauthenticate": [],
+    "mfa_deactivate_totp": [],
+    "mfa_view_recovery_codes": [],
+    "mfa_generate_recovery_codes": [],
+    "mfa_download_recovery_codes": [],
+    "openid_connect_login": [],
+    "openid_connect_callback": [],
+    "account_logout": [],
     "admin:study_bonus": [["study", "participant"]],
     "admin:study_question": [["study", "exam", "question"]],
     "admin:study_question_new": [["study", "exam"], ["study", "practice"]],
@@ -270,6 +280,8 @@ def groups(pattern: URLPattern) -> list[str]:
 def viewers(name: str) -> list[str]:
     if name in AT_STEP:
         return [AT_STEP[name]]
+    if name in ("mfa_index", "mfa_activate_totp", "account_reauthenticate", "socialaccount_connections"):
+        return ["researcher"]
     if name.startswith("admin:") and name not in ("admin:login",):
         return ["researcher"]
     if name.startswith(("evaluation:", "annotator:preview")):

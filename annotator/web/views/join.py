@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django import forms
 from django.contrib.auth.forms import BaseUserCreationForm
-from django.contrib.auth.views import LoginView
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -16,7 +13,6 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from annotator.accounts.login_throttle import ThrottledLoginForm, is_throttled
 from annotator.accounts.return_link import return_user
 from annotator.accounts.sessions import person_log_in
 from annotator.accounts.usernames import username_check
@@ -85,21 +81,6 @@ def join(request: HttpRequest, study: Study) -> None:
         guest = annotator_create()
         participation_join(study=study, user=guest, parameters=request.GET.dict())
     person_log_in(request, guest)
-
-
-class LogIn(LoginView):
-    template_name = "annotator/login.html"
-    form_class = ThrottledLoginForm
-    redirect_authenticated_user = True
-
-    def get_default_redirect_url(self) -> str:
-        return reverse("annotator:me")
-
-    def form_invalid(self, form: Any) -> HttpResponse:
-        response = super().form_invalid(form)
-        if is_throttled(self.request):
-            response.status_code = 429
-        return response
 
 
 class SignUpForm(BaseUserCreationForm):
