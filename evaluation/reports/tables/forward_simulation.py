@@ -13,7 +13,7 @@ from evaluation.core.estimate import Estimate
 from evaluation.core.ratings_table import Ratings
 from evaluation.metrics import ForwardAccuracy, forward_accuracy
 from evaluation.reports.columns import rule_of
-from evaluation.reports.content import Cell, Column, Figure, Row, Section, Table
+from evaluation.reports.content import Cell, Figure, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
 from evaluation.reports.words import estimate, listed
@@ -142,16 +142,16 @@ def _table(measured: _Measured) -> Table:
             one = labelled.accuracy.get(name, Estimate(np.nan, reason="no item has a label"))
             cells = [Cell.of(one, shape="percent", rule=side.rule), Cell.count(one.n)]
             cells += [Cell.of(single.accuracy[name], shape="percent", rule="per_rater")]
-            rows.append(Row([name], [*cells, Cell.count(single.accuracy[name].n)], group=side.name))
+            rows.append(TableRow([name], [*cells, Cell.count(single.accuracy[name].n)], group=side.name))
     return Table(
         id="forward-simulation",
         title="Accuracy of predictions by condition, %",
         head=["Shown beside the input"],
         columns=[
-            Column("One label an item"),
-            Column("Items"),
-            Column("Single predictions"),
-            Column("Predictions"),
+            TableColumn("One label an item"),
+            TableColumn("Items"),
+            TableColumn("Single predictions"),
+            TableColumn("Predictions"),
         ],
         rows=rows,
     )
@@ -169,17 +169,17 @@ def _differences(measured: _Measured) -> Table:
                 Cell.number(float(p), reason="too few instances", shape="p"),
                 Cell.count(one.difference.n),
             ]
-            rows.append(Row([name], cells, group=side.name))
+            rows.append(TableRow([name], cells, group=side.name))
     return Table(
         id="forward-simulation-gain",
         title=f"Gain over the control ({CONTROL}), %",
         head=["Shown beside the input"],
         columns=[
-            Column("With it"),
-            Column("Control"),
-            Column("Difference"),
-            Column("p (Holm)"),
-            Column("Instances"),
+            TableColumn("With it"),
+            TableColumn("Control"),
+            TableColumn("Difference"),
+            TableColumn("p (Holm)"),
+            TableColumn("Instances"),
         ],
         rows=rows,
         notes=[
@@ -196,7 +196,7 @@ def _by_system(ctx: Context, sides: list[_Side]) -> list[Table]:
     conditions = sorted({name for accuracy in found.values() for name in accuracy})
     nothing = Estimate(np.nan, reason="no item of this condition")
     rows = [
-        Row(
+        TableRow(
             [system],
             [
                 Cell.of(found[side.name, system].get(name, nothing), shape="percent", rule=side.rule)
@@ -212,7 +212,7 @@ def _by_system(ctx: Context, sides: list[_Side]) -> list[Table]:
             id="forward-simulation-systems",
             title="Accuracy of predictions by system and condition, one label an item, %",
             head=["System"],
-            columns=[Column(name) for name in conditions],
+            columns=[TableColumn(name) for name in conditions],
             rows=rows,
         )
     ]
