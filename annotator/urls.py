@@ -13,6 +13,7 @@ from annotator.web.views import (
     me,
     offline,
     passwords,
+    places,
     preview,
     preview_questions,
     steps,
@@ -24,6 +25,7 @@ app_name = "annotator"
 urlpatterns = [
     path("", me.home, name="home"),
     path("join/<token:token>/", join.invitation, name="invitation"),
+    path("join/<token:token>/tell-me/", places.place_alert, name="place_alert"),
     path("return/<token:token>/", join.return_link, name="return"),
     path("colleague/<token:token>/", colleague.colleague, name="colleague"),
     path("login/", join.LogIn.as_view(), name="login"),
@@ -48,6 +50,7 @@ urlpatterns = [
     path("study/<slug:slug>/consent/", steps.consent, name="consent"),
     path("study/<slug:slug>/instructions/", steps.instructions, name="instructions"),
     path("study/<slug:slug>/instructions/drawer/", steps.instructions_drawer, name="instructions_drawer"),
+    path("study/<slug:slug>/instructions/confirm/", steps.changed_instructions, name="instructions_confirm"),
     path("study/<slug:slug>/practice/", steps.practice, name="practice"),
     path("study/<slug:slug>/exam/", steps.exam, name="exam"),
     path("study/<slug:slug>/exam/result/", steps.exam_result, name="exam_result"),

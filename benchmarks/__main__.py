@@ -43,6 +43,9 @@ BENCHMARKS = {
     "llm-recipes": Benchmark(
         "benchmarks.llm.recipes", "every recipe end to end on public data that lies in FOLDER", servers=True
     ),
+    "ordeal": Benchmark(
+        "benchmarks.ordeal.run", "many annotators while every process is killed again and again"
+    ),
     "parts": Benchmark(
         "benchmarks.core_loop.parts", "what each shortcut of the core loop saves, alone", servers=True
     ),

@@ -6,9 +6,17 @@ from typing import Any
 
 from celery import Celery
 from celery.beat import EmbeddedService
-from celery.signals import setup_logging, worker_init, worker_ready
+from celery.signals import (
+    before_task_publish,
+    setup_logging,
+    task_postrun,
+    task_prerun,
+    worker_init,
+    worker_ready,
+)
 
 from foretell import env
+from foretell.log_context import HEADER, job_begin, job_end, request_id
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "foretell.settings")
 app = Celery("foretell")
@@ -19,6 +27,23 @@ app.autodiscover_tasks()
 @setup_logging.connect
 def keep_django_logging(**_: Any) -> None:
     """Django's LOGGING is already applied. Without this receiver Celery would replace it, and logs would show secrets."""
+
+
+@before_task_publish.connect
+def name_request(headers: dict[str, Any], **_: Any) -> None:
+    """A job's message says which request queued it, so that one id finds the lines of both."""
+    headers[HEADER] = request_id.get()
+
+
+@task_prerun.connect
+def name_job(task: Any, kwargs: dict[str, Any], **_: Any) -> None:
+    """Celery's own lines about the job are logged between these two signals too."""
+    job_begin(task.name, kwargs, request=task.request.get(HEADER) or "")
+
+
+@task_postrun.connect
+def forget_job(**_: Any) -> None:
+    job_end()
 
 
 @worker_init.connect

@@ -1,5 +1,7 @@
 """An id for every request: in each log line of that request and in the reply, so that the two can be matched.
 
+Jobs that a request queues log its id too, with their own name and the rows that they work on (a run, an export).
+
 No log line of this module has an address, a user name, a query or what somebody typed.
 """
 
@@ -11,17 +13,25 @@ import re
 import secrets
 import time
 from collections.abc import Callable
-from contextvars import ContextVar
 from datetime import UTC, datetime
 
 from django.http import HttpRequest, HttpResponseBase
 
+from foretell.log_context import job_fields, request_id
+
 log = logging.getLogger("foretell.request")
-request_id: ContextVar[str] = ContextVar("request_id", default="")
 #: An id that a proxy gave, if it's harmless in a log.
 GIVEN = re.compile(r"[A-Za-z0-9-]{8,64}")
 #: Attributes of a record that the JSON line has under other names, or not at all.
-STANDARD = {*vars(logging.makeLogRecord({})), "message", "asctime", "request", "server_time", "request_id"}
+STANDARD = {
+    *vars(logging.makeLogRecord({})),
+    "message",
+    "asctime",
+    "request",
+    "server_time",
+    "request_id",
+    "context",
+}
 
 
 class RequestIdMiddleware:
@@ -55,9 +65,16 @@ class RequestIdMiddleware:
             request_id.reset(token)
 
 
-class AddRequestId(logging.Filter):
+class AddContext(logging.Filter):
+    """Adds the request's id, and the job with its rows: as fields of JSON lines, and as ``context`` of plain ones."""
+
     def filter(self, record: logging.LogRecord) -> bool:
-        record.request_id = request_id.get() or "-"
+        request = record.request_id = request_id.get() or "-"
+        fields = job_fields()
+        for name, value in fields.items():
+            if name not in STANDARD:
+                setattr(record, name, value)
+        record.context = " ".join([request, *(f"{name}={value}" for name, value in fields.items())])
         return True
 
 

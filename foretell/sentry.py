@@ -12,13 +12,14 @@ from typing import Any
 from foretell.env import SettingError
 
 
-def install_sentry(dsn: str) -> None:
-    """Raises ``SettingError`` if the package isn't installed."""
+def install_sentry(dsn: str, **options: Any) -> None:
+    """Start reporting to ``dsn``; ``options`` are passed to Sentry. Raises ``SettingError`` without the package."""
     try:
         sdk = importlib.import_module("sentry_sdk")
     except ImportError:
         raise SettingError(
-            "SENTRY_DSN is set, but sentry-sdk isn't installed: pip install sentry-sdk"
+            "SENTRY_DSN is set, but sentry-sdk isn't installed: pip install -r requirements-sentry.lock, or build the"
+            " image with --build-arg SENTRY=1"
         ) from None
     sdk.init(
         dsn=dsn,
@@ -26,7 +27,11 @@ def install_sentry(dsn: str) -> None:
         include_local_variables=False,
         max_request_body_size="never",
         max_breadcrumbs=0,
+        # Source lines around a frame could be a fixture of somebody's data; file and line number are enough.
+        include_source_context=False,
+        traces_sample_rate=None,
         before_send=without_personal_data,
+        **options,
     )
 
 

@@ -79,7 +79,7 @@ TEMPLATES = [
 ]
 
 # --- Storage -------------------------------------------------------------------------------
-# Each web thread keeps its connection and checks it once a request, so that a restart of Postgres doesn't cause
+# Each web thread keeps its connection and checks it once per request, so that a restart of Postgres doesn't cause
 # error pages afterwards.
 DATABASES = {
     "default": {
@@ -282,6 +282,7 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "reports": {"task": "evaluation.reports_sweep", "schedule": 60.0},
     "pipelines": {"task": "evaluation.pipelines_sweep", "schedule": float(env.RUN_SWEEP_SECONDS)},
     "exports": {"task": "annotator.exports_sweep", "schedule": 60.0},
+    "places that are free again": {"task": "annotator.place_alerts_sweep", "schedule": 60.0},
     "rehearsals": {"task": "annotator.rehearsals_sweep", "schedule": 60.0},
     "personal data to anonymise": {"task": "annotator.retention_sweep", "schedule": 3600.0},
     "deleted studies": {"task": "annotator.studies_purge", "schedule": 3600.0},
@@ -298,24 +299,41 @@ UNFOLD = {
     "SITE_URL": "/",
     "SHOW_HISTORY": True,
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("icon.svg")}],
-    "STYLES": [lambda request: static("css/admin_frame.css")],
+    "STYLES": [
+        lambda request: static("css/tokens.css"),
+        lambda request: static("css/fonts.css"),
+        lambda request: static("css/admin_frame.css"),
+    ],
     "SCRIPTS": [lambda request: static("js/admin_frame.js")],
     "SIDEBAR": {"show_search": False, "navigation": "foretell.navigation.sidebar"},
-    # The accent colour of the annotators' pages.
+    # The tokens of static/css/tokens.css, light ones first: paper, sunk, line, ..., ink, and the pen.
     "COLORS": {
+        "base": {
+            "50": "#f6f4ee",
+            "100": "#edeae1",
+            "200": "#dad5c9",
+            "300": "#bfb9ab",
+            "400": "#a39d90",
+            "500": "#61636a",
+            "600": "#494c53",
+            "700": "#383530",
+            "800": "#1f1e1b",
+            "900": "#161513",
+            "950": "#100f0e",
+        },
         "primary": {
-            "50": "oklch(97% .014 254.604)",
-            "100": "oklch(93.2% .032 255.585)",
-            "200": "oklch(88.2% .059 254.128)",
-            "300": "oklch(80.9% .105 251.813)",
-            "400": "oklch(70.7% .165 254.624)",
-            "500": "oklch(62.3% .214 259.815)",
-            "600": "oklch(48.8% .203 264.376)",
-            "700": "oklch(42.4% .19 265.638)",
-            "800": "oklch(37.9% .146 265.522)",
-            "900": "oklch(32% .12 267)",
-            "950": "oklch(28.2% .091 267.935)",
-        }
+            "50": "#e5eaf7",
+            "100": "#e5eaf7",
+            "200": "#c6d4ff",
+            "300": "#c6d4ff",
+            "400": "#a8bdff",
+            "500": "#a8bdff",
+            "600": "#1f45a3",
+            "700": "#15337f",
+            "800": "#15337f",
+            "900": "#252d47",
+            "950": "#0e1738",
+        },
     },
 }
 
@@ -325,10 +343,10 @@ LOGGING = {
     "disable_existing_loggers": False,
     "filters": {
         "secrets": {"()": "foretell.logs.HideSecrets"},
-        "request": {"()": "foretell.requests.AddRequestId"},
+        "request": {"()": "foretell.requests.AddContext"},
     },
     "formatters": {
-        "line": {"format": "{asctime} {levelname} {name} [{request_id}]: {message}", "style": "{"},
+        "line": {"format": "{asctime} {levelname} {name} [{context}]: {message}", "style": "{"},
         "json": {"()": "foretell.requests.JsonFormatter"},
     },
     "handlers": {

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
 from django.urls import path
 
-from annotator.admin.access import EDITOR, AddedByService
+from annotator.admin.access import EDITOR, StudyScoped
 from annotator.admin.study_pages import actions, home, settings
 from annotator.admin.study_pages import urls as study_page_urls
-from annotator.forms.study import NewStudyForm
 from annotator.models import Study
 
 
 @admin.register(Study)
-class StudyAdmin(AddedByService):
+class StudyAdmin(StudyScoped):
     study_path = ""
-    add_form = NewStudyForm
     change_role = EDITOR
-    fields = ("workspace", "template", "title", "slug")
-    prepopulated_fields = {"slug": ("title",)}
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         """The home page."""
@@ -31,9 +26,9 @@ class StudyAdmin(AddedByService):
     def has_add_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.is_staff)
 
-    def response_add(self, request: HttpRequest, obj: Study, post_url_continue: Any = None) -> HttpResponse:
-        messages.success(request, "Study created. Next, import its material.")
-        return redirect("admin:study_live", obj.pk)
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+        """The form of a new study."""
+        return home.new(request)
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None

@@ -4,41 +4,69 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, cast
 
 from django import forms
-from unfold.widgets import UnfoldAdminSelectWidget
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_slug
+from django.utils.text import slugify
 
-from annotator.forms.fields import describe
+from annotator.forms.fields import SafeTextField, describe
 from annotator.forms.service import ServiceForm
 from annotator.forms.workspace import WorkspaceField, workspace_choices
-from annotator.models import Study
+from annotator.models import Study, User
 from annotator.selectors.qualification import requirement_choices
+from annotator.selectors.study import slug_near
 from annotator.services.study import study_text_faults
-from annotator.services.study_templates import study_create_from_template, study_templates
+from annotator.services.study_templates import StudyTemplate, study_create_from_template, study_templates
 
 
 class NewStudyForm(ServiceForm):
-    """A study starts as a template and a name; everything else can be changed until it is launched."""
+    """A study starts as a template and a title; everything else can be changed until it is launched."""
 
     workspace = WorkspaceField(
-        required=False, help_text="Its members reach the study, each in their role there."
+        required=False,
+        widget=forms.Select,
+        help_text="Its members reach the study, each in their role there.",
     )
-    template = forms.ChoiceField(
-        widget=UnfoldAdminSelectWidget, help_text="What annotators are asked, with the settings of the paper."
+    template = forms.ChoiceField(widget=forms.RadioSelect, label="What annotators are asked")
+    slug = SafeTextField(
+        label="Short name",
+        required=False,
+        max_length=80,
+        help_text="For addresses and file names. Leave it empty to have it made from the title.",
     )
 
     class Meta:
         model = Study
         fields = ("title", "slug")
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        workspace_choices(self, user=self.by)
+    def __init__(self, *args: Any, by: User, **kwargs: Any) -> None:
+        self.by = by
+        super().__init__(*args, **{"label_suffix": ""} | kwargs)
+        workspace_choices(self, user=by)
         templates = cast(forms.ChoiceField, self.fields["template"])
         templates.choices = [
-            (one.key, f"{one.title} — {one.source} ({one.description})") for one in study_templates()
+            (source, [(one.key, one) for one in those])
+            for source, those in groupby(study_templates(), key=lambda one: one.source)
         ]
+        describe(self)
+
+    def template_groups(self) -> list[tuple[str, list[tuple[str, StudyTemplate]]]]:
+        """The templates by paper, each with the value of its radio button."""
+        choices: Any = cast(forms.ChoiceField, self.fields["template"]).choices
+        return list(choices)
+
+    def clean_slug(self) -> str:
+        """A short name that is free; for one that is taken, the error names a free one."""
+        slug: str = self.cleaned_data["slug"]
+        if not slug:
+            return slug_near(slugify(self.cleaned_data.get("title") or ""))
+        validate_slug(slug)
+        if (free := slug_near(slug)) != slug:
+            raise ValidationError(f"Another study is called “{slug}”. “{free}” is free.")
+        return slug
 
     def create(self, data: dict[str, Any]) -> Study:
         return study_create_from_template(

@@ -172,6 +172,16 @@ class HitType:
         """Which of ``variants`` an item is; empty if the type has none."""
         return str(payload[self.variant_field]) if self.variant_field else ""
 
+    def expected(self, variant: str) -> JSON:
+        """What is known of the items of a study of this variant before it has any."""
+        return {self.variant_field: variant}
+
+    def variant_fault(self, payload: JSON, wanted: str) -> str:
+        """What is wrong with an item in a study that takes the variant ``wanted`` only; empty if nothing is, or it takes any."""
+        if not wanted or self.variant(payload) == wanted:
+            return ""
+        return f"is {self.variant(payload)!r}; this study takes {wanted!r} only"
+
     def every_stage(self, payload: JSON) -> tuple[Stage, ...]:
         """All stages that any rater of an item may get, for types whose raters get different ones (arms)."""
         return self.stages(payload)

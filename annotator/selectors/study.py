@@ -1,4 +1,4 @@
-"""The only way in which researchers reach studies."""
+"""Access to studies for researchers. Pages, API and commands reach studies only through these functions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from annotator.models import Membership, Study, WorkspaceMember
 
 log = logging.getLogger(__name__)
 
-#: Each role may do what the ones before it may.
+#: In order: each role includes the permissions of those before it.
 ROLES = (Membership.Role.VIEWER, Membership.Role.REVIEWER, Membership.Role.EDITOR, Membership.Role.OWNER)
 
 
@@ -28,7 +28,8 @@ def roles_from(role: str) -> list[str]:
 
 
 def studies_for(*, user: Any, role: str = Membership.Role.VIEWER) -> QuerySet[Study]:
-    """The studies in which a researcher has at least this role; a superuser has them all. Deleted ones are not found.
+    """The studies in which a researcher has at least this role; a superuser has all of them. Deleted studies are left
+    out.
 
     The role is that in the study's workspace or that in the study itself, whichever may do more.
     """
@@ -56,7 +57,7 @@ def _reach(user: Any, role: str) -> Q:
 
 
 def studies_with_role(*, user: Any, studies: QuerySet[Study]) -> QuerySet[Study]:
-    """The studies with ``my_role``, which is empty where a superuser has none of their own."""
+    """The studies with ``my_role``, which is empty if a superuser has no role of their own."""
     cases = [When(_reach(user, role), then=Value(str(role))) for role in reversed(ROLES)]
     return studies.annotate(my_role=Case(*cases, default=Value(""), output_field=CharField()))
 
@@ -81,7 +82,7 @@ def study_get_for(
 
 
 def study_role(*, user: Any, study: Study) -> Membership.Role | None:
-    """The researcher's role in a study: owner for a superuser, None for anybody who has none."""
+    """The researcher's role in a study: owner for a superuser, None for anyone without one."""
     if not user.is_active or not user.is_staff:
         return None
     if user.is_superuser:
@@ -95,8 +96,9 @@ def study_hit_type(study: Study) -> HitType:
     """The study's HIT type, adapted to its items and questions.
 
     It has the variables that items declare, where the type leaves them open, and the instructions, practice and exam
-    of the variants and parts that the items ask. If all items are of one variant (a group of properties, for
-    example), it has that variant's variables. The study's own exam and practice replace those of the type.
+    of the variants and parts that the items ask; before it has items, those of the study's own variant. If all items are
+    of one variant (a group of properties, for example), it has that variant's variables. The study's own exam and
+    practice replace those of the type.
     """
     kind = hit_type_get(study.hit_type)
     items = study.items.order_by("id")
@@ -105,10 +107,14 @@ def study_hit_type(study: Study) -> HitType:
     if fields:
         rows = study.items.order_by().values_list(*(f"payload__{name}" for name in fields)).distinct()
         asked = [dict(zip(fields, row, strict=True)) for row in rows]
+        if study.variant and not asked:
+            asked = [kind.expected(study.variant)]
         exam = study.exam_required and not study.exam_own
         kind = kind.instructed(asked, exam=exam, practice=not study.practice_own)
         one = len({kind.variant(values) for values in asked}) == 1 and bool(kind.variant_field)
     payload = items.values_list("payload", flat=True).first() if one else None
+    if payload is None and study.variant:
+        payload = kind.expected(study.variant)
     return _with_own(kind.bound(payload) if payload else kind, study)
 
 
@@ -119,3 +125,11 @@ def _with_own(kind: HitType, study: Study) -> HitType:
         if questions
     }
     return kind.replaced(**own)
+
+
+def slug_near(slug: str) -> str:
+    """The first of ``slug``, ``slug-2``, ``slug-3``, ... that no study of the server has, deleted ones included."""
+    base = slug[:70].rstrip("-") or "study"
+    taken = set(Study.objects.filter(slug__startswith=base).values_list("slug", flat=True))
+    names = (base if number == 1 else f"{base}-{number}" for number in range(1, len(taken) + 2))
+    return next(name for name in names if name not in taken)

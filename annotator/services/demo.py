@@ -1,13 +1,15 @@
-"""The demo: a researcher, an annotator, and one rehearsed study for each file of demo material.
-
-Everything goes through the services that real studies go through. The raters are synthetic and marked so.
+"""The demo: a researcher, an annotator, and one rehearsed study for each file of demo material. It uses the same
+services as real studies. The raters are synthetic and marked as such.
 """
 
 from __future__ import annotations
 
+import io
+import json
 import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from math import ceil
 from pathlib import Path
 
@@ -22,7 +24,7 @@ from annotator.services.study import study_create, study_launch
 FOLDER = Path(__file__).resolve().parent.parent / "demo"
 RESEARCHER = "researcher"
 ANNOTATOR = "annotator"
-#: What every demo account had in version 0.1; replaced wherever it is found.
+#: The password of every demo account in version 0.1; replaced if an account still has it.
 PUBLISHED_PASSWORD = "foretell-demo"  # noqa: S105
 
 CONSENT = """\
@@ -41,11 +43,14 @@ This is a demonstration on this machine. Nobody is paid.
 
 @dataclass(frozen=True)
 class Plan:
-    """How one demo study is set up and rehearsed. ``fill`` is the share of judgments that is made."""
+    """How one demo study is set up and rehearsed. ``fill`` is the share of its judgments to make."""
 
+    #: If empty, the first page's question is used.
     title: str
     summary: str
     accuracy: float = 0.86
+    #: A study for each of the HIT type's variants.
+    by_variant: bool = False
     fill: float = 0.75
     pay: str = "0.12"
 
@@ -56,14 +61,14 @@ PLANS = {
         "Read how a robot explained one answer, and guess what it will answer next.",
         fill=0.9,
     ),
+    "rationale_properties": Plan("", "Judge one aspect of explanations.", by_variant=True),
 }
 
 
 def demo_accounts(*, known: Mapping[str, str]) -> dict[str, str]:
-    """The demo's accounts, made where they are missing; returns the password of each.
-
-    Passwords belong to this installation: they are random, kept only where ``known`` comes from (a file that its
-    owner alone can read), and made anew where that is lost.
+    """Create the demo's accounts if they are missing; returns the password of each. Passwords are random and differ
+    between installations. They are stored only in the file that ``known`` is read from, which only its owner can read;
+    if that is lost, new ones are set.
     """
     passwords = {}
     for username, staff in ((RESEARCHER, True), (ANNOTATOR, False)):
@@ -72,7 +77,7 @@ def demo_accounts(*, known: Mapping[str, str]) -> dict[str, str]:
         )
         password = known.get(username, "")
         if not (made or user.demo or user.check_password(PUBLISHED_PASSWORD)):
-            continue  # somebody's own account of that name
+            continue  # an account with that name that isn't the demo's
         if not password or not user.check_password(password):
             password = secrets.token_urlsafe(9)
             user.set_password(password)
@@ -82,26 +87,31 @@ def demo_accounts(*, known: Mapping[str, str]) -> dict[str, str]:
     return passwords
 
 
-def demo_lines(hit_type: str, count: int) -> list[str]:
-    """The first lines of a HIT type's demo material; empty where it has none."""
+def demo_lines(hit_type: str, count: int | None = None, *, variant: str = "") -> list[str]:
+    """The first lines of a HIT type's demo material, or of one of its variants; empty if there is none."""
     path = FOLDER / f"{hit_type}.jsonl"
     if not path.is_file():
         return []
+    field = hit_type_get(hit_type).variant_field
     with path.open(encoding="utf-8") as file:
-        return [line for line, _ in zip(file, range(count), strict=False)]
+        fitting = (line for line in file if not variant or json.loads(line).get(field) == variant)
+        return list(islice(fitting, count))
 
 
 def demo_load() -> Iterator[str]:
-    """Make what is not there yet; yields a line for each step. Safe to run again, also after a kill."""
+    """Create whatever is missing; yields a line for each step. Safe to run again, even after being killed."""
     researcher = User.objects.get(username=RESEARCHER)
     for name in hit_types():
-        path = FOLDER / f"{name}.jsonl"
-        if path.is_file():
-            yield from _study(name, path, researcher)
+        if not (FOLDER / f"{name}.jsonl").is_file():
+            continue
+        plan = PLANS.get(name) or _plan(name)
+        for variant in hit_type_get(name).variants if plan.by_variant else ("",):
+            yield from _study(name, variant, plan, researcher)
 
 
 def demo_ways_in(*, passwords: Mapping[str, str]) -> list[dict[str, str]]:
-    """Who can try what: ``label`` and ``url``, a login where one is needed, ``about``: the study invited to."""
+    """The links to try: ``label`` and ``url``, a login if one is needed, and ``about``, the study that the link invites
+    to."""
     ways = [
         {"label": label, "url": url, "username": username, "password": passwords[username]}
         for label, url, username in (
@@ -115,19 +125,29 @@ def demo_ways_in(*, passwords: Mapping[str, str]) -> list[dict[str, str]]:
     return ways
 
 
-def _study(name: str, path: Path, researcher: User) -> Iterator[str]:
-    slug = f"demo-{name.replace('_', '-')}"
-    plan = PLANS.get(name) or Plan(
-        hit_type_get(name).task_title, f"A demonstration of “{hit_type_get(name).title}”."
-    )
+def _plan(name: str) -> Plan:
+    kind = hit_type_get(name)
+    return Plan(kind.task_title, f"A demonstration of “{kind.title}”.")
+
+
+def _asked(name: str, variant: str) -> str:
+    """The heading of the first page that people see in a demo study."""
+    kind = hit_type_get(name)
+    first = json.loads(demo_lines(name, 1, variant=variant)[0])
+    return kind.stages(kind.parse_item(first).payload)[0].title
+
+
+def _study(name: str, variant: str, plan: Plan, researcher: User) -> Iterator[str]:
+    slug = "-".join(["demo", name, *([variant] if variant else [])]).replace("_", "-")
     study = Study.objects.filter(slug=slug).first()
     if study is None:
-        with transaction.atomic(), path.open("rb") as file:
+        with transaction.atomic():
             study = study_create(
                 by=researcher,
                 hit_type=name,
+                variant=variant,
                 slug=slug,
-                title=plan.title,
+                title=plan.title or _asked(name, variant),
                 summary=plan.summary,
                 contact="The demo of Foretell, on this machine",
                 consent_text=CONSENT,
@@ -135,7 +155,8 @@ def _study(name: str, path: Path, researcher: User) -> Iterator[str]:
                 minutes_per_item=0.6,
                 completion_code="FORETELL-DEMO",
             )
-            material_import(study=study, file=file, name=path.name)
+            lines = "".join(demo_lines(name, variant=variant))
+            material_import(study=study, file=io.BytesIO(lines.encode()), name=f"{name}.jsonl")
             study_launch(study=study, by=researcher)
     Membership.objects.get_or_create(study=study, user=researcher, defaults={"role": Membership.Role.OWNER})
     study.refresh_from_db()
@@ -153,7 +174,7 @@ def _study(name: str, path: Path, researcher: User) -> Iterator[str]:
 
 
 def _raters_needed(study: Study, wanted: int) -> int:
-    """Enough people for ``wanted`` judgments; more where each of them may see an instance only once."""
+    """The number of raters needed for ``wanted`` judgments; more if each may see an instance only once."""
     if not study.one_condition_per_instance:
         return 12
     instances = study.items.values("instance").distinct().count()

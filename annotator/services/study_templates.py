@@ -1,4 +1,4 @@
-"""Templates of studies: for each HIT type and variant the settings of its paper, ready to be changed."""
+"""Study templates: for each HIT type and variant, the settings of its paper as a starting point."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ You will read short texts, some of them written by a robot, and answer questions
 
 @dataclass(frozen=True)
 class StudyTemplate:
-    """A study before it has a name: its HIT type, its paper, and the fields it starts with."""
+    """A template: its HIT type, its paper, and the fields that a new study starts with."""
 
     key: str
     title: str
@@ -52,7 +52,7 @@ def _template(kind: HitType, variant: str) -> StudyTemplate:
         )  # fmt: skip
     parts = [f"{defaults.redundancy} raters per item"]
     if variant:
-        parts.append(f"items of the kind {variant} only, with their instructions and exam")
+        parts.append(f"takes {variant.replace('_', ' ')} only, with its instructions and exam")
     if defaults.exam_questions:
         parts.append(f"exam of {defaults.exam_questions}, passed at {defaults.pass_mark}")
     parts.append(f"about {defaults.minutes_per_item:g} min per item")
@@ -64,6 +64,7 @@ def _template(kind: HitType, variant: str) -> StudyTemplate:
         kind.source,
         ", ".join(parts),
         fields={
+            "variant": variant,
             "consent_text": CONSENT,
             "practice_required": bool(kind.practice),
             "pay_per_item": Decimal(defaults.pay_per_item),
@@ -75,7 +76,7 @@ def _template(kind: HitType, variant: str) -> StudyTemplate:
 def study_create_from_template(
     *, by: User | None, template: str, slug: str, title: str, **fields: Any
 ) -> Study:
-    """Create a draft from a template; ``fields`` go over the template's. Raises ``ValidationError``."""
+    """Create a draft from a template; ``fields`` override the template's. Raises ``ValidationError``."""
     found = {one.key: one for one in study_templates()}
     if template not in found:
         raise ValidationError({"template": f"expected one of: {', '.join(found)}"})

@@ -15,6 +15,7 @@ from django.urls import reverse
 from annotator.hit_types.base import JSON, Stage, answers_in_words
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Assignment, Study
+from annotator.selectors.instructions import InstructionsChange, instructions_changed
 from annotator.selectors.participation import PersonProgress
 
 
@@ -57,6 +58,8 @@ class TaskPage:
     saved: bool = False
     surplus: bool = False
     notice: str = ""
+    changed: InstructionsChange | None = None
+    confirm_url: str = ""
 
     def context(self) -> dict[str, Any]:
         return vars(self)
@@ -78,7 +81,7 @@ def task_page(
     undo_pk: int | None = None,
     surplus: bool = False,
 ) -> TaskPage:
-    """The page of an assignment at its open stage; ``raw`` is what was just sent and had ``errors``."""
+    """The page of an assignment at its open stage; ``raw`` is a submitted response that had ``errors``."""
     study = assignment.participation.study
     kind = hit_type_get(study.hit_type)
     stages = kind.stages(assignment.item.payload, assignment.presentation)
@@ -114,4 +117,6 @@ def task_page(
         undo_url=reverse("annotator:undo", args=[undo_pk]) if undo_pk and study.undo_seconds else "",
         saved=undo_pk is not None,
         surplus=surplus,
+        changed=instructions_changed(assignment.participation),
+        confirm_url=reverse("annotator:instructions_confirm", args=[study.slug]),
     )

@@ -83,7 +83,7 @@ class PipelineAdmin(WithActions):
 
 
 def address_of(made: Run | Study | Report) -> str:
-    """Where what a step made is looked at."""
+    """The page of what a step made."""
     if isinstance(made, Run):
         return reverse("admin:evaluation_run_change", args=[made.pk])
     if isinstance(made, Study):

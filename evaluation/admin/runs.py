@@ -165,7 +165,7 @@ class CallAdmin(ReadOnlyAdmin):
 
     @admin.action(description="Retry the selected failed calls")
     def retry(self, request: HttpRequest, queryset: QuerySet[Call]) -> None:
-        """Send the selected calls that failed again; others are left alone."""
+        """Retry the selected calls that failed; others are left alone."""
         by_run: dict[Run, list[int]] = {}
         for call in queryset.select_related("run"):
             by_run.setdefault(call.run, []).append(call.pk)

@@ -1,4 +1,4 @@
-"""From several raters' labels to one label a unit: the aggregation rules that every metric takes as an argument."""
+"""From several raters' labels to one label per unit: the aggregation rules that every metric takes as an argument."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ RULES = "majority, dawid_skene, mace, median, mean, per_rater, single:<rater>"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Aggregated:
-    """One label a unit, or none.
+    """One label per unit, or none.
 
     ``value`` of shape (units,) holds indices into ``labels``, -1 where the rule gives no label; ``left_out`` counts those
     units by reason. ``rule`` names the rule, for reports.
@@ -234,10 +234,10 @@ def parse_rule(text: str) -> Rule:
 
 
 def aggregate(ratings: Ratings, rule: str | Rule = "majority") -> Aggregated:
-    """One label a unit by ``rule`` (a name or a rule object); see the rules for what each does.
+    """One label per unit by ``rule`` (a name or a rule object); see the rules for what each does.
 
     All raters of the table count alike: pass ``ratings.people()`` to leave simulators out. ``ValueError`` for an
-    unknown rule, and for ``per_rater``, which makes one table a rater: use ``parse_rule("per_rater").tables(ratings)``.
+    unknown rule, and for ``per_rater``, which makes one table per rater: use ``parse_rule("per_rater").tables(ratings)``.
 
     >>> rows = [("a", "u", "yes"), ("b", "u", "yes"), ("c", "u", "no"), ("a", "v", "yes"), ("b", "v", "no")]
     >>> found = aggregate(Ratings.from_rows(rows))
@@ -247,7 +247,7 @@ def aggregate(ratings: Ratings, rule: str | Rule = "majority") -> Aggregated:
     chosen = parse_rule(rule) if isinstance(rule, str) else rule
     if not isinstance(chosen, OneTable):
         raise ValueError(
-            f"rule: {chosen.name} gives one table a rater, not one label a unit; use its tables()"
+            f"rule: {chosen.name} gives one table per rater, not one label per unit; use its tables()"
         )
     return chosen.apply(ratings)
 

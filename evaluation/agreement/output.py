@@ -74,7 +74,7 @@ def as_json(
 def as_csv(
     summary: AgreementSummary, settings: Mapping[str, Any] | None = None, beside: Beside = NOTHING
 ) -> str:
-    """One row a statistic; ``a`` and ``b`` name what it is about (a rater, a pair of raters, a label, a unit, a group).
+    """One row per statistic; ``a`` and ``b`` name what it is about (a rater, a pair of raters, a label, a unit, a group).
 
     Names that a spreadsheet would take for a formula get an apostrophe in front.
     """
@@ -296,7 +296,7 @@ def _aggregate(summary: AgreementSummary) -> str:
     if len(found.tables) == 1:
         (table,) = found.tables
         left_out = "".join(f", without {count:,} {reason}" for reason, count in table.left_out.items())
-        head = f"one label a unit by {found.rule}: {table.n:,} units{left_out}"
+        head = f"one label per unit by {found.rule}: {table.n:,} units{left_out}"
     rows = [(label, _number(share)) for label, share in found.shares.items()][:_SHOWN_PAIRS]
     return head + "\n" + _table(("label", "share"), rows)
 

@@ -66,7 +66,7 @@ class CountAgreement:
 class KappaAgreement:
     """Cohen's kappa with one kind of weights: every pair, and the averages of each group of pairs.
 
-    ``mean`` and ``weighted_mean`` have a key a group: "all", "people", and each simulator (its pairs with people).
+    ``mean`` and ``weighted_mean`` have a key per group: "all", "people", and each simulator (its pairs with people).
     ``intervals`` of shape (P, 2) holds the pairs' intervals, ``nan`` for pairs not averaged, or is None.
     """
 
@@ -76,7 +76,7 @@ class KappaAgreement:
     intervals: Floats | None = None
 
     def rows(self) -> list[dict[str, Any]]:
-        """One JSON object a pair of raters."""
+        """One JSON object per pair of raters."""
         raters = len(self.pairs.raters)
         rows = list(self.pairs.rows(unshared=raters * (raters - 1) // 2 <= LISTED_PAIRS))
         bounds = iter(self.intervals.tolist()) if self.intervals is not None else None
@@ -101,7 +101,7 @@ class KappaAgreement:
 
 @dataclass(frozen=True, eq=False)
 class Aggregate:
-    """The labels that a rule makes of several raters' labels: one table, or one a rater (``per_rater``)."""
+    """The labels that a rule makes of several raters' labels: one table, or one per rater (``per_rater``)."""
 
     rule: str
     tables: tuple[Aggregated, ...]
@@ -132,7 +132,7 @@ class Aggregate:
 class AgreementSummary:
     """Everything that METRICS asks of agreement, for one variable.
 
-    ``everyone`` counts all raters, ``people`` only people (None without simulators). ``kappa`` has a key a kind of
+    ``everyone`` counts all raters, ``people`` only people (None without simulators). ``kappa`` has a key per kind of
     weights, "nominal" always, "linear" and "quadratic" above nominal level. ``left_out`` counts ratings by reason.
     """
 

@@ -43,7 +43,7 @@ ACTIONS: dict[str, Any] = {
 
 
 class NewRunSerializer(serializers.Serializer):
-    """A simulator's run on a study; what is left out takes its default."""
+    """A simulator's run on a study; omitted values have their defaults."""
 
     endpoint = serializers.CharField(
         max_length=100, help_text="The name of one that the study's workspace may use."
@@ -61,7 +61,7 @@ class NewRunSerializer(serializers.Serializer):
 
 
 class RunProgressSerializer(serializers.Serializer):
-    """Counts of a run's calls; ``failures`` maps a kind to how many."""
+    """Counts of a run's calls; ``failures`` maps a kind to the number of calls."""
 
     total = serializers.IntegerField()
     done = serializers.IntegerField()
@@ -82,7 +82,7 @@ class RunProgressSerializer(serializers.Serializer):
 
 
 class RunSerializer(serializers.ModelSerializer):
-    """A run and how far it has come."""
+    """A run and its progress."""
 
     endpoint: Any = serializers.SlugRelatedField(slug_field="name", read_only=True)
     study: Any = serializers.SlugRelatedField(slug_field="slug", read_only=True)
@@ -103,7 +103,7 @@ class RunSerializer(serializers.ModelSerializer):
 
 
 class RunEstimateSerializer(serializers.Serializer):
-    """What a run would ask and about what it would cost; nothing is sent."""
+    """The calls that a run would make and their approximate cost; nothing is sent."""
 
     calls = serializers.IntegerField()
     stages = serializers.IntegerField()
@@ -132,7 +132,7 @@ class StudyRuns(APIView):
         operation_id="runs_create",
     )
     def post(self, request: Request, slug: str) -> Response:
-        """Make a simulator's run, not yet started; items that this simulator has judged are left out."""
+        """Create a simulator's run, not yet started; items that this simulator has judged are left out."""
         found = study_get_for(user=request.user, slug=slug, role=Membership.Role.EDITOR)
         asked = NewRunSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
@@ -154,7 +154,7 @@ class StudyRuns(APIView):
 
 
 class BudgetSerializer(serializers.Serializer):
-    """The budgets of a run; null removes a limit, and what is left out stays."""
+    """The budgets of a run; null removes a limit, and omitted budgets stay unchanged."""
 
     budget_calls = serializers.IntegerField(required=False, allow_null=True, min_value=0, max_value=2**31 - 1)
     budget_cost = serializers.DecimalField(
@@ -195,11 +195,11 @@ class RunDetail(APIView):
 
 
 class RunEstimate(APIView):
-    """A dry run."""
+    """The estimate of a run."""
 
     @extend_schema(responses=RunEstimateSerializer, operation_id="runs_estimate")
     def get(self, request: Request, pk: int) -> Response:
-        """Calls, tokens and cost of what the run still has to ask."""
+        """Calls, tokens and cost of the rest of the run."""
         return Response(RunEstimateSerializer(run_estimate(run=_run(request, pk))).data)
 
 

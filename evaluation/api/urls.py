@@ -1,4 +1,4 @@
-"""What the REST API offers of runs and reports, under /api/v1/."""
+"""The REST API's addresses of runs and reports, under /api/v1/."""
 
 from __future__ import annotations
 

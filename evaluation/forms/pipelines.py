@@ -22,7 +22,7 @@ from evaluation.selectors.pipeline import recipes_for
 from evaluation.selectors.run import datasets_for
 from evaluation.services.dataset import DatasetFaults, dataset_check, dataset_upload
 
-#: Opens the choice of a recipe that is in the database, before its primary key.
+#: Prefix of the choice of a saved recipe, before its primary key.
 SAVED = "saved"
 
 
@@ -36,7 +36,7 @@ class NewPipelineForm(forms.ModelForm):
         widget=forms.Textarea(attrs={"rows": 6}),
         help_text="JSON. It is saved as a version of its name and is used instead of the choice above.",
     )
-    #: Not named "dataset": the admin's theme takes a form with a field of that name for one of its own.
+    #: Not named "dataset": the admin's theme treats a field of that name as one of its own.
     material = forms.ModelChoiceField(Dataset.objects.none(), required=False, label="Dataset")
     file = forms.FileField(
         required=False,
@@ -105,7 +105,7 @@ class NewPipelineForm(forms.ModelForm):
         return cleaned
 
     def _check(self, cleaned: dict[str, Any]) -> None:
-        """Everything that the service would refuse, without a write."""
+        """Check everything that the service would refuse, without writing."""
         try:
             if cleaned.get("endpoint"):
                 endpoint_check(endpoint=cleaned["endpoint"], workspace_id=self._workspace_id(cleaned))
@@ -127,7 +127,7 @@ class NewPipelineForm(forms.ModelForm):
                 self.add_error(field if field in self.fields else None, message)
 
     def _workspace_id(self, cleaned: dict[str, Any]) -> int | None:
-        """Where the pipeline will belong; without a choice, the person's own workspace."""
+        """The workspace that the pipeline will belong to; by default, the person's own."""
         if cleaned.get("material"):
             return cleaned["material"].workspace_id
         chosen = cleaned.get("workspace") or Workspace.objects.filter(personal_of=self.user).first()
@@ -155,7 +155,7 @@ class NewPipelineForm(forms.ModelForm):
 
     @transaction.atomic
     def save(self, commit: bool = True) -> Any:
-        """Create the pipeline, once; the admin calls this with ``commit=False`` and saves nothing more."""
+        """Create the pipeline, once, even with ``commit=False``, which the admin uses."""
         if self.instance.pk is None:
             cleaned = self.cleaned_data
             own = bool(cleaned.get("changed"))

@@ -1,4 +1,4 @@
-"""Forms of endpoints and runs: they read what was typed, and services check and save it."""
+"""Forms of endpoints and runs. Services check the values and save them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class EndpointForm(forms.ModelForm):
         )
 
     def save_m2m(self) -> None:
-        """The service has stored whom it is shared with."""
+        """The service has already saved the workspaces that it is shared with."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -169,7 +169,7 @@ class NewRunForm(forms.ModelForm):
         return cleaned
 
     def estimate(self) -> CostEstimate | None:
-        """What the run would ask and cost; None, with the error on the form, if it can't be estimated."""
+        """The estimate of the run; None, with the error on the form, if there is none."""
         if not self.is_valid() or self.draft is None:
             return None
         try:

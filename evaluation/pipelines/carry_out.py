@@ -10,6 +10,7 @@ from django.core.exceptions import ValidationError
 
 from annotator.core.canonical import digest_of
 from annotator.hit_types.base import JSON
+from annotator.hit_types.registry import hit_type_get
 from annotator.models import Study
 from annotator.services.imports.material_import import material_import
 from annotator.services.study import study_create
@@ -177,6 +178,13 @@ def _main_study(pipeline: Pipeline) -> str:
     return str([*reported, *(step["name"] for step in steps if step["kind"] == "study")][0])
 
 
+def _variant(options: JSON) -> str:
+    """The only variant of the HIT type that the step's study takes; empty if the step does not choose one."""
+    kind = hit_type_get(options["hit_type"])
+    chosen = str(options.get(kind.variant_field, ""))
+    return chosen if chosen in kind.variants else ""
+
+
 def step_study(pipeline: Pipeline, step: JSON) -> JSON:
     """Create a draft study with an item for each piece of material; repeated, add the items that are missing."""
     options = step_options(pipeline, step)
@@ -200,6 +208,7 @@ def step_study(pipeline: Pipeline, step: JSON) -> JSON:
         by=pipeline.created_by,
         workspace=workspace,
         hit_type=options["hit_type"],
+        variant=_variant(options),
         slug=slug,
         title=f"{pipeline.recipe.content.get('title', pipeline.recipe.name)} ({step['name']})"[:200],
     )

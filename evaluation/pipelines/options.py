@@ -67,7 +67,8 @@ def _validation_study(pipeline: Pipeline, step: JSON) -> str:
 
 
 def _systems(pipeline: Pipeline) -> list[str]:
-    """The systems that this pipeline's explanations come from; the dataset may hold other pipelines' too."""
+    """The systems that this pipeline's explanations come from; the dataset may contain other pipelines' explanations
+    too."""
     explaining = [step for step in pipeline.recipe.content["steps"] if step["kind"] == "explain"]
     named = [step_options(pipeline, step).get("system") for step in explaining]
     return [str(name) for name in named] if all(named) else []

@@ -1,4 +1,4 @@
-"""What a pipeline will ask and cost, before it starts: an upper bound for each step. Nothing is written or asked."""
+"""The calls and cost of a pipeline before it starts: an upper bound for each step. Nothing is written or sent."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class StepPlan:
 
 @dataclass
 class _MaterialCounts:
-    """What exists after the steps so far, at most."""
+    """The most material that can exist after the steps so far."""
 
     instances: int
     explanations: dict[str, int]
@@ -46,8 +46,8 @@ def pipeline_plan(
 ) -> list[StepPlan]:
     """The steps of a recipe on ``instances`` instances whose longest input has ``longest`` characters.
 
-    Calls are upper bounds: every instance is explained, every reply is read, nothing is a duplicate, every question passes
-    validation. Costs are those of the calls with all their tokens out; retries are not in them.
+    Calls are upper bounds: every instance is explained, every reply can be parsed, nothing is a duplicate, every
+    question passes validation. Costs assume that every reply is as long as allowed; retries are not included.
     """
     overrides = overrides or {}
     second = str(overrides.get("*", {}).get("second") or "")
@@ -83,7 +83,7 @@ def _systems(options: JSON, held: dict[str, int]) -> list[str]:
 def _calls(
     kind: str, task: str, options: JSON, counts: _MaterialCounts, items: dict[str, Any]
 ) -> tuple[int, str]:
-    """How many calls (for a study: items) a step has at most; ``counts`` is brought up to date."""
+    """The most calls (for a study: items) of a step; updates ``counts``."""
     n = int(options.get("n", USUAL_NUMBER.get(task, 5)))
     if kind == "explain":
         made = counts.instances * int(options.get("samples", 1))
@@ -120,7 +120,7 @@ def _calls(
     return 0, "waits for people" if kind == "validate" and options.get("by", "people") == "people" else ""
 
 
-#: Stages of the longest kind of item, where it is more than one.
+#: Number of stages of a type's longest item, if more than one.
 STAGES = {"utility": 2, "generalization_utility": 4, "atomic_units": 4}
 
 
@@ -142,7 +142,7 @@ def _items(options: JSON, counts: _MaterialCounts) -> int:
 def _cost_of_one(
     kind: str, task: str, options: JSON, items: dict[str, Any], longest: int, endpoint: Endpoint
 ) -> Decimal:
-    """The most that one call can cost: each byte of its prompt as a token in, and all the tokens that it may give out."""
+    """The most that one call can cost: every byte of its prompt an input token, and the longest reply allowed."""
     if kind == "simulate":
         _, hit_type = items.get(str(options.get("study")), (0, "simulation"))
         size = len(hit_type_get(hit_type).prompt_text.encode())

@@ -23,11 +23,11 @@ from evaluation.providers import transport
 from evaluation.providers.base import ChatReply, ChatRequest, ErrorKind, ProviderError
 from evaluation.providers.hosts import HostPolicy, HostRefused, check_origin, origin_of
 
-#: A key is needed by the client even where the endpoint asks for none.
+#: The client requires a key even if the endpoint doesn't.
 NO_KEY = "none"
-#: Bytes of a reply that isn't JSON that are stored.
+#: How many bytes of a reply that isn't JSON are stored.
 KEPT_BYTES = 64 * 1024
-#: Least seconds for uploading or downloading a batch's file.
+#: The shortest timeout, in seconds, for uploading or downloading a batch's file.
 FILE_SECONDS = 300.0
 _KINDS: Mapping[int, ErrorKind] = {
     400: "bad_request",
@@ -45,7 +45,7 @@ _KINDS: Mapping[int, ErrorKind] = {
 
 
 class OpenAICompatible:
-    """One endpoint. Raises ``ProviderError`` (refused_host) where the host may not be asked."""
+    """One endpoint. Raises ``ProviderError`` (refused_host) if requests to the host aren't allowed."""
 
     def __init__(self, *, base_url: str, key: str, policy: HostPolicy, timeout: float) -> None:
         try:
@@ -90,7 +90,7 @@ class OpenAICompatible:
         return [str(model.get("id")) for model in raw.get("data") or [] if isinstance(model, dict)]
 
     async def batch_send(self, lines: bytes) -> str:
-        """Hand in a file of requests (JSON lines with ``custom_id``); returns the batch's id."""
+        """Upload a file of requests (JSON lines with ``custom_id``); returns the batch's id."""
         async with self._guarded(FILE_SECONDS):
             file = await self.client.files.create(file=("batch.jsonl", lines), purpose="batch")
             batch = await self.client.batches.create(
@@ -118,7 +118,7 @@ class OpenAICompatible:
 
     @asynccontextmanager
     async def _guarded(self, more: float = 0.0) -> AsyncIterator[None]:
-        """End the request after the timeout, whatever still arrives; raise every failure as ``ProviderError``.
+        """End the request after the timeout, even if data is still arriving; raise every failure as ``ProviderError``.
 
         The client's own timeout starts again with each byte received.
         """
@@ -140,9 +140,8 @@ class OpenAICompatible:
 
 
 def read_completion(raw: dict[str, Any], *, seconds: float = 0.0) -> ChatReply:
-    """The JSON of a chat completion as a reply; raises ``ProviderError`` where it contains none.
-
-    What was received is kept in the error's ``reply``, since it may have to be paid for.
+    """The JSON of a chat completion as a reply; raises ``ProviderError`` if it contains none. What was received is in
+    the error's ``reply``, since it may have to be paid for.
     """
     found = raw.get("usage")
     usage: dict[str, Any] = found if isinstance(found, dict) else {}
@@ -190,13 +189,13 @@ def content_text(content: Any) -> str:
 
 
 def _reasoning(message: dict[str, Any]) -> str:
-    """What the model thought, where the server gives it apart from the text."""
+    """The model's reasoning, if the server returns it separately from the text."""
     found = message.get("reasoning_content") or message.get("reasoning")
     return found if isinstance(found, str) else ""
 
 
 def _count(usage: dict[str, Any], name: str) -> int | None:
-    """A token count; a fraction is rounded up. None where it is no number that a count can be."""
+    """A token count; a fraction is rounded up. None if the value isn't a possible count."""
     value = usage.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 2**31:
         return None
@@ -233,7 +232,7 @@ def _json(response: httpx2.Response) -> dict[str, Any]:
 
 
 def _unreadable(response: httpx2.Response, reason: str) -> ProviderError:
-    """The error for a reply that was received and may have to be paid for; it carries the start of what came."""
+    """The error for a reply that was received and may have to be paid for; it contains the start of what was received."""
     text = response.content[:KEPT_BYTES].decode("utf-8", "replace")
     kept = ChatReply(text="", raw={"not_json": text}) if text.strip() else None
     start = " ".join(text[:200].split())
@@ -241,7 +240,8 @@ def _unreadable(response: httpx2.Response, reason: str) -> ProviderError:
 
 
 def provider_error(error: Exception) -> ProviderError:
-    """The client's exceptions as ours. Messages hold what the endpoint said, never the request's headers."""
+    """Convert the client's exceptions to ours. Messages contain the endpoint's own message, never the request's
+    headers."""
     for cause in (error, error.__cause__):
         if isinstance(cause, HostRefused):
             return ProviderError("refused_host", str(cause))
@@ -271,7 +271,7 @@ def provider_error(error: Exception) -> ProviderError:
 
 
 def _refined(kind: ErrorKind, code: Any, said: str) -> ErrorKind:
-    """The kind of an error by its code; servers without codes are known by their words."""
+    """The kind of an error by its code, or by its wording for servers without codes."""
     if kind == "rate_limit" and code == "insufficient_quota":
         return "no_quota"
     if kind == "bad_request":
@@ -284,7 +284,7 @@ def _refined(kind: ErrorKind, code: Any, said: str) -> ErrorKind:
 
 
 def _parameter_advice(said: str) -> str:
-    """What to set for a model that takes other parameters than most."""
+    """What to set for a model with unusual parameters."""
     if "max_completion_tokens" in said:
         return (
             ' Set the endpoint\'s parameters to {"max_completion_tokens": 4000}: it then replaces max_tokens.'
@@ -299,7 +299,7 @@ def _parameter_advice(said: str) -> str:
 
 
 def _connect_advice(said: str) -> str:
-    """Why no connection was made, and what to do about it."""
+    """Why the connection failed, and what to do about it."""
     advice = ""
     if "CERTIFICATE_VERIFY_FAILED" in said:
         advice = (
@@ -314,7 +314,7 @@ def _connect_advice(said: str) -> str:
 
 
 def provider_error_of_status(status: int, body: Any) -> ProviderError:
-    """The error of one line of a batch."""
+    """The error in one line of a batch."""
     inner = body.get("error", body) if isinstance(body, dict) else body
     said = inner.get("message") if isinstance(inner, dict) else inner
     kind = _KINDS.get(status, "bad_request" if 400 <= status < 500 else "server")

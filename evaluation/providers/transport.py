@@ -1,4 +1,5 @@
-"""The HTTP transport: to the checked address only, over kept connections, never through a redirect or proxy."""
+"""The HTTP transport: connects only to the checked address, keeps connections open, and never follows redirects or uses
+a proxy."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ import httpx2
 from evaluation.providers.hosts import HostPolicy, HostRefused, Origin, resolve
 from evaluation.providers.stream import Stream
 
-#: It would log a line for each of a hundred thousand requests.
+#: httpx would log a line for each of a hundred thousand requests.
 logging.getLogger("httpx2").setLevel(logging.WARNING)
 
 KEEP_SECONDS = 30.0
@@ -86,7 +87,7 @@ class _Body(httpx2.AsyncByteStream):
         self.limit = limit
         if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
             raise httpx2.RemoteProtocolError(f"the reply is encoded as {encoding!r}; only gzip was accepted")
-        # 32: the zlib and gzip headers are told apart by zlib itself.
+        # 32: zlib itself recognises zlib and gzip headers.
         self.decoder = zlib.decompressobj(zlib.MAX_WBITS + 32) if encoding not in ("", "identity") else None
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
@@ -100,12 +101,12 @@ class _Body(httpx2.AsyncByteStream):
                 yield decoded
 
     def _decode(self, part: bytes, most: int) -> bytes:
-        """At most ``most`` bytes, so that a small reply cannot unpack into a large one."""
+        """Decompress at most ``most`` bytes, so that a small reply can't expand to a large one."""
         if self.decoder is None:
             return part
         try:
             decoded = self.decoder.decompress(part, most)
-            # Further members of a gzip file follow each other.
+            # A gzip file can have several members, one after the other.
             while self.decoder.eof and self.decoder.unused_data and len(decoded) < most:
                 rest = self.decoder.unused_data
                 self.decoder = zlib.decompressobj(zlib.MAX_WBITS + 32)
@@ -195,7 +196,7 @@ class CheckedTransport(httpx2.AsyncBaseTransport):
 
 
 class _mapped:
-    """httpcore's errors as httpx's, which the client above understands."""
+    """Convert httpcore's errors to httpx's, which the client expects."""
 
     def __enter__(self) -> None:
         return None
@@ -223,9 +224,8 @@ _ERRORS: dict[type[Exception], type[httpx2.HTTPError]] = {
 
 
 def timeouts(seconds: float) -> httpx2.Timeout:
-    """Limits of the single parts of a request that may take ``seconds`` in total.
-
-    Connecting ends well before the whole, so that a server that cannot be reached is known as such.
+    """Timeouts of the parts of a request that may take ``seconds`` in total. Connecting times out well before that, so
+    that an unreachable server is recognised as such.
     """
     return httpx2.Timeout(seconds, connect=min(0.8 * seconds, 10.0))
 

@@ -130,8 +130,9 @@ class Choices:
     )  # fmt: skip
     seed: int = _choice(1, "whole", "Seed", most=2**32 - 1, hint="The same seed gives the same intervals.")
     encoder: str = _choice(
-        "tfidf", "text", "Text encoder for cosine similarity",
-        hint="tfidf, endpoint:NAME, or a sentence-transformers model.",
+        "auto", "text", "Text encoder for cosine similarity",
+        hint="auto (a sentence encoder if one is installed, else TF-IDF), endpoint:NAME, endpoint:NAME/MODEL, a"
+        " sentence-transformers model, or tfidf. The tables' titles name the one that was used.",
     )  # fmt: skip
     exclusions: bool = _choice(
         True, "flag", "Leave out what is excluded", argument="with_excluded",

@@ -5,40 +5,62 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from annotator.models import Study
+from evaluation.selectors.endpoint import (
+    SENTENCES,
+    endpoint_encoder,
+    endpoint_named,
+    sentence_encoder_installed,
+)
 
 if TYPE_CHECKING:
     from evaluation.metrics import Encoder
+    from evaluation.reports.context import Context
 
-TFIDF = "tfidf"
+AUTO, TFIDF = "auto", "tfidf"
 
 
-def cosine_caveat(name: str) -> str:
-    """What the title of a table with a cosine adds where no sentence encoder was used.
+def report_encoder(ctx: Context) -> Encoder:
+    """The report's encoder, one for all its tables, so that an endpoint is asked for each text once."""
+    return ctx.once("encoder", lambda: encoder_of(ctx.choices.encoder, ctx.study))
 
-    >>> cosine_caveat("tfidf"), cosine_caveat("all-mpnet-base-v2")
-    (' (cosine of TF-IDF vectors, not of a sentence encoder)', '')
+
+def cosine_title(encoder: Encoder) -> str:
+    """What the title of a table with a cosine adds: the encoder that was used.
+
+    >>> from evaluation.metrics import TfidfEncoder
+    >>> cosine_title(TfidfEncoder())
+    ' (cosine of TF-IDF vectors, not of a sentence encoder)'
     """
-    return " (cosine of TF-IDF vectors, not of a sentence encoder)" if name == TFIDF else ""
+    from evaluation.metrics import TfidfEncoder
+
+    if isinstance(encoder, TfidfEncoder):
+        return " (cosine of TF-IDF vectors, not of a sentence encoder)"
+    return f" (cosine of {encoder.name} embeddings)"
 
 
 def encoder_of(name: str, study: Study) -> Encoder:
-    """The encoder of that name: ``tfidf``, ``endpoint:NAME`` for a stored endpoint's embeddings, or a
-    sentence-transformers model where that extra is installed.
+    """The encoder of that name.
 
-    An endpoint is one that the study's workspace may use, its own before one shared with it. Raises ``ValueError``.
+    ``auto`` is the papers' sentence encoder where the extra ``encoders`` is installed, else TF-IDF. ``endpoint:NAME`` asks a
+    stored endpoint for embeddings by its own model, ``endpoint:NAME/MODEL`` by another one; it is an endpoint that the
+    study's workspace may use, its own before one shared with it. ``tfidf`` is TF-IDF; anything else is a
+    sentence-transformers model. Raises ``ValueError``.
     """
+    if name == AUTO:
+        name = SENTENCES if sentence_encoder_installed() else TFIDF
     if name == TFIDF:
         from evaluation.metrics import TfidfEncoder
 
         return TfidfEncoder()
     if name.startswith("endpoint:"):
-        from evaluation.selectors.endpoint import endpoint_encoder, endpoint_named
-
         wanted = name.removeprefix("endpoint:")
-        endpoint = endpoint_named(name=wanted, workspace_id=study.workspace_id)
+        endpoint, model = endpoint_named(name=wanted, workspace_id=study.workspace_id), ""
+        if endpoint is None:
+            wanted, _, model = wanted.partition("/")
+            endpoint = endpoint_named(name=wanted, workspace_id=study.workspace_id)
         if endpoint is None:
             raise ValueError(f"encoder: the study's workspace has no endpoint named {wanted!r}")
-        return endpoint_encoder(endpoint)
+        return endpoint_encoder(endpoint, model=model)
     from evaluation.metrics import SentenceTransformerEncoder
 
     return SentenceTransformerEncoder(name)

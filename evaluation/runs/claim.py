@@ -58,7 +58,7 @@ class Claim:
     """What may be sent now. ``others``: calls that other workers have in flight at the endpoint.
 
     With nothing to send, ``wait`` is the seconds until it is worth asking again, and None when nothing is left
-    to claim; ``state`` is the run's.
+    to claim; ``state`` is the state of the run.
     """
 
     state: str
@@ -247,7 +247,7 @@ def build(run: Run, endpoint: Endpoint, step: Step, call: ClaimedCall) -> ChatRe
 
 
 def _cached(keys: list[str], workspace_id: int | None) -> dict[str, int]:
-    """Calls of the workspace that asked the same: what other labs asked and paid for stays theirs."""
+    """Calls of the same workspace with the same request. Replies that other labs paid for aren't shared."""
     with connection.cursor() as cursor:
         cursor.execute(_CACHED, [keys, workspace_id])
         return dict(cursor.fetchall())

@@ -34,7 +34,7 @@ class NothingToAsk(ValidationError):
 
 @dataclass(frozen=True, kw_only=True)
 class RunPlan:
-    """How a run asks, whatever its step is about. The defaults are those of the ``Run`` model.
+    """The settings of a run that don't depend on its step. The defaults are those of the ``Run`` model.
 
     ``model``: the endpoint's own if empty. ``prompt``: the step's own file if empty. ``parameters`` are sent with
     every call. Budgets of None have no limit; ``budget_cost`` is in the currency of the endpoint's prices.
@@ -128,7 +128,7 @@ def run_create(
     rater: Rater | None = None,
     options: dict[str, Any] | None = None,
 ) -> Run:
-    """``run_draft`` and ``run_save`` in one; raises what they raise."""
+    """``run_draft`` and ``run_save`` in one; raises the same errors."""
     draft = run_draft(
         kind=kind,
         endpoint=endpoint,
@@ -142,7 +142,7 @@ def run_create(
 
 
 def all_jobs(run: Run, step: Step) -> Iterator[Job]:
-    """Each first-stage job once for each sample."""
+    """The first-stage jobs, each repeated for every sample."""
     for job in step.jobs(run):
         for sample in range(run.samples):
             yield replace(job, sample=sample)

@@ -1,4 +1,4 @@
-"""Endpoints: which hosts may be asked, with which key."""
+"""Endpoints: access to them, allowed hosts, and keys."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def endpoint_get_for(*, user: Any, pk: int | str, role: str = Membership.Role.VI
 
 
 def endpoints_usable_in(workspace_id: int | None) -> QuerySet[Endpoint]:
-    """The endpoints that runs of a workspace may ask: its own, and those shared with it."""
+    """The endpoints that runs of a workspace can use: its own, and those shared with it."""
     own = Q(workspace=workspace_id)
     if workspace_id is not None:
         shared = Endpoint.shared_with.through.objects.filter(workspace=workspace_id)
@@ -47,13 +47,13 @@ def endpoints_usable_in(workspace_id: int | None) -> QuerySet[Endpoint]:
 
 
 def endpoint_named(*, name: str, workspace_id: int | None) -> Endpoint | None:
-    """The endpoint of that name that a workspace may use: its own before one shared with it."""
+    """The endpoint with that name that a workspace can use; its own takes precedence over one shared with it."""
     named = endpoints_usable_in(workspace_id).filter(name=name)
     return min(named, key=lambda one: (one.workspace_id != workspace_id, one.pk), default=None)
 
 
 def endpoints_usable_by(*, user: Any) -> QuerySet[Endpoint]:
-    """The endpoints to choose from in a form; ``endpoint_check`` says whether the run's workspace may use it."""
+    """The endpoints to choose from in a form; ``endpoint_check`` checks whether the run's workspace can use it."""
     if user.is_active and user.is_superuser:
         return Endpoint.objects.order_by("name", "pk")
     mine = workspaces_for(user=user, role=Membership.Role.EDITOR).values("pk")
@@ -64,7 +64,7 @@ def endpoints_usable_by(*, user: Any) -> QuerySet[Endpoint]:
 
 
 def endpoint_check(*, endpoint: Endpoint, workspace_id: int | None) -> None:
-    """Raise ``ValidationError`` (endpoint) unless runs of the workspace may ask the endpoint."""
+    """Raise ``ValidationError`` (endpoint) unless runs of the workspace can use the endpoint."""
     if not endpoints_usable_in(workspace_id).filter(pk=endpoint.pk).exists():
         raise ValidationError(
             {"endpoint": "This endpoint belongs to another workspace. Choose one of this workspace."}
@@ -81,7 +81,7 @@ def key_secrets() -> list[str]:
 
 
 def endpoint_key(endpoint: Endpoint) -> str:
-    """The key to send to the endpoint, empty where it has none; raises ``KeyRefused``."""
+    """The key to send to the endpoint, empty if it has none; raises ``KeyRefused``."""
     try:
         origin: Origin = origin_of(endpoint.base_url)
     except HostRefused as error:
@@ -95,7 +95,7 @@ def endpoint_key(endpoint: Endpoint) -> str:
 
 def endpoint_provider(endpoint: Endpoint) -> OpenAICompatible:
     """A client for the endpoint; raises ``ProviderError`` (refused_host) and ``KeyRefused``."""
-    # Here, not above: a web process that asks no model does not hold the client.
+    # Imported late: web processes that call no model do without the client.
     from evaluation.providers.openai_compatible import OpenAICompatible
 
     return OpenAICompatible(
@@ -115,15 +115,21 @@ def endpoint_encoder(endpoint: Endpoint, *, model: str = "") -> EndpointEncoder:
     )
 
 
-#: The sentence encoder that the papers' cosines rest on, where its package is installed.
+#: The sentence encoder of the papers' cosines, if its package is installed.
 SENTENCES = "all-mpnet-base-v2"
 
 
+def sentence_encoder_installed() -> bool:
+    """Whether the extra ``encoders`` is installed."""
+    return find_spec("sentence_transformers") is not None
+
+
 def encoders_offered(workspaces: Collection[int | None]) -> list[tuple[str, str]]:
-    """(name, label) of the encoders that a report can use here, sentence encoders first; TF-IDF is the last resort."""
-    found = (
-        [(SENTENCES, f"{SENTENCES} (sentence-transformers)")] if find_spec("sentence_transformers") else []
-    )
+    """(name, label) of the encoders that a report can use here, sentence encoders first and TF-IDF last."""
+    if sentence_encoder_installed():
+        found = [("auto", f"Automatic: {SENTENCES}"), (SENTENCES, f"{SENTENCES} (sentence-transformers)")]
+    else:
+        found = [("auto", "Automatic: TF-IDF, since no sentence encoder is installed")]
     names = sorted({one.name for pk in set(workspaces) for one in endpoints_usable_in(pk)})
     found += [(f"endpoint:{name}", f"Embeddings of the endpoint {name}") for name in names]
     return [*found, ("tfidf", "TF-IDF (words only; not the papers' kind of encoder)")]

@@ -1,4 +1,4 @@
-"""Endpoints: saved with their key encrypted, and tested with one short request."""
+"""Save endpoints, with their key encrypted, and test them with one short request."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -17,14 +17,14 @@ from annotator.services.audit import audit_change, audit_write
 from evaluation.models import Endpoint
 from evaluation.providers.base import ChatRequest, ProviderError
 from evaluation.providers.hosts import HostRefused, check_origin, origin_of
-from evaluation.providers.keys import KeyRefused, key_seal
+from evaluation.providers.keys import KeyRefused, key_reseal, key_seal
 from evaluation.runs.request import parameters_check
 from evaluation.selectors.endpoint import endpoint_key, endpoint_provider, host_policy, key_secrets
 
 log = logging.getLogger(__name__)
 
 
-#: What the audit trail says of an endpoint. Of its key only that it was set.
+#: The fields of an endpoint that the audit trail records. Of its key, it records only that one was set.
 AUDITED = (
     "name", "base_url", "model", "key_variable", "parameters", "concurrency", "requests_per_minute",
     "tokens_per_minute", "structured", "price_in", "price_cached", "price_out", "timeout_seconds", "deployment",
@@ -44,11 +44,9 @@ class Tried:
 def endpoint_save(
     *, endpoint: Endpoint, key: str = "", shared_with: Iterable[Workspace] | None = None
 ) -> Endpoint:
-    """Save an endpoint. A new ``key`` is sealed for its address; a key given for another address is dropped.
-
-    ``shared_with`` are the workspaces that may use it; None leaves them as they are.
-
-    Raises ``ValidationError`` keyed by field, also where the host may not be asked.
+    """Save an endpoint. A new ``key`` is encrypted for its address; a key entered for another address is dropped.
+    ``shared_with`` are the workspaces that can use it; None leaves them unchanged. Raises ``ValidationError`` keyed by
+    field, also if requests to the host aren't allowed.
     """
     stored = Endpoint.objects.filter(pk=endpoint.pk).first() if endpoint.pk else None
     before = {name: getattr(stored, name) for name in AUDITED} if stored else {}
@@ -98,6 +96,44 @@ def _share(endpoint: Endpoint, wanted: set[int]) -> None:
     )  # fmt: skip
 
 
+@dataclass
+class KeysRotated:
+    """Names of endpoints: whose stored keys were sealed anew, were up to date already, or can't be read."""
+
+    resealed: list[str] = field(default_factory=list)
+    current: list[str] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
+
+
+@transaction.atomic
+def endpoint_keys_rotate(*, dry_run: bool = False) -> KeysRotated:
+    """Seal every stored key with the newest ``SECRET_KEY``, so that the fallbacks can be removed.
+
+    Safe while runs use the keys, and safe to repeat. A key that no secret opens is left as it is.
+    """
+    found = KeysRotated()
+    rows = Endpoint.objects.select_for_update(of=("self",)).exclude(key_encrypted=b"").order_by("pk")
+    for endpoint in rows:
+        try:
+            sealed = key_reseal(sealed=bytes(endpoint.key_encrypted), secrets=key_secrets())
+        except KeyRefused:
+            found.unreadable.append(endpoint.name)
+            continue
+        if sealed is None:
+            found.current.append(endpoint.name)
+            continue
+        found.resealed.append(endpoint.name)
+        if not dry_run:
+            Endpoint.objects.filter(pk=endpoint.pk).update(key_encrypted=sealed)
+            audit_write(
+                action=AuditAction.ENDPOINT_SAVED,
+                workspace=endpoint.workspace,
+                target=endpoint.name,
+                after={"api_key": "sealed with a new secret key"},
+            )
+    return found
+
+
 @transaction.atomic
 def endpoint_delete(*, endpoint: Endpoint) -> None:
     """Delete an endpoint that no run has used. Raises ``ProtectedError`` otherwise."""
@@ -112,7 +148,7 @@ def endpoint_delete(*, endpoint: Endpoint) -> None:
 
 
 def endpoint_try(*, endpoint: Endpoint) -> Tried:
-    """Ask for one word. The result holds the reply or the error; never raises for anything an endpoint can do."""
+    """Ask for one word. The result contains the reply or the error; never raises, whatever the endpoint does."""
     try:
         return asyncio.run(_try(endpoint))
     except (ProviderError, KeyRefused) as error:

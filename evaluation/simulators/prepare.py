@@ -67,7 +67,7 @@ class Simulate(Step):
         return _kind(run).parse_response(call.thing, raw, call.stage, call.context.get("presentation"))
 
     def demonstration(self, run: Run, call: ClaimedCall, text: str) -> JSON | None:
-        """None where a demonstration is about another number of things than the call, so that its keys don't fit."""
+        """None if a demonstration is about a different number of things than the call, so that its keys don't fit."""
         kind, presentation = _kind(run), call.context.get("presentation")
         stage = kind.stages(call.thing, presentation)[call.stage]
         try:
@@ -75,7 +75,7 @@ class Simulate(Step):
         except Unparsable:
             if len(stage.fields) > 1:
                 return None
-            # The demonstration's question has other options than this one's.
+            # The demonstration's question has different options from this one's.
             raw = {stage.fields[0].name: read_line(text, MARKER)}
         return {"thoughts": thoughts_of(text)} | {asked.name: raw.get(asked.name) for asked in stage.fields}
 
@@ -99,7 +99,7 @@ class Simulate(Step):
         return _strings(call.thing)
 
     def apply(self, run: Run, groups: Sequence[Sequence[Call]]) -> None:
-        """One judgment per item. A tie between samples gives none, and its calls are flagged."""
+        """One judgment per item. A tie between samples gives no judgment; its calls are flagged."""
         if run.study is None or run.rater is None:
             raise ValueError("study, rater: a simulation needs both")
         items = Item.objects.in_bulk({group[0].item_id for group in groups})

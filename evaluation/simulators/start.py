@@ -1,4 +1,4 @@
-"""Simulators: a model, a prompt and its settings as a rater of a study."""
+"""Start simulators: a model with a prompt and settings, as a rater of a study."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from evaluation.simulators.identity import SOURCE, rater_name
 
 
 def simulation_draft(*, study: Study, endpoint: Endpoint, plan: RunPlan | None = None) -> Run:
-    """An unsaved run that asks a model about every item of a study; nothing is written.
-
-    The prompt is the HIT type's own unless the plan has one. The rater is unset where this simulator is new.
+    """An unsaved run that asks a model about every item of a study; nothing is written. The prompt is the HIT type's
+    own unless the plan has one. The rater is unset if this simulator is new.
     Raises ``ValidationError`` and ``NothingToAsk``.
     """
     try:

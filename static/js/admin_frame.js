@@ -1,3 +1,28 @@
+/* The theme is the one of all other pages: a cookie, which Unfold's own setting follows. */
+(() => {
+  "use strict";
+  const root = document.documentElement;
+  const cookie = () => /(?:^|; )theme=(light|dark)/.exec(document.cookie)?.[1] || "auto";
+  const show = (theme) => {
+    if (theme === "auto") delete root.dataset.theme;
+    else root.dataset.theme = theme;
+  };
+  show(cookie());
+  try {
+    localStorage.setItem("adminTheme", JSON.stringify(cookie()));
+  } catch {
+    return;
+  }
+  document.addEventListener("click", () =>
+    setTimeout(() => {
+      const theme = JSON.parse(localStorage.getItem("adminTheme"));
+      if (theme === cookie()) return;
+      document.cookie = `theme=${theme};path=/;max-age=${theme === "auto" ? 0 : 31536000};samesite=lax`;
+      show(theme);
+    }, 0),
+  );
+})();
+
 /* Unfold gives its navigations and scrolling regions no labels; landmarks need unique ones. */
 (() => {
   "use strict";

@@ -16,6 +16,12 @@
     if (spoken) foretell.say(spoken);
   });
 
+  /* A notice that is confirmed goes, and its focused button with it: no event of it is seen after the swap. */
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    if (!event.detail.target?.matches(".changed")) return;
+    setTimeout(() => document.querySelector("[data-heading]")?.focus({ preventScroll: true }), 50);
+  });
+
   /* After a refused answer, focus the first field with an error. */
   foretell.on("[data-asked][data-refused]", (asked) => {
     if (document.querySelector("[data-asked][data-refused]") === asked) {

@@ -75,7 +75,7 @@ def log_in(page: Page, base: str) -> None:
 def make_study(page: Page, base: str) -> str:
     """From the template to the launch; returns the link for annotators."""
     page.goto(f"{base}/admin/annotator/study/add/")
-    page.select_option("[name=template]", "simulation")
+    page.check("[name=template][value=simulation]")
     page.fill("[name=title]", "Owls and others")
     page.fill("[name=slug]", "owls")
     page.click("[name=_save]")

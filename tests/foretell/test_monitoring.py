@@ -6,21 +6,26 @@ import json
 import logging
 import re
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
+import redis
+from django.conf import settings
 from django.core.management import call_command
 from django.http import HttpRequest, HttpResponse
-from django.test import Client
+from django.test import Client, RequestFactory
 from django.utils import timezone
 
+from annotator.core.jobs import enqueue
 from annotator.models import Assignment
 from annotator.services.assignment import assignment_next
 from evaluation.models import Run
 from foretell import doctor, health, sentry
 from foretell.env import SettingError
 from foretell.logs import HideSecrets, hide_secrets
-from foretell.requests import AddRequestId, JsonFormatter, RequestIdMiddleware, request_id
+from foretell.requests import AddContext, JsonFormatter, RequestIdMiddleware, request_id
 from tests.factories import make_participation, make_study
+from tests.processes import WorkerProcess, wait_until
 
 TOKEN = "a-token-of-this-test-only"
 
@@ -111,7 +116,7 @@ def test_log_lines_are_json_with_the_request_id_and_without_secrets() -> None:
     handler = Keep()
     handler.setFormatter(JsonFormatter())
     handler.addFilter(HideSecrets())
-    handler.addFilter(AddRequestId())
+    handler.addFilter(AddContext())
     logger = logging.getLogger("tests.monitoring")
     logger.addHandler(handler)
 
@@ -147,6 +152,29 @@ def test_a_request_is_logged_by_the_name_of_its_page(
     assert "5f0a" not in str({**vars(record), "request": ""})
 
 
+@pytest.mark.fault
+@pytest.mark.django_db(transaction=True)
+def test_a_workers_log_lines_name_the_run_and_the_request_that_queued_it(tmp_path: Path) -> None:
+    redis.Redis.from_url(settings.CELERY_BROKER_URL).flushdb()
+    worker = WorkerProcess(tmp_path, LOG_JSON="1", LOG_LEVEL="INFO")
+    worker.start()
+    try:
+        token = request_id.set("request-of-this-test")
+        enqueue("evaluation.run_work", run_pk=987654321)
+        request_id.reset(token)
+
+        def lines() -> list[dict[str, object]]:
+            found = [json.loads(line) for line in worker.text().splitlines() if line.startswith("{")]
+            return [one for one in found if one.get("run") == 987654321]
+
+        (line, *_) = wait_until(lines, 120, "a line about the run")
+    finally:
+        worker.stop()
+    assert line["job"] == "evaluation.run_work"
+    assert line["request_id"] == "request-of-this-test"
+    assert "succeeded" in str(line["message"])
+
+
 def test_links_that_let_somebody_in_are_not_logged() -> None:
     assert "secret" not in hide_secrets(
         "Not Found: /join/secret-token/ and /password/reset/MQ/secret-2/?next=x"
@@ -170,12 +198,44 @@ def test_sentry_gets_nothing_about_people(monkeypatch: pytest.MonkeyPatch) -> No
     assert not re.search(r"secret|typed|192|ada", kept)
 
 
+def test_the_real_sentry_sends_nothing_about_people() -> None:
+    sdk = pytest.importorskip("sentry_sdk")
+    sent: list[str] = []
+
+    class Kept(sdk.Transport):  # type: ignore[name-defined, misc]
+        def capture_envelope(self, envelope: object) -> None:
+            sent.append(envelope.serialize().decode())  # type: ignore[attr-defined]
+
+    def view(request: HttpRequest) -> HttpResponse:
+        password = "typed-by-ada"
+        raise ValueError(f"{password}: Key (username)=(ada) exists")
+
+    sentry.install_sentry("https://key@sentry.example/1", transport=Kept)
+    try:
+        sdk.set_user({"username": "ada", "ip_address": "192.0.2.7"})
+        logging.getLogger("tests.monitoring").error("ada failed at /join/secret-token/")
+        request = RequestFactory(REMOTE_ADDR="192.0.2.7").post(
+            "/join/secret-token/?PID=5f0a", {"name": "ada"}
+        )
+        try:
+            view(request)
+        except ValueError:
+            sdk.capture_exception()
+        sdk.flush()
+    finally:
+        sdk.init()
+    whole = "".join(sent)
+    assert "ValueError" in whole
+    assert "test_monitoring" in whole, "the stack says where"
+    assert not re.search(r"typed-by-ada\"|\(ada\)|192\.0\.2|secret-token|5f0a|\"ada\"", whole), whole
+
+
 def test_sentry_without_its_package_is_an_error_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> None:
         raise ImportError(name)
 
     monkeypatch.setattr("importlib.import_module", missing)
-    with pytest.raises(SettingError, match="pip install sentry-sdk"):
+    with pytest.raises(SettingError, match=r"requirements-sentry\.lock"):
         sentry.install_sentry("https://key@sentry.example/1")
 
 

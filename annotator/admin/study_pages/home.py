@@ -1,16 +1,19 @@
-"""The home page: the researcher's studies, what needs them, and background work."""
+"""The home page: the researcher's studies, what needs attention, and background work."""
 
 from __future__ import annotations
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.http import urlencode
+from django.views.decorators.http import require_http_methods
 
 from annotator.admin.study_pages.frame import REVIEWER, VIEWER, render, study_page
 from annotator.core.background import BackgroundWork, work_of
+from annotator.forms.study import NewStudyForm
 from annotator.models import Rehearsal, Study
 from annotator.selectors.home import home_rows, home_studies, needs_words
 from annotator.selectors.study import studies_for
@@ -20,7 +23,7 @@ PAGE = 25
 
 
 def home(request: HttpRequest) -> HttpResponse:
-    """List the studies with what needs the researcher, and the work that is running."""
+    """List the studies with what needs the researcher's attention, and running background work."""
     query = (request.GET.get("q") or "").replace("\x00", "")[:200].strip()
     state, archived = request.GET.get("state", ""), "archived" in request.GET
     found = home_studies(user=request.user, query=query, state=state, archived=archived)
@@ -35,6 +38,18 @@ def home(request: HttpRequest) -> HttpResponse:
         "filtered": bool(query or state or archived),
     }  # fmt: skip
     return TemplateResponse(request, "admin/annotator/study_pages/home.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def new(request: HttpRequest) -> HttpResponse:
+    """Make a study from a template."""
+    form = NewStudyForm(request.POST or None, by=user_of(request))
+    if request.method == "POST" and form.is_valid():
+        messages.success(request, "Study created. Next, import its material.")
+        return redirect("admin:study_live", form.save().pk)
+    context = {**admin.site.each_context(request), "title": "New study", "form": form}
+    name = "admin/annotator/study_pages/new.html"
+    return TemplateResponse(request, name, context, status=400 if form.errors else 200)
 
 
 def rehearsals(request: HttpRequest) -> list[BackgroundWork]:

@@ -71,7 +71,7 @@ def item(request: HttpRequest, study: Study, item_pk: int) -> HttpResponse:
 
 
 def judgment_rows(kind: HitType, reasons: ExclusionReasons, judgments: Any) -> list[dict[str, Any]]:
-    """Judgments with their answers in words, and the reason where one is excluded."""
+    """Judgments with their answers in words and, if excluded, the reason."""
     return [
         {
             "judgment": judgment,
@@ -121,7 +121,9 @@ def judgments(request: HttpRequest, study: Study) -> HttpResponse:
 def judgment(request: HttpRequest, study: Study, judgment_pk: int) -> HttpResponse:
     """Show one judgment: the material, the answers and the time."""
     one = get_object_or_404(
-        study.judgments.select_related("item__explanation__system", "rater", "assignment", "snapshot"),
+        study.judgments.select_related(
+            "item__explanation__system", "rater", "assignment", "snapshot", "instructions_seen"
+        ),
         pk=judgment_pk,
     )
     kind = study_hit_type(study)

@@ -7,15 +7,17 @@ from typing import Any
 from django import template
 
 from annotator.admin.study_pages.frame import role_of, tabs_of
+from annotator.hit_types.registry import hit_types
 from annotator.models import Study
 
 register = template.Library()
 
 
-@register.inclusion_tag("admin/annotator/study_pages/_tabs.html", takes_context=True)
+@register.inclusion_tag("admin/annotator/study_pages/_outside.html", takes_context=True)
 def study_tabs(context: dict[str, Any], study: Study, tab: str) -> dict[str, Any]:
-    """The navigation of a study; ``tab`` is the current one. Nothing for somebody who is not a researcher of it."""
+    """The head and tabs of a study; ``tab`` is the current one. Empty for anyone who isn't a researcher of the study."""
     request = context.get("request")
     role = role_of(request, study) if request is not None else None
     tabs, pages = tabs_of(study, tab=tab, role=role) if role else ([], [])
-    return {"tabs": tabs, "pages": pages}
+    kind = hit_types().get(study.hit_type)
+    return {"tabs": tabs, "pages": pages, "study": study, "kind": kind, "role": role, "outside": True}

@@ -110,6 +110,10 @@ class AtomicUnits(HitType):
         numbers = tuple(str(number) for number in range(1, len(payload["units"]) + 1))
         return numbers if payload["domain"] == "news" else (*numbers, "details", "suggestions")
 
+    def expected(self, variant: str) -> JSON:
+        """The domain, with the paper's rule on partial matches."""
+        return super().expected(variant) | {"matching": schema.PAPER_RULES[variant]}
+
     def sections(self, payload: JSON, gold: JSON | None = None) -> tuple[str, ...]:
         """``news/parse`` and so on: the domain with each part that the item asks; and the rule on partial matches."""
         parts = tuple(f"{payload['domain']}/{part}" for part in payload.get("ask") or schema.PARTS)

@@ -28,9 +28,8 @@ PREVIEW = 5
 
 @dataclass
 class ImportResult:
-    """What an import wrote; ``unchanged`` items were in the study already, word for word.
-
-    ``ignored`` are columns of the file that the HIT type does not know; nothing of them is kept.
+    """What an import wrote; ``unchanged`` items were in the study already with the same content. ``ignored`` lists
+    columns of the file that the HIT type doesn't know; they aren't stored.
     """
 
     rows: int = 0
@@ -76,15 +75,16 @@ def material_import(
     replace: bool = False,
     dry_run: bool = False,
 ) -> ImportResult:
-    """Read a file (of a format in ``plain_file.FORMATS``, told by the ending of ``name``) into a draft study.
+    """Read a file (of a format in ``plain_file.FORMATS``, recognised by the extension of ``name``) into a draft study.
 
     ``mapping`` names the file's column for a column of the HIT type; ``constants`` gives a value for every row.
-    ``attributes`` are the file's columns that say more of an item (domain, difficulty): reports cut and filter by them.
-    An item that is there already with the same content is left as it is, so the same file can be imported again.
-    With ``replace`` the study's items are deleted first. ``dry_run`` does everything and takes it back. Raises ``ImportRefused`` with every fault; then nothing is
+    ``attributes`` are further columns about an item (domain, difficulty), by which reports can group and filter.
+    An item that exists already with the same content is left unchanged, so the same file can be imported again.
+    With ``replace`` the study's items are deleted first. ``dry_run`` does everything and rolls it back. Raises
+    ``ImportRefused`` with every fault; then nothing is
     written.
 
-    The rows go through a temporary table: time is linear in the rows, memory flat.
+    The rows go through a temporary table: time is linear in their number and memory constant.
     """
     log = FaultLog(name)
     result = ImportResult(dry_run=dry_run)
@@ -100,7 +100,13 @@ def material_import(
                 log.add(" ".join(error.messages))
                 log.check()
         reader = _Reader(
-            hit_type_get(study.hit_type), mapping or {}, constants or {}, attributes, log, result
+            hit_type_get(study.hit_type),
+            mapping or {},
+            constants or {},
+            attributes,
+            log,
+            result,
+            study.variant,
         )
         dataset, _ = Dataset.objects.get_or_create(workspace=study.workspace, name=study.slug)
         with suppress(UnreadableRest), staging() as copy:
@@ -155,8 +161,12 @@ class _Reader:
         attributes: Sequence[str],
         log: FaultLog,
         result: ImportResult,
+        variant: str = "",
     ):
         self.kind = kind
+        self.variant = variant
+        #: What a row that does not name its variant is taken for.
+        self.usual = {kind.variant_field: variant} if variant else {}
         self.log = log
         self.result = result
         self.constants = constants
@@ -189,7 +199,7 @@ class _Reader:
         self._tell_ignored()
 
     def _check_columns(self, columns: tuple[str, ...]) -> None:
-        """A missing column is told once, for the header, not for each row."""
+        """Report a missing column once, for the header, and not for each row."""
         for name in self.attributes:
             if name not in columns:
                 self.log.add(
@@ -198,6 +208,8 @@ class _Reader:
         for column in self.kind.columns:
             source = self.source.get(column.name)
             if source is None or source in columns:
+                continue
+            if column.name in self.usual and source not in self.mapped:
                 continue
             if column.required or source in self.mapped:
                 close = difflib.get_close_matches(source, columns, n=1)
@@ -208,11 +220,15 @@ class _Reader:
         line, values = row
         renamed = {name: values[source] for name, source in self.source.items() if source in values}
         try:
-            draft = self.kind.parse_item(renamed | dict(self.constants))
+            draft = self.kind.parse_item(self.usual | renamed | dict(self.constants))
         except FieldErrors as error:
             for name, message in error.errors.items():
                 source = self.source.get(name, name)
                 self.log.add(message, line=line, field=source, value=values.get(source) or None)
+            return None
+        if fault := self.kind.variant_fault(draft.payload, self.variant):
+            field = self.source.get(self.kind.variant_field, self.kind.variant_field)
+            self.log.add(fault, line=line, field=field)
             return None
         for what, limit, text in _too_long(draft):
             self.log.add(f"{what}: at most {limit} characters, got {len(text)}", line=line, value=text)

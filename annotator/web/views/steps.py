@@ -1,4 +1,4 @@
-"""The steps before the tasks: consent, instructions, practice, exam; and the end."""
+"""The steps before the tasks (consent, instructions, practice, exam) and after them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ from annotator.core.canonical import text_digest
 from annotator.hit_types.base import JSON, FieldErrors, HitType, Question
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import ExamAttempt, Participation, Study
-from annotator.selectors.participation import exam_pay_words, participation_step, progress_of
+from annotator.selectors.participation import earnings_in, exam_pay_words, participation_step
+from annotator.selectors.places import places_for
 from annotator.selectors.qualification import attempts_at, qualifications_held
 from annotator.selectors.snapshot import snapshot_content
 from annotator.selectors.user import user_of
 from annotator.services.exam import exam_attempt_of, exam_retry_at, exam_start, exam_submit, question_of
 from annotator.services.participation import (
     consent_give,
+    instructions_confirm,
     instructions_finish,
     participation_leave,
     participation_return,
@@ -32,6 +34,7 @@ from annotator.services.participation import (
 from annotator.web.markdown import instructions_context, markdown_html
 from annotator.web.task_page import TaskPage
 from annotator.web.views.common import at_step, participant, says_refusals, trouble
+from annotator.web.views.places import alert_context, no_places
 from annotator.web.views.task import raw_response
 
 _PAGES = {
@@ -50,11 +53,23 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
     """Redirect a participant to their current step."""
     participation = participant(request, slug)
     step = participation_step(participation)
+    if nothing_to_prepare_for(participation, step):
+        return no_places(request, participation)
     if step in _PAGES:
         return redirect(_PAGES[step], slug=slug)
     if step == "left":
         return redirect("annotator:left", slug=slug)
     return trouble(request, step)
+
+
+def nothing_to_prepare_for(participation: Participation, step: str) -> bool:
+    """Whether somebody who is still preparing would do so for nothing: the study has no task left for them."""
+    if step not in ("consent", "instructions", "practice", "exam"):
+        return False
+    if participation.exam_attempts.filter(submitted_at__isnull=True).exists():
+        return False  # they have begun, so they may finish
+    started = participation.assignments.exists()  # who has worked and has to read a new consent text
+    return not started and places_for(participation).full
 
 
 @never_cache
@@ -84,7 +99,7 @@ def instructions(request: HttpRequest, slug: str) -> HttpResponse:
     if step == "consent":
         return redirect("annotator:consent", slug=slug)
     if request.method == "POST":
-        instructions_finish(participation=participation)
+        instructions_finish(participation=participation, version=_version_shown(request))
         return redirect("annotator:study", slug=slug)
     return render(request, "annotator/instructions.html", _instructions(participation) | {"step": step})
 
@@ -103,6 +118,21 @@ def instructions_drawer(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, name, _instructions(participation) | {"step": "drawer"})
 
 
+@require_POST
+@says_refusals
+def changed_instructions(request: HttpRequest, slug: str) -> HttpResponse:
+    """A participant has read what changed in the instructions; they go on with the task that they have open."""
+    instructions_confirm(participation=participant(request, slug), version=_version_shown(request) or 0)
+    if request.headers.get("HX-Request"):
+        return HttpResponse()  # takes the place of the notice; the answer on the page stays as it is
+    return redirect("annotator:tasks", slug=slug)
+
+
+def _version_shown(request: HttpRequest) -> int | None:
+    sent = request.POST.get("version", "")
+    return int(sent) if sent.isdecimal() and len(sent) < 8 else None
+
+
 def _instructions(participation: Participation) -> dict[str, Any]:
     rules = snapshot_content(participation.study.snapshot_id)
     kind = hit_type_get(rules["hit_type"])
@@ -110,6 +140,7 @@ def _instructions(participation: Participation) -> dict[str, Any]:
         "study": participation.study,
         "task_title": kind.task_title,
         "parts": instructions_context(kind, rules["instructions"]),
+        "version": participation.study.snapshot.number if participation.study.snapshot else "",
     }
 
 
@@ -149,7 +180,7 @@ def practice(request: HttpRequest, participation: Participation) -> HttpResponse
 def practice_feedback(
     kind: HitType, question: Question, raw: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """The feedback on an answer to a practice question and no errors, or nothing and the errors by field."""
+    """The feedback on an answer to a practice question; or, for an invalid answer, None and its errors by field."""
     try:
         response = kind.parse_question(question.payload, question.gold, raw)
     except FieldErrors as error:
@@ -210,9 +241,10 @@ def exam(request: HttpRequest, slug: str) -> HttpResponse:
     attempt: ExamAttempt | None = None
     if request.method == "POST":
         attempt = exam_attempt_of(participation=participation, pk=request.POST.get("attempt", ""))
-        if attempt.submitted_at is not None:  # sent again: the same reply
+        if attempt.submitted_at is not None:  # submitted again: the same response
             return result
-    if participation_step(participation) != "exam":
+    step = participation_step(participation)
+    if step != "exam" or nothing_to_prepare_for(participation, step):
         return redirect("annotator:study", slug=slug)
     rules = snapshot_content(participation.study.snapshot_id)
     attempts = attempts_at(participation)
@@ -323,20 +355,25 @@ def done(request: HttpRequest, slug: str) -> HttpResponse:
     participation = participant(request, slug)
     if participation.finished_at is None or participation.state == Participation.State.REMOVED:
         return redirect("annotator:study", slug=slug)
+    earnings = earnings_in(participation)
     context = {
         "study": participation.study,
-        "progress": progress_of(participation),
+        "earnings": earnings,
         "completion_code": participation.study.completion_code,
         "return_url": return_url(participation),
         "me_url": reverse("annotator:me"),
     }
-    return render(request, "annotator/done.html", context)
+    places = places_for(participation)
+    reached = participation.study.max_items_per_rater
+    context["all_done"] = reached is not None and earnings.done >= reached
+    return render(
+        request, "annotator/done.html", context | alert_context(request, participation.study, places)
+    )
 
 
 def return_url(participation: Participation) -> str:
-    """The recruitment panel's URL with the completion code; empty for participants who did not come from a panel.
-
-    Used only by the page that is shown once the last answer is stored.
+    """The recruitment panel's URL with the completion code; empty for participants who did not come from a panel. Only
+    the page after the last answer uses it.
     """
     code = participation.study.completion_code
     if participation.recruiter != "prolific" or not code:

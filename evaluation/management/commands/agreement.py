@@ -53,7 +53,7 @@ def _share(text: str) -> float:
 
 
 def _pairs(arguments: list[str]) -> dict[str, str]:
-    """``OLD=NEW`` for each label that is read as another."""
+    """Read ``OLD=NEW`` pairs: labels that are replaced by others."""
     for argument in arguments:
         if "=" not in argument[1:]:
             raise CommandError(f"--recode: expected OLD=NEW, got {argument!r}")
@@ -61,7 +61,7 @@ def _pairs(arguments: list[str]) -> dict[str, str]:
 
 
 class Command(BaseCommand):
-    help = "Agreement of the ratings in a long CSV, one row a rating. Needs no study and no database."
+    help = "Agreement of the ratings in a long CSV, one row per rating. Needs no study and no database."
     requires_system_checks = []
     requires_migrations_checks = False
 
@@ -155,7 +155,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--aggregate",
             metavar="RULE",
-            help="also one label a unit: majority, dawid_skene, mace, median, mean, per_rater or single:RATER",
+            help="also one label per unit: majority, dawid_skene, mace, median, mean, per_rater or single:RATER",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

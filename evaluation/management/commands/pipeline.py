@@ -1,4 +1,4 @@
-"""``manage.py pipeline RECIPE --dataset FILE --endpoint NAME``: carry a recipe out from its material to its report."""
+"""``manage.py pipeline RECIPE --dataset FILE --endpoint NAME``: carry out a recipe from material to report."""
 
 from __future__ import annotations
 
@@ -121,7 +121,8 @@ class Command(BaseCommand):
         self._follow(pipeline, inline=options["inline"])
 
     def _workspace(self, given: str) -> Workspace | None:
-        """By its number or its owner's user name; none where it is not given: only superusers reach the result."""
+        """The workspace with this number or owner's user name. None if not given; then only superusers reach the
+        result."""
         if not given:
             return None
         key = {"pk": given} if given.isdecimal() else {"personal_of__username": given}

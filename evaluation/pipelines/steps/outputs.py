@@ -1,4 +1,4 @@
-"""What systems really answer: on their follow-ups, from their explanations alone, without and with a rationale."""
+"""Systems' real outputs: on their follow-ups, from their explanations alone, without and with a rationale."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from annotator.hit_types.base import JSON
 from annotator.hit_types.making import SANITY_METHOD
+from annotator.hit_types.reading import REFUSAL
 from annotator.models import Explanation, FollowUp, Instance, Output, System
 from evaluation.models import Call, Run
 from evaluation.pipelines.steps.explain import METHODS
@@ -31,7 +32,7 @@ from evaluation.selectors.material import first_line
 
 
 class Outputs(MaterialStep):
-    """The output of a system on each follow-up of its explanations, by the very prompt that it explained with.
+    """The output of a system on each follow-up of its explanations, with the same prompt that it explained with.
 
     ``system`` names the system; ``method`` is how it explained.
     """
@@ -80,12 +81,16 @@ class Outputs(MaterialStep):
             return {"output": answer_of(labelled(text, ["Answer", "Reason"])["Answer"], task)}
         return {"output": reasoning_then_answer(text, task)[1]}
 
+    def refused(self, run: Run, call: ClaimedCall, text: str) -> JSON | None:
+        """A refusal is the system's output on this follow-up; of generation tasks, its words are."""
+        return {"output": text.strip() or REFUSAL} if task_of(run) in GENERATION else {"output": REFUSAL}
+
     def apply(self, run: Run, groups: Sequence[Sequence[Call]]) -> None:
         _store(systems_of(run).get(name=run.options["system"]), groups)
 
 
 def sanity_system(system: str) -> str:
-    """The name under which outputs written from a system's explanations are kept.
+    """The name of the system under which outputs written from another system's explanations are stored.
 
     >>> sanity_system("gpt · post-hoc")
     'gpt · post-hoc · from explanation'
@@ -190,6 +195,10 @@ class GenU(MaterialStep):
 
     def parse(self, run: Run, call: ClaimedCall, text: str) -> JSON:
         return {"output": marked_answer(text, "yes_no")}
+
+    def refused(self, run: Run, call: ClaimedCall, text: str) -> JSON | None:
+        """A refusal is an answer that is not the right one."""
+        return {"output": REFUSAL}
 
     def apply(self, run: Run, groups: Sequence[Sequence[Call]]) -> None:
         _store(system_made(run, self._name(run), "GEN-U"), groups)

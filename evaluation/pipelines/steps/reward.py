@@ -1,4 +1,4 @@
-"""GEN-U of every single rationale, as a reward for training (Joshi et al. 2023, section 5)."""
+"""The GEN-U of each rationale, as a reward for training (Joshi et al. 2023, section 5)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from annotator.hit_types.base import JSON
+from annotator.hit_types.reading import REFUSAL
 from annotator.models import Explanation, FollowUp, Output
 from evaluation.models import Call, Run
 from evaluation.pipelines.steps.material import MaterialStep, OptionError, by_subject, option, questions
@@ -15,9 +16,8 @@ from evaluation.runs.structured import Form
 
 
 class RewardAnswers(MaterialStep):
-    """A model answers each generalization question with each rationale of ``system``; the rewards follow from the answers.
-
-    Answers without a rationale come from GEN-U's own run (``gen_u``) by the same model, which has to come first.
+    """A model answers each generalization question with each rationale of ``system``; rewards are computed from the
+    answers. Answers without a rationale come from an earlier GEN-U run (``gen_u``) with the same model.
     ``questions`` is *all* or *validated*.
     """
 
@@ -74,5 +74,9 @@ class RewardAnswers(MaterialStep):
     def parse(self, run: Run, call: ClaimedCall, text: str) -> JSON:
         return {"output": marked_answer(text, "yes_no")}
 
+    def refused(self, run: Run, call: ClaimedCall, text: str) -> JSON | None:
+        """A refusal is an answer that is not the right one."""
+        return {"output": REFUSAL}
+
     def apply(self, run: Run, groups: Sequence[Sequence[Call]]) -> None:
-        """The answers stay with their calls; ``rewards_keep`` turns them into rewards once the run is done."""
+        """Does nothing: answers stay with their calls, and ``rewards_keep`` computes rewards once the run is done."""

@@ -54,7 +54,7 @@ class Scripted:
         if path == "/outage" and request.method == "POST":
             return self._outage(request)
         if path in ("/hold", "/release") and request.method == "POST":
-            # Between the two, requests are received and not answered: a test has all the time it needs.
+            # Between the two, requests are received and not answered, so that a test can take as long as it needs.
             (self.released.clear if path == "/hold" else self.released.set)()
             return json_response(self.stats())
         if path == "/redirect/v1/chat/completions":
@@ -143,7 +143,7 @@ class Scripted:
         return json_response({"until": self.outage_until})
 
     def _within(self, per_second: float) -> bool:
-        """Take one of the requests that the rate allows; half a second's worth may be saved up."""
+        """Use one of the requests that the rate allows; up to half a second's worth can be saved up."""
         now = time.monotonic()
         most = max(1.0, per_second / 2)
         self.allowance = min(most, self.allowance + (now - self.allowed_at) * per_second)
@@ -171,7 +171,7 @@ class Scripted:
         return None
 
     def completion(self, body: dict[str, Any], options: Options, fault: str = "") -> dict[str, Any]:
-        """The chat completion object, spoilt in the way that ``fault`` names."""
+        """The chat completion object, with the fault that ``fault`` names."""
         messages = body.get("messages") or []
         temperature = float(body.get("temperature", 0) or 0)
         schema = (body.get("response_format") or {}).get("json_schema")

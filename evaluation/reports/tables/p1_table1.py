@@ -19,7 +19,7 @@ from evaluation.metrics import (
 )
 from evaluation.reports.content import Cell, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
-from evaluation.reports.encoders import cosine_caveat, encoder_of
+from evaluation.reports.encoders import cosine_title, report_encoder
 from evaluation.reports.registry import section
 from evaluation.reports.simulating import judges
 from evaluation.reports.words import left_out
@@ -51,7 +51,7 @@ def p1_table1(ctx: Context) -> Section | None:
     part, sampled = part_of(ctx, table)
     rows = diversity_by_generator(
         part,
-        all_similarities(Cosine(encoder_of(ctx.choices.encoder, ctx.study))),
+        all_similarities(Cosine(report_encoder(ctx))),
         mixes=[generators] if len(generators) > 1 else [],
         mix_rng=np.random.default_rng([ctx.choices.seed, 2]),
         **ctx.resampling,
@@ -67,7 +67,7 @@ def p1_table1(ctx: Context) -> Section | None:
                 id="p1-table-1",
                 number="P1 Table 1",
                 title="Generality of simulatable follow-ups and simulatable share, %"
-                + cosine_caveat(ctx.choices.encoder),
+                + cosine_title(report_encoder(ctx)),
                 head=["Dataset", "Generator"],
                 columns=[
                     *(TableColumn(title, "Generality") for title in COLUMNS.values()),

@@ -12,7 +12,7 @@ from evaluation.metrics import (
 from evaluation.reports.columns import rule_of
 from evaluation.reports.content import Cell, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
-from evaluation.reports.encoders import cosine_caveat, encoder_of
+from evaluation.reports.encoders import cosine_title, report_encoder
 from evaluation.reports.registry import section
 from evaluation.reports.tables.p1_table1 import COLUMNS, part_of
 from evaluation.reports.words import left_out
@@ -30,7 +30,7 @@ def p1_table5(ctx: Context) -> Section | None:
     cells: dict[str, list[Cell]] = {"Pearson": [], "Spearman": []}
     notes = []
     versions = []
-    for key, similarity in all_similarities(Cosine(encoder_of(ctx.choices.encoder, ctx.study))).items():
+    for key, similarity in all_similarities(Cosine(report_encoder(ctx))).items():
         found = generality(table, similarity)
         versions.append(f"{COLUMNS[key]}: {found.similarity}, {found.version}.")
         correlation = within_instance_correlation(
@@ -53,7 +53,7 @@ def p1_table5(ctx: Context) -> Section | None:
                 id="p1-table-5",
                 number="P1 Table 5",
                 title="Correlation of simulation generality with simulation precision"
-                + cosine_caveat(ctx.choices.encoder),
+                + cosine_title(report_encoder(ctx)),
                 head=["Dataset", "Correlation"],
                 columns=[TableColumn(title) for title in COLUMNS.values()],
                 rows=[TableRow([ctx.dataset, name], values) for name, values in cells.items()],

@@ -15,7 +15,7 @@ from evaluation.metrics import (
 )
 from evaluation.reports.content import Cell, Figure, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
-from evaluation.reports.encoders import cosine_caveat, encoder_of
+from evaluation.reports.encoders import cosine_title, report_encoder
 from evaluation.reports.registry import section
 from evaluation.reports.unit_labels import (
     Annotation,
@@ -91,7 +91,7 @@ def p2_table1(ctx: Context) -> Section | None:
 def _figures(ctx: Context, units: UnitTable, name: str) -> _Figures:
     options = ctx.resampling
     found = unit_simulatability(units, **options)
-    cosine = Cosine(encoder_of(ctx.choices.encoder, ctx.study))
+    cosine = Cosine(report_encoder(ctx))
     spread = generality(found.follow_ups(), cosine, **options)
     return _Figures(spread.generality, found)
 
@@ -104,12 +104,12 @@ def _table1(ctx: Context, who: Annotation, units: UnitTable, systems: list[str],
         (name, _figures(ctx, of_systems(units, found), f"{who.name}/method/{name}"))
         for name, found in sorted(methods.items())
     ]
-    cosine = Cosine(encoder_of(ctx.choices.encoder, ctx.study))
+    cosine = Cosine(report_encoder(ctx))
     return Table(
         id="p2-table-1",
         number="P2 Table 1",
         title=f"Generality and precision by explanation method, annotated by {who.name.lower()}"
-        + cosine_caveat(ctx.choices.encoder),
+        + cosine_title(report_encoder(ctx)),
         head=["Task", "Explanation method"],
         columns=[
             TableColumn("Generality"),
@@ -156,7 +156,7 @@ def _table3(ctx: Context, judged: list[tuple[Annotation, UnitTable]], systems: l
     return Table(
         id="p2-table-3",
         number="P2 Table 3",
-        title="Generality and precision by model and explanation method" + cosine_caveat(ctx.choices.encoder),
+        title="Generality and precision by model and explanation method" + cosine_title(report_encoder(ctx)),
         head=["Task", "Model"],
         columns=[TableColumn(label, method) for method in methods for label in labels],
         rows=rows,

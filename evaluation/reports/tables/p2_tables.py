@@ -12,7 +12,7 @@ from evaluation.metrics import (
 )
 from evaluation.reports.content import Cell, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
-from evaluation.reports.encoders import cosine_caveat, encoder_of
+from evaluation.reports.encoders import cosine_title, report_encoder
 from evaluation.reports.registry import section
 from evaluation.reports.unit_labels import annotators, asked_of, is_sanity, labels_of, of_systems, unit_table
 
@@ -39,7 +39,7 @@ def p2_tables(ctx: Context) -> Section | None:
 
 
 def _parsing(ctx: Context, rule: str) -> Table:
-    """An explanation is parsed wrongly where a unit is, and incompletely where a list is; judged once an explanation."""
+    """An explanation is parsed wrongly where a unit is, and incompletely where a list is; judged once per explanation."""
     items = ctx.data.judgments.items
     faults: dict[str, list[str | None]] = {}
     for number, name in enumerate(("complete", "parsed")):
@@ -92,7 +92,7 @@ def _buckets(ctx: Context, found: UnitSimulatability) -> Table:
 
 
 def _growth(ctx: Context, follow_ups: FollowUps) -> Table:
-    cosine = Cosine(encoder_of(ctx.choices.encoder, ctx.study))
+    cosine = Cosine(report_encoder(ctx))
     steps = growth(
         follow_ups,
         cosine,
@@ -102,7 +102,7 @@ def _growth(ctx: Context, follow_ups: FollowUps) -> Table:
         id="p2-table-6",
         number="P2 Table 6",
         title="Generality and simulatable follow-ups as their number grows"
-        + cosine_caveat(ctx.choices.encoder),
+        + cosine_title(report_encoder(ctx)),
         head=["Task", "Metric"],
         columns=[TableColumn(str(step.size), "Follow-ups for each explanation, at most") for step in steps],
         rows=[

@@ -94,13 +94,27 @@ def test_a_study_goes_from_template_to_close(researcher_client, owner):
 def test_a_template_or_slug_that_does_not_work_says_so(researcher_client):
     make_study(slug="taken")
     for data, words in (
-        ({"template": "nonsense", "title": "A", "slug": "a"}, "Select a valid choice"),
-        ({"template": "simulation", "title": "A", "slug": "taken"}, "already exists"),
+        ({"template": "nonsense", "title": "A", "slug": "a"}, "Choose what annotators are asked"),
+        (
+            {"template": "simulation", "title": "A", "slug": "taken"},
+            "Another study is called “taken”. “taken-2” is free.",
+        ),
+        ({"template": "simulation", "title": "A", "slug": "not a slug"}, "Enter a valid “slug”"),
         ({"template": "simulation", "title": "", "slug": "a"}, "This field is required"),
     ):
         reply = researcher_client.post(reverse("admin:annotator_study_add"), data)
+        assert reply.status_code == 400
         assert words in reply.content.decode()
     assert Study.objects.count() == 1
+
+
+def test_a_short_name_is_made_from_the_title_and_is_free(researcher_client):
+    make_study(slug="owls-others")
+    for slug in ("owls-others-2", "owls-others-3", "study"):
+        title = "???" if slug == "study" else "Owls & others"
+        data = {"template": "simulation", "title": title, "slug": ""}
+        assert researcher_client.post(reverse("admin:annotator_study_add"), data).status_code == 302
+        assert Study.objects.filter(slug=slug).exists()
 
 
 def test_settings_of_a_live_study_make_a_new_version(researcher_client, owner):

@@ -78,7 +78,7 @@ def test_nobody_puts_a_study_into_a_workspace_of_others(researcher: User, mate: 
     lab = workspace_personal(user=researcher)
     workspace_member_set(workspace=lab, username="mate", role="reviewer")
     fields = {"workspace": lab.pk, "template": "simulation", "title": "Owls", "slug": "owls"}
-    assert logged_in(mate).post(reverse("admin:annotator_study_add"), fields).status_code == 200
+    assert logged_in(mate).post(reverse("admin:annotator_study_add"), fields).status_code == 400
     assert not Study.objects.exists()
 
 

@@ -21,10 +21,20 @@ def test_every_demo_file_loads_beside_the_others_and_once(monkeypatch: pytest.Mo
     monkeypatch.setattr(demo, "rehearse", lambda **_: 0)
     monkeypatch.setattr(demo, "rehearsal_spread_times", lambda **_: None)
     files = {f"demo-{path.stem.replace('_', '-')}" for path in demo.FOLDER.glob("*.jsonl")}
+    properties = ("surface-form", "support", "informativeness", "style")
+    files = files - {"demo-rationale-properties"} | {
+        f"demo-rationale-properties-{name}" for name in properties
+    }
     demo.demo_accounts(known={})
     list(demo.demo_load())
     assert set(Study.objects.values_list("slug", flat=True)) == files
     assert set(Study.objects.values_list("state", flat=True)) == {Study.State.LIVE}
+    support = Study.objects.get(slug="demo-rationale-properties-support")
+    assert support.title == "Does the explanation support the answer?"
+    assert set(support.items.values_list("payload__group", flat=True)) == {"support"}
+    assert support.snapshot is not None
+    assert {question["pool"] for question in support.snapshot.content["practice"]} == {"support"}
+    assert "Giveaway" not in support.snapshot.content["instructions"]
     counts = Study.objects.count(), Item.objects.count(), System.objects.count()
     list(demo.demo_load())
     assert (Study.objects.count(), Item.objects.count(), System.objects.count()) == counts

@@ -15,7 +15,7 @@ from annotator.models import LedgerEntry, Participation, Study
 from annotator.selectors.owed import balances_of, totals_of
 from annotator.selectors.participation import earnings_of
 from annotator.services.assignment import assignment_next
-from annotator.services.payment import bonus_give, owed_csv, payments_record, work_accept
+from annotator.services.payment import bonus_give, owed_export, payments_record, work_accept
 from annotator.services.rehearsal.fill import rehearsal_raters, rehearse
 from annotator.services.study import study_update
 from annotator.services.submit_and_next import turn_take
@@ -120,7 +120,7 @@ def test_the_export_says_what_is_owed_and_neutralises_formulas(study: Study) -> 
     ann = work(study, 2)
     Participation.objects.filter(pk=ann.pk).update(recruiter="prolific", recruiter_id="=1+1")
     work_accept(study=study, by=None)
-    (row,) = csv.DictReader(io.StringIO(owed_csv(study=study, balances=balances_of(study))))
+    (row,) = csv.DictReader(io.StringIO(owed_export(study=study, balances=balances_of(study))))
     assert (row["participant"], row["recruiter_id"], row["owed"]) == (ann.rater.name, "'=1+1", "0.50")
 
 

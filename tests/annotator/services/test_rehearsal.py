@@ -12,6 +12,7 @@ from annotator.models import (
     Judgment,
     Participation,
     Place,
+    Qualification,
     Rater,
     Rehearsal,
     Snapshot,
@@ -162,3 +163,13 @@ def test_what_cannot_be_rehearsed_says_why() -> None:
     study = make_study(items=1)
     with pytest.raises(ValidationError, match="less than or equal to 1"):
         rehearsal_request(study=study, by=None, raters=3, accuracy=1.5, seed=1)
+
+
+def test_a_rehearsal_with_an_exam_can_be_cleared() -> None:
+    study = make_study(items=2, exam_required=True, exam_questions=4, pass_mark=3)
+    rehearsal = rehearsal_request(study=study, by=make_user(staff=True), raters=3, accuracy=0.9, seed=1)
+    rehearsal_run(rehearsal_pk=rehearsal.pk)
+    assert Qualification.objects.filter(rater__rehearsal=True).count() == 3
+    assert rehearsal_clear(study=study) == 6
+    assert not Rater.objects.filter(rehearsal=True).exists()
+    assert not Qualification.objects.exists()

@@ -11,14 +11,14 @@ from django.http import Http404
 from django.utils import timezone
 
 from annotator.core.errors import Refused
-from annotator.models import Instance, Judgment, Rater, Study
+from annotator.models import Instance, Judgment, Qualification, Rater, Study
 from annotator.selectors.study import deleted_studies_for, studies_for, study_get_for
 from annotator.selectors.versions import version_diff, versions_of
 from annotator.services.assignment import assignment_next
 from annotator.services.items import item_correct, item_withdraw
 from annotator.services.participation import participation_join
 from annotator.services.payment import bonus_give
-from annotator.services.rehearsal.fill import rehearsal_raters, rehearse
+from annotator.services.rehearsal.fill import rehearsal_raters, rehearse, take_steps
 from annotator.services.study import study_close, study_launch, study_update
 from annotator.services.study_copy import slug_free, study_duplicate
 from annotator.services.study_removal import (
@@ -156,3 +156,15 @@ def test_versions_are_listed_with_what_differs() -> None:
     assert ("-", "Data are kept.") in changes["consent text"].lines
     assert ("+", "Data are deleted.") in changes["consent text"].lines
     assert version_diff(first, first) == []
+
+
+def test_a_purged_study_leaves_people_the_qualification_that_they_passed_in_it() -> None:
+    study = make_study(items=1, launched=True, exam_required=True, exam_questions=4, pass_mark=3)
+    person = make_participation(study)
+    take_steps(person)
+    assert Qualification.objects.get().attempt is not None
+    study_close(study=study)
+    study_delete(study=study, by=None, typed=study.slug)
+    assert study_purge(study_pk=study.pk)
+    kept = Qualification.objects.get()
+    assert (kept.rater, kept.attempt, kept.revoked_at) == (person.rater, None, None)

@@ -7,14 +7,20 @@ import json
 from pathlib import Path
 
 import pytest
+from django.core.exceptions import ValidationError
 
 import annotator.demo
+from annotator.hit_types.registry import hit_type_get
 from annotator.models import ExamQuestion, Study, User
 from annotator.selectors.study import study_hit_type
+from annotator.services.imports.faults import ImportRefused
 from annotator.services.imports.material_import import material_import
-from annotator.services.study import study_create, study_launch
+from annotator.services.items import item_edit
+from annotator.services.study import study_create, study_launch, study_update
+from annotator.services.study_templates import study_create_from_template
 
-ROWS = (Path(annotator.demo.__path__[0]) / "rationale_properties.jsonl").read_text().splitlines()
+FOLDER = Path(annotator.demo.__path__[0])
+ROWS = (FOLDER / "rationale_properties.jsonl").read_text().splitlines()
 
 
 def launched(researcher: User, rows: list[str]) -> Study:
@@ -39,6 +45,57 @@ def test_items_of_one_group(researcher: User) -> None:
     kind = study_hit_type(study)
     assert kind.headline == "association"
     assert [variable.name for variable in kind.variables] == ["association", "contrast"]
+
+
+@pytest.mark.django_db
+def test_a_study_from_a_template_of_one_group_is_of_that_group_before_it_has_items(researcher: User) -> None:
+    study = study_create_from_template(
+        by=researcher, template="rationale_properties/support", slug="support", title="Support"
+    )
+    kind = study_hit_type(study)
+    assert {question.pool for question in (*kind.exam, *kind.practice)} == {"support"}
+    assert "Non-ambiguity" in kind.instructions
+    assert "Giveaway" not in kind.instructions
+    assert [variable.name for variable in kind.variables] == ["association", "contrast"]
+    medical = study_create_from_template(
+        by=researcher, template="atomic_units/medical", slug="medical", title="Medical"
+    )
+    empty = study_hit_type(medical)
+    lines = (FOLDER / "atomic_units.jsonl").read_text().splitlines()
+    rows = [line for line in lines if json.loads(line)["domain"] == "medical"]
+    material_import(study=medical, file=io.BytesIO("\n".join(rows).encode()), name="medical.jsonl")
+    assert study_hit_type(medical).instructions == empty.instructions
+    assert [q.key for q in study_hit_type(medical).exam] == [q.key for q in empty.exam]
+
+
+@pytest.mark.django_db
+def test_a_study_of_one_group_refuses_items_and_questions_of_another(researcher: User) -> None:
+    study = study_create_from_template(
+        by=researcher, template="rationale_properties/support", slug="support", title="Support"
+    )
+    support = [row for row in ROWS if json.loads(row)["group"] == "support"]
+    style = next(row for row in ROWS if json.loads(row)["group"] == "style")
+    with pytest.raises(ImportRefused, match=r"group.*is 'style'; this study takes 'support' only"):
+        material_import(study=study, file=io.BytesIO("\n".join([*support, style]).encode()), name="a.jsonl")
+    assert not study.items.exists()
+    # A file that does not name the group is taken for the study's own.
+    bare = [{key: value for key, value in json.loads(row).items() if key != "group"} for row in support]
+    plain = "\n".join(map(json.dumps, bare)).encode()
+    assert material_import(study=study, file=io.BytesIO(plain), name="b.jsonl").items == len(support)
+    columns = ("key", "question", "answer", "rationale")
+    table = "\n".join([",".join(columns), "one,Can ice float?,yes,Ice is lighter than water."]).encode()
+    assert material_import(study=study, file=io.BytesIO(table), name="c.csv").items == 1
+    assert set(study.items.values_list("payload__group", flat=True)) == {"support"}
+
+    item = study.items.first()
+    assert item is not None
+    with pytest.raises(ValidationError, match="this study takes 'support' only"):
+        item_edit(item=item, payload=item.payload | {"group": "style"}, gold=None)
+    other = [vars(q) for q in hit_type_get(study.hit_type).practice if q.pool == "style"]
+    with pytest.raises(ValidationError, match="this study takes 'support' only"):
+        study_update(study=study, practice_own=other)
+    with pytest.raises(ValidationError, match="is no variant of simulation; it has: none"):
+        study_create(by=researcher, hit_type="simulation", slug="x", title="X", variant="support")
 
 
 @pytest.mark.django_db

@@ -146,7 +146,7 @@ def test_wrong_rules():
     table = ratings_of([[1]])
     with pytest.raises(ValueError, match="rule: expected one of"):
         aggregate(table, "average")
-    with pytest.raises(ValueError, match="one table a rater"):
+    with pytest.raises(ValueError, match="one table per rater"):
         aggregate(table, "per_rater")
     with pytest.raises(ValueError, match="'zoe' is not a rater"):
         aggregate(table, "single:zoe")

@@ -43,7 +43,7 @@ def in_thread(coroutine: Any) -> Any:
         return pool.submit(asyncio.run, coroutine).result()
 
 
-def ask(provider: ScriptedProcess, what: Ask, *, path: str = "/v1", timeout: float = 5.0) -> Any:
+def ask(provider: ScriptedProcess, what: Ask, *, path: str = "/v1", timeout: float = 60.0) -> Any:
     async def main() -> Any:
         client = OpenAICompatible(
             base_url=provider.root + path,
@@ -93,8 +93,9 @@ def test_the_same_question_gets_the_same_answer(scripted: ScriptedProcess) -> No
     ],
 )
 def test_each_failure_is_named(scripted: ScriptedProcess, fault: str, kind: str) -> None:
+    limit = 0.5 if fault == "hang" else 60.0
     with pytest.raises(ProviderError) as caught:
-        ask(scripted, chat(f"scripted?faults=1&kinds={fault}&retry_after=2"), timeout=0.5)
+        ask(scripted, chat(f"scripted?faults=1&kinds={fault}&retry_after=2"), timeout=limit)
     assert caught.value.kind == kind
     assert caught.value.retry_after == (2.0 if fault == "429" else None)
     assert not caught.value.fatal
@@ -231,7 +232,7 @@ def test_a_name_that_resolves_to_a_private_address_is_refused(
     async def main() -> None:
         port = scripted.host.rsplit(":", 1)[1]
         client = OpenAICompatible(
-            base_url=f"https://rebinding.example:{port}/v1", key="sk", policy=HostPolicy(), timeout=2
+            base_url=f"https://rebinding.example:{port}/v1", key="sk", policy=HostPolicy(), timeout=60
         )
         try:
             await client.chat(ChatRequest("scripted", ({"role": "user", "content": "x"},)))
@@ -325,7 +326,7 @@ def tls_chat(port: int) -> Any:
             base_url=f"https://localhost:{port}/v1",
             key="sk",
             policy=HostPolicy.from_entries([f"localhost:{port}"]),
-            timeout=5,
+            timeout=60,
         )
         try:
             request = ChatRequest("scripted", ({"role": "user", "content": "Can owls swim?"},))
@@ -368,7 +369,7 @@ def test_plain_http_on_a_tls_address_is_explained(scripted: ScriptedProcess) -> 
             base_url=f"https://{scripted.host}/v1",
             key="",
             policy=HostPolicy.from_entries([scripted.host]),
-            timeout=5,
+            timeout=60,
         )
         try:
             await client.chat(ChatRequest("scripted", ({"role": "user", "content": "x"},)))

@@ -1,0 +1,83 @@
+"""Which instructions somebody has read, and what has changed since."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from annotator.hit_types.base import Example
+from annotator.hit_types.registry import hit_type_get
+from annotator.models import Participation
+from annotator.selectors.snapshot import snapshot_content
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A paragraph or worked example that was added (``new``) or taken out; ``example`` is the title of an example."""
+
+    new: bool
+    markdown: str = ""
+    example: str = ""
+
+
+@dataclass(frozen=True)
+class InstructionsChange:
+    """What has changed since somebody read the instructions; ``version`` is the number of the study's current version."""
+
+    version: int
+    passages: Sequence[Passage]
+
+
+def instructions_known(participation: Participation, snapshot: int | None) -> int | None:
+    """The snapshot whose instructions somebody had read when they worked under ``snapshot``; None: not kept.
+
+    ``snapshot`` itself wherever its text is the one that they confirmed.
+    """
+    seen = participation.instructions_seen_id
+    if seen is None or snapshot is None or _text(seen) == _text(snapshot):
+        return snapshot if seen else None
+    return seen
+
+
+def instructions_changed(participation: Participation) -> InstructionsChange | None:
+    """What somebody must be told about the instructions; None while the text is the one that they confirmed."""
+    seen, current = participation.instructions_seen_id, participation.study.snapshot_id
+    if seen is None or current is None or seen == current or _text(seen) == _text(current):
+        return None
+    study = participation.study
+    version = study.snapshots.values_list("number", flat=True).get(pk=current)
+    return InstructionsChange(
+        version, passages_changed(study.hit_type, before=_text(seen), after=_text(current))
+    )
+
+
+def passages_changed(hit_type: str, *, before: str, after: str) -> list[Passage]:
+    """What differs between two versions of the instructions, in the order of the texts: what went, then what came.
+
+    Paragraphs and worked examples are compared whole. A paragraph that was only moved is both.
+    """
+    old, new = list(_passages(hit_type, before)), list(_passages(hit_type, after))
+    found: list[Passage] = []
+    for what, old_from, old_to, new_from, new_to in SequenceMatcher(
+        None, old, new, autojunk=False
+    ).get_opcodes():
+        if what == "equal":
+            continue
+        found += [Passage(False, *shown) for *shown, _ in old[old_from:old_to]]
+        found += [Passage(True, *shown) for *shown, _ in new[new_from:new_to]]
+    return found
+
+
+def _passages(hit_type: str, text: str) -> Iterator[tuple[str, str, str]]:
+    """Markdown, title of an example, and the content of an example, by which two are compared."""
+    for part in hit_type_get(hit_type).read_instructions(text):
+        if isinstance(part, Example):
+            content = repr((part.payload, part.response, part.reasoning))
+            yield "", part.title.partition(": ")[2] or part.title, content
+        else:
+            yield from ((one.strip("\n"), "", "") for one in part.markdown.split("\n\n") if one.strip())
+
+
+def _text(snapshot: int) -> str:
+    return str(snapshot_content(snapshot)["instructions"])

@@ -1,0 +1,36 @@
+"""``manage.py rotate_keys [--check]``: seal stored API keys with the newest secret key."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from annotator.core.words import plural
+from evaluation.services.endpoint import endpoint_keys_rotate
+
+
+class Command(BaseCommand):
+    help = (
+        "Seal the stored API keys of endpoints with SECRET_KEY. Keys sealed with one of SECRET_KEY_FALLBACKS are read "
+        "and sealed anew; afterwards the fallbacks can be removed. Run it after changing SECRET_KEY."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--check", action="store_true", help="Change nothing; exit with 1 if keys are left to seal."
+        )
+
+    def handle(self, *args: Any, check: bool, **options: Any) -> None:
+        found = endpoint_keys_rotate(dry_run=check)
+        will = "would be sealed" if check else "sealed"
+        self.stdout.write(
+            f"{plural(len(found.resealed), 'key')} {will} with the new secret key, {len(found.current)} already were."
+        )
+        if found.unreadable:
+            raise CommandError(
+                f"No secret key opens the stored key of: {', '.join(found.unreadable)}. Add the key that they were "
+                "sealed with to SECRET_KEY_FALLBACKS and run this again, or enter these API keys again."
+            )
+        if check and found.resealed:
+            raise CommandError("Run rotate_keys without --check before you remove SECRET_KEY_FALLBACKS.")

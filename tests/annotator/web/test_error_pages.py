@@ -1,0 +1,36 @@
+"""What people read when something is wrong: participants about their pay, researchers not."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client, RequestFactory
+
+from annotator.web.views.errors import bad_request, broken, csrf_failure, forbidden, not_found
+from tests.factories import make_study, make_user
+
+PAY = "counts for your pay"
+VIEWS = (bad_request, forbidden, not_found, broken, csrf_failure)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("path", ["/admin/annotator/study/1/", "/studies/1/reports/", "/reports/7/"])
+def test_researchers_do_not_read_about_annotators_pay(view, path) -> None:
+    page = view(RequestFactory().get(path)).content.decode()
+    assert PAY not in page
+    assert "Your work and pay" not in page
+    assert "What to do now" in page
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_participants_read_what_it_means_for_their_pay(view) -> None:
+    assert PAY in view(RequestFactory().get("/study/owls/task/")).content.decode()
+
+
+@pytest.mark.django_db
+def test_a_study_of_somebody_else_says_so_to_a_researcher(client: Client) -> None:
+    client.force_login(make_user("rosa", staff=True))
+    reply = client.get(f"/admin/annotator/study/{make_study().pk}/live/")
+    assert reply.status_code == 404
+    page = reply.content.decode()
+    assert "your role doesn't include it" in page
+    assert PAY not in page
