@@ -34,7 +34,7 @@ def recipe_names() -> list[str]:
 def recipe_file(name: str) -> JSON:
     """A recipe that ships with the product; raises ``KeyError`` with the known names."""
     if name not in recipe_names():
-        raise KeyError(f"no recipe {name!r}; there are: {', '.join(recipe_names())}")
+        raise KeyError(f"no recipe {name!r}; expected one of: {', '.join(recipe_names())}")
     content: JSON = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
     return content | {"steps": _unrolled(content["steps"])}
 

@@ -116,9 +116,7 @@ def test_a_workspace_keeps_an_owner(researcher: User, mate: User) -> None:
     assert lab.members.get().user == mate
 
 
-def test_a_copy_by_somebody_from_outside_brings_neither_material_nor_a_way_in(
-    researcher: User, mate: User
-) -> None:
+def test_a_copy_by_an_outsider_has_neither_material_nor_members(researcher: User, mate: User) -> None:
     study = make_study(by=researcher, slug="owls")
     make_item(study)
     Membership.objects.create(study=study, user=mate, role="viewer")

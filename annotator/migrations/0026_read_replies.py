@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotator', '0024_place_alert'),
+        ('annotator', '0025_file_import'),
     ]
 
     operations = [
