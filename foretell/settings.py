@@ -149,6 +149,9 @@ FILE_UPLOAD_HANDLERS = [
 #: Limits for one imported file of material or judgments.
 IMPORT_MAX_BYTES = 500_000_000
 IMPORT_MAX_ROWS = 2_000_000
+#: Larger files are imported by a worker; uploads come in pieces of this size, so that a proxy's limit doesn't matter.
+IMPORT_BACKGROUND_BYTES = 20_000_000
+IMPORT_PIECE_BYTES = 4_000_000
 
 # --- Authentication ---------------------------------------------------------------------------------------
 AUTH_USER_MODEL = "annotator.User"
@@ -314,6 +317,7 @@ CELERY_TASK_ROUTES = {
     "evaluation.pipeline_advance": {"queue": env.LONG_QUEUE},
     "evaluation.report_build": {"queue": env.LONG_QUEUE},
     "annotator.export_build": {"queue": env.LONG_QUEUE},
+    "annotator.file_import_run": {"queue": env.LONG_QUEUE},
 }
 #: name -> {"task", "schedule" in seconds}; a test checks that every task exists.
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
@@ -322,6 +326,7 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "reports": {"task": "evaluation.reports_sweep", "schedule": 60.0},
     "pipelines": {"task": "evaluation.pipelines_sweep", "schedule": float(env.RUN_SWEEP_SECONDS)},
     "exports": {"task": "annotator.exports_sweep", "schedule": 60.0},
+    "file imports": {"task": "annotator.file_imports_sweep", "schedule": 60.0},
     "places that are free again": {"task": "annotator.place_alerts_sweep", "schedule": 60.0},
     "rehearsals": {"task": "annotator.rehearsals_sweep", "schedule": 60.0},
     "personal data to anonymise": {"task": "annotator.retention_sweep", "schedule": 3600.0},

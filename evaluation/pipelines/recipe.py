@@ -121,9 +121,9 @@ def _numbered(value: Any, number: int) -> Any:
 
 
 def filled(value: Any, model: str, second: str = "", pipeline: int | None = None) -> Any:
-    """A step's choices with ``{model}``, ``{second}`` and ``{pipeline}``, its number, filled in.
+    """A step's choices with ``{model}``, ``{second}`` and ``{pipeline}``, the pipeline's number, filled in.
 
-    Without a second model, the first is used for both. Before there is a pipeline, ``{pipeline}`` is left as it is.
+    Without a second model, the first is used for both. Before there is a pipeline, its number is left as it is.
 
     >>> filled({"system": "{model} · post-hoc {pipeline}", "generator": "{second}"}, "gpt", pipeline=7)
     {'system': 'gpt · post-hoc 7', 'generator': 'gpt'}

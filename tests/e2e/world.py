@@ -44,7 +44,7 @@ from evaluation.runs.lifecycle import run_start
 from evaluation.simulators.start import simulation_create
 from foretell import env
 from tests.evaluation.reports.studies import stored
-from tests.factories import make_item, make_judgment, make_rater, make_study, make_user
+from tests.factories import make_file_import, make_item, make_judgment, make_rater, make_study, make_user
 
 #: Where a person stands whose page is looked at -> which of their pages are seen from there.
 STEPS = ("consent", "instructions", "practice", "exam", "exam_result", "tasks", "done")
@@ -158,6 +158,7 @@ def with_rows(world: World) -> None:
         )
     world.objects |= {
         "item": item, "judgment": study.judgments.order_by("id")[0], "exclusion": exclusion, "ledgerentry": entry,
+        "import": make_file_import(study, researcher),
         "export": export_request(study=study, by=researcher, form="judgments", format="jsonl", filters={}),
         "qualification": qualification_grant(rater=participation.rater, hit_type="simulation", workspace=study.workspace, by=researcher, reason="known"),
         "examquestion": ExamQuestion.objects.order_by("id")[0], "message": asked, "study": study,
