@@ -1,8 +1,8 @@
 """Figures drawn with altair and turned into SVG and PNG by vl-convert, in light and in dark.
 
 Four forms: dots with intervals, a matrix, bars of shares, and a reliability diagram. Values are written beside their
-marks, so that no legend is needed and colour is never the only carrier of meaning. The job that makes the report draws the figures; the web
-process serves the stored files and never imports altair.
+marks, so that no legend is needed and colour is never the only carrier of meaning. The job that makes the report draws
+the figures; the web process serves the stored files and never imports altair.
 """
 
 from __future__ import annotations
