@@ -8,13 +8,14 @@ from annotator.services.assignment import leases_expire
 from annotator.services.erasure import retention_sweep
 from annotator.services.exports import export_build, exports_sweep
 from annotator.services.imports.pending_uploads import pending_uploads_sweep
+from annotator.services.place_alert import place_alerts_sweep
 from annotator.services.rehearsal.run import rehearsal_run, rehearsals_sweep
 from annotator.services.study_removal import studies_purge
 
 
 @job("annotator.leases_expire")
 def leases_expire_task() -> int:
-    """Free the places of leases that have ended."""
+    """Release the places of expired leases."""
     return leases_expire()
 
 
@@ -38,7 +39,7 @@ def rehearsal_run_task(*, rehearsal_pk: int) -> int:
 
 @job("annotator.rehearsals_sweep")
 def rehearsals_sweep_task() -> int:
-    """Queue rehearsals again that no worker carries out."""
+    """Queue rehearsals again that no worker is running."""
     return rehearsals_sweep()
 
 
@@ -50,7 +51,7 @@ def studies_purge_task() -> int:
 
 @job("annotator.retention_sweep")
 def retention_sweep_task() -> int:
-    """Anonymise participants of studies whose time to keep personal data is over."""
+    """Anonymise participants of studies whose retention period is over."""
     return retention_sweep()
 
 
@@ -62,5 +63,11 @@ def uploads_sweep_task() -> int:
 
 @job("annotator.attempts_sweep")
 def attempts_sweep_task() -> int:
-    """Delete login attempts that no limit counts any more."""
+    """Delete login attempts that are too old for any limit."""
     return attempts_sweep()
+
+
+@job("annotator.place_alerts_sweep")
+def place_alerts_sweep_task() -> int:
+    """Tell people who asked for it that a study has places again."""
+    return place_alerts_sweep()

@@ -14,6 +14,7 @@ from annotator.web.views import (
     me,
     offline,
     passwords,
+    places,
     preview,
     preview_questions,
     steps,
@@ -25,6 +26,7 @@ app_name = "annotator"
 urlpatterns = [
     path("", me.home, name="home"),
     path("join/<token:token>/", join.invitation, name="invitation"),
+    path("join/<token:token>/tell-me/", places.place_alert, name="place_alert"),
     path("return/<token:token>/", join.return_link, name="return"),
     path("colleague/<token:token>/", colleague.colleague, name="colleague"),
     path("login/", LogIn.as_view(), name="login"),

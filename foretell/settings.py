@@ -86,7 +86,7 @@ TEMPLATES = [
 ]
 
 # --- Storage -------------------------------------------------------------------------------
-# Each web thread keeps its connection and checks it once a request, so that a restart of Postgres doesn't cause
+# Each web thread keeps its connection and checks it once per request, so that a restart of Postgres doesn't cause
 # error pages afterwards.
 DATABASES = {
     "default": {
@@ -322,6 +322,7 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "reports": {"task": "evaluation.reports_sweep", "schedule": 60.0},
     "pipelines": {"task": "evaluation.pipelines_sweep", "schedule": float(env.RUN_SWEEP_SECONDS)},
     "exports": {"task": "annotator.exports_sweep", "schedule": 60.0},
+    "places that are free again": {"task": "annotator.place_alerts_sweep", "schedule": 60.0},
     "rehearsals": {"task": "annotator.rehearsals_sweep", "schedule": 60.0},
     "personal data to anonymise": {"task": "annotator.retention_sweep", "schedule": 3600.0},
     "deleted studies": {"task": "annotator.studies_purge", "schedule": 3600.0},

@@ -109,7 +109,7 @@ def queued(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, object]
 
 @pytest.fixture(scope="session")
 def lookalikes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Files like the public data sets, written once a session."""
+    """Files like the public data sets, written once per session."""
     return public_data_files.write(tmp_path_factory.mktemp("public-data"))
 
 

@@ -42,6 +42,7 @@ def write(folder: Path) -> Path:
     """Write all files under ``folder``, laid out as the real ones; returns the folder."""
     rng = random.Random(20250701)
     _rationales(folder / "rationale_human_utility", rng)
+    _strategyqa(folder / "rationale_human_utility" / "strategyqa_processed_dev.json")
     for name in ACCEPTABILITY:
         _acceptability(folder / "few_shot_explanations" / "acceptability_annotations" / f"{name}.csv", rng)
     fine = folder / "few_shot_explanations" / "fine_grained" / "commonsenseqa"
@@ -119,6 +120,22 @@ def _generated(folder: Path) -> None:
     _save(folder / "generalisation_final_test.json", json.dumps(found))
 
 
+def _strategyqa(path: Path) -> None:
+    """184 yes/no questions, each with its facts and with the rationale that they make."""
+    rows = []
+    for number in range(184):
+        facts = [f"Animal {number} has {legs} legs." for legs in range(2 + number % 4)]
+        rows.append({
+            "qid": f"{number:020x}",
+            "term": f"Animal {number}",
+            "question": _question(number + 1),
+            "answer": number % 3 == 0,
+            "facts": facts,
+            "rationale": " ".join(facts),
+        })  # fmt: skip
+    _save(path, json.dumps(rows))
+
+
 def _csv(path: Path, rows: Iterator[dict[str, Any]]) -> None:
     found = list(rows)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -131,14 +148,16 @@ def _csv(path: Path, rows: Iterator[dict[str, Any]]) -> None:
 def _acceptability(path: Path, rng: random.Random) -> None:
     """250 items of five explanations, three unnamed annotators each; the cell lists the acceptable ones, often none."""
 
+    prefix = "snli_train" if path.stem.startswith("snli") else "item"
+
     def rows() -> Iterator[dict[str, Any]]:
         for item in range(250):
             good = [rng.random() < 0.5 for _ in range(5)]
             for _ in range(3):
                 chosen = [str(n + 1) for n in range(5) if (rng.random() < 0.8) == good[n]]
                 yield {
-                    "Input.id": f"item_{item}",
-                    "Input.question": f'Is "{item}", then, right?',
+                    "Input.id": f"{prefix}_{item}",
+                    **(_inference(item) if prefix == "snli_train" else _choice(item)),
                     **{
                         f"Input.explanation_{n + 1}": f"Explanation {n + 1} of {item}, as it is."
                         for n in range(5)
@@ -147,6 +166,26 @@ def _acceptability(path: Path, rng: random.Random) -> None:
                 }
 
     _csv(path, rows())
+
+
+def _choice(item: int) -> dict[str, str]:
+    """A question with five options, the last after "or"."""
+    options = [f"place {item} {letter}" for letter in "abcde"]
+    listed = ", ".join([*options[:-1], f"or {options[-1]}"])
+    return {
+        "Input.question": f'Is "{item}", then, right?',
+        "Input.answer_choices": listed,
+        "Input.gold_label": options[item % 5],
+    }
+
+
+def _inference(item: int) -> dict[str, str]:
+    """A premise and a hypothesis; the labels are spelled in both cases, as in the real files."""
+    return {
+        "Input.premise": f"A child, {item} years old, plays outside.",
+        "Input.hypothesis": f"A child of {item} plays.",
+        "Input.gold_label": ("TRUE", "FALSE", "neither")[item % 3],
+    }
 
 
 def _fine_grained(path: Path, rng: random.Random) -> None:

@@ -12,7 +12,7 @@ from annotator.core.acting import API, PAGE, Acting, acting_as, network_of
 
 
 class ActingMiddleware:
-    """Everything that happens during a request is done by its user; one whom a token names, once the token is read."""
+    """Attributes every change during a request to its user, or, once a token has been read, to the token's owner."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response

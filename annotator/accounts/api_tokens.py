@@ -18,12 +18,12 @@ _NOTED_AFTER = timedelta(hours=1)
 
 
 def token_digest(token: str) -> str:
-    """What is stored of a token."""
+    """The form in which a token is stored."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
 def password_state(user: User) -> str:
-    """Changes with the password, which ends the user's tokens."""
+    """A value that changes with the password, so that a new password ends the user's tokens."""
     return salted_hmac("annotator.api_token", user.password, algorithm="sha256").hexdigest()[:20]
 
 
@@ -44,7 +44,7 @@ class ApiTokenAuthentication(TokenAuthentication):
             )
         if second_factor_missing(token.user):
             raise AuthenticationFailed(REQUIRED)
-        # Not on every request: a program that reads a lot would write as much.
+        # Not on every request: otherwise a program that reads a lot would also write a lot.
         unused = Q(last_used_at__isnull=True) | Q(last_used_at__lt=now - _NOTED_AFTER)
         ApiToken.objects.filter(unused, pk=token.pk).update(last_used_at=now)
         return token.user, token

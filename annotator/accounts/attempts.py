@@ -1,4 +1,5 @@
-"""The login throttle: attempts to log in and requests for reset links, counted in Postgres, which survives a flush of Redis."""
+"""The login throttle: attempts to log in and requests for reset links, counted in Postgres, so that they survive a
+flush of Redis."""
 
 from __future__ import annotations
 
@@ -24,8 +25,8 @@ class Limit:
     minutes: int
 
 
-#: Somebody who mistypes stays far below the first limit, and a class behind one address below the second. The third
-#: is for many machines that try one account together.
+#: A person who mistypes stays far below the first limit, and a class behind one address below the second. The third
+#: stops many machines that try one account together.
 LIMITS = {
     LoginAttempt.Kind.LOGIN: (
         Limit(("account", "address"), 10, 15),
@@ -57,9 +58,9 @@ def client_address(request: HttpRequest) -> str:
 def attempt_count(
     *, kind: str, account: str = "", address: str = "", limits: Sequence[Limit] = ()
 ) -> LoginAttempt | None:
-    """Count an attempt; returns None where a limit is reached (and then doesn't count it, so that the wait ends).
+    """Count an attempt. Returns None if a limit is reached; the attempt is then not counted, so that the wait ends.
 
-    ``limits`` hold beside those of the kind.
+    ``limits`` apply in addition to those of the kind.
 
     Counted before the password is checked, so that concurrent attempts see each other.
     """

@@ -18,9 +18,8 @@ TOO_MANY = _("Too many attempts. Try again in 15 minutes.")
 
 
 class LoginThrottle:
-    """The first authentication backend: refuses where a limit is reached, otherwise leaves the decision to the next one.
-
-    It has no ``get_user``, since it logs no one in: sessions name the backend that checked the password.
+    """The first authentication backend: refuses if a limit is reached, and otherwise leaves the decision to the next
+    one. It has no ``get_user``, since it never logs anyone in: sessions name the backend that checked the password.
     """
 
     def authenticate(
@@ -61,7 +60,7 @@ class ThrottledLoginForm(AuthenticationForm):
 
 
 class ThrottledPasswordChangeForm(PasswordChangeForm):
-    """Limits attempts at the old password as a login does, so that an open session isn't a way to guess it."""
+    """Limits attempts at the old password as a login does, so that it can't be guessed from an open session."""
 
     throttled = False
 

@@ -12,9 +12,9 @@ _SALT = "annotator.return_link"
 
 
 def return_path(user: User) -> str:
-    """The path of somebody's personal link; empty for people with a password, who log in.
+    """The path of a person's link; empty for people with a password, who log in instead.
 
-    The link works until a password is set. It is as good as a password: show it to nobody else.
+    The link works until a password is set. Treat it like a password: show it to its owner only.
     """
     if user.is_staff or user.has_usable_password():
         return ""
@@ -23,7 +23,7 @@ def return_path(user: User) -> str:
 
 
 def return_user(token: str) -> User | None:
-    """Whose link it is, if it still works."""
+    """The user that a personal link belongs to; None if it no longer works."""
     try:
         pk, state = signing.loads(token, salt=_SALT)
     except (signing.BadSignature, ValueError, TypeError):
@@ -35,5 +35,5 @@ def return_user(token: str) -> User | None:
 
 
 def _state(user: User) -> str:
-    """Changes as soon as a password is set."""
+    """A value that changes when a password is set."""
     return salted_hmac(_SALT, user.password, algorithm="sha256").hexdigest()[:20]

@@ -1,4 +1,4 @@
-"""Who is asking, on every request: Django's own sessions and log-ins in Postgres, read by prepared queries."""
+"""The user of each request: Django's own sessions and logins in Postgres, read with prepared queries."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SESSION = Prepared(
 _USER = Prepared(lambda pk: User.objects.filter(pk=pk), -1)
 
 
-#: Where this version's backend lives, and where earlier versions had it: an upgrade logs nobody out. People without a
+#: The backend's path in this version and in earlier ones, so that an upgrade logs nobody out. People without a
 #: password would have no way back in.
 BACKEND = "annotator.accounts.sessions.LoginBackend"
 FORMER_BACKENDS = ("annotator.sessions.LoginBackend",)
@@ -66,7 +66,7 @@ class LoginBackend(ModelBackend):
         password: str | None = None,
         **fields: Any,
     ) -> User | None:
-        """Usernames are found whatever their case: people's phones write the first letter in upper case."""
+        """Usernames are matched regardless of case: phones capitalise the first letter."""
         username = username or fields.pop(User.USERNAME_FIELD, None)
         found = username_find(username) if username else username
         return super().authenticate(request, username=found, password=password, **fields)
@@ -76,7 +76,8 @@ class LoginBackend(ModelBackend):
         return user if user is not None and self.user_can_authenticate(user) else None
 
     def user_can_authenticate(self, user: User | AnonymousUser | None) -> bool:
-        """As Django's, and never a demo account in production: its password was printed on some terminal."""
+        """As in Django, except that demo accounts are refused in production: their passwords were printed on a
+        terminal."""
         if settings.PRODUCTION and isinstance(user, User) and user.demo:
             log.error("demo account %s was refused: demo accounts are disabled in production", user)
             return False
@@ -84,7 +85,7 @@ class LoginBackend(ModelBackend):
 
 
 def person_log_in(request: HttpRequest, user: User) -> None:
-    """Start a session; a longer one for people who have no password to start another."""
+    """Start a session; a longer one for people without a password, who couldn't start another."""
     login(request, user, backend=BACKEND)
     if not user.has_usable_password():
         request.session.set_expiry(GUEST_SECONDS)

@@ -1,8 +1,8 @@
-"""Rules for new usernames: one person can't pass for another.
+"""Rules for new usernames, so that nobody can impersonate another user.
 
 Usernames that differ only in case are the same name. Letters that look like other letters are refused: compatibility forms,
-scripts mixed in one name, and names written entirely in Cyrillic or Greek letters that look Latin. Names that begin as those
-of anonymous participants do ("A-") are reserved.
+scripts mixed in one name, and names written entirely in Cyrillic or Greek letters that look Latin. Names that begin
+with "A-", as those of anonymous participants do, are reserved.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LOOK_LATIN = frozenset("авеёкмнорстухѕіјԁԛԝһӏ" + "αικν�
 
 
 def username_check(username: str) -> None:
-    """Raise ``ValidationError`` if a new account mustn't have this name.
+    """Raise ``ValidationError`` if a new account can't have this name.
 
     >>> username_check("ada.lovelace")
     >>> username_check("Ada-Лавлейс")

@@ -17,7 +17,7 @@ from annotator.selectors.user import user_of
 from annotator.selectors.workspace import owned_by, roles_held, workspace_anywhere
 from annotator.services.audit import people_viewed
 
-#: A list's filter by workspace: it offers those of the rows that the researcher may see.
+#: A list's filter by workspace; it offers the workspaces of the rows that the researcher may see.
 BY_WORKSPACE = ("workspace", RelatedOnlyFieldListFilter)
 VIEWER, EDITOR, OWNER = Membership.Role.VIEWER, Membership.Role.EDITOR, Membership.Role.OWNER
 
@@ -32,7 +32,7 @@ class StudyScoped(ModelAdmin):
     study_path = "study"
     change_role: str | None = None
     add_role: str | None = None
-    #: Whether the rows name participants. The audit trail then says who looked at them.
+    #: Whether the rows contain participants' data. The audit trail then records who viewed them.
     shows_people = False
     list_per_page = 50
     show_full_result_count = False
@@ -70,7 +70,7 @@ class StudyScoped(ModelAdmin):
         people_viewed(by=request.user, page=page, **self.owners_shown(request, rows))
 
     def owners_shown(self, request: HttpRequest, rows: list[Any]) -> dict[str, Any]:
-        """Whose participants the rows name, for the audit trail."""
+        """The studies or workspaces whose participants the rows are about, for the audit trail."""
         return {"studies": {row.study for row in rows}}
 
     def may(self, request: HttpRequest, obj: Model | None, role: str | None) -> bool:
@@ -123,7 +123,8 @@ class WorkspaceScoped(StudyScoped):
 
 
 def role_anywhere(request: HttpRequest, role: str) -> bool:
-    """Whether the researcher has this role in some study; looked up once a request, since every page asks often."""
+    """Whether the researcher has this role in some study; looked up once per request, since every page asks several
+    times."""
     held = roles_held(user=user_of(request))
     return any(one in held.in_studies or one in held.in_workspaces for one in roles_from(role))
 

@@ -92,7 +92,7 @@ class EventInline(ReadOnlyMixin, TabularInline):
 
 @admin.register(Qualification)
 class QualificationAdmin(WorkspaceScoped, AddedByService):
-    """Who may do which HIT type in a workspace: granted by hand, revoked with a reason, never deleted."""
+    """Who may do which HIT type in a workspace: granted, revoked with a reason, never deleted."""
 
     shows_people = True
     add_form = GrantForm
@@ -136,7 +136,7 @@ class QualificationAdmin(WorkspaceScoped, AddedByService):
 
     @admin.action(description="Revoke…")
     def revoke(self, request: HttpRequest, rows: QuerySet[Qualification]) -> HttpResponse | None:
-        """Ask for the reason, then revoke; tasks that these people hold go to others."""
+        """Ask for the reason, then revoke; these people's open tasks are released."""
         mine = self.reachable(request, EDITOR).values("pk")
         chosen = Qualification.objects.filter(pk__in=rows.values("pk")).filter(pk__in=mine, revoked_at=None)
         form = RevokeForm(request.POST if "sure" in request.POST else None)

@@ -129,7 +129,7 @@ class ExclusionForm(ServiceForm):
 
 @admin.register(Exclusion)
 class ExclusionAdmin(AddedByService):
-    """Exclusions are made and lifted, never deleted."""
+    """Exclusions are created and lifted, never deleted."""
 
     shows_people = True
     add_role = REVIEWER
@@ -159,7 +159,7 @@ class ExclusionAdmin(AddedByService):
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def save_model(self, request: HttpRequest, obj: Exclusion, form: Any, change: bool) -> None:
-        """Only the reason can change: a lift at the same moment stays."""
+        """Save only the reason, so that lifting the exclusion at the same time isn't undone."""
         if change:
             exclusion_reason_set(exclusion=obj, reason=obj.reason)
 

@@ -138,7 +138,7 @@ def _change(request: HttpRequest, workspace: Workspace, rules: WorkspaceSettings
 
 @require_safe
 def audit(request: HttpRequest, pk: int) -> HttpResponseBase:
-    """Who changed or saw what in a workspace and its studies, for its owners; as CSV too."""
+    """Who changed or viewed what in a workspace and its studies, for its owners; also as CSV."""
     workspace = workspace_get_for(user=request.user, pk=pk, role=OWNER)
     if "csv" in request.GET:
         return audit_file(request, workspace=workspace)

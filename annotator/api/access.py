@@ -1,4 +1,4 @@
-"""Who may use the API, and how a study is reached."""
+"""Who may use the API, and access to studies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EDITOR, OWNER = Membership.Role.EDITOR, Membership.Role.OWNER
 
 
 class IsResearcher(permissions.BasePermission):
-    """Researchers are staff; annotators' log-ins have no business here."""
+    """Allows researchers, who are staff, and refuses annotators' accounts."""
 
     message = "This is for researchers."
 
@@ -28,7 +28,8 @@ class IsResearcher(permissions.BasePermission):
         return True
 
 
-#: The field of a token -> what it lets a program do. ``read_scope`` and ``write_scope`` of a view name one of them.
+#: The field of a token -> what it allows a program to do. ``read_scope`` and ``write_scope`` of a view name one of
+#: them.
 SCOPES = {
     "may_write": "change anything",
     "may_run": "start or change runs of models",
@@ -44,10 +45,10 @@ def scope_missing(token: ApiToken, request: Request, view: Any) -> str:
 
 
 def person(request: Request) -> User:
-    """Who asks; only after ``IsResearcher`` has let them in."""
+    """The calling user; only after ``IsResearcher`` has checked them."""
     return cast(User, request.user)
 
 
 def study_of(request: Request, slug: str, role: str = VIEWER) -> Study:
-    """The study of that slug that the caller may reach in this role; else not found (404)."""
+    """The study with that slug, if the caller has this role in it; else not found (404)."""
     return study_get_for(user=request.user, slug=slug, role=role)

@@ -1,4 +1,4 @@
-"""The API's documentation as a plain page: made from the schema, no script, nothing from elsewhere."""
+"""The API's documentation as a plain page, made from the schema, without scripts or external resources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Import of material and judgments over the API: a file in a form, or a body of rows."""
+"""Import of material and judgments over the API: a file in a form, or rows in the request's body."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ REPLIES = {400: ImportRefusedSerializer, 404: DetailSerializer, 413: DetailSeria
 
 
 class RowsParser(BaseParser):
-    """A body of rows, kept on disk while it is large; refused as soon as it is too large."""
+    """A request body of rows. Large ones are kept on disk, and too large ones refused as they arrive."""
 
     media_type = "text/csv"
 
@@ -78,12 +78,13 @@ class ParquetParser(RowsParser):
 
 
 class ImportView(APIView):
-    """What the two imports have in common: who may, and where the file is."""
+    """What the two imports share: permissions and the uploaded file."""
 
     parser_classes = [MultiPartParser, RowsParser, TsvParser, NdjsonParser, JsonlParser, ParquetParser]
 
     def sent(self, request: Request, *objects: str) -> tuple[IO[bytes] | None, str, dict[str, Any]]:
-        """(file, its name, the other values); of a body the others are in the query, objects as JSON."""
+        """(file, its name, the other values). If the rows are the request's body, the other values are in the query,
+        objects as JSON."""
         if int(request.META.get("CONTENT_LENGTH") or 0) > max_bytes() + 1_000_000:
             raise RequestDataTooBig(f"expected at most {max_bytes():,} bytes")
         data: Any = request.data

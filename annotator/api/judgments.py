@@ -37,7 +37,7 @@ TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
 
 
 def filters_of(request: Request, *known: str) -> dict[str, str]:
-    """All query parameters but the known ones: each must be a filter, so a misspelt one is not ignored."""
+    """All query parameters except the known ones. Each must be a filter, so that a misspelt one isn't ignored."""
     twice = [name for name in request.query_params if len(request.query_params.getlist(name)) > 1]
     if twice:
         raise ValidationError(dict.fromkeys(twice, "is given twice"))
@@ -54,7 +54,7 @@ class JudgmentList(GenericAPIView[Judgment]):
 
     @extend_schema(parameters=FILTER_PARAMETERS, responses={200: JudgmentSerializer(many=True), **ERRORS})
     def get(self, request: Request, slug: str) -> Response:
-        """Filters that are not offered are refused."""
+        """Unknown filters are refused."""
         study = study_of(request, slug)
         found = judgments_filter(study=study, filters=filters_of(request, *PAGING)).select_related(
             "item", "rater"
@@ -85,9 +85,8 @@ class JudgmentsExport(APIView):
         },
     )
     def get(self, request: Request, slug: str) -> HttpResponseBase:
-        """CSV cells that a spreadsheet would run are made neutral; JSON lines are exact.
-
-        Above 100,000 judgments ask for an export instead (POST .../exports/).
+        """CSV cells that a spreadsheet would run as formulas are made safe; JSON lines are exact. For more than 100,000
+        judgments, request an export instead (POST .../exports/).
         """
         study = study_of(request, slug)
         format, form = request.query_params.get("as", "csv"), request.query_params.get("form", "judgments")
@@ -103,7 +102,7 @@ class JudgmentsExport(APIView):
 
 
 class Exclusions(GenericAPIView[Exclusion]):
-    """What is left out of a study's statistics, and why."""
+    """What is excluded from a study's statistics, and why."""
 
     read_scope = "may_see_people"
     serializer_class = ExclusionSerializer
@@ -112,7 +111,7 @@ class Exclusions(GenericAPIView[Exclusion]):
 
     @extend_schema(responses={200: ExclusionSerializer(many=True), 404: DetailSerializer})
     def get(self, request: Request, slug: str) -> Response:
-        """All of them, also those that were lifted."""
+        """All exclusions, including lifted ones."""
         study = study_of(request, slug)
         people_viewed(by=person(request), page="exclusions", studies=[study])
         found = study.exclusions.select_related("rater", "item")
@@ -121,7 +120,7 @@ class Exclusions(GenericAPIView[Exclusion]):
 
     @extend_schema(request=ExclusionSerializer, responses={201: ExclusionSerializer, **ERRORS})
     def post(self, request: Request, slug: str) -> Response:
-        """Leave a rater, an item or a judgment out. Needs the role of a reviewer."""
+        """Exclude a rater, an item or a judgment. Needs the role of a reviewer."""
         study = study_of(request, slug, REVIEWER)
         form = ExclusionSerializer(data=request.data)
         form.is_valid(raise_exception=True)
@@ -135,7 +134,7 @@ class Exclusions(GenericAPIView[Exclusion]):
 
 
 def _target(study: Study, data: dict[str, Any]) -> dict[str, Any]:
-    """What is to be excluded, found by name within the study."""
+    """The object to exclude, found by name within the study."""
     found: dict[str, Any] = {}
     name, key = (data.get("rater") or {}).get("name"), (data.get("item") or {}).get("key")
     if name is not None:
@@ -160,11 +159,11 @@ def _target(study: Study, data: dict[str, Any]) -> dict[str, Any]:
 
 
 class ExclusionLift(APIView):
-    """Let what was excluded count again."""
+    """Lift an exclusion."""
 
     @extend_schema(request=None, responses={200: ExclusionSerializer, 404: DetailSerializer})
     def post(self, request: Request, pk: int) -> Response:
-        """The row stays, with the time. Needs the role of a reviewer."""
+        """The exclusion stays on record, with the time at which it was lifted. Needs the role of a reviewer."""
         exclusion = Exclusion.objects.filter(
             pk=pk, study__in=studies_for(user=request.user, role=REVIEWER)
         ).first()
@@ -174,7 +173,7 @@ class ExclusionLift(APIView):
 
 
 class Exports(GenericAPIView[Export]):
-    """Exports that a job builds."""
+    """Exports that a background job builds."""
 
     read_scope = write_scope = "may_see_people"
     serializer_class = ExportSerializer
@@ -189,7 +188,7 @@ class Exports(GenericAPIView[Export]):
 
     @extend_schema(request=ExportSerializer, responses={202: ExportSerializer, **ERRORS})
     def post(self, request: Request, slug: str) -> Response:
-        """Ask for one; fetch it from its ``file/`` once its state is done."""
+        """Request an export; download it from its ``file/`` once its state is done."""
         study = study_of(request, slug, VIEWER)
         form = ExportSerializer(data=request.data)
         form.is_valid(raise_exception=True)
@@ -198,7 +197,7 @@ class Exports(GenericAPIView[Export]):
 
 
 def export_get_for(*, request: Request, pk: int) -> Export:
-    """An export that the caller asked for, of a study that they may still see; else not found."""
+    """An export that the caller requested, of a study that they can still see; else not found."""
     mine = Export.objects.filter(created_by=person(request), study__in=studies_for(user=request.user))
     export = mine.select_related("study").filter(pk=pk).first()
     if export is None:
@@ -209,7 +208,7 @@ def export_get_for(*, request: Request, pk: int) -> Export:
 class ExportDetail(APIView):
     @extend_schema(responses={200: ExportSerializer, 404: DetailSerializer})
     def get(self, request: Request, pk: int) -> Response:
-        """How far an export is."""
+        """The state of an export."""
         return Response(ExportSerializer(export_get_for(request=request, pk=pk)).data)
 
 
@@ -224,7 +223,7 @@ class ExportFile(APIView):
         }
     )
     def get(self, request: Request, pk: int) -> HttpResponseBase:
-        """The file, packed by gzip."""
+        """The file, compressed with gzip."""
         export = export_get_for(request=request, pk=pk)
         if export.state != Export.State.DONE:
             return Response({"detail": f"It is {export.state}."}, status=status.HTTP_409_CONFLICT)

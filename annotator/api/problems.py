@@ -1,4 +1,4 @@
-"""What an error looks like."""
+"""The format of error responses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from annotator.services.imports.faults import ImportRefused
 
 
 def problem(error: Exception, context: dict[str, Any]) -> Response | None:
-    """The services' own errors as replies; ``errors`` is keyed by field, faults have line and column."""
+    """Turn services' errors into responses; ``errors`` is keyed by field, and faults of files have line and column."""
     if isinstance(error, ImportRefused):
         faults = [fault.as_json() for fault in error.faults]
         return Response(

@@ -1,10 +1,10 @@
-"""What every operation of the schema may reply beside its own."""
+"""Responses that every operation of the schema can give in addition to its own."""
 
 from __future__ import annotations
 
 from typing import Any
 
-#: Standing replies: not logged in, not a researcher, not there or not yours, too many requests, anything else.
+#: The common responses: not logged in, not a researcher, not found or no access, too many requests, any other error.
 STANDING = {
     "400": "What was sent does not fit.",
     "401": "No valid token or session.",
@@ -18,7 +18,7 @@ STANDING = {
 def with_standing_replies(
     result: dict[str, Any], generator: Any, request: Any, public: Any
 ) -> dict[str, Any]:
-    """A postprocessing hook: add the standing replies to each operation that does not name them itself."""
+    """A postprocessing hook: add the common responses to each operation that doesn't define them itself."""
     schemas = result.setdefault("components", {}).setdefault("schemas", {})
     schemas.setdefault(
         "Detail", {"type": "object", "properties": {"detail": {"type": "string"}}, "required": ["detail"]}

@@ -1,4 +1,4 @@
-"""What goes in and out of the API. Rules are the services'; these only say shapes."""
+"""The shapes of requests and responses of the API. The rules are in the services."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from annotator.models import Exclusion, Export, Item, Judgment, Study
 from annotator.selectors.judgment import FILTERS
 from annotator.services.imports.value_columns import JudgmentColumns, ValueColumn
 
-#: What a researcher sets; all else of a study is the product's own.
+#: The fields that a researcher sets; all other fields of a study are read-only.
 SETTABLE = (
     "title", "summary", "contact", "language", "redundancy", "seed", "lease_minutes", "max_items_per_rater",
     "one_condition_per_instance", "consent_text", "instructions_text", "practice_required", "exam_required",
@@ -114,7 +114,7 @@ class FaultSerializer(serializers.Serializer[Any]):
 
 
 class ImportRefusedSerializer(serializers.Serializer[Any]):
-    """Faults of the file, or ``errors`` of the request."""
+    """Faults of the file, or ``errors`` in the request."""
 
     detail = serializers.CharField(required=False)
     total = serializers.IntegerField(required=False)
@@ -307,7 +307,7 @@ class ExportSerializer(serializers.ModelSerializer[Export]):
 
 
 def texts_by_name(value: Any) -> dict[str, str]:
-    """A JSON object of texts, of a request's own choosing; raises ``ValidationError``."""
+    """A JSON object whose values are texts, under any names; raises ``ValidationError``."""
     if not isinstance(value, dict) or not all(isinstance(v, str) and v for v in value.values()):
         raise serializers.ValidationError("expected a JSON object {column: text}")
     return value

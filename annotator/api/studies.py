@@ -34,7 +34,7 @@ ERRORS = {400: ErrorsSerializer, 404: DetailSerializer}
 
 
 class ById(CursorPagination):
-    """Pages by id: as quick at the millionth row as at the first."""
+    """Pagination by id: the millionth row is as fast as the first."""
 
     page_size = 100
     page_size_query_param = "page_size"
@@ -43,7 +43,7 @@ class ById(CursorPagination):
 
 
 class HitTypes(APIView):
-    """The HIT types there are: what their items hold, what is asked, and what is measured."""
+    """All HIT types: what their items contain, what is asked, and what is measured."""
 
     @extend_schema(responses=HitTypeSerializer(many=True))
     def get(self, request: Request) -> Response:
@@ -73,7 +73,7 @@ class Studies(mixins.ListModelMixin, viewsets.GenericViewSet[Study]):
 
     @extend_schema(request=StudyCreateSerializer, responses={201: StudySerializer, 400: ErrorsSerializer})
     def create(self, request: Request) -> Response:
-        """A new draft, with the template's fields where you give none. You become its owner."""
+        """Create a draft; fields that you leave out come from the template. You become its owner."""
         form = StudyCreateSerializer(data=request.data)
         form.is_valid(raise_exception=True)
         given = {name: value for name, value in form.validated_data.items() if name in form.initial_data}
@@ -84,7 +84,7 @@ class Studies(mixins.ListModelMixin, viewsets.GenericViewSet[Study]):
 
     @extend_schema(request=StudySerializer, responses={200: StudySerializer, **ERRORS})
     def partial_update(self, request: Request, slug: str) -> Response:
-        """Change a draft, or a launched study by a new version of it. Needs the role of an editor."""
+        """Change a draft, or make a new version of a launched study. Needs the role of an editor."""
         study = study_of(request, slug, EDITOR)
         form = StudySerializer(study, data=request.data, partial=True)
         form.is_valid(raise_exception=True)
@@ -125,7 +125,7 @@ class Studies(mixins.ListModelMixin, viewsets.GenericViewSet[Study]):
     @extend_schema(responses={200: ItemSerializer(many=True), 404: DetailSerializer})
     @action(detail=True, serializer_class=ItemSerializer)
     def items(self, request: Request, slug: str) -> Response:
-        """The study's items, with their right responses where there are any."""
+        """The study's items, with their correct responses if they have any."""
         items = study_of(request, slug).items.select_related("instance", "explanation__system")
         page: Any = self.paginate_queryset(items)  # type: ignore[arg-type]
         return self.get_paginated_response(ItemSerializer(page, many=True).data)

@@ -1,4 +1,4 @@
-"""Who acts, and from where: known to a request, a command or a job, and read when a change is recorded."""
+"""The user behind the current request, command or job, and their network; the audit trail reads it for each change."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PAGE, API, COMMAND, JOB = "page", "api", "command", "job"
 
 @dataclass(frozen=True)
 class Acting:
-    """Who acts. ``user`` is looked up only when it is asked for, since most requests change nothing."""
+    """The acting user and their network. ``user`` is looked up only when needed, since most requests change nothing."""
 
     via: str = COMMAND
     address: str = ""
@@ -26,13 +26,13 @@ _acting: ContextVar[Acting] = ContextVar("acting", default=_BY_COMMAND)
 
 
 def acting() -> Acting:
-    """Who acts now; outside of requests and jobs it is a command."""
+    """The current ``Acting``; outside requests and jobs, a command."""
     return _acting.get()
 
 
 @contextmanager
 def acting_as(who: Acting) -> Iterator[None]:
-    """Everything inside is done by ``who``."""
+    """Attribute everything inside the block to ``who``."""
     token = _acting.set(who)
     try:
         yield
@@ -41,7 +41,7 @@ def acting_as(who: Acting) -> Iterator[None]:
 
 
 def network_of(address: str) -> str:
-    """The network that an address is in: enough to tell places apart, too little to tell people apart.
+    """The network of an address: precise enough to tell places apart, too coarse to identify a person.
 
     >>> network_of("192.0.2.77"), network_of("2001:db8:1:2::7"), network_of("unix:")
     ('192.0.2.0/24', '2001:db8:1::/48', '')

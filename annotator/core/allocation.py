@@ -1,8 +1,8 @@
-"""Who gets which item, as far as it can be said without a database.
+"""Who gets which item: the part of the rule that needs no database.
 
-All annotators of a study walk one seeded order of its items, each from where they last were. So the items at
-the front fill to k before the next are opened (nearest to completion first), two annotators who start together
-share items, and nobody scans what they have passed.
+All annotators of a study walk one seeded order of its items, each from where they last were. So the items at the front
+fill to k before the next are started (nearest to completion first), two annotators who start together share items, and
+no query scans items that the annotator has passed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from random import Random
 def seeded_order(keys: Sequence[str], *, seed: int) -> list[int]:
     """The position of each item in the study's order: a permutation of ``range(len(keys))``.
 
-    It depends on the keys and the seed only, not on the order of the import.
+    It depends only on the keys and the seed, not on the order of the import.
 
     >>> seeded_order(["b", "a", "c"], seed=7) == [seeded_order(["a", "b", "c"], seed=7)[i] for i in (1, 0, 2)]
     True
@@ -29,7 +29,7 @@ def seeded_order(keys: Sequence[str], *, seed: int) -> list[int]:
 
 
 def presentation_rng(*, seed: int, item_key: str, rater: int) -> Random:
-    """The generator behind what one rater sees of one item (an order, an arm): the same whenever asked."""
+    """The random generator for what one rater sees of one item (an order, an arm); the same each time."""
     return Random(hashlib.sha256(f"foretell presentation {seed}\x1f{item_key}\x1f{rater}".encode()).digest())
 
 
@@ -68,9 +68,10 @@ def arm_choose(
 def exam_draw(
     keys_by_pool: Sequence[tuple[str, str]], *, count: int, rng: Random, seen: Collection[str] = ()
 ) -> list[str]:
-    """Draw ``count`` question keys, as evenly from the pools as they allow, in a shuffled order.
+    """Draw ``count`` question keys, as evenly from the pools as possible, in a shuffled order.
 
-    ``keys_by_pool`` are (key, pool) pairs; the empty pool is a pool like any other. Questions that are in ``seen`` are
+    ``keys_by_pool`` are (key, pool) pairs; the empty string is a pool like any other. Questions that are in ``seen``
+    are
     drawn only when no others are left. Raises ``ValueError`` if there are fewer questions than asked for.
 
     >>> sorted(exam_draw([("a", ""), ("b", "")], count=2, rng=Random(1)))

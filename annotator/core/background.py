@@ -1,4 +1,4 @@
-"""Background work that researchers watch: each application says what it has, and pages list it together."""
+"""Background work that researchers can follow: each application registers its own, and pages list it together."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class BackgroundWork:
-    """One piece of background work. ``study`` is the primary key of its study, None where it has none."""
+    """One piece of background work. ``study`` is the primary key of its study, or None."""
 
     title: str
     state: str
@@ -26,12 +26,12 @@ _SOURCES: dict[str, Source] = {}
 
 
 def work_source(name: str, source: Source) -> None:
-    """Register what an application has; called when it starts."""
+    """Register an application's background work; called when the application starts."""
     _SOURCES[name] = source
 
 
 def work_of(*, user: Any, studies: list[int] | None = None, name: str = "") -> list[BackgroundWork]:
-    """The background work that a researcher may see, of all sources or of the one with this name."""
+    """The background work that a researcher may see, from all sources or from the one with this name."""
     return [
         work
         for key, source in _SOURCES.items()

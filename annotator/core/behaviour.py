@@ -1,7 +1,8 @@
-"""Behaviour signals: what a browser measures while somebody answers, and the one list of what they are.
+"""Behaviour signals: what a browser measures while a person answers, and the one list of them.
 
 `static/js/timing.js` measures them, ``stage_submit`` keeps them with the judgment, and the judgment's page, the exports
-and the live page read them. Anybody can send anything, so a signal is a hint for a researcher and decides nothing.
+and the live page read them. A client can send anything, so a signal is a hint for researchers and never decides
+anything.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ from typing import Any, Literal
 
 Unit = Literal["ms", "count", "characters"]
 
-#: The most that a browser may report about one page, in seconds: a page that was left open for a week.
+#: The longest time, in seconds, that a browser may report for one page: it was left open for a week.
 LONGEST = 7 * 24 * 3600.0
 _MOST: dict[Unit, float] = {"ms": LONGEST * 1000, "count": 1e6, "characters": 1e8}
 
 
 @dataclass(frozen=True)
 class Signal:
-    """One measurement of one page. ``old`` is the name that it has in rows from before this list, with its scale."""
+    """One measurement of one page. ``old`` is its name and scale in rows from before this list."""
 
     name: str
     unit: Unit
@@ -40,19 +41,21 @@ SIGNALS: tuple[Signal, ...] = (
         old="away",
         old_scale=1000,
     ),
-    Signal("left", "count", "Left the page", "how often another tab or window came in front", old="leaves"),
+    Signal(
+        "left", "count", "Left the page", "how often another tab or window came to the front", old="leaves"
+    ),
     Signal("first_ms", "ms", "Until the first answer", "from the moment the task was shown"),
     Signal("changes", "count", "Answers chosen or changed", "choices and edited texts, corrections included"),
     Signal("keys", "count", "Keyboard shortcuts", "options that were chosen with a number key"),
     Signal("pastes", "count", "Pasted", "how often something was pasted into an answer", old="pastes"),
-    Signal("pasted", "characters", "Pasted text", "how many characters were pasted, all together"),
+    Signal("pasted", "characters", "Pasted text", "how many characters were pasted in total"),
     Signal("drawer", "count", "Instructions opened", "how often the instructions were opened or closed"),
 )
 NAMES: tuple[str, ...] = tuple(signal.name for signal in SIGNALS)
 
 
 def signals_clean(raw: Any) -> dict[str, int]:
-    """Keep what is declared and in range, as whole numbers; a client can send anything.
+    """Keep declared signals that are in range, as whole numbers; a client can send anything.
 
     >>> signals_clean({"page_ms": 1200.4, "left": -1, "pastes": True, "mood": 3})
     {'page_ms': 1200}
@@ -72,9 +75,7 @@ def signals_clean(raw: Any) -> dict[str, int]:
 
 
 def signals_total(pages: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    """The signals of a task's pages (its stages, in order) taken together.
-
-    Each is the sum over the pages. ``first_ms`` is that of the first page, since it is counted from there.
+    """The totals of the signals of a task's pages (its stages, in order). ``first_ms`` is that of the first page.
 
     >>> signals_total([{"first_ms": 900, "left": 1}, {"first_ms": 400, "left": 2}])
     {'left': 3, 'first_ms': 900}
@@ -89,7 +90,7 @@ def signals_total(pages: Iterable[Mapping[str, int]]) -> dict[str, int]:
 
 
 def signals_read(stored: Mapping[str, Any]) -> dict[str, int]:
-    """The signals of a stored judgment, under today's names whenever it was stored.
+    """The signals of a stored judgment, under their current names even if it was stored by an earlier version.
 
     >>> signals_read({"stages": {"only": 3.5}, "away": 2.5, "pastes": 1})
     {'hidden_ms': 2500, 'pastes': 1}

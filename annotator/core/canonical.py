@@ -8,7 +8,7 @@ from typing import Any
 
 
 def canonical_json(value: Any) -> str:
-    """One spelling for each JSON value: sorted keys, no spaces, no escapes that are not needed.
+    """One spelling for each JSON value: sorted keys, no spaces, no unnecessary escapes.
 
     >>> canonical_json({"b": 1, "a": ["é"]})
     '{"a":["é"],"b":1}'

@@ -1,4 +1,4 @@
-"""What may appear in addresses; importing this registers it. Anything else is a 404 before a view runs."""
+"""Path converters, registered when this module is imported. An address that doesn't match is a 404 before a view runs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from django.urls.converters import SlugConverter
 
 
 class RowId:
-    """An id that the database can hold; a longer number is not found instead of an error."""
+    """An id that the database can hold; a longer number is a 404 instead of an error."""
 
     regex = "[0-9]{1,18}"
 

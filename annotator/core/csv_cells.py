@@ -8,7 +8,7 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def cell_neutral(value: Any) -> Any:
-    """A CSV cell that no spreadsheet takes for a formula: an apostrophe before ``= + - @``, tab and CR.
+    """A CSV cell that no spreadsheet will run as a formula: an apostrophe before ``= + - @``, tab and CR.
 
     >>> cell_neutral("=1+1"), cell_neutral("yes"), cell_neutral(-1.5)
     ("'=1+1", 'yes', -1.5)

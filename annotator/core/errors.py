@@ -6,10 +6,10 @@ from typing import Any
 
 
 class Refused(Exception):
-    """A rule forbids the request. ``kind`` names the trouble page; the message says what happened.
+    """A rule forbids the request. ``kind`` chooses the error page; the message says what happened.
 
-    Kinds: not_found, paused, closed, not_qualified, lease_expired, already_done, nothing_left, removed,
-    not_now (a step was skipped), full, consent (the text has changed), elsewhere (a task is open in another study,
+    Kinds: not_found, paused, closed, not_qualified, lease_expired, already_done, removed,
+    not_now (a step was skipped), full, no_places (all are taken), consent (the text has changed), elsewhere (a task is open in another study,
     whose ``slug`` is given), too_many and wait (a limit that ends by itself).
     """
 
@@ -27,7 +27,7 @@ class ConsentOutdated(Refused):
 
 
 class Conflict(Exception):
-    """It was already done differently: another answer, another version of a draft."""
+    """The request contradicts an earlier one: a different answer, or a draft based on another version."""
 
 
 class DraftConflict(Conflict):

@@ -1,8 +1,8 @@
 """Background jobs: how a Celery task is declared, how a worker is woken for it, and a lock that dies with its worker.
 
 Postgres holds the truth: a job is a row, and its task takes the row's id, reads its state again and returns if
-there is nothing left to do. Redis only wakes workers. A message that is lost costs time, not work: a periodic task
-(a sweeper) finds rows that nobody works on and wakes a worker again.
+there is nothing left to do. Redis only wakes workers. A lost message costs time, not work: a periodic task (a sweeper)
+finds rows that no worker is working on and wakes one again.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def job(name: str) -> Callable[[Callable[..., Any]], Any]:
 def enqueue(name: str, *, countdown: float = 0.0, **arguments: Any) -> bool:
     """Wake a worker for the task ``name``; call it once the row is committed.
 
-    Returns False where the broker is unavailable. The message is then lost, and the sweeper of that kind of row
+    Returns False if the broker is unavailable. The message is then lost, and the sweeper of that kind of row
     sends another one.
     """
     try:
@@ -56,28 +56,29 @@ def enqueue(name: str, *, countdown: float = 0.0, **arguments: Any) -> bool:
 
 
 def lock_take(*name: str | int) -> bool:
-    """Take a lock for as long as this thread's database connection lives; False where another connection has it.
+    """Take a lock that lasts as long as this thread's database connection; False if another connection has it.
 
-    A worker that is killed loses its connection and so its locks, at once and without a time limit that a slow
-    worker could exceed. ``name`` is the kind of thing and its id: ``lock_take("report", 7)``. Taken twice by one
+    A killed worker loses its connection and with it its locks, at once. There is no time limit that a slow worker could
+    exceed. ``name`` is the kind of thing and its id: ``lock_take("report", 7)``. Taken twice by one
     connection, it must be released twice.
     """
     return _ask("SELECT pg_try_advisory_lock(%s)", name)
 
 
 def lock_take_briefly(*name: str | int) -> bool:
-    """The same lock until the end of the transaction; False where another connection has it."""
+    """The same lock until the end of the transaction; False if another connection has it."""
     return _ask("SELECT pg_try_advisory_xact_lock(%s)", name)
 
 
 def lock_release(*name: str | int) -> None:
-    """Release a lock of ``lock_take``."""
+    """Release a lock taken with ``lock_take``."""
     _ask("SELECT pg_advisory_unlock(%s)", name)
 
 
 @contextmanager
 def lock_held(*name: str | int) -> Iterator[bool]:
-    """``with lock_held("report", 7) as mine:`` takes the lock, says whether that worked, and releases it."""
+    """``with lock_held("report", 7) as mine:`` takes the lock; ``mine`` says whether it succeeded. The lock is released
+    at the end of the block."""
     mine = lock_take(*name)
     try:
         yield mine

@@ -1,8 +1,9 @@
-"""One label, however a file spells it: what every reader of labels does, and what it remarks on.
+"""Labels as files spell them: how every reader normalises them, and what it warns about.
 
-Text is trimmed and brought to Unicode's composed form (NFC). Numbers that are whole are written as whole numbers where all
-labels of a column are numbers, since pandas writes 3 as 3.0 beside a blank cell. Nothing else is changed unasked: labels
-that differ in case or form only, equal numbers, and the usual words for missing are remarked on, with their counts.
+Text is trimmed and normalised to Unicode's composed form (NFC). If all labels of a column are numbers, whole numbers
+are written without a fraction, since pandas writes 3 as 3.0 in a column with blank cells. Nothing else is changed
+unless asked for: labels that differ only in case or form, equal numbers, and the usual words for missing values get a
+remark with their counts.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def clean_label(text: str) -> str:
 
 
 def cell_text(value: object) -> str:
-    """A cell as text: numbers without a needless fraction, true and false in lower case, nothing and NaN as ''.
+    """A cell as text: whole numbers without a fraction, true and false in lower case, None and NaN as ''.
 
     >>> cell_text(1.0), cell_text(True), cell_text(None), cell_text(" a ")
     ('1', 'true', '', 'a')
@@ -44,7 +45,7 @@ def cell_text(value: object) -> str:
 
 
 def label_number(text: str) -> float:
-    """The finite number that a label is, in ASCII digits; ``nan`` where it isn't one.
+    """A label as a finite number; ``nan`` if it isn't one in ASCII digits.
 
     >>> label_number("3.0"), label_number("1e1"), label_number("inf")
     (3.0, 10.0, nan)
@@ -64,10 +65,8 @@ def write_number(number: float) -> str:
 
 @dataclass(frozen=True)
 class Spelling:
-    """How to read the labels of a column.
-
-    ``missing`` are labels that stand for no answer, ``recode`` maps spellings to labels, ``fold_case`` reads labels that
-    differ only in case or form as one.
+    """How to read the labels of a column. ``missing`` lists labels that mean no answer, ``recode`` maps spellings to
+    labels, and ``fold_case`` merges labels that differ only in case or form.
     """
 
     missing: Collection[str] = ()
@@ -80,17 +79,17 @@ class Spelling:
         object.__setattr__(self, "recode", recode)
 
     def read(self, text: str) -> str:
-        """A cell's label before it is compared with the others; empty where it is missing."""
+        """A cell's label before it is compared with the others; empty if it is missing."""
         text = clean_label(text)
         text = self.recode.get(text, text)
         return "" if text in self.missing else text
 
     def one_name(self, counts: Mapping[str, int], *, declared: Sequence[str] = ()) -> dict[str, str]:
-        """The label that each label found is read as; those that are read as they stand are left out.
+        """Maps each label to the one that it is read as; labels that stay unchanged are left out.
 
-        With ``declared`` labels, one that is no declared label is read as the declared one of the same number, or, with
-        ``fold_case``, of the same letters. Without them, whole numbers lose their fraction where all labels are numbers,
-        and ``fold_case`` chooses the most frequent spelling, the first in order among equals.
+        If labels are ``declared``, any other label is read as the declared one that is the same number or, with
+        ``fold_case``, has the same letters. Otherwise whole numbers lose their fraction if all labels are numbers, and
+        ``fold_case`` chooses the most frequent spelling (of equals, the first in order).
 
         >>> Spelling().one_name({"3.0": 2, "1": 5})
         {'3.0': '3'}
@@ -132,7 +131,7 @@ def _folded(label: str) -> str:
 
 
 def remarks(column: str, counts: Mapping[str, int]) -> list[str]:
-    """What is odd about a column's labels as they were read, each in a sentence that says what to do.
+    """Remarks on a column's labels as read, each a sentence that says what to do.
 
     >>> remarks("says", {"Yes": 1, "yes": 12, "NA": 3})[0]
     "says: 'yes' (12) and 'Yes' (1) differ in case or form only; --fold-case reads them as one"
@@ -155,7 +154,7 @@ def remarks(column: str, counts: Mapping[str, int]) -> list[str]:
 
 
 def _alike(counts: Mapping[str, int], key: Callable[[str], Hashable]) -> list[list[str]]:
-    """Groups of two labels or more with one key, the most frequent label first."""
+    """Groups of two or more labels with the same key, the most frequent label first."""
     groups: dict[Hashable, list[str]] = {}
     for label in counts:
         groups.setdefault(key(label), []).append(label)

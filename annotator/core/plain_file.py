@@ -1,6 +1,7 @@
-"""Any file of rows as plain UTF-8 text: what is unpacked, decoded and guessed before a reader sees it.
+"""Turn any file of rows into plain UTF-8 text: unpack it, decode it and find its delimiter before it is parsed.
 
-One list of what is read, for every reader: CSV with commas, semicolons or tabs, JSON lines, Parquet, and the first sheet of an
+All importers accept the same formats: CSV with commas, semicolons or tabs, JSON lines, Parquet, and the first sheet of
+an
 Excel workbook; gzip around any text; UTF-8 or UTF-16 with a byte-order mark; lines ending in LF, CR LF or CR.
 """
 
@@ -20,7 +21,7 @@ from typing import IO, cast
 
 from annotator.core.spreadsheet import UnreadableSheet, sheet_rows
 
-#: Endings and what they hold; any of them may be followed by .gz, but for Parquet and Excel.
+#: File extension -> format. All but Parquet and Excel may be followed by .gz.
 FORMATS = {
     ".csv": "csv",
     ".tsv": "csv",
@@ -46,12 +47,13 @@ _PIECE = 1 << 20
 
 
 class UnreadableFile(ValueError):
-    """A file that no reader can take; the message says what it is and what was expected, as in "is a PDF; expected ..."."""
+    """A file that can't be read; the message says what it is and what was expected, as in "is a PDF; expected ..."."""
 
 
 @dataclass(frozen=True)
 class PlainFile:
-    """``kind`` is csv, jsonl or parquet. Text is UTF-8 without a byte-order mark; ``delimiter`` parts the cells of a csv."""
+    """``kind`` is csv, jsonl or parquet. Text is UTF-8 without a byte-order mark; ``delimiter`` separates the cells of
+    a CSV."""
 
     file: IO[bytes]
     kind: str
@@ -59,9 +61,8 @@ class PlainFile:
 
 
 def plain_file(file: IO[bytes], *, name: str, most_bytes: int) -> PlainFile:
-    """Unpack and decode a binary file that can seek; ``name`` tells by its ending what it holds.
-
-    Nothing larger than ``most_bytes`` is unpacked. Raises ``UnreadableFile``.
+    """Unpack and decode a seekable binary file; the extension of ``name`` gives its format. Unpacking stops at
+    ``most_bytes``. Raises ``UnreadableFile``.
 
     >>> found = plain_file(io.BytesIO("a;b\\r1;2\\r".encode("utf-16")), name="x.csv", most_bytes=99)
     >>> found.delimiter, found.file.read()
@@ -113,7 +114,7 @@ def _start(file: IO[bytes]) -> bytes:
 
 
 def _delimiter(head: bytes, default: str) -> str:
-    """What parts the names in the header: the most frequent of comma, tab and semicolon outside quotes."""
+    """The delimiter of the header: the most frequent of comma, tab and semicolon outside quotes."""
     line = re.sub(rb'"[^"]*"', b"", head).lstrip(b"\r\n").split(b"\n", 1)[0].decode("utf-8", "replace")
     counts = {mark: line.count(mark) for mark in _DELIMITERS}
     return max(counts, key=lambda mark: (counts[mark], mark == default)) if any(counts.values()) else default
@@ -157,7 +158,7 @@ def _decoded(file: IO[bytes], encoding: str, most_bytes: int) -> IO[bytes]:
 
 
 def _line_feeds(file: IO[bytes]) -> IO[bytes]:
-    """A file whose lines end in CR alone, with LF."""
+    """Replace the line endings of a file that uses CR alone by LF."""
     out = _temporary()
     while piece := file.read(_PIECE):
         out.write(piece.replace(b"\r", b"\n"))
@@ -166,7 +167,7 @@ def _line_feeds(file: IO[bytes]) -> IO[bytes]:
 
 
 def _from_sheet(file: IO[bytes], start: bytes, most_bytes: int) -> IO[bytes]:
-    """The first sheet of a workbook as CSV: a row of the sheet is a line, but for cells with line ends."""
+    """The first sheet of a workbook as CSV: one line per row, except for cells with line breaks."""
     if not start.startswith(_ZIP):
         raise UnreadableFile("is not an Excel workbook (.xlsx)")
     out = _temporary()
@@ -195,7 +196,7 @@ def _rectangular(rows: Iterator[list[str]]) -> Iterator[list[str]]:
 
 
 class _Unclosed(io.RawIOBase):
-    """A file that is written to and left open by the text wrapper around it."""
+    """A file that stays open when the text wrapper around it is closed."""
 
     def __init__(self, file: IO[bytes]):
         self.file = file

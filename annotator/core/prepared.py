@@ -2,12 +2,11 @@
 
 Django compiles a queryset's SQL each time it is evaluated (a millisecond for a join of five tables), and Postgres plans
 it each time (another). A ``Prepared`` query is an ordinary queryset whose SQL is kept and which runs as a prepared
-statement; it reads into the same model instances. `make bench ARGS=parts` measures what that saves.
-
-Django has no public way to do so for single queries (``server_side_binding`` changes every query of the product), so this
-file uses parts of its compiler and of its Postgres backend that aren't documented. It only does on the Django versions
-in ``KNOWN``; on any other one, the queryset itself and Django's own cursor are used, which is slower and otherwise the
-same. A test fails when Django moves on.
+statement; it reads into the same model instances. `make bench ARGS=parts` measures what that saves. Django has no
+public way to do this for single queries (``server_side_binding`` changes every query of the product), so this file uses
+undocumented parts of its compiler and its Postgres backend. It does so only with the Django versions in ``KNOWN``; with
+any other, it uses the queryset itself and Django's own cursor, which is slower and otherwise the same. A test fails
+when Django is upgraded to a version that isn't listed.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from django.db.models.query import get_related_populators
 
 M = TypeVar("M", bound=Model)
 
-#: Versions of Django whose compiler and cursors were compared with what is used here.
+#: Versions of Django for which this use of its compiler and cursors has been checked.
 KNOWN = ((5, 2),)
 
 
@@ -40,7 +39,7 @@ class _Cursor(ServerBindingCursor):
 
 
 def prepared_cursor() -> CursorWrapper:
-    """A cursor whose statements Postgres keeps planned; counted and logged like any other of Django's."""
+    """A cursor whose statements Postgres prepares and keeps; counted and logged like any other of Django's."""
     if not is_known():
         return connection.cursor()
     connection.close_if_health_check_failed()
@@ -52,8 +51,8 @@ def prepared_cursor() -> CursorWrapper:
 class Prepared(Generic[M]):
     """``Prepared(lambda pk: Item.objects.filter(pk=pk), 1).first(item_pk)``: at most one row.
 
-    ``make`` gives the queryset for values; ``like`` are stand-ins for them, of the same types and different from each
-    other and from every constant of the query.
+    ``make`` returns the queryset for given values. ``like`` holds placeholder values of the same types, different from
+    each other and from every constant of the query.
     """
 
     def __init__(self, make: Callable[..., QuerySet[M]], *like: Any) -> None:

@@ -1,4 +1,4 @@
-"""A number in a range: the one validator for every number that a person or a program gives."""
+"""The one validator for numbers in a range, whether a person or a program gives them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Number = int | float | Decimal
 
 @deconstructible
 class InRange:
-    """Validates ``least <= value <= most``; NaN is in no range. The error says the range."""
+    """Validates ``least <= value <= most``; NaN fails. The error names the range."""
 
     def __init__(self, least: Number, most: Number) -> None:
         self.least, self.most = least, most

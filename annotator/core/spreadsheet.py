@@ -1,7 +1,7 @@
 """The first sheet of an Excel workbook (.xlsx) as rows of text, without a library for them.
 
-A workbook is a zip archive of XML files (ECMA-376). Cells hold a number, a text of the shared list, a text of their own, true
-or false, or an error; a date is a number that only its format calls a date, and is read as that number.
+A workbook is a zip archive of XML files (ECMA-376). A cell holds a number, a shared or inline text, true or false, or
+an error. A date is stored as a number with a date format, and is read as that number.
 """
 
 from __future__ import annotations
@@ -25,9 +25,8 @@ class UnreadableSheet(ValueError):
 
 
 def sheet_rows(file: IO[bytes], *, most_bytes: int) -> Iterator[list[str]]:
-    """The rows of the first sheet from the top, blank ones as empty lists; cells as text, whole numbers without a fraction.
-
-    Nothing that unpacks to more than ``most_bytes`` is read, and no document type declaration. Raises
+    """The rows of the first sheet from the top, blank ones as empty lists; cells as text, whole numbers without a
+    fraction. Refuses workbooks that unpack to more than ``most_bytes`` or contain a document type declaration. Raises
     ``UnreadableSheet``.
     """
     try:
@@ -66,7 +65,7 @@ def _shared_texts(book: zipfile.ZipFile) -> Iterator[str]:
 
 
 def _text_of(entry: Element) -> str:
-    """A text, in one piece or in runs of different formats; the reading aids of Asian scripts are left out."""
+    """A text, in one piece or in runs of different formats; phonetic guides of Asian scripts are left out."""
     runs = [entry, *entry.findall(f"{_MAIN}r")]
     return "".join(text.text or "" for run in runs for text in run.findall(f"{_MAIN}t"))
 

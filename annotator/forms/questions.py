@@ -1,4 +1,4 @@
-"""Forms of exam and practice questions: one question with a field for each part, or a file with one a row."""
+"""Forms of exam and practice questions: one question with a field for each part, or a file with one per row."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _right(asked: Field, value: Any) -> forms.Field:
 
 
 class QuestionsFileForm(PlainForm):
-    """A CSV file of questions, one a row."""
+    """A CSV file of questions, one per row."""
 
     file = forms.FileField(
         label="CSV file", widget=forms.FileInput(attrs={"accept": ".csv"}),

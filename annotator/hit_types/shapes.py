@@ -63,7 +63,9 @@ class Field:
     """One question of a form.
 
     ``when`` lists ``(other field, values)``: the field is asked only if every other field has one of its values;
-    otherwise any value sent for it is dropped. ``target`` names the block that the field is about.
+    otherwise any value sent for it is dropped. ``target`` names the block that the field stands beside, where several
+    blocks have a question each. ``about`` names the blocks that somebody must see to answer: the task screen keeps their
+    first lines in view while the field is answered, however long the material is.
     """
 
     name: str
@@ -74,6 +76,7 @@ class Field:
     help: str = ""
     when: tuple[tuple[str, tuple[str, ...]], ...] = ()
     target: str = ""
+    about: tuple[str, ...] = ()
     max_length: int = 2_000
 
 
@@ -81,14 +84,15 @@ class Field:
 class Block:
     """One labelled piece of material. ``text`` is shown as text, never as HTML.
 
-    The items of kind ``marked`` are the words of a text; ``marks`` has a number for each, 0 where it isn't marked.
+    The items of kind ``options`` have letters of their own. Those of kind ``marked`` are the words of a text; ``marks`` has
+    a number for each, 0 where it isn't marked.
     """
 
     name: str
     label: str
     text: str = ""
     items: tuple[str, ...] = ()
-    kind: Literal["text", "answer", "list", "marked"] = "text"
+    kind: Literal["text", "answer", "list", "options", "marked"] = "text"
     group: str = ""
     marks: tuple[int, ...] = ()
 
@@ -96,6 +100,11 @@ class Block:
     def marked(self) -> tuple[tuple[str, int], ...]:
         """Each word with its mark."""
         return tuple(zip(self.items, self.marks, strict=True))
+
+    @property
+    def length(self) -> int:
+        """How many characters it shows, without its label."""
+        return len(self.text) + sum(map(len, self.items))
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What the commands' arguments have in common."""
+"""Arguments that several commands share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from annotator.services.study import study_create
 
 
 def study_arguments(parser: ArgumentParser) -> None:
-    """STUDY FILE, and what is needed to make the study on the way; read by ``study_named``."""
+    """Add STUDY and FILE, and the options that create the study if needed; ``study_named`` reads them."""
     parser.add_argument("study", metavar="STUDY", help="the study's slug")
     parser.add_argument("file", metavar="FILE", type=Path)
     parser.add_argument("--create", action="store_true", help="create the study if there is none")
@@ -42,7 +42,7 @@ def pairs(arguments: Iterable[str], option: str) -> dict[str, str]:
 
 
 def owner_named(username: str) -> User | None:
-    """The user of that name; none where the name is empty. Raises ``CommandError``."""
+    """The user with that name; None if the name is empty. Raises ``CommandError``."""
     if not username:
         return None
     user = User.objects.filter(username=username).first()
@@ -54,7 +54,7 @@ def owner_named(username: str) -> User | None:
 def study_named(
     *, study: str, create: bool = False, hit_type: str = "", title: str = "", owner: str = "", **_: Any
 ) -> Study:
-    """The study of that slug; with ``create`` a new draft where there is none. Raises ``CommandError``."""
+    """The study with that slug; with ``create``, a new draft if there is none. Raises ``CommandError``."""
     found = Study.objects.filter(slug=study, deleted_at__isnull=True).first()
     if found is not None:
         if hit_type and found.hit_type != hit_type:

@@ -20,6 +20,7 @@ from annotator.models.material import AtomicUnit, Dataset, Explanation, FollowUp
 from annotator.models.message import Message
 from annotator.models.participation import Consent, Participation
 from annotator.models.payment import LedgerEntry
+from annotator.models.place_alert import PlaceAlert
 from annotator.models.rehearsal import Rehearsal
 from annotator.models.study import Invitation, Membership, Snapshot, Study
 from annotator.models.workspace import Workspace, WorkspaceMember
@@ -54,6 +55,7 @@ __all__ = [
     "Output",
     "Participation",
     "Place",
+    "PlaceAlert",
     "Qualification",
     "QualificationEvent",
     "Rater",

@@ -1,4 +1,4 @@
-"""People who log in, and raters: whoever leaves judgments, a person or a simulator."""
+"""Users, who log in, and raters, who make judgments: people and simulators."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 
 class User(AbstractUser):
-    """A login. Researchers are staff; everybody else is an annotator, with or without a password."""
+    """A user account. Researchers are staff; everybody else is an annotator, with or without a password."""
 
     #: Made by the demo, with a password that `make run` prints. Production refuses to log such an account in.
     demo = models.BooleanField(default=False, db_default=False, editable=False)
@@ -29,10 +29,9 @@ class User(AbstractUser):
 
 
 class Rater(models.Model):
-    """Whoever leaves judgments: a person or a simulator, of the same shape on the same items.
-
-    A person has a log-in, or an outside identity if their judgments were imported. A simulator is one model
-    with one prompt and one set of parameters, named so that its judgments can be told from any other's.
+    """A person or a simulator that makes judgments; both have the same form. A person has a user account, or an outside
+    identity if their judgments were imported. A simulator is one model with one prompt and one set of parameters, named
+    so that its judgments can be told apart from any other's.
     """
 
     class Kind(models.TextChoices):

@@ -6,14 +6,14 @@ from django.db import models
 
 
 class ApiToken(models.Model):
-    """One program's access. Only a digest of the token is stored: whoever reads the table can't use it."""
+    """One program's access. Only a digest of the token is stored, so the table alone doesn't grant access."""
 
     user = models.ForeignKey("annotator.User", models.CASCADE, related_name="api_tokens")
     digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the token.")
     name = models.CharField(
         max_length=100, blank=True, db_default="", help_text="What uses it, such as the name of a script."
     )
-    #: What it may do besides reading. Personal data are participants' names and the answers that they are tied to.
+    #: What it may do besides reading. Personal data are participants' names and the answers linked to them.
     may_write = models.BooleanField(default=True, help_text="Change studies, items, exclusions.")
     may_run = models.BooleanField(
         default=False, db_default=False, help_text="Start and steer runs of models."

@@ -1,4 +1,4 @@
-"""An item in a rater's hands: the lease, the stages committed so far, the draft."""
+"""An item assigned to a rater: the lease, the stages committed so far, the draft."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from django.db.models import Q
 
 
 class Assignment(models.Model):
-    """One item given to one rater; there is never a second for the same two.
+    """One item assigned to one rater; a pair of item and rater has at most one.
 
-    ``leased`` holds a place until ``lease_until``. ``submitted`` has a judgment. ``expired`` and ``returned``
-    have given their place back; an expired one can still be submitted late while the item has a free place.
+    ``leased`` holds a place until ``lease_until``. ``submitted`` has a judgment. ``expired`` and ``returned`` have
+    released their place; an expired one can still be submitted late while the item has a free place.
     """
 
     class State(models.TextChoices):
@@ -24,7 +24,7 @@ class Assignment(models.Model):
     rater = models.ForeignKey("Rater", models.PROTECT, related_name="assignments")
     #: The item's instance, kept here so that "one condition per instance" is one look-up in an index.
     instance_id_of_item = models.BigIntegerField(null=True, blank=True)
-    #: The study as it was when the task was given out: its pay and its texts hold for this task. Null: from before this
+    #: The study as it was when the task was given out: its pay and texts apply to this task. Null: from before this
     #: was kept.
     snapshot = models.ForeignKey("Snapshot", models.PROTECT, null=True, blank=True, related_name="+")
     state = models.CharField(max_length=10, choices=State, default=State.LEASED)
@@ -49,7 +49,7 @@ class Assignment(models.Model):
         help_text="How often its lease was made longer, or taken again after its end.",
     )
     reason = models.TextField(blank=True, help_text="Why it was given back.")
-    #: Given to somebody without an account, who has one task in hand at a time in all studies together: otherwise a
+    #: Assigned to a guest, who can have only one open task at a time over all studies: otherwise a
     #: single visitor could hold a place in each.
     sole = models.BooleanField(default=False, db_default=False, editable=False)
 

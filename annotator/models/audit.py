@@ -1,4 +1,4 @@
-"""The audit trail: who changed or saw what. Rows are added and never changed; a trigger in Postgres sees to it."""
+"""The audit trail: who changed or saw what. Rows are added and never changed; a trigger in Postgres enforces that."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.db.models.functions import Now
 
 
 class AuditAction(models.TextChoices):
-    """What can be in the trail. The part before the dot is the group by which the page filters."""
+    """The kinds of entries. The part before the dot is the group by which the page filters."""
 
     STUDY_CREATED = "study.created", "Study created"
     STUDY_CHANGED = "study.changed", "Settings changed"
@@ -67,7 +67,8 @@ AUDIT_GROUPS = {
 
 
 class AuditSubject(models.Model):
-    """The participant whom entries are about, within one study. An erasure empties ``rater``: nobody is named any more."""
+    """The participant whom entries are about, within one study. An erasure sets ``rater`` to null, so the entries no
+    longer name anyone."""
 
     study = models.BigIntegerField(null=True, blank=True)
     rater = models.ForeignKey("Rater", models.SET_NULL, null=True, blank=True, related_name="+")
@@ -87,7 +88,7 @@ class AuditSubject(models.Model):
 
 
 def _reference(to: str) -> models.ForeignKey:
-    """A reference without a constraint: an entry stays as it is when what it names is deleted."""
+    """A reference without a constraint: an entry stays unchanged when the row that it refers to is deleted."""
     return models.ForeignKey(
         to, models.DO_NOTHING, null=True, blank=True, related_name="+", db_constraint=False, db_index=False
     )

@@ -1,4 +1,4 @@
-"""Requests to delete personal data, and what is remembered of a deletion: that it happened, not of whom."""
+"""Requests to delete personal data, and the record of a deletion: that it happened, not whose data it was."""
 
 from __future__ import annotations
 
@@ -52,7 +52,8 @@ class DataRequest(models.Model):
 class Tombstone(models.Model):
     """That somebody's data were removed from a study, so that a restored backup removes them again.
 
-    It holds no personal data: row ids, and a digest that says whether the row of that id is still the same person.
+    It holds no personal data: only row ids, and a digest that tells whether the row with that id is still the same
+    person.
     """
 
     study = models.BigIntegerField()

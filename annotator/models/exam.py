@@ -1,4 +1,4 @@
-"""Exams: versions of questions, attempts at them, and the qualifications they give."""
+"""Exams: versions of their questions, attempts, and the qualifications that they grant."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from django.db.models import F, Q
 
 
 class Exam(models.Model):
-    """One version of an exam, addressed by its questions' content. Never changed once made."""
+    """One version of an exam, identified by a digest of its questions. Never changed once created."""
 
     hit_type = models.CharField(max_length=60)
     digest = models.CharField(max_length=64)
@@ -21,7 +21,7 @@ class Exam(models.Model):
 
 
 class ExamQuestion(models.Model):
-    """A question with its right response (never sent before grading) and the reason for it."""
+    """A question with its correct response (never sent before grading) and the reason for it."""
 
     exam = models.ForeignKey(Exam, models.CASCADE, related_name="questions")
     key = models.CharField(max_length=100)
@@ -84,7 +84,7 @@ class ExamAttempt(models.Model):
 
 
 class ExamAnswer(models.Model):
-    """What was answered to one question of an attempt, and whether it was right."""
+    """The answer to one question of an attempt, and whether it was right."""
 
     attempt = models.ForeignKey(ExamAttempt, models.CASCADE, related_name="answers")
     question = models.ForeignKey(ExamQuestion, models.PROTECT, related_name="answers")
@@ -99,7 +99,8 @@ class ExamAnswer(models.Model):
 
 
 class Qualification(models.Model):
-    """That a rater may do a HIT type in the studies of a workspace, by which exam, or granted by hand."""
+    """A rater's permission to do a HIT type in the studies of a workspace, earned in an exam or granted by a
+    researcher."""
 
     workspace = models.ForeignKey(
         "annotator.Workspace", models.PROTECT, null=True, blank=True, related_name="qualifications"
@@ -133,7 +134,7 @@ class Qualification(models.Model):
 
 
 class QualificationEvent(models.Model):
-    """What was done to a qualification, by whom and why. Only ever added to."""
+    """One change of a qualification: what, by whom and why. Rows are only ever added."""
 
     class Kind(models.TextChoices):
         PASSED = "passed", "exam passed"

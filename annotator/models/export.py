@@ -1,4 +1,4 @@
-"""Exports that a job builds: too large for a page to wait for."""
+"""Exports that are too large to build within a request: a background job builds them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from django.db.models import Q
 
 
 class Export(models.Model):
-    """A file of a study's judgments, asked for by a researcher, built by a job and fetched by that researcher."""
+    """A file of a study's judgments that a researcher requested, a job builds, and the same researcher downloads."""
 
     class State(models.TextChoices):
         QUEUED = "queued", "queued"

@@ -1,4 +1,4 @@
-"""Items and the places on them: what is given out, and to how many."""
+"""Items and their places: what is assigned, and to how many raters."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from django.db.models import Q
 
 
 class Item(models.Model):
-    """One piece of work of a study: a payload that a HIT type knows how to show and ask about."""
+    """One task of a study: a payload that its HIT type shows and asks about."""
 
     class Role(models.TextChoices):
         ORDINARY = "ordinary", "ordinary"
@@ -32,9 +32,9 @@ class Item(models.Model):
     #: Unit suffix -> explanation id, for types that show several explanations (plausibility).
     parts = models.JSONField(default=dict, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
-    #: Columns of the researcher's own (name -> text) that reports cut and filter by.
+    #: The researcher's own columns (name -> text), by which reports can group and filter.
     attributes = models.JSONField(default=dict, db_default=models.Value({}, models.JSONField()), blank=True)
-    # Columns with a default of the database's own: code of the version before can still write rows.
+    # These columns have a default in the database, so that code of the previous version can still write rows.
     version = models.PositiveSmallIntegerField(
         default=1, db_default=1, help_text="A corrected item is a new version that replaces the one before."
     )
@@ -64,8 +64,8 @@ class Item(models.Model):
 class Place(models.Model):
     """One of an item's k places. Free while no assignment holds it.
 
-    An item has exactly as many places as raters, and a judgment counts only with a place of its own: so no
-    item can have more than k counted raters, whatever the code does. ``position`` is the item's place in the
+    An item has exactly k places, and a judgment counts only if it holds one, so no item can have more than k counted
+    raters, whatever the code does. ``position`` is the item's place in the
     study's seeded order; every annotator walks that order from where they last were, which fills the items
     nearest to completion first and never scans what has already been passed.
 
@@ -79,7 +79,7 @@ class Place(models.Model):
     assignment = models.OneToOneField(
         "Assignment", models.SET_NULL, null=True, blank=True, related_name="place"
     )
-    #: Was held once and given back: looked at first, wherever the annotator stands in the order.
+    #: Held once and given back: offered first, whatever the annotator's position in the order.
     freed = models.BooleanField(default=False)
     rehearsal = models.BooleanField(default=False, db_default=False)
 

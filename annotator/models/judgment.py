@@ -1,4 +1,4 @@
-"""Judgments: what raters said; and exclusions: what is not to count, and why."""
+"""Judgments (raters' responses) and exclusions (what doesn't count, and why)."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from django.db.models import Q
 
 
 class Judgment(models.Model):
-    """A whole response of one rater to one item. Never changed; what is not to count is an ``Exclusion``.
-
-    ``standing`` is ``counted`` where it holds one of the item's k places (or needs none: simulators, imports),
-    and ``surplus`` where it came after its lease and the item was full: kept, marked, left out of statistics.
+    """The complete response of one rater to one item. Never changed; to leave it out of statistics, add an
+    ``Exclusion``. ``standing`` is ``counted`` if it holds one of the item's k places (or needs none: simulators,
+    imports), and ``surplus`` if it came after its lease had ended and the item was full: kept, marked, left out of
+    statistics.
     """
 
     class Standing(models.TextChoices):
@@ -37,14 +37,14 @@ class Judgment(models.Model):
     )
     place = models.OneToOneField("Place", models.PROTECT, null=True, blank=True, related_name="judgment")
     response = models.JSONField()
-    #: SHA-256 of the response as parsed: a repeated submit is the same one exactly if this is equal.
+    #: SHA-256 of the parsed response: two submits are the same if and only if their digests are equal.
     digest = models.CharField(max_length=64)
     standing = models.CharField(max_length=10, choices=Standing, default=Standing.COUNTED)
     source = models.CharField(max_length=10, choices=Source, default=Source.WEB)
     seconds = models.FloatField(
         null=True, blank=True, help_text="From first sight of the item to the submit."
     )
-    #: ``stages``: seconds on each stage, by the server's clock. The rest is what the browser measured: see
+    #: ``stages``: seconds on each stage, by the server's clock. The rest was measured by the browser: see
     #: ``annotator.core.behaviour``; ``pages`` has it stage by stage where there are several. Simulators keep their run here.
     signals = models.JSONField(default=dict, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -69,7 +69,7 @@ class Judgment(models.Model):
 
 
 class Exclusion(models.Model):
-    """What is left out of the statistics of a study: a rater, an item or one judgment, with the reason.
+    """A rater, an item or one judgment that is left out of a study's statistics, with the reason.
 
     Reversible: lifting it keeps the row. Every metric can be shown with and without exclusions.
     """
@@ -99,7 +99,8 @@ class Exclusion(models.Model):
 
 
 class Review(models.Model):
-    """A researcher's verdict on a judgment as paid work. Whether it counts in statistics is an ``Exclusion``'s matter."""
+    """A researcher's review of a judgment as paid work. Whether it counts in statistics depends on ``Exclusion``
+    instead."""
 
     class Verdict(models.TextChoices):
         ACCEPTED = "accepted", "accepted"

@@ -37,7 +37,7 @@ class Instance(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["dataset", "key"], name="instance_key_unique")]
-        #: The same input in other datasets: who has seen it in one study has seen it.
+        #: Finds the same input in other datasets: a person who saw it in one study has seen it.
         indexes = [models.Index(MD5("input"), name="instance_by_input")]
 
     def __str__(self) -> str:
@@ -47,7 +47,7 @@ class Instance(models.Model):
 class System(models.Model):
     """A model together with an explanation method (chain of thought, post-hoc, forced, gold).
 
-    Its name is unique in its workspace: whoever uses the same name elsewhere means another system.
+    Its name is unique in its workspace; the same name in another workspace is a different system.
     """
 
     workspace = models.ForeignKey(

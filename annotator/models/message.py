@@ -1,4 +1,4 @@
-"""What people tell each other about a study: flags on items, questions, answers."""
+"""Messages between annotators and researchers of a study: flags on items, questions, answers."""
 
 from __future__ import annotations
 

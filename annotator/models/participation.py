@@ -1,4 +1,4 @@
-"""A person's way through one study: consent, instructions, practice, exam, tasks, completion."""
+"""A person's participation in one study: consent, instructions, practice, exam, tasks, completion."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from django.db.models import Q
 
 
 class Participation(models.Model):
-    """One rater in one study, and how far they have come."""
+    """One rater in one study, and how far they have got."""
 
     class State(models.TextChoices):
         ACTIVE = "active", "active"
@@ -18,10 +18,10 @@ class Participation(models.Model):
     study = models.ForeignKey("Study", models.CASCADE, related_name="participations")
     rater = models.ForeignKey("Rater", models.CASCADE, related_name="participations")
     state = models.CharField(max_length=10, choices=State, default=State.ACTIVE)
-    #: Where the person came from, and their name there ("prolific", participant id).
+    #: The panel that the person came from, and their id there ("prolific", participant id).
     recruiter = models.CharField(max_length=40, blank=True)
     recruiter_id = models.CharField(max_length=200, blank=True)
-    #: What the panel put on the join link, of the parameters that the study keeps (``Study.join_parameters``).
+    #: The parameters of the join link that the study keeps (``Study.join_parameters``), as the panel set them.
     join_parameters = models.JSONField(
         default=dict, db_default=models.Value({}, models.JSONField()), blank=True
     )
@@ -38,7 +38,7 @@ class Participation(models.Model):
         db_default=0,
         help_text="Practice questions answered: the next one opens after its reason was shown.",
     )
-    #: The position last taken in the study's order; see ``Place``.
+    #: The person's current position in the study's order; see ``Place``.
     cursor = models.BigIntegerField(default=-1)
     joined_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
@@ -58,7 +58,7 @@ class Participation(models.Model):
 
 
 class Consent(models.Model):
-    """That a person agreed to a text, and to which: the text is kept whole."""
+    """A person's agreement to a consent text, which is stored in full."""
 
     participation = models.ForeignKey(Participation, models.CASCADE, related_name="consents")
     text = models.TextField()

@@ -1,4 +1,4 @@
-"""The ledger: bonuses and payments. What an item earns follows from its judgment and its snapshot."""
+"""The ledger: bonuses and payments. The pay for an item is computed from its judgment and snapshot, and not stored."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from django.db.models import Q
 
 
 class LedgerEntry(models.Model):
-    """Money that a person is owed beyond their items (bonus) or has been sent (payment)."""
+    """An amount that a person is owed beyond the pay for items (bonus) or has been sent (payment)."""
 
     class Kind(models.TextChoices):
         BONUS = "bonus", "bonus"

@@ -1,4 +1,4 @@
-"""Rehearsals: a study filled with synthetic answers, apart from its participants."""
+"""Rehearsals: a study filled with synthetic answers, separate from its participants' answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A study, who may work on it, and the frozen snapshots that its judgments point to."""
+"""A study, its members, and the frozen snapshots that its judgments refer to."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def new_token() -> str:
 
 
 class RevokedWork(models.TextChoices):
-    """What happens to a task that somebody had open when their qualification was revoked."""
+    """What happens to a person's open task when their qualification is revoked."""
 
     KEEP = "keep", "keep the answer, don't count it"
     REFUSE = "refuse", "refuse the answer"
@@ -114,7 +114,7 @@ class Study(models.Model):
     practice_own = models.JSONField(
         null=True, blank=True, help_text="Questions in place of the HIT type's own practice."
     )
-    # Columns with a default of the database's own: code of the version before can still write rows.
+    # These columns have a default in the database, so that code of the previous version can still write rows.
     requires = models.JSONField(
         default=list,
         db_default=models.Value([], models.JSONField()),
@@ -275,7 +275,7 @@ class Study(models.Model):
 
 
 class Snapshot(models.Model):
-    """Everything that a judgment was made under, frozen and addressed by its content."""
+    """All rules and texts under which judgments were made, frozen and identified by a digest of the content."""
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="snapshots")
     number = models.PositiveIntegerField()

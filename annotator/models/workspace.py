@@ -1,4 +1,4 @@
-"""Who owns what: a workspace (a lab) and its members."""
+"""Ownership: a workspace (a lab) and its members."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from annotator.models.study import Membership
 
 
 class Workspace(models.Model):
-    """A lab. It owns studies, systems, datasets, qualifications, endpoints and recipes; names are its own.
-
-    Nothing of one workspace is seen, changed or used in another, unless it is shared on purpose: a study with a
-    ``Membership``, an endpoint with its ``shared_with``. What has no workspace was made on the command line, or by an
-    earlier version during an upgrade: only the members of its study, its maker and superusers reach it.
+    """A lab. It owns studies, systems, datasets, qualifications, endpoints and recipes, whose names are unique within
+    it. Nothing of one workspace can be seen, changed or used in another unless it is shared: a study with a
+    ``Membership``, an endpoint with its ``shared_with``. An object without a workspace was created on the command line,
+    or by an earlier version during an upgrade; only the members of its study, its creator and superusers can reach it.
     """
 
     name = models.CharField(max_length=100)
-    #: Whose own workspace it is: everybody who works here has one, so that nothing is ever nobody's.
+    #: The user whose personal workspace it is. Every researcher has one, so that everything has an owner.
     personal_of = models.OneToOneField(
         "annotator.User",
         models.SET_NULL,

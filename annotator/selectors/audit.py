@@ -56,13 +56,13 @@ def audit_actors(found: QuerySet[AuditEntry]) -> list[str]:
 
 
 def audit_label(entry: AuditEntry) -> str:
-    """What happened, in words."""
+    """The action of an entry, in words."""
     known = entry.action in AuditAction.values
     return str(AuditAction(entry.action).label) if known else entry.action
 
 
 def audit_who(entry: AuditEntry) -> str:
-    """Who did it: a user name, or what it was done by."""
+    """Who did it: a user name, or else the kind of source."""
     if entry.actor_id:
         return _name(entry, "actor")
     if entry.via == "job":
@@ -71,7 +71,7 @@ def audit_who(entry: AuditEntry) -> str:
 
 
 def audit_member(entry: AuditEntry) -> str:
-    """The researcher whose access changed; empty where nobody's did."""
+    """The researcher whose access changed; empty if nobody's did."""
     return _name(entry, "member") if entry.member_id else ""
 
 

@@ -1,7 +1,6 @@
-"""How a study was conducted: who took part, how long it took, what it cost. Real participants only.
-
-Whoever reports time, pay, people, consents or exams of a study reads them here. Rehearsal raters are synthetic
-and imported raters worked elsewhere: neither is ever counted among the participants. Each group has figures of its own.
+"""How a study was conducted: who took part, how long it took, what it cost. Everything that reports time, pay, people,
+consents or exams of a study takes them from here. Only real participants count: rehearsal raters are synthetic, and
+imported raters worked elsewhere. Each of those groups has its own figures.
 """
 
 from __future__ import annotations
@@ -16,10 +15,10 @@ from django.db.models import Count, Q, QuerySet, Sum
 from annotator.models import Consent, ExamAttempt, Judgment, LedgerEntry, Participation, Study
 from annotator.selectors.snapshot import snapshot_content
 
-#: Judgments that participants made in the browser: work that is timed, paid for and covered by consent.
+#: Judgments that participants made in the browser: they are timed, paid for and covered by consent.
 BY_PARTICIPANTS = Q(source=Judgment.Source.WEB, rater__rehearsal=False)
 
-# One pass over the study's judgments. Times are those of judgments that count; fast ones are counted late or not.
+# One pass over the study's judgments. Times are of judgments that count; fast judgments include late ones.
 _WORK = """
 SELECT CASE WHEN r.kind = 'simulator' THEN 'simulators' WHEN r.rehearsal THEN 'rehearsal'
         WHEN j.source = 'web' THEN 'participants' ELSE 'imported' END AS who,
@@ -33,10 +32,9 @@ FROM annotator_judgment j JOIN annotator_rater r ON r.id = j.rater_id WHERE j.st
 
 @dataclass(frozen=True)
 class GroupWork:
-    """What one group of raters did. Times are in seconds, None where nothing was timed.
-
-    ``judgments`` counts all of them, ``surplus`` those that came after the item was full, ``timed`` those that the
-    times are taken from (counted judgments), ``fast`` those under the study's shortest plausible time.
+    """The work of one group of raters. Times are in seconds, None if nothing was timed. ``judgments`` counts all
+    judgments, ``surplus`` those made after the item was full, ``timed`` those that the times are computed from (counted
+    ones), and ``fast`` those under the study's shortest plausible time.
     """
 
     raters: int = 0
@@ -52,9 +50,9 @@ class GroupWork:
 class Conduct:
     """The conduct of one study. ``joined`` to ``exams_passed`` count participants, never rehearsal raters.
 
-    ``for_items``, ``for_exams`` and ``bonuses`` are what participants have earned, ``paid`` what was sent to them,
-    in the study's currency. Every judgment earns what its own version of the study paid. ``pay_per_hour`` is the pay
-    of an item over the median time of an item, None where nothing was timed or items are not paid.
+    ``for_items``, ``for_exams`` and ``bonuses`` are what participants have earned, ``paid`` what was sent to them, in
+    the study's currency. Every judgment earns the pay of its own version of the study. ``pay_per_hour`` is the pay for
+    an item divided by the median time for an item, None if nothing was timed or items aren't paid.
     """
 
     participants: GroupWork
@@ -79,17 +77,17 @@ class Conduct:
 
     @property
     def earned(self) -> Decimal:
-        """All that participants have earned: items, exams and bonuses."""
+        """Everything that participants have earned: items, exams and bonuses."""
         return self.for_items + self.for_exams + self.bonuses
 
     @property
     def owed(self) -> Decimal:
-        """Earned and not yet sent; negative where more was sent than was earned."""
+        """Earned and not yet paid; negative if more was paid than earned."""
         return self.earned - self.paid
 
 
 def study_conduct(*, study: Study) -> Conduct:
-    """Count a study's conduct. The number of queries does not depend on its size."""
+    """The conduct of a study, in a number of queries that doesn't depend on its size."""
     work = study_work(study)
     participants = work.get("participants", GroupWork())
     states = dict(_participations(study).values_list("state").annotate(n=Count("id")))
@@ -122,7 +120,7 @@ def study_conduct(*, study: Study) -> Conduct:
 
 
 def study_earned(study: Study) -> Decimal:
-    """All that participants have earned so far, as ``Conduct.earned``, without the other figures; four queries."""
+    """``Conduct.earned`` without the other figures; four queries."""
     bonuses = _ledger(study).get("bonus", (Decimal(0), 0))[0]
     return _earned_by_items(study)[1] + _earned_by_exams(study) + bonuses
 
@@ -150,7 +148,7 @@ def _exams(study: Study) -> tuple[int, int]:
 
 
 def _earned_by_items(study: Study) -> tuple[int, Decimal]:
-    """How many judgments are paid for, late ones among them, and what they earn."""
+    """The number of paid judgments, including late ones, and what they earn."""
     rows = Judgment.objects.filter(BY_PARTICIPANTS, study=study, snapshot__isnull=False)
     number, amount = 0, Decimal(0)
     for snapshot, n in rows.order_by().values_list("snapshot_id").annotate(n=Count("id")):
@@ -165,7 +163,7 @@ def _earned_by_exams(study: Study) -> Decimal:
 
 
 def _ledger(study: Study) -> Mapping[str, tuple[Decimal, int]]:
-    """Kind of entry -> (sum, how many); entries to rehearsal raters are no money."""
+    """Kind of entry -> (sum, number of entries), without rehearsal raters, who aren't paid."""
     rows = LedgerEntry.objects.filter(study=study, rater__rehearsal=False).order_by()
     grouped = rows.values("kind").annotate(sum=Sum("amount"), n=Count("id"))
     return {row["kind"]: (row["sum"], row["n"]) for row in grouped}

@@ -1,4 +1,4 @@
-"""Whether somebody has agreed to the text that a study has now."""
+"""Whether a person has agreed to a study's current consent text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from annotator.selectors.snapshot import snapshot_content
 
 
 def consented(participation: Participation) -> bool:
-    """To this very text, and not withdrawn since; true where the study has none."""
+    """Whether they agreed to exactly this text and haven't withdrawn; true if the study has no consent text."""
     text = snapshot_content(participation.study.snapshot_id)["consent_text"]
     if not text:
         return True

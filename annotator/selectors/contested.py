@@ -10,9 +10,9 @@ from django.db import connection
 
 from annotator.models import Item, Judgment, Rater, Study
 
-#: A rater's agreement with the others is taken from this many of their latest judgments.
+#: A rater's agreement with the others is computed from this many of their latest judgments.
 LATEST = 200
-#: What the list can be narrowed to: name -> the SQL that compares it.
+#: Filters of the list: name -> the SQL condition.
 FILTERS = {
     "system": "s.name = %(system)s",
     "condition": "i.condition = %(condition)s",
@@ -55,9 +55,8 @@ WHERE o.kind = 'human' AND o.rehearsal = r.rehearsal GROUP BY a.rater_id
 
 @dataclass(frozen=True)
 class Contested:
-    """An item with more than one answer. ``entropy`` is in bits, over whole responses of ``raters`` people.
-
-    0 bits would be one answer from all; two answers, half and half, are 1 bit.
+    """An item with more than one answer. ``entropy`` is in bits, over the complete responses of ``raters`` people: 0 if
+    all gave the same answer, 1 if half gave one answer and half another.
     """
 
     item: Item
@@ -75,10 +74,10 @@ def contested_items(
     limit: int = 25,
     offset: int = 0,
 ) -> list[Contested]:
-    """Items that people disagree on, most first, each with every judgment of it; a fixed number of queries.
+    """Items that people disagree on, most disagreement first, each with all its judgments; a fixed number of queries.
 
-    ``rehearsal`` looks at rehearsal raters instead of people. Simulators do not change the entropy; their judgments
-    are listed beside. Excluded and late judgments do not count. ``filters`` may hold any of ``FILTERS``.
+    ``rehearsal`` looks at rehearsal raters instead of people. Simulators don't affect the entropy; their judgments are
+    listed too. Excluded and late judgments do not count. ``filters`` may hold any of ``FILTERS``.
     """
     chosen = {name: value for name, value in (filters or {}).items() if value}
     where = "".join(f" AND {FILTERS[name]}" for name in chosen)
@@ -120,9 +119,8 @@ def filter_choices(study: Study) -> dict[str, list[str]]:
 
 
 def agreement_with_others(study: Study, raters: Sequence[int]) -> dict[int, tuple[int, int]]:
-    """Rater -> (same, pairs): on the same items, how many answers of others are the same whole response.
-
-    Taken from each rater's latest ``LATEST`` judgments. Rehearsal raters are compared with each other only,
+    """Rater -> (same, pairs): of the other raters' responses to the same items, how many are identical. Computed from
+    each rater's latest ``LATEST`` judgments. Rehearsal raters are compared with each other only,
     simulators with people.
     """
     with connection.cursor() as cursor:

@@ -1,4 +1,4 @@
-"""How an exam fares: each question's difficulty and discrimination, and exam results against later work."""
+"""Statistics of an exam: each question's difficulty and discrimination, and exam results compared with later work."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.db import connection
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Exam, ExamAttempt, ExamQuestion, Judgment, Study
 
-#: Fewer than this many people, and a correlation says nothing (with two it is always 1 or -1).
+#: The fewest people for whom a correlation is reported (with two it is always 1 or -1).
 LEAST = 3
 
 _FIRST = """
@@ -33,9 +33,10 @@ SELECT question_id, count(*), sum(one), corr(one, rest), count(DISTINCT rest), c
 class QuestionFigures:
     """One question of an exam version, over the first attempts of a study's people (rehearsal raters are left out).
 
-    ``difficulty`` is the share that was right (1: everybody). ``discrimination`` is the point-biserial correlation of
+    ``difficulty`` is the share of correct answers (1: everybody). ``discrimination`` is the point-biserial correlation
+    of
     the question with the rest of the exam: Pearson's r of right (1) or wrong (0) with the share of the person's *other*
-    drawn questions that were right; in [-1, 1]. Either is ``nan`` where it is not defined; ``why`` says why.
+    drawn questions that were right; in [-1, 1]. Either is ``nan`` if undefined, and ``why`` says why.
     """
 
     question: ExamQuestion
@@ -47,12 +48,12 @@ class QuestionFigures:
 
     @property
     def look(self) -> bool:
-        """Whether people who did well elsewhere did not do better here: the question may be wrong or unclear."""
+        """Whether people who did well on other questions did no better on this one: it may be wrong or unclear."""
         return self.discrimination < 0.1
 
 
 def exam_versions_of(study: Study) -> list[Exam]:
-    """The exam versions that people of the study sat, or would now; newest first."""
+    """The exam versions that people of the study took, and the current one; newest first."""
     used = set(ExamAttempt.objects.filter(participation__study=study).values_list("exam_id", flat=True))
     if study.snapshot and study.snapshot.content["exam"]:
         used.add(study.snapshot.content["exam"])
@@ -60,7 +61,7 @@ def exam_versions_of(study: Study) -> list[Exam]:
 
 
 def exam_people(*, exam: Exam, study: Study) -> int:
-    """How many people of the study handed in this version at least once."""
+    """How many people of the study submitted this version at least once."""
     attempts = ExamAttempt.objects.filter(exam=exam, participation__study=study, submitted_at__isnull=False)
     return attempts.filter(participation__rater__rehearsal=False).values("participation").distinct().count()
 
@@ -117,11 +118,9 @@ SELECT rater_id, count(*), sum(alike)::float, sum(others)::float FROM same GROUP
 
 @dataclass(frozen=True)
 class RaterQuality:
-    """What a person scored in the exam, and how they worked afterwards.
-
-    ``exam`` is the share right of the attempt that was passed; ``gold`` the share of gold and attention items that were
-    wholly right; ``alike`` the share of other people's answers to the same items that are exactly the same. ``nan``
-    where there is nothing to take it of.
+    """A person's exam score and measures of their later work. ``exam`` is the share of correct answers in the attempt
+    that they passed, ``gold`` the share of gold and attention items answered entirely correctly, ``alike`` the share of
+    other people's answers to the same items that are identical. ``nan`` if there is nothing to compute it from.
     """
 
     name: str
@@ -134,7 +133,8 @@ class RaterQuality:
 
 @dataclass(frozen=True)
 class Relation:
-    """Spearman's rank correlation of the exam with a measure of later work over ``n`` people, or ``why`` there is none."""
+    """Spearman's rank correlation of the exam with a measure of later work over ``n`` people; ``why`` says why it is
+    undefined."""
 
     title: str
     measure: str
@@ -173,7 +173,7 @@ def raters_quality(*, study: Study) -> list[RaterQuality]:
 
 
 def _gold(study: Study) -> dict[int, tuple[int, int]]:
-    """Rater -> (wholly right, graded) over the study's items with a right response."""
+    """Rater -> (entirely correct, graded) over the study's items with gold."""
     kind = hit_type_get(study.hit_type)
     counts: dict[int, tuple[int, int]] = {}
     rows = Judgment.objects.filter(study=study, item__gold__isnull=False, standing="counted", source="web")
@@ -186,7 +186,7 @@ def _gold(study: Study) -> dict[int, tuple[int, int]]:
 
 
 def relations(people: Sequence[RaterQuality]) -> list[Relation]:
-    """The exam against each measure of later work."""
+    """The correlation of the exam with each measure of later work."""
     return [
         _relation(
             "right on gold items", "gold", [(p.exam, p.gold, p.name) for p in people], "no gold items judged"
@@ -214,9 +214,8 @@ def _relation(title: str, measure: str, every: list[tuple[float, float, str]], n
 
 
 def spearman(first: Sequence[float], second: Sequence[float]) -> float:
-    """Spearman's rho with mean ranks for ties: Pearson's r of the ranks; ``nan`` where one is constant.
-
-    Pure Python, for the few raters of a page: a web process holds no numerical library.
+    """Spearman's rho with mean ranks for ties (Pearson's r of the ranks); ``nan`` if one variable is constant. Pure
+    Python, because web processes don't load numerical libraries and a page shows few raters.
 
     >>> round(spearman([1, 2, 3, 4], [1, 3, 2, 4]), 3), spearman([1, 1], [1, 2])
     (0.8, nan)

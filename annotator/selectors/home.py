@@ -1,4 +1,4 @@
-"""What the home page says of each study: how far it is, and what needs the researcher. A fixed number of queries."""
+"""The home page's studies: the progress of each and what needs the researcher's attention. A fixed number of queries."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SELECT p.study_id, count(*), count(*) FILTER (WHERE a.state = 'submitted') FROM 
 LEFT JOIN annotator_assignment a ON a.id = p.assignment_id
 WHERE p.study_id = ANY(%s) AND NOT p.rehearsal GROUP BY p.study_id
 """
-# Only studies that run, and judgments by participants: how many nobody has accepted, the latest, the median time.
+# Running studies and judgments by participants only: how many aren't accepted yet, the latest, the median time.
 _WORK = """
 SELECT j.study_id, count(*) FILTER (WHERE v.id IS NULL), max(j.created_at),
     percentile_cont(0.5) WITHIN GROUP (ORDER BY j.seconds) FILTER (WHERE j.standing = 'counted')
@@ -34,7 +34,7 @@ WHERE j.study_id = ANY(%s) AND j.source = 'web' GROUP BY j.study_id
 
 @dataclass(frozen=True)
 class StudyRow:
-    """One study of the home page. ``needs`` says what waits for the researcher, in words."""
+    """One study of the home page. ``needs`` says in words what needs the researcher's attention."""
 
     study: Study
     items: int
@@ -50,7 +50,7 @@ class StudyRow:
 
 
 def home_studies(*, user: Any, query: str = "", state: str = "", archived: bool = False) -> QuerySet[Study]:
-    """The researcher's studies, newest first; archived ones only where they are asked for."""
+    """The researcher's studies, newest first; archived ones only if requested."""
     found = studies_for(user=user).filter(archived_at__isnull=not archived).order_by("-created_at", "-id")
     if query:
         found = found.filter(Q(title__icontains=query) | Q(slug__icontains=query))
@@ -60,7 +60,7 @@ def home_studies(*, user: Any, query: str = "", state: str = "", archived: bool 
 
 
 def home_rows(studies: Sequence[Study]) -> list[StudyRow]:
-    """The rows of these studies; the number of queries depends neither on their number nor on their size."""
+    """The rows of these studies; the number of queries depends neither on how many there are nor on their size."""
     pks = [study.pk for study in studies]
     running = [study.pk for study in studies if study.state in (Study.State.LIVE, Study.State.PAUSED)]
     with connection.cursor() as cursor:
@@ -142,7 +142,7 @@ def _next(study: Study, items: int, places: int, done: int, unreviewed: int) -> 
 
 
 def needs_words(rows: Sequence[StudyRow]) -> str:
-    """How many studies need the researcher, in one sentence."""
+    """One sentence that says how many studies need the researcher's attention."""
     waiting = [f"“{row.study.title}”" for row in rows if row.needs]
     if not waiting:
         return "Nothing needs you."

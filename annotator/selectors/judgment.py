@@ -1,4 +1,4 @@
-"""Judgments as researchers list and filter them. Only what is named here can be filtered by."""
+"""Lists of judgments for researchers. ``FILTERS`` is the complete list of filters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Condition = Callable[[str], Q]
 
 
 class UnknownFilter(ValueError):
-    """A filter, or a value of one, that is not offered; ``errors`` is keyed by the filter's name."""
+    """An unknown filter, or a value that a filter doesn't accept; ``errors`` is keyed by the filter's name."""
 
     def __init__(self, errors: Mapping[str, str]):
         self.errors = dict(errors)
@@ -72,7 +72,7 @@ def _excluded() -> Q:
     )
 
 
-#: Every filter there is, by the name that it has in pages, the API and exports.
+#: All filters, by their name in pages, the API and exports.
 FILTERS: dict[str, Condition] = {
     "rater": _text("rater__name"),
     "rater_kind": _one_of("rater__kind", Rater.Kind),
@@ -91,7 +91,7 @@ FILTERS: dict[str, Condition] = {
 
 
 def judgments_filter(*, study: Study, filters: Mapping[str, str]) -> QuerySet[Judgment]:
-    """A study's judgments that meet all filters; raises ``UnknownFilter`` for any that is not offered."""
+    """A study's judgments that match all filters; raises ``UnknownFilter`` for an unknown one."""
     found = study.judgments.all()
     errors = {}
     for name, value in filters.items():
@@ -108,7 +108,8 @@ def judgments_filter(*, study: Study, filters: Mapping[str, str]) -> QuerySet[Ju
 
 
 class ExclusionReasons:
-    """Why each judgment of a study is left out, if it is: the exclusions in force, looked up without a query."""
+    """The reason why a judgment is excluded, if it is. The exclusions in force are loaded once, and looked up without a
+    query."""
 
     def __init__(self, study: Study):
         rows = study.exclusions.filter(lifted_at__isnull=True).values_list(
@@ -126,5 +127,5 @@ class ExclusionReasons:
                 self.raters[rater] = reason
 
     def of(self, judgment_pk: int, item_pk: int, rater_pk: int) -> str:
-        """The reason, empty where the judgment counts; the narrowest exclusion speaks first."""
+        """The reason, empty if the judgment counts; the most specific exclusion wins."""
         return self.judgments.get(judgment_pk) or self.items.get(item_pk) or self.raters.get(rater_pk) or ""

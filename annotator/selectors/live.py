@@ -18,9 +18,9 @@ from annotator.selectors.study import study_hit_type
 
 #: The pace is computed from at most this many of the latest judgments.
 LATEST = 200
-#: A rater can be flagged from this many judgments on.
+#: Raters with fewer judgments aren't flagged.
 ENOUGH = 5
-#: Gold items are graded one by one, so at most this many.
+#: Gold items are graded one at a time, so at most this many are.
 MOST_GOLD = 5_000
 
 _CONDITIONS = """
@@ -72,7 +72,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Pace:
-    """Judgments an hour over the latest ones up to now; None until there are enough."""
+    """Judgments per hour, over the latest ones until now; None until there are enough."""
 
     per_hour: float | None
     last_at: datetime | None
@@ -84,7 +84,7 @@ class Pace:
         return self.last_at is not None and timezone.now() - self.last_at > timedelta(days=1)
 
     def end(self, left: int) -> datetime | None:
-        """When ``left`` more will be done at this pace; None where that is unknown."""
+        """When ``left`` more will be done at this pace; None if that is unknown."""
         if not self.per_hour or self.stalled:
             return None
         hours = left / self.per_hour
@@ -93,7 +93,7 @@ class Pace:
 
 @dataclass(frozen=True)
 class Bin:
-    """Judgments that took from ``low`` to ``high`` seconds; no ``high``: or longer."""
+    """Judgments that took from ``low`` to ``high`` seconds; without ``high``, ``low`` seconds or longer."""
 
     low: float
     high: float | None
@@ -102,7 +102,7 @@ class Bin:
 
 @dataclass(frozen=True)
 class Flagged:
-    """A rater who stands out, with every reason in words. A flag excludes nobody; a researcher decides."""
+    """A rater with unusual behaviour, and every reason in words. A flag doesn't exclude anyone: a researcher decides."""
 
     pk: int
     name: str
@@ -112,10 +112,9 @@ class Flagged:
 
 @dataclass(frozen=True)
 class Live:
-    """Everything the page shows about one study. ``open`` counts unsettled messages by kind.
-
-    ``late`` counts judgments that came after their item was full, which are kept and paid; ``spent`` is what participants
-    have earned. Only participants count: rehearsal raters, imported raters and simulators have no part in any figure here.
+    """Everything that the page shows about one study. ``open`` counts open messages by kind. ``late`` counts judgments
+    made after their item was full, which are kept and paid; ``spent`` is what participants have earned. Only
+    participants count: rehearsal raters, imported raters and simulators aren't included in any figure.
     """
 
     conditions: tuple[Condition, ...]
@@ -143,12 +142,12 @@ class Live:
 
     @property
     def whole(self) -> Decimal:
-        """What they will have earned once every place is filled, at today's pay."""
+        """What participants will have earned once every place is filled, at the current pay."""
         return self.spent + (self.places - self.done) * self.pay
 
 
 def study_live(study: Study, work: GroupWork) -> Live:
-    """The figures of a study in a constant number of queries; ``work`` is that of its participants."""
+    """The figures of a study in a constant number of queries; ``work`` is its participants' work."""
     with connection.cursor() as cursor:
         cursor.execute(_CONDITIONS, [study.pk])
         conditions = tuple(Condition(*row) for row in cursor.fetchall())
@@ -171,7 +170,7 @@ def study_live(study: Study, work: GroupWork) -> Live:
 
 
 def pace_of(latest: list[datetime], *, now: datetime) -> Pace:
-    """Judgments an hour from the oldest of the latest ones until now, including nights and pauses.
+    """Judgments per hour from the oldest of the latest ones until now, including nights and pauses.
 
     >>> from datetime import UTC
     >>> noon = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -200,7 +199,7 @@ def times_of(study: Study) -> tuple[Bin, ...]:
 
 
 class _RaterCounts(NamedTuple):
-    """A row of ``_RATERS``: one rater's judgments, and how many of them are remarkable in which way."""
+    """A row of ``_RATERS``: the number of a rater's judgments, and how many of them are unusual in each way."""
 
     pk: int
     name: str
@@ -212,13 +211,14 @@ class _RaterCounts(NamedTuple):
 
 
 def flagged_raters(study: Study) -> tuple[int, tuple[Flagged, ...]]:
-    """How many raters have enough judgments to be flagged, and those who are and are not excluded."""
+    """The number of raters with enough judgments to be flagged, and those who are flagged and not excluded."""
     with connection.cursor() as cursor:
         cursor.execute(_RATERS, {"study": study.pk, "least": study.min_seconds, "enough": ENOUGH})
         rows = [_RaterCounts(*row) for row in cursor.fetchall()]
     excluded = set(study.exclusions.filter(lifted_at__isnull=True).values_list("rater_id", flat=True))
     wrong = gold_checks(study)
-    # Some studies have one usual answer, and in some everybody looks facts up: only what others don't do stands out.
+    # Some studies have one usual answer, and in some everybody leaves the page: only behaviour that others don't show
+    # counts.
     usual_same = _lower_median([row.same / row.n for row in rows], none=1.0)
     usual_left = _lower_median([row.left / row.n for row in rows], none=0.0)
     found = []

@@ -1,4 +1,4 @@
-"""What participants are owed: the ledger of a study, by participant and in all."""
+"""What participants are owed: the ledger of a study, per participant and in total."""
 
 from __future__ import annotations
 
@@ -42,10 +42,9 @@ ORDER BY r.name, r.id
 
 @dataclass(frozen=True)
 class Balance:
-    """The account of one participant in one study. Amounts are in the study's currency.
-
-    ``items`` is earned by accepted judgments, ``waiting`` would be by those that nobody has accepted yet. ``done``
-    and ``accepted`` count judgments, late ones among them: they are paid like any other.
+    """What one participant has earned and been paid in one study, in its currency. ``items`` is the pay for accepted
+    judgments, ``waiting`` for those not yet accepted. ``done`` and ``accepted`` count judgments, including late ones,
+    which are paid like any other.
     """
 
     rater: int
@@ -68,12 +67,12 @@ class Balance:
 
     @property
     def owed(self) -> Decimal:
-        """Earned and not paid; negative where more was paid than earned."""
+        """Earned and not paid; negative if more was paid than earned."""
         return self.earned - self.paid
 
     @property
     def payable(self) -> Decimal:
-        """What can be paid now: ``owed`` in whole cents, never negative. A fraction of a cent stays owed."""
+        """What can be paid now: ``owed`` in whole cents, never negative. A fraction of a cent remains owed."""
         return max(self.owed.quantize(CENT, ROUND_HALF_UP), Decimal(0))
 
     @property

@@ -1,4 +1,4 @@
-"""Where a person stands in a study, and what they have done and earned."""
+"""A person's current step in a study, and what they have done and earned."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from django.utils.translation import gettext
 from annotator.core.prepared import prepared_cursor
 from annotator.models import ExamAttempt, Judgment, LedgerEntry, Participation, Study
 from annotator.selectors.consent import consented
+from annotator.selectors.places import MOST, free_tasks_sql
 from annotator.selectors.qualification import qualification_revoked, qualified, requirements_missing
 from annotator.selectors.snapshot import snapshot_content
 
@@ -31,7 +32,7 @@ def participation_get_for(*, user_id: int, slug: str) -> Participation | None:
 
 
 def participation_step(participation: Participation) -> Step:
-    """The step that is open: the first that is not done, in the fixed order. Steps cannot be skipped."""
+    """The current step: the first one not done, in a fixed order. Steps can't be skipped."""
     if participation.state == Participation.State.LEFT:
         return "left"
     if participation.state == Participation.State.REMOVED:
@@ -66,7 +67,7 @@ def exam_pay_words(rules: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class PersonProgress:
-    """What a person has done in a study. ``total`` is the most that they could do."""
+    """How much a person has done in a study. ``total`` is the most that they could do."""
 
     done: int
     total: int
@@ -79,32 +80,50 @@ class PersonProgress:
 
 
 _DONE = """
-SELECT snapshot_id, count(*) FROM annotator_assignment
-WHERE participation_id = %s AND state = 'submitted' GROUP BY snapshot_id
+SELECT state, snapshot_id, count(*), 0 FROM annotator_assignment
+WHERE participation_id = %(participation)s AND state IN ('submitted', 'leased') GROUP BY state, snapshot_id
+UNION ALL SELECT 'free', NULL, free.seen, free.tasks FROM ({free}) free
 """
 
 
 def progress_of(participation: Participation) -> PersonProgress:
-    """One query, whatever the size of the study. Each task earns what its own snapshot pays."""
+    """The person's progress, in one query. Each task earns the pay of its own snapshot.
+
+    ``total`` counts the tasks that are done, in hand and still free for the person. If at least ``places.MOST`` places
+    are free, it is the number that the study offers to one person.
+    """
     study = participation.study
     rules = snapshot_content(study.snapshot_id)
     with prepared_cursor() as cursor:
-        cursor.execute(_DONE, [participation.pk])
+        cursor.execute(
+            _DONE.replace("{free}", free_tasks_sql(study.one_condition_per_instance)),
+            {
+                "participation": participation.pk,
+                "study": study.pk,
+                "rater": participation.rater_id,
+                "most": MOST,
+            },
+        )
         rows = cursor.fetchall()
-    done = sum(n for _, n in rows)
-    pay = sum((n * _pay(snapshot, study) for snapshot, n in rows), Decimal(0))
-    total = study.max_items_per_rater or rules["items"]
-    return PersonProgress(done, max(done, min(total, rules["items"])), pay, study.currency)
+    counts = [(snapshot, n) for state, snapshot, n, _ in rows if state == "submitted"]
+    done = sum(n for _, n in counts)
+    pay = sum((n * _pay(snapshot, study) for snapshot, n in counts), Decimal(0))
+    total = min(study.max_items_per_rater or rules["items"], rules["items"])
+    in_hand = sum(n for state, _, n, _ in rows if state == "leased")
+    seen, free = next((seen, tasks) for state, _, seen, tasks in rows if state == "free")
+    if seen < MOST:
+        total = min(total, done + in_hand + free)
+    return PersonProgress(done, max(done, total), pay, study.currency)
 
 
 def _pay(snapshot: int | None, study: Study) -> Decimal:
-    """What a task of this snapshot pays; tasks from before their snapshot was kept pay as the study does now."""
+    """The pay for a task with this snapshot; tasks from before snapshots were recorded earn the study's current pay."""
     return Decimal(snapshot_content(snapshot)["pay_per_item"]) if snapshot else study.pay_per_item
 
 
 @dataclass(frozen=True)
 class Earnings:
-    """What a person has earned in a study. Every judgment earns what its own snapshot paid."""
+    """What a person has earned in a study. Every judgment earns the pay of its own snapshot."""
 
     participation: Participation
     done: int
@@ -116,17 +135,32 @@ class Earnings:
     accepted: int
 
     @property
+    def total(self) -> Decimal:
+        return self.earned + self.exam + self.bonus
+
+    @property
     def due(self) -> Decimal:
-        return self.earned + self.exam + self.bonus - self.paid
+        return self.total - self.paid
+
+    @property
+    def earned_something(self) -> bool:
+        """Whether there is work that a recruiting panel should pay or confirm."""
+        return bool(self.done or self.total)
 
     @property
     def waiting(self) -> int:
-        """To be looked at: what is done and not yet accepted."""
+        """Judgments that are awaiting review: done and not yet accepted."""
         return self.done - self.accepted
 
 
+def earnings_in(participation: Participation) -> Earnings:
+    """What a person has earned in one study."""
+    every = earnings_of(rater_id=participation.rater_id)
+    return next(one for one in every if one.participation.pk == participation.pk)
+
+
 def earnings_of(*, rater_id: int) -> list[Earnings]:
-    """A person's account in each of their studies; the number of queries does not grow with the work done."""
+    """A person's earnings in each of their studies; the number of queries doesn't grow with the work done."""
     participations = (
         Participation.objects.select_related("study").filter(rater_id=rater_id).order_by("-joined_at")
     )

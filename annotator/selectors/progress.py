@@ -27,8 +27,9 @@ class StudyProgress:
     """Counts of one study.
 
     ``people``, ``surplus``, ``fast``, ``median_seconds`` and ``pay_per_hour`` are of participants only: judgments made in
-    the browser, without rehearsals and imports. ``median_seconds`` and ``pay_per_hour`` are None where there are none.
-    ``work`` is that of the participants. ``pay_per_hour`` is the pay of an item over the median time of an item, in the study's currency.
+    the browser, without rehearsals and imports. ``median_seconds`` and ``pay_per_hour`` are None if there are none.
+    ``work`` is the participants' work. ``pay_per_hour`` is the pay for an item divided by the median time for an item,
+    in the study's currency.
     """
 
     items: int

@@ -1,8 +1,7 @@
-"""Who may do what: qualifications that people hold, and those that a study asks for.
-
-A qualification counts in the studies of its workspace only: no lab decides, or learns, who may work for another.
-A requirement is text: a HIT type's name (any exam version of it), or ``name@digest`` (that version; the digest may be
-cut short to 8 digits). A qualification granted by hand has no exam and meets both.
+"""Qualifications that people hold, and those that a study requires. A qualification counts only in the studies of its
+workspace, so no lab decides, or learns, who can work for another. A requirement is a text: a HIT type's name (any exam
+version), or ``name@digest`` (that version; the digest can be shortened to 8 digits). A qualification granted by a
+researcher has no exam and meets both.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ DIGITS = 8
 
 
 def requirement_known(text: str, *, workspace_id: int | None) -> bool:
-    """Whether there is such a HIT type and, where one is named, such an exam version in the workspace."""
+    """Whether the HIT type exists and, if the requirement names one, the exam version exists in the workspace."""
     name, at, digest = text.partition("@")
     if name not in hit_types() or hit_types()[name].external:
         return False
@@ -35,7 +34,7 @@ def requirement_known(text: str, *, workspace_id: int | None) -> bool:
 
 
 def exams_of(workspace_id: int | None) -> QuerySet[Exam]:
-    """Exam versions that somebody passed in a study of the workspace, or that one of its studies has or had."""
+    """Exam versions that a person passed in a study of the workspace, or that one of its studies has or had."""
     frozen = Snapshot.objects.filter(study__workspace=workspace_id, content__exam__isnull=False)
     held = Qualification.objects.filter(_in(workspace_id), exam__isnull=False)
     used = frozen.annotate(exam=Cast(KeyTextTransform("exam", "content"), BigIntegerField()))
@@ -43,7 +42,8 @@ def exams_of(workspace_id: int | None) -> QuerySet[Exam]:
 
 
 def _in(workspace_id: int | None) -> Q:
-    """Qualifications of a workspace; what an earlier version wrote during an upgrade belongs where its exam was passed."""
+    """Qualifications of a workspace; those that an earlier version wrote during an upgrade belong to the workspace of
+    their exam."""
     passed = Q(workspace__isnull=True, attempt__participation__study__workspace=workspace_id)
     return Q(workspace=workspace_id) | passed
 
@@ -61,13 +61,13 @@ def requirement_title(text: str) -> str:
 
 
 def requirement_task(text: str) -> str:
-    """The same for annotators: what they call the work."""
+    """The same for annotators: the name that they know the work by."""
     kind = hit_types().get(text.partition("@")[0])
     return kind.task_title if kind else text
 
 
 def requirement_choices(*, workspace_id: int | None) -> list[tuple[str, str]]:
-    """Every requirement that a workspace's study can set: each HIT type in any version, then its exam versions."""
+    """Every requirement that a study of the workspace can set: each HIT type in any version, then its exam versions."""
     used = exams_of(workspace_id).order_by("hit_type", "-created_at")
     names = [kind.name for kind in hit_types().values() if not kind.external]
     found = names + [
@@ -79,7 +79,7 @@ def requirement_choices(*, workspace_id: int | None) -> list[tuple[str, str]]:
 def requirements_missing(
     *, rules: Mapping[str, Any], rater_id: int | None, workspace_id: int | None
 ) -> list[str]:
-    """Which of a study's requirements a rater doesn't meet in its workspace; no query where it has none."""
+    """The study's requirements that a rater doesn't meet in its workspace; no query if it has none."""
     requires: Sequence[str] = rules.get("requires", ())
     if not requires:
         return []
@@ -99,12 +99,12 @@ def _meets(requirement: str, hit_type: str, digest: str | None) -> bool:
 
 
 def qualified(participation: Participation) -> bool:
-    """By this study's exam version, or granted by hand; a qualification that was revoked does not count."""
+    """Whether the person is qualified: by the study's exam version or a grant that hasn't been revoked."""
     return _of_study(participation).filter(revoked_at__isnull=True).exists()
 
 
 def may_work(participation: Participation) -> bool:
-    """Whether the study's exam (where it has one) and its requirements let the person work now."""
+    """Whether the person has passed the study's exam (if it has one) and meets its requirements now."""
     rules = snapshot_content(participation.study.snapshot_id)
     if rules["exam_required"] and not qualified(participation):
         return False
@@ -114,7 +114,7 @@ def may_work(participation: Participation) -> bool:
 
 
 def qualifications_held(participation: Participation) -> QuerySet[Qualification]:
-    """What the person holds for the study's HIT type in its workspace, by whatever exam or grant."""
+    """The person's qualifications for the study's HIT type in its workspace, from any exam or grant."""
     rules = snapshot_content(participation.study.snapshot_id)
     return Qualification.objects.filter(
         _in(participation.study.workspace_id),
@@ -125,7 +125,7 @@ def qualifications_held(participation: Participation) -> QuerySet[Qualification]
 
 
 def qualification_revoked(participation: Participation) -> bool:
-    """Whether the one for this study was taken back: the exam is no way in again, a grant is."""
+    """Whether the qualification for this study was revoked: taking the exam again doesn't restore it, a grant does."""
     return _of_study(participation).filter(revoked_at__isnull=False).exists()
 
 
@@ -140,6 +140,6 @@ def _of_study(participation: Participation) -> Any:
 
 
 def attempts_at(participation: Participation) -> list[ExamAttempt]:
-    """A person's attempts at the study's exam as it is now; those at earlier versions of it do not count against them."""
+    """A person's attempts at the current version of the study's exam; attempts at earlier versions don't use up any."""
     rules = snapshot_content(participation.study.snapshot_id)
     return list(participation.exam_attempts.filter(exam_id=rules["exam"]).order_by("number"))

@@ -1,4 +1,4 @@
-"""How far a study's rehearsal is."""
+"""The progress of a study's rehearsal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LEFT JOIN annotator_assignment a ON a.id = p.assignment_id WHERE p.study_id = %s
 
 @dataclass(frozen=True)
 class RehearsalProgress:
-    """The latest rehearsal of a study (None: never rehearsed), and the rehearsal places that are filled."""
+    """The latest rehearsal of a study (None if there was none), and how many rehearsal places are filled."""
 
     latest: Rehearsal | None
     places: int
@@ -24,7 +24,7 @@ class RehearsalProgress:
 
     @property
     def active(self) -> bool:
-        """Whether a worker has it, or will have it."""
+        """Whether a worker is running it, or will."""
         return self.latest is not None and self.latest.state in (
             Rehearsal.State.QUEUED,
             Rehearsal.State.RUNNING,
@@ -41,7 +41,7 @@ class RehearsalProgress:
 
 
 def rehearsal_progress(study: Study) -> RehearsalProgress:
-    """Two queries, whatever the size of the study."""
+    """The progress of the latest rehearsal; two queries."""
     with connection.cursor() as cursor:
         cursor.execute(_PLACES, [study.pk])
         places, done = cursor.fetchone()

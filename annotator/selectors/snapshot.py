@@ -1,4 +1,4 @@
-"""Snapshots never change, so each process reads each one once."""
+"""The content of snapshots. They never change, so each process reads each one only once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The only way in which researchers reach studies."""
+"""Access to studies for researchers. Pages, API and commands reach studies only through these functions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from annotator.models import Membership, Study, WorkspaceMember
 
 log = logging.getLogger(__name__)
 
-#: Each role may do what the ones before it may.
+#: In order: each role includes the permissions of those before it.
 ROLES = (Membership.Role.VIEWER, Membership.Role.REVIEWER, Membership.Role.EDITOR, Membership.Role.OWNER)
 
 
@@ -28,7 +28,8 @@ def roles_from(role: str) -> list[str]:
 
 
 def studies_for(*, user: Any, role: str = Membership.Role.VIEWER) -> QuerySet[Study]:
-    """The studies in which a researcher has at least this role; a superuser has them all. Deleted ones are not found.
+    """The studies in which a researcher has at least this role; a superuser has all of them. Deleted studies are left
+    out.
 
     The role is that in the study's workspace or that in the study itself, whichever may do more.
     """
@@ -56,7 +57,7 @@ def _reach(user: Any, role: str) -> Q:
 
 
 def studies_with_role(*, user: Any, studies: QuerySet[Study]) -> QuerySet[Study]:
-    """The studies with ``my_role``, which is empty where a superuser has none of their own."""
+    """The studies with ``my_role``, which is empty if a superuser has no role of their own."""
     cases = [When(_reach(user, role), then=Value(str(role))) for role in reversed(ROLES)]
     return studies.annotate(my_role=Case(*cases, default=Value(""), output_field=CharField()))
 
@@ -81,7 +82,7 @@ def study_get_for(
 
 
 def study_role(*, user: Any, study: Study) -> Membership.Role | None:
-    """The researcher's role in a study: owner for a superuser, None for anybody who has none."""
+    """The researcher's role in a study: owner for a superuser, None for anyone without one."""
     if not user.is_active or not user.is_staff:
         return None
     if user.is_superuser:

@@ -1,4 +1,4 @@
-"""Who is asking."""
+"""The user of a request."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from annotator.models import User
 
 
 def user_of(request: HttpRequest | Request) -> User:
-    """The person who is logged in; raises ``PermissionDenied`` when nobody is.
-
-    Pages that call it let nobody else in anyway; this says so to the type checker and holds if one forgets.
+    """The logged-in user; raises ``PermissionDenied`` if there is none. Pages that call it require a login anyway; this
+    narrows the type, and is a safeguard if one forgets to.
     """
     if not isinstance(request.user, User):
         raise PermissionDenied

@@ -11,7 +11,7 @@ from django.db.models import Count, QuerySet
 
 from annotator.models import ExamQuestion, Snapshot, Study
 
-#: Read as text, line by line; everything else is shown as a value before and a value after.
+#: Compared as texts, line by line; every other value is shown before and after.
 TEXTS = ("summary", "consent_text", "instructions")
 NAMES = {
     "redundancy": "raters per item",
@@ -26,7 +26,7 @@ NAMES = {
 
 @dataclass(frozen=True)
 class VersionChange:
-    """One difference. ``lines`` holds the changed lines of a text, each with its mark (``+``, ``-`` or a blank)."""
+    """One difference. ``lines`` are the changed lines of a text, each with its mark (``+``, ``-`` or a blank)."""
 
     name: str
     before: str = ""

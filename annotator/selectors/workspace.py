@@ -1,4 +1,4 @@
-"""The only way in which researchers reach workspaces, and the rule of who reaches what a workspace owns."""
+"""Access to workspaces and to what they own. Pages, API and commands reach them only through these functions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 
 def workspaces_for(*, user: Any, role: str = Membership.Role.VIEWER) -> QuerySet[Workspace]:
-    """The workspaces in which a researcher has at least this role; a superuser has them all."""
+    """The workspaces in which a researcher has at least this role; a superuser has all of them."""
     if not user.is_active or not user.is_staff:
         return Workspace.objects.none()
     if user.is_superuser:
@@ -35,7 +35,7 @@ def workspace_get_for(*, user: Any, pk: int | str, role: str = Membership.Role.V
 
 
 def workspace_role(*, user: Any, workspace: Workspace) -> Membership.Role | None:
-    """The researcher's role in a workspace: owner for a superuser, None for anybody who is not a member."""
+    """The researcher's role in a workspace: owner for a superuser, None for anyone who isn't a member."""
     if not user.is_active or not user.is_staff:
         return None
     if user.is_superuser:
@@ -53,7 +53,7 @@ class RolesHeld:
 
 
 def roles_held(*, user: Any) -> RolesHeld:
-    """One query, and none when it is asked again about the same object: every page of the admin asks often."""
+    """One query the first time and none afterwards for the same user object, since every admin page asks several times."""
     known: RolesHeld | None = user.__dict__.get("_roles_held")
     if known is None:
         single = Membership.objects.filter(user=user, study__deleted_at__isnull=True).order_by()
@@ -77,9 +77,8 @@ def workspace_anywhere(*, user: Any, role: str) -> bool:
 
 
 def owned_by(*, user: Any, role: str = Membership.Role.VIEWER, path: str = "workspace", maker: str = "") -> Q:
-    """What the researcher's workspaces own, as a condition: ``path`` leads from the row to its workspace.
-
-    ``maker`` leads to whoever made the row: what has no workspace is theirs. A superuser reaches everything.
+    """A condition for rows that the researcher's workspaces own. ``path`` leads from the row to its workspace and
+    ``maker`` to its creator, who also reaches rows without a workspace. A superuser reaches everything.
     """
     if user.is_active and user.is_superuser:
         return Q()

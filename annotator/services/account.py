@@ -1,4 +1,4 @@
-"""Accounts, as superusers change them: who may log in, and who is a researcher."""
+"""Accounts, which only superusers change: who can log in, and who is a researcher."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from django.db import transaction
 from annotator.models import AuditAction, User
 from annotator.services.audit import audit_change, audit_write
 
-#: What the audit trail says of an account. Names and email addresses aren't among it: entries can't be changed later.
+#: The fields of an account that the audit trail records. Not names and email addresses: entries can't be changed later.
 AUDITED = ("is_active", "is_staff", "is_superuser")
 
 
 @transaction.atomic
 def account_save(*, account: User) -> User:
-    """Store an account; the trail says which rights changed, and whether the password did."""
+    """Save an account; the audit trail records which rights changed, and whether the password did."""
     stored = User.objects.filter(pk=account.pk).first()
     before = {name: getattr(stored, name) for name in AUDITED} if stored else {}
     account.save()
@@ -26,7 +26,7 @@ def account_save(*, account: User) -> User:
 
 @transaction.atomic
 def account_delete(*, account: User) -> None:
-    """Delete an account that nothing of a study depends on. Raises ``ProtectedError`` otherwise."""
+    """Delete an account that no study depends on. Raises ``ProtectedError`` otherwise."""
     before = {name: getattr(account, name) for name in AUDITED}
     audit_write(action=AuditAction.ACCOUNT_CHANGED, member=account, before=before, after={"deleted": True})
     account.delete()

@@ -29,10 +29,9 @@ def api_token_make(
     may_see_people: bool = True,
     days: int = DAYS,
 ) -> str:
-    """A new token for a researcher's program; it can't be shown again, since only its digest is kept.
-
-    Every token reads what its person reads, except participants' data. ``may_write`` lets it change studies,
-    ``may_run`` start and steer runs of models, ``may_see_people`` read judgments, exclusions and exports. It ends after
+    """Create a token for a researcher's program. It can't be shown again, since only its digest is stored. Every token
+    can read what its owner can, except participants' data. ``may_write`` allows it to change studies, ``may_run`` to
+    start and control runs of models, ``may_see_people`` to read judgments, exclusions and exports. It expires after
     ``days`` (1 to 365), when it is revoked, and when the user's password changes. Raises ``ValidationError``.
     """
     in_range = InRange(1, DAYS)
@@ -57,7 +56,7 @@ def api_token_make(
 
 @transaction.atomic
 def api_token_revoke(*, token: ApiToken) -> None:
-    """End a token at once."""
+    """Revoke a token; it stops working at once."""
     user = token.user
     audit_write(
         action=AuditAction.TOKEN_REVOKED, by=user, member=user, target=str(token.pk), before=_scopes(token)

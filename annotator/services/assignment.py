@@ -1,4 +1,4 @@
-"""Places are leased, extended, given back and taken back; see ``Place`` for the order they are given in."""
+"""Lease places, extend leases and release places; ``Place`` describes the order in which they are given out."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from annotator.selectors.qualification import may_work
 from annotator.selectors.snapshot import snapshot_content
 from annotator.services.limits import refuse_after_many_unfinished, refuse_second_task_of_guest
 
-# One statement claims a place and makes its assignment. It looks at places that were given back, then onwards
-# from where the annotator stands, then (only when both are empty) at what was busy when they passed it. SKIP
+# One statement claims a place and creates its assignment. It looks first at places that were given back, then onwards
+# from the annotator's position, then (if there was nothing) at places that were taken when they passed. SKIP
 # LOCKED lets concurrent annotators take neighbouring places without waiting for each other.
 _CLAIM = """
 WITH freed AS (
@@ -70,20 +70,20 @@ _UNFINISHED = (
     " AND u.state IN ('expired', 'returned') AND u.closed_at > %(hour_ago)s LIMIT %(unfinished)s) recent"
     ") < %(unfinished)s"
 )
-# Scalar subqueries, not NOT EXISTS: the planner turns that into a join over all that the person has ever done,
-# and the look-up per candidate (one, nearly always) must not grow with their work.
+# Scalar subqueries, not NOT EXISTS, which the planner turns into a join over everything that the person has done. The
+# look-up for each candidate (nearly always one) must not slow down as their work grows.
 _NOT_TWICE = "(SELECT a.id FROM annotator_assignment a WHERE a.item_id = p.item_id AND a.rater_id = %(rater)s LIMIT 1) IS NULL"
 # Rehearsal raters take the places of the rehearsal, everybody else those of the study.
 _LAYER = "p.rehearsal = (SELECT r.rehearsal FROM annotator_rater r WHERE r.id = %(rater)s)"
-# The same input may be an instance of several datasets (each study's import makes its own): having seen one of them
-# is having seen it.
+# The same input may be an instance of several datasets, since each study's import makes its own. A person who has seen
+# one of them has seen them all.
 _ONE_CONDITION = (
     " AND (SELECT b.id FROM annotator_item i JOIN annotator_instance own ON own.id = i.instance_id"
     " JOIN annotator_instance same ON md5(same.input) = md5(own.input) AND (own.input <> '' OR same.id = own.id)"
     " JOIN annotator_assignment b ON b.instance_id_of_item = same.id"
     " WHERE i.id = p.item_id AND b.rater_id = %(rater)s LIMIT 1) IS NULL"
 )
-# Asked in the same statement, once: who lost a qualification a moment ago gets nothing more.
+# Checked in the same statement, so that a person who has just lost a qualification gets nothing more.
 _QUALIFIED = (
     " AND (SELECT q.id FROM annotator_qualification q LEFT JOIN annotator_exam e ON e.id = q.exam_id"
     " WHERE q.rater_id = %(rater)s AND q.hit_type = %(hit_type_{n})s AND q.revoked_at IS NULL"
@@ -101,10 +101,10 @@ _CONSENTED = (
 
 @transaction.atomic
 def assignment_next(*, participation: Participation) -> Assignment | None:
-    """What the annotator works on now: the task in hand, else a new one; None when nothing is left for them.
+    """The annotator's current task: the one that they have open, or else a new one. None if nothing is left for them.
 
-    The caller has checked that the person may work (qualified, consented). Raises ``Refused`` (paused, closed,
-    removed, full, wait, elsewhere) when nothing new may be given out.
+    The caller has checked that the person may work (qualified, consented). Raises ``Refused`` (paused, closed, removed,
+    full, wait, elsewhere) if they can't get a new one.
     """
     locked = (
         Participation.objects.select_for_update(of=("self",)).select_related("study").get(pk=participation.pk)
@@ -149,7 +149,7 @@ def _given(pk: int) -> Assignment:
 
 def _claim(participation: Participation, study: Study) -> int | None:
     if study.one_condition_per_instance:
-        # The rule looks at all that the person has, in any study: their tasks are given out one at a time.
+        # The rule depends on the person's tasks in all studies, so they are given out one at a time.
         Rater.objects.select_for_update(no_key=True).get(pk=participation.rater_id)
     now = timezone.now()
     allowed = _NOT_TWICE + (_ONE_CONDITION if study.one_condition_per_instance else "")
@@ -177,7 +177,7 @@ def _claim(participation: Participation, study: Study) -> int | None:
 
 
 def _needs(study: Study) -> tuple[str, dict[str, Any]]:
-    """The qualifications and the consent that a study asks for, as a condition of ``_CLAIM`` and its values."""
+    """The qualifications and the consent that a study requires, as a condition of ``_CLAIM`` and its parameters."""
     rules = snapshot_content(study.snapshot_id)
     wanted = [tuple(one.partition("@")[::2]) for one in rules.get("requires", ())]
     if rules["exam_required"]:
@@ -209,8 +209,8 @@ def _presented(assignment: Assignment, participation: Participation, study: Stud
 def _balanced_arm(assignment: Assignment, study: Study, arms: int, rng: Random) -> int:
     """The arm that keeps the item's arms balanced on completed judgments and live leases; see ``arm_choose``.
 
-    Whoever takes a place of the same item waits here until our arm is committed. The lock lets the foreign keys of
-    their assignments through, so two who hold a place each cannot wait for each other.
+    Another transaction that takes a place of the same item waits here until our arm is committed. The lock doesn't
+    block foreign keys to the item, so two transactions that each hold a place can't deadlock.
     """
     Item.objects.select_for_update(no_key=True).get(pk=assignment.item_id)
     layer = assignment.place.rehearsal
@@ -231,7 +231,8 @@ def _balanced_arm(assignment: Assignment, study: Study, arms: int, rng: Random) 
 
 
 def assignment_in_hand(participation: Participation) -> Assignment | None:
-    """The live lease; or an expired one whose item still has a free place, leased again."""
+    """The open task: one with a live lease, or one whose lease expired while its item still has a free place, leased
+    again."""
     open_ones = participation.assignments.select_related("item", "place").filter(
         state__in=["leased", "expired"]
     )
@@ -278,9 +279,8 @@ def _leased_again(assignment: Assignment, study: Study) -> bool:
 
 @transaction.atomic
 def lease_extend(*, user_id: int, assignment_pk: int) -> Assignment:
-    """Hold the place for another full lease from now.
-
-    Raises ``Refused`` when it is no longer in hand, or has been held longer than others should wait.
+    """Extend the lease by its full length from now. Raises ``Refused`` if the task is no longer open, or has been held
+    for longer than others should have to wait.
     """
     assignment = own_lease(user_id=user_id, pk=assignment_pk)
     if assignment.extended >= assignment.participation.study.extra_time:
@@ -298,7 +298,7 @@ def lease_extend(*, user_id: int, assignment_pk: int) -> Assignment:
 
 @transaction.atomic
 def assignment_return(*, user_id: int, assignment_pk: int, reason: str) -> Assignment:
-    """Skip: give the task back with a reason. Its place is free at once; it is not offered to them again."""
+    """Skip a task, with a reason. Its place is free at once, and the task isn't offered to the person again."""
     assignment = own_lease(user_id=user_id, pk=assignment_pk)
     try:
         reason = clean_text(reason)
@@ -315,7 +315,7 @@ def assignment_return(*, user_id: int, assignment_pk: int, reason: str) -> Assig
 
 
 def own_lease(*, user_id: int, pk: int) -> Assignment:
-    """A person's own task in hand, locked. Raises ``Refused`` (not_found, lease_expired, already_done)."""
+    """A person's own open task, locked. Raises ``Refused`` (not_found, lease_expired, already_done)."""
     assignment = (
         Assignment.objects.select_for_update(of=("self",))
         .select_related("participation__study", "item")
@@ -332,7 +332,7 @@ def own_lease(*, user_id: int, pk: int) -> Assignment:
 
 
 def leases_expire(*, now: datetime | None = None, limit: int = 1000) -> int:
-    """Free the places of leases that are over; returns how many. Run by the sweeper, safe at any time, twice."""
+    """Release the places of expired leases; returns how many. The sweeper runs it; safe to run at any time, and twice."""
     now = now or timezone.now()
     total = 0
     while True:
@@ -351,12 +351,11 @@ def leases_expire(*, now: datetime | None = None, limit: int = 1000) -> int:
 
 
 def guest_task_give_back(*, rater_id: int) -> None:
-    """Give back the task that a guest has in hand, since they reopen another one; they get it again while it's free.
-
-    Raises ``Refused`` while another request of theirs is at work on it.
+    """Release a guest's open task because they are reopening another one; they get it again if it is still free. Raises
+    ``Refused`` while another of their requests is using it.
     """
     held = Assignment.objects.filter(rater_id=rater_id, state=Assignment.State.LEASED, sole=True)
-    # Not waited for: a submit of that task may itself wait for what this transaction does.
+    # Don't wait for the lock: a submit of that task may be waiting for this transaction.
     locked = list(held.select_for_update(skip_locked=True, of=("self",)).values_list("pk", flat=True))
     if held.exclude(pk__in=locked).exists():
         raise Refused("not_now", gettext("Another task of yours is being submitted, so this answer stays."))
@@ -367,7 +366,7 @@ def guest_task_give_back(*, rater_id: int) -> None:
 
 
 def participation_release(*, participation: Participation, reason: str) -> int:
-    """Give back everything that a person has in hand (they stop, are removed, lose the qualification)."""
+    """Release all of a person's open tasks (they stop, are removed, or lose the qualification)."""
     held: list[Any] = list(
         participation.assignments.select_for_update()
         .filter(state=Assignment.State.LEASED)

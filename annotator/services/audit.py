@@ -1,4 +1,4 @@
-"""Write the audit trail. Services call this in the transaction of the change: both are kept, or neither."""
+"""Write the audit trail. Services call this in the transaction of the change, so that both are stored or neither."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from annotator.models import (
 )
 from annotator.selectors.audit import audit_member, audit_who
 
-#: Names of values that never enter the trail.
+#: Names of values that are never written to the trail.
 SECRETS = frozenset({"password", "key", "key_encrypted", "token", "digest", "join_token", "secret", "codes"})
-#: Longer texts are kept by their digest and their beginning; a launched study's are whole in its versions.
+#: Longer texts are stored as their digest and beginning; the versions of a launched study have them in full.
 LONGEST = 4_000
-#: A page that somebody opens again within this time is one view.
+#: Opening the same page again within this time counts as one view.
 ONE_VIEW = timedelta(hours=1)
 HEADER = (
     "at",
@@ -63,10 +63,10 @@ def audit_write(
     before: Values | None = None,
     after: Values | None = None,
 ) -> AuditEntry:
-    """Record one change. ``by`` is who made it, by default whoever makes the request.
+    """Record one change. ``by`` is the user who made it, by default the user of the current request.
 
     ``member`` is the researcher whose access changed and ``rater`` the participant whom it is about. ``before`` and
-    ``after`` hold the values that changed. Raises ``ValueError`` where one of them is a secret.
+    ``after`` hold the values that changed. Raises ``ValueError`` if one of them is a secret.
     """
     entry = _entry(action, study, workspace, by, target, before, after)
     entry.member_id = member.pk if isinstance(member, User) else member
@@ -91,7 +91,7 @@ def audit_write_each(
 def audit_change(
     *, action: AuditAction, row: models.Model, before: Values, names: Iterable[str], **about: Any
 ) -> AuditEntry | None:
-    """Record which of the fields ``names`` of a row differ from ``before``; nothing where none does."""
+    """Record which of the fields ``names`` of a row differ from ``before``; nothing if none does."""
     after = {name: getattr(row, name) for name in names}
     changed = [name for name in after if _plain(after[name]) != _plain(before.get(name))]
     if not changed:
@@ -112,7 +112,7 @@ def people_viewed(
     workspaces: Iterable[Workspace] = (),
     everywhere: bool = False,
 ) -> None:
-    """Record that somebody saw people's data of these studies or workspaces, or of the whole server, on a page.
+    """Record that a user viewed participants' data of these studies or workspaces, or of the whole server, on a page.
 
     The same person, page and study is recorded once in ``ONE_VIEW``. Two queries, however many studies there are.
     """
@@ -132,7 +132,8 @@ def people_viewed(
 def audit_export(
     *, found: QuerySet[AuditEntry], by: User, study: Study | None, workspace: Workspace | None
 ) -> Iterator[bytes]:
-    """The entries as a CSV file, some thousand at a time; cells are neutral in spreadsheets. An export is an entry too."""
+    """The entries as a CSV file, in chunks; spreadsheets won't run any cell as a formula. The export itself is
+    recorded."""
     audit_write(action=AuditAction.EXPORTED, study=study, workspace=workspace, by=by, target="audit trail")
     return _csv(found)
 
@@ -161,7 +162,7 @@ def _json(values: dict[str, Any]) -> str:
 
 
 def audit_forget(*, study: Study, rater: Rater) -> None:
-    """Forget which person the entries of a study are about; the entries stay."""
+    """Remove the link from a study's entries to the participant; the entries stay."""
     AuditSubject.objects.filter(study=study.pk, rater=rater).update(rater=None)
 
 
@@ -179,7 +180,7 @@ def _entry(
             raise ValueError(f"the audit trail must not hold {', '.join(sorted(secret))}")
     who = acting()
     actor = by if by is not None else who.user()
-    # A participant is named by ``subject``, which an erasure can empty, never as the actor.
+    # A participant is referred to by ``subject``, which an erasure can empty, and never as the actor.
     named = isinstance(actor, User) and not isinstance(actor, AnonymousUser) and actor.is_staff
     return AuditEntry(
         action=action,
@@ -195,7 +196,7 @@ def _entry(
 
 
 def _subjects(study: Study | None, raters: Iterable[int]) -> list[AuditSubject]:
-    """The subject of each rater in this study, made where there is none yet."""
+    """The subject of each rater in this study, created if it doesn't exist yet."""
     wanted, number = list(raters), study.pk if study else None
     AuditSubject.objects.bulk_create(
         [AuditSubject(study=number, rater_id=one) for one in wanted], ignore_conflicts=True

@@ -1,6 +1,5 @@
-"""The demo: a researcher, an annotator, and one rehearsed study for each file of demo material.
-
-Everything goes through the services that real studies go through. The raters are synthetic and marked so.
+"""The demo: a researcher, an annotator, and one rehearsed study for each file of demo material. It uses the same
+services as real studies. The raters are synthetic and marked as such.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from annotator.services.study import study_create, study_launch
 FOLDER = Path(__file__).resolve().parent.parent / "demo"
 RESEARCHER = "researcher"
 ANNOTATOR = "annotator"
-#: What every demo account had in version 0.1; replaced wherever it is found.
+#: The password of every demo account in version 0.1; replaced if an account still has it.
 PUBLISHED_PASSWORD = "foretell-demo"  # noqa: S105
 
 CONSENT = """\
@@ -44,9 +43,9 @@ This is a demonstration on this machine. Nobody is paid.
 
 @dataclass(frozen=True)
 class Plan:
-    """How one demo study is set up and rehearsed. ``fill`` is the share of judgments that is made."""
+    """How one demo study is set up and rehearsed. ``fill`` is the share of its judgments to make."""
 
-    #: Empty: what the first page asks.
+    #: If empty, the first page's question is used.
     title: str
     summary: str
     accuracy: float = 0.86
@@ -67,10 +66,9 @@ PLANS = {
 
 
 def demo_accounts(*, known: Mapping[str, str]) -> dict[str, str]:
-    """The demo's accounts, made where they are missing; returns the password of each.
-
-    Passwords belong to this installation: they are random, kept only where ``known`` comes from (a file that its
-    owner alone can read), and made anew where that is lost.
+    """Create the demo's accounts if they are missing; returns the password of each. Passwords are random and differ
+    between installations. They are stored only in the file that ``known`` is read from, which only its owner can read;
+    if that is lost, new ones are set.
     """
     passwords = {}
     for username, staff in ((RESEARCHER, True), (ANNOTATOR, False)):
@@ -79,7 +77,7 @@ def demo_accounts(*, known: Mapping[str, str]) -> dict[str, str]:
         )
         password = known.get(username, "")
         if not (made or user.demo or user.check_password(PUBLISHED_PASSWORD)):
-            continue  # somebody's own account of that name
+            continue  # an account with that name that isn't the demo's
         if not password or not user.check_password(password):
             password = secrets.token_urlsafe(9)
             user.set_password(password)
@@ -90,7 +88,7 @@ def demo_accounts(*, known: Mapping[str, str]) -> dict[str, str]:
 
 
 def demo_lines(hit_type: str, count: int | None = None, *, variant: str = "") -> list[str]:
-    """The first lines of a HIT type's demo material, of one variant if it is named; empty where there is none."""
+    """The first lines of a HIT type's demo material, or of one of its variants; empty if there is none."""
     path = FOLDER / f"{hit_type}.jsonl"
     if not path.is_file():
         return []
@@ -101,7 +99,7 @@ def demo_lines(hit_type: str, count: int | None = None, *, variant: str = "") ->
 
 
 def demo_load() -> Iterator[str]:
-    """Make what is not there yet; yields a line for each step. Safe to run again, also after a kill."""
+    """Create whatever is missing; yields a line for each step. Safe to run again, even after being killed."""
     researcher = User.objects.get(username=RESEARCHER)
     for name in hit_types():
         if not (FOLDER / f"{name}.jsonl").is_file():
@@ -112,7 +110,8 @@ def demo_load() -> Iterator[str]:
 
 
 def demo_ways_in(*, passwords: Mapping[str, str]) -> list[dict[str, str]]:
-    """Who can try what: ``label`` and ``url``, a login where one is needed, ``about``: the study invited to."""
+    """The links to try: ``label`` and ``url``, a login if one is needed, and ``about``, the study that the link invites
+    to."""
     ways = [
         {"label": label, "url": url, "username": username, "password": passwords[username]}
         for label, url, username in (
@@ -175,7 +174,7 @@ def _study(name: str, variant: str, plan: Plan, researcher: User) -> Iterator[st
 
 
 def _raters_needed(study: Study, wanted: int) -> int:
-    """Enough people for ``wanted`` judgments; more where each of them may see an instance only once."""
+    """The number of raters needed for ``wanted`` judgments; more if each may see an instance only once."""
     if not study.one_condition_per_instance:
         return 12
     instances = study.items.values("instance").distinct().count()

@@ -1,4 +1,4 @@
-"""Deletion of personal data: asked for, carried out by the study's policy, repeated after a restore, due by age."""
+"""Deletion of personal data: requests, the study's policy, repetition after a restore, and retention periods."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from annotator.models import (
     Message,
     Participation,
     Place,
+    PlaceAlert,
     Qualification,
     Rater,
     Study,
@@ -39,13 +40,13 @@ from annotator.services.audit import audit_forget, audit_write
 
 log = logging.getLogger(__name__)
 
-#: Where tombstones lie in the file storage: a database that is restored from an older backup doesn't have them.
+#: The folder of tombstones in the file storage, for a database that is restored from an older backup without them.
 FOLDER = "erasures"
 
 
 @transaction.atomic
 def data_request_open(*, participation: Participation) -> DataRequest:
-    """Note that a participant asks for deletion; asking again finds the open request."""
+    """Record that a participant asks for deletion; asking again returns the open request."""
     study, rater = participation.study, participation.rater
     request, made = DataRequest.objects.get_or_create(study=study, rater=rater, state=DataRequest.State.OPEN)
     if made:
@@ -89,7 +90,7 @@ def data_request_carry_out(*, request: DataRequest, by: User | None, note: str =
             "If you have questions, write to the study's researchers."
         )
         transaction.on_commit(
-            lambda: _tell(address, text)  # the address itself is gone by then
+            lambda: _tell(address, text)  # by then the address itself has been deleted
         )
     return request
 
@@ -120,12 +121,11 @@ def _decide(request: DataRequest, state: str, *, by: User | None, note: str) -> 
 
 @transaction.atomic
 def erase(*, study: Study, rater: Rater, policy: str, why: str = "", by: User | None = None) -> None:
-    """Remove a rater's personal data from a study, and leave a tombstone.
-
-    With the policy ``delete``, judgments, exam answers and consent go too, and the places are free again. With
-    ``anonymise`` they stay, under a rater of their own that nothing links to the person. In both cases messages,
-    recruiters' ids, drafts and behaviour signals go; sums that were paid stay in the ledger, without the name. Exports
-    that were built are deleted. The audit trail keeps its entries and forgets whom they are about. Somebody with no other study loses their account too.
+    """Remove a rater's personal data from a study, and leave a tombstone. With the policy ``delete``, judgments, exam
+    answers and consent are deleted too, and the places are free again. With ``anonymise`` they stay, under a new rater
+    that nothing links to the person. Both delete messages, recruiters' ids, drafts, behaviour signals and finished
+    exports; amounts that were paid stay in the ledger, without the name. The audit trail keeps its entries but no
+    longer links them to the person. The account of a person with no other study is deleted too.
     """
     participation = Participation.objects.select_for_update().filter(study=study, rater=rater).first()
     if participation is not None:
@@ -135,6 +135,7 @@ def erase(*, study: Study, rater: Rater, policy: str, why: str = "", by: User | 
     audit_write(action=AuditAction.ERASED, study=study, by=by, target=why, after={"policy": policy})
     mine = {"study": study, "rater": rater}
     Message.objects.filter(**mine).delete()
+    PlaceAlert.objects.filter(**mine).delete()
     held = Assignment.objects.filter(participation__study=study, rater=rater)
     Qualification.objects.filter(attempt__participation__in=_participations(mine)).update(attempt=None)
     if policy == Study.ErasurePolicy.DELETE:
@@ -169,7 +170,7 @@ def _nobody() -> Rater:
 
 
 def _keep_stage_times(study: Study, rater: Rater) -> None:
-    """Of the signals, only the seconds on each stage stay: what statistics of time need."""
+    """Keep only the seconds on each stage, which statistics of time need."""
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE annotator_judgment SET signals = jsonb_strip_nulls(jsonb_build_object('stages', signals->'stages'))"
@@ -195,7 +196,7 @@ def _exports_remove(study: Study) -> None:
 
 
 def _person_remove(rater: Rater) -> None:
-    """The rater and the account, where no study has anything of theirs."""
+    """Delete the rater and the account if no study has any of their data."""
     if rater.participations.exists() or rater.judgments.exists() or rater.ledger.exists():
         return
     user = rater.user
@@ -226,9 +227,8 @@ def _file(stone: Tombstone) -> None:
 
 
 def erasures_replay() -> int:
-    """Remove again whatever a restored database holds of people who were removed; returns how many it were.
-
-    Reads the tombstones of the database and of the file storage. Run after every restore, before people come in.
+    """Remove people again whom a restored backup brought back; returns how many. Reads the tombstones in the database
+    and in the file storage. Run it after every restore, before users have access.
     """
     stones = {(one.study, one.rater, one.digest): one.policy for one in Tombstone.objects.all()}
     try:
@@ -260,7 +260,7 @@ def erasures_replay() -> int:
 def retention_sweep() -> int:
     """Anonymise participants of studies that were closed longer ago than they keep personal data; returns how many."""
     for stone in Tombstone.objects.filter(at__gt=timezone.now() - timedelta(days=2)):
-        _file(stone)  # a process may have died between the commit and the file
+        _file(stone)  # a process may have died after the commit and before it wrote the file
     over = Participation.objects.filter(
         study__retention_days__isnull=False,
         study__closed_at__lt=timezone.now() - F("study__retention_days") * timedelta(days=1),

@@ -1,4 +1,4 @@
-"""Exams: drawn, answered, graded; qualifications granted and revoked."""
+"""Exams: draw questions, grade answers, grant and revoke qualifications."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from annotator.models import (
     User,
     Workspace,
 )
+from annotator.selectors.places import places_for
 from annotator.selectors.qualification import attempts_at, may_work
 from annotator.selectors.snapshot import snapshot_content
 from annotator.services.assignment import participation_release
@@ -37,9 +38,12 @@ from annotator.services.audit import audit_write
 
 @transaction.atomic
 def exam_start(*, participation: Participation) -> ExamAttempt:
-    """The attempt that is open, or a new one. Raises ``Refused`` when attempts are used up or it is too soon.
+    """The open attempt, or a new one.
 
-    An open attempt at an earlier version of the study's exam makes way for one at the version that counts.
+    Raises ``Refused`` if no attempts are left (not_qualified), if it is too soon (not_now), or if the study has no task
+    left for the person (no_places): nobody sits an exam for nothing.
+
+    An open attempt at an earlier version of the study's exam is replaced by one at the current version.
     """
     Participation.objects.select_for_update().get(pk=participation.pk)
     rules = snapshot_content(participation.study.snapshot_id)
@@ -54,6 +58,10 @@ def exam_start(*, participation: Participation) -> ExamAttempt:
     if again > timezone.now():
         raise Refused(
             "not_now", gettext("You can take the exam again after {time} UTC.").format(time=f"{again:%H:%M}")
+        )
+    if places_for(participation).full:
+        raise Refused(
+            "no_places", gettext("Others are doing all the tasks, so there is no exam to take at the moment.")
         )
     questions = ExamQuestion.objects.filter(exam_id=rules["exam"]).values_list("key", "pool")
     seen = exam_questions_seen(rater_id=participation.rater_id, exam_id=rules["exam"])
@@ -70,13 +78,13 @@ def exam_start(*, participation: Participation) -> ExamAttempt:
 
 
 def exam_questions_seen(*, rater_id: int, exam_id: int) -> set[str]:
-    """Keys of the questions that a person had in attempts at this exam version, in whichever study."""
+    """Keys of the questions that a person has had in attempts at this exam version, in any study."""
     drawn = ExamAttempt.objects.filter(participation__rater_id=rater_id, exam_id=exam_id)
     return {key for keys in drawn.values_list("drawn", flat=True) for key in keys}
 
 
 def exam_attempt_of(*, participation: Participation, pk: str) -> ExamAttempt:
-    """The attempt that a submitted form belongs to; never a new one.
+    """The attempt that a submitted form belongs to; never creates one.
 
     Raises ``Refused`` (not_now) if the form names none of the person's attempts: the exam has changed since the page
     was opened, or the form is incomplete.
@@ -91,7 +99,7 @@ def exam_attempt_of(*, participation: Participation, pk: str) -> ExamAttempt:
 
 
 def exam_retry_at(*, attempts: list[ExamAttempt], rules: Mapping[str, Any]) -> datetime | None:
-    """When the next attempt may start (a time in the past: now), or None when there is none left.
+    """When the next attempt can start (a time in the past means now), or None if no attempts are left.
 
     ``attempts`` are those at the exam version of ``rules``.
     """
@@ -103,15 +111,14 @@ def exam_retry_at(*, attempts: list[ExamAttempt], rules: Mapping[str, Any]) -> d
 
 
 def question_of(row: ExamQuestion) -> Question:
-    """A stored exam question as the HIT type knows it."""
+    """A stored exam question as the HIT type's own ``Question``."""
     return Question(row.key, row.payload, row.gold, row.reason, row.pool)
 
 
 @transaction.atomic
 def exam_submit(*, attempt: ExamAttempt, answers: Mapping[str, Mapping[str, Any]]) -> ExamAttempt:
-    """Grade an attempt: ``answers`` maps question keys to raw responses. Graded once, whatever is sent again.
-
-    Raises ``FieldErrors`` keyed by question where one is not answered; nothing is kept then.
+    """Grade an attempt: ``answers`` maps question keys to raw responses. It is graded only once, even if it is sent
+    again. Raises ``FieldErrors`` keyed by question if one is not answered; then nothing is stored.
     """
     attempt = (
         ExamAttempt.objects.select_for_update().select_related("participation__study").get(pk=attempt.pk)
@@ -158,7 +165,7 @@ def exam_submit(*, attempt: ExamAttempt, answers: Mapping[str, Mapping[str, Any]
 
 
 def _exam_pay(attempt: ExamAttempt) -> Decimal:
-    """What handing in earns: the study's pay for its exam, once a person, passed or not."""
+    """The pay for submitting the exam: once per person, passed or not."""
     earlier = attempt.participation.exam_attempts.filter(submitted_at__isnull=False).exclude(pk=attempt.pk)
     if earlier.exists():
         return Decimal(0)
@@ -174,7 +181,7 @@ def _happened(qualification: Qualification, kind: str, *, by: User | None = None
 def qualification_grant(
     *, rater: Rater, hit_type: str, workspace: Workspace | None, by: User | None, reason: str = ""
 ) -> Qualification:
-    """Qualify somebody by hand in a workspace, for every exam version of the type; a revoked grant is given anew.
+    """Grant a person a qualification in a workspace, for every exam version of the type; a revoked grant is renewed.
 
     Who did what, when and why is kept in the qualification's events. Raises ``KeyError`` for an unknown type.
     """
@@ -206,9 +213,8 @@ def qualification_grant(
 def qualification_revoke(
     *, qualification: Qualification, reason: str, by: User | None = None
 ) -> Qualification:
-    """Take a qualification back; what the person has in hand of that type in its workspace goes to others.
-
-    It stays where another one of theirs (a grant, say) still lets them work. Revoked twice is revoked once.
+    """Revoke a qualification. The person's open tasks of that type in its workspace are released, unless another
+    qualification (such as a grant) still allows them to work. Revoking twice changes nothing.
     """
     if not reason.strip():
         raise Refused("not_now", "Give the reason.")

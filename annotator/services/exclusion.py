@@ -50,7 +50,7 @@ def exclusion_make(
 
 
 def _about(exclusion: Exclusion) -> dict[str, Any]:
-    """What an entry of the audit trail says of an exclusion."""
+    """What the audit trail records about an exclusion."""
     judgment, item = exclusion.judgment, exclusion.item
     target = f"judgment {judgment.pk}" if judgment else f"item {item.key}" if item else "rater"
     return {"study": exclusion.study, "target": target, "rater": exclusion.rater}
@@ -62,7 +62,7 @@ def _took_part(study: Study, rater: Rater) -> bool:
 
 @transaction.atomic
 def exclusion_reason_set(*, exclusion: Exclusion, reason: str) -> Exclusion:
-    """Correct the reason; everything else stays as it is, also a lift at the same moment."""
+    """Correct the reason and nothing else, so that lifting it at the same time isn't undone."""
     stored = Exclusion.objects.select_for_update().get(pk=exclusion.pk)
     before, stored.reason = stored.reason, reason
     if before != reason:

@@ -1,7 +1,6 @@
-"""Exports of judgments: streamed from a server-side cursor, so memory stays flat whatever the size.
-
-Two forms. ``judgments``: one row a judgment, the response's fields as columns (CSV) or as one object (JSON
-lines). ``ratings``: the long table that every statistic works on, one row a rating.
+"""Exports of judgments, streamed from a server-side cursor so that memory use doesn't grow with their number. There are
+two forms. ``judgments`` has one row per judgment, with the response's fields as columns (CSV) or as one object (JSON
+lines). ``ratings`` is the long table that every statistic works on, with one row per rating.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from annotator.selectors.study import study_hit_type
 from annotator.services.audit import audit_write
 
 CHUNK = 2_000
-#: Studies with more judgments are exported by a job.
+#: Studies with more judgments are exported by a background job.
 STREAMED = 100_000
 KEPT_DAYS = 14
 
@@ -57,7 +56,7 @@ _FIELDS = {
     "created_at": "created_at",
 }
 _INNER = ("item_id", "rater_id", "response")
-#: Objects that CSV spreads over columns of their own, by the columns' first part.
+#: Objects whose values become separate columns in CSV, by the prefix of those columns.
 _SPREAD = {"signal": "signals", "response": "response"}
 Row = dict[str, Any]
 
@@ -65,11 +64,9 @@ Row = dict[str, Any]
 def judgments_export(
     *, study: Study, format: str = "csv", form: str = "judgments", filters: Mapping[str, str] | None = None
 ) -> Iterator[bytes]:
-    """A study's judgments as the bytes of a file, some thousand rows at a time.
-
-    Nothing is read before the first chunk is asked for, except the filters: an ``UnknownFilter`` or a
-    ``ValidationError`` for another form or format comes at once. CSV cells are made neutral (``cell_neutral``);
-    JSON lines are exact.
+    """A study's judgments as the bytes of a file, in chunks. Only the filters, the form and the format are checked at
+    once (``UnknownFilter``, ``ValidationError``); nothing is read before the first chunk is requested. CSV cells are
+    made safe for spreadsheets (``cell_neutral``); JSON lines are exact.
     """
     rows = _checked(study, format, form, filters or {})
     _exported(study, format, form, filters or {})
@@ -87,7 +84,7 @@ def _checked(study: Study, format: str, form: str, filters: Mapping[str, str]) -
 def _exported(
     study: Study, format: str, form: str, filters: Mapping[str, str], by: User | None = None, target: str = ""
 ) -> None:
-    """Record who exported what; of a filter by rater only that there was one, since it names a person."""
+    """Record who exported what. Of a filter by rater, record only that there was one, since it identifies a person."""
     chosen = {name: "one rater" if name == "rater" else value for name, value in filters.items()}
     after = {"format": format, "form": form} | ({"filters": chosen} if chosen else {})
     audit_write(action=AuditAction.EXPORTED, study=study, by=by, target=target, after=after)
@@ -155,7 +152,7 @@ def _header(study: Study, form: str) -> list[str]:
 
 
 def response_fields(study: Study) -> list[str]:
-    """The fields that some response of the study has, sorted."""
+    """The fields that occur in the study's responses, sorted."""
     table = connection.ops.quote_name(Judgment._meta.db_table)
     with connection.cursor() as cursor:
         cursor.execute(
@@ -193,7 +190,8 @@ def _csv(rows: Iterator[Row], names: list[str]) -> Iterator[bytes]:
 
 
 def _column(name: str) -> tuple[str, str]:
-    """(the object of a row that holds the cell, its name there); no object where the row itself holds it.
+    """(object, name) of a column: the object of a row that contains the cell, empty for the row itself, and the cell's
+    name.
 
     >>> _column("response.answer"), _column("item")
     (('response', 'answer'), ('', 'item'))
@@ -217,7 +215,7 @@ def export_request(
     form: str = "judgments",
     filters: Mapping[str, str] | None = None,
 ) -> Export:
-    """Ask for an export that a worker builds.
+    """Request an export that a worker builds.
 
     Raises ``UnknownFilter`` and ``ValidationError`` as ``judgments_export`` does.
     """
@@ -238,7 +236,7 @@ def _queue(pk: int) -> None:
 def export_build(*, export_pk: int) -> bool:
     """Build a queued export; returns whether this call did it.
 
-    Called while another worker builds it, or once it is built, it does nothing. A worker that is killed has changed
+    Does nothing while another worker builds it, or once it is built. A worker that is killed has changed
     nothing, and the sweeper queues the export again. No transaction is open while rows are read and written.
     """
     with jobs.lock_held("export", export_pk) as mine:
@@ -252,7 +250,7 @@ def _build(pk: int) -> bool:
     try:
         _write(export)
         export.state = Export.State.DONE
-    except Exception as error:  # whatever it is, the person who waits must be told
+    except Exception as error:  # whatever the error is, the waiting researcher must see that it failed
         export.state, export.file = Export.State.FAILED, ""
         export.error = f"{type(error).__name__}: {error}"[:500]
     export.finished_at = timezone.now()
@@ -273,7 +271,7 @@ def _write(export: Export) -> None:
 
 
 class _Counted:
-    """Rows on their way, counted."""
+    """Counts rows as they pass through."""
 
     def __init__(self, rows: Iterator[Row]):
         self.rows = rows
@@ -286,7 +284,7 @@ class _Counted:
 
 
 def export_download(export: Export) -> FileResponse:
-    """A built export as a download; ``Http404`` where its file is gone."""
+    """A finished export as a download; ``Http404`` if its file has been deleted."""
     try:
         file = default_storage.open(export.file)
     except FileNotFoundError:
@@ -297,7 +295,7 @@ def export_download(export: Export) -> FileResponse:
 
 
 def exports_sweep() -> int:
-    """Queue again what was never built and remove files that are past their time; returns how many were queued."""
+    """Queue exports again that were never built, and delete expired files; returns how many were queued."""
     now = timezone.now()
     waiting = Export.objects.filter(state=Export.State.QUEUED, created_at__lt=now - timedelta(minutes=1))
     pks = list(waiting.values_list("pk", flat=True)[:100])

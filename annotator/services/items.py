@@ -38,7 +38,7 @@ def item_edit(*, item: Item, payload: JSON, gold: Mapping[str, Any] | None) -> I
 
 @transaction.atomic
 def item_delete(*, item: Item) -> None:
-    """Delete an item of a draft. Raises ``ValidationError`` where it has judgments."""
+    """Delete an item of a draft. Raises ``ValidationError`` if it has judgments."""
     study = _draft(item.study_id)
     try:
         study.items.get(pk=item.pk).delete()
@@ -54,7 +54,7 @@ def item_delete(*, item: Item) -> None:
 
 @transaction.atomic
 def items_clear(*, study: Study) -> int:
-    """Delete all items of a draft; returns how many. Raises ``ValidationError`` where some have judgments."""
+    """Delete all items of a draft; returns how many. Raises ``ValidationError`` if some have judgments."""
     study = _draft(study.pk)
     removed = study.items.count()
     try:
@@ -67,9 +67,8 @@ def items_clear(*, study: Study) -> int:
 
 @transaction.atomic
 def item_withdraw(*, item: Item, by: User | None, reason: str) -> Item:
-    """Give an item to nobody any more. Its judgments stay, are paid, and are excluded from statistics.
-
-    Who is working on it can still submit; that judgment is kept and paid, but not counted. Raises
+    """Stop giving out an item. Its judgments are kept and paid, but excluded from statistics. People who have it open
+    can still submit; those judgments are also kept and paid, but not counted. Raises
     ``ValidationError``. Withdrawing twice changes nothing.
     """
     study = _launched(item.study_id)
@@ -89,7 +88,7 @@ def item_withdraw(*, item: Item, by: User | None, reason: str) -> Item:
 
 def _withdraw(study: Study, item: Item, by: User | None, reason: str) -> None:
     now = timezone.now()
-    # The places are locked first: whoever is claiming one at this moment is waited for, and then released.
+    # Lock the places first: this waits for anyone who is just claiming one, so that it is released below.
     places = list(Place.objects.select_for_update().filter(item=item).values_list("pk", flat=True))
     Assignment.objects.filter(item=item, state=Assignment.State.LEASED).update(
         state=Assignment.State.EXPIRED, closed_at=now, reason="the item was withdrawn"
@@ -107,8 +106,8 @@ def item_correct(
 ) -> Item:
     """Replace an item of a launched study by a corrected version of it; returns the new version.
 
-    The version before is withdrawn and keeps its judgments. The new one has the same material behind it, places of
-    its own, and a key that ends in its version (``owl-3.v2``). Raises ``ValidationError``.
+    The previous version is withdrawn and keeps its judgments. The new one has the same material, its own places, and a
+    key that ends in its version (``owl-3.v2``). Raises ``ValidationError``.
     """
     study = _launched(item.study_id)
     item = study.items.select_for_update().get(pk=item.pk)

@@ -1,4 +1,4 @@
-"""Many judgments at once, from a simulator or a rehearsal: a fixed number of statements for all of them."""
+"""Record many judgments at once, from a simulator or a rehearsal, in a fixed number of statements."""
 
 from __future__ import annotations
 
@@ -28,10 +28,9 @@ class Given:
 
 @transaction.atomic
 def judgments_record(*, study: Study, rater: Rater, given: Sequence[Given], source: str) -> int:
-    """Keep whole judgments of one rater on items of one study; returns how many are new.
-
-    As ``judgment_record``, for many: each response passes the type's own parser; the same response again is the
-    same judgment, another one is a ``Conflict``. Raises ``FieldErrors``; then nothing is written.
+    """Record one rater's judgments of items of one study; returns how many are new. Like ``judgment_record``, but for
+    many: each response passes the type's own parser; sending the same response again changes nothing, and a different
+    one is a ``Conflict``. Raises ``FieldErrors``; then nothing is written.
     """
     kind = hit_type_get(study.hit_type)
     rows = []

@@ -19,7 +19,7 @@ VALID_DAYS = 14
 
 
 def invitation_digest(token: str) -> str:
-    """What is kept of a token, so that nobody who reads the database can use it."""
+    """The form in which a token is stored, so that it can't be used by anyone who reads the database."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
@@ -49,7 +49,7 @@ def invitation_create(*, study: Study, by: User, role: str, email: str = "") -> 
 
 
 def invitation_send(*, invitation: Invitation, url: str) -> None:
-    """Send the link of an invitation by email. Raises ``OSError`` where no mail can be sent."""
+    """Send the link of an invitation by email. Raises ``OSError`` if mail can't be sent."""
     study, by = invitation.study, invitation.created_by
     send_mail(
         f"{by.get_full_name() or by.username} invites you to “{study.title}”",
@@ -75,10 +75,8 @@ def invitation_find(*, token: str) -> Invitation | None:
 
 @transaction.atomic
 def invitation_accept(*, token: str, user: User) -> Membership:
-    """Make ``user`` a member with the role of the invitation; a higher role that they have stays.
-
-    They become a researcher: they can log in to the researchers' pages. Raises ``ValidationError`` where the link
-    does not work any more.
+    """Make ``user`` a member with the invitation's role; if they already have a higher role, they keep it. They become
+    a researcher, who can open the researchers' pages. Raises ``ValidationError`` if the link no longer works.
     """
     found = invitation_find(token=token)
     if found is None:
@@ -110,7 +108,7 @@ def invitation_accept(*, token: str, user: User) -> Membership:
 
 @transaction.atomic
 def invitation_revoke(*, invitation: Invitation) -> None:
-    """Make the link of an invitation useless; what was accepted stays."""
+    """Revoke an invitation, so that its link no longer works; an accepted one stays accepted."""
     open_one = Invitation.objects.filter(pk=invitation.pk, accepted_at__isnull=True, revoked_at__isnull=True)
     if open_one.update(revoked_at=timezone.now()):
         audit_write(
@@ -123,7 +121,7 @@ def invitation_revoke(*, invitation: Invitation) -> None:
 
 @transaction.atomic
 def member_change(*, membership: Membership, role: str) -> Membership:
-    """Give a member another role. Raises ``ValidationError`` where the study would lose its last owner."""
+    """Give a member another role. Raises ``ValidationError`` if the study would lose its last owner."""
     member = _locked(membership)
     if role not in Membership.Role.values:
         raise ValidationError({"role": f"Expected one of: {', '.join(Membership.Role.values)}."})
@@ -141,7 +139,7 @@ def member_change(*, membership: Membership, role: str) -> Membership:
 
 @transaction.atomic
 def member_remove(*, membership: Membership) -> None:
-    """End a membership. Raises ``ValidationError`` where the study would lose its last owner."""
+    """End a membership. Raises ``ValidationError`` if the study would lose its last owner."""
     member = _locked(membership)
     _keep_an_owner(member)
     member.delete()

@@ -14,7 +14,7 @@ from annotator.services.erasure import data_request_open
 
 @transaction.atomic
 def message_send(*, participation: Participation, kind: str, text: str, item: Item | None = None) -> Message:
-    """A flag on an item, a question, or a deletion request, from an annotator. Raises ``ValidationError``."""
+    """Send a flag on an item, a question, or a deletion request, from an annotator. Raises ``ValidationError``."""
     try:
         text = clean_text(text)
     except FieldErrors as error:
@@ -33,7 +33,7 @@ def message_send(*, participation: Participation, kind: str, text: str, item: It
 
 
 def message_reply(*, message: Message, by: User, text: str) -> Message:
-    """A researcher's answer; settles what it answers."""
+    """Send a researcher's answer; the message that it answers is then settled."""
     if not text.strip():
         raise ValidationError(gettext("Write a message first."))
     message.settled_at = timezone.now()

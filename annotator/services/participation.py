@@ -1,4 +1,4 @@
-"""A person's steps into a study: joining, consent, instructions, practice, leaving, finishing."""
+"""A person's steps in a study: joining, consent, instructions, practice, leaving, finishing."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from django.utils.translation import gettext
 from annotator.core.canonical import text_digest
 from annotator.core.errors import Refused
 from annotator.models import Consent, Participation, Rater, Snapshot, Study, User
+from annotator.selectors.places import places_of
 from annotator.selectors.qualification import requirement_task, requirements_missing
 from annotator.selectors.snapshot import snapshot_content
 from annotator.services.assignment import participation_release
@@ -21,12 +22,12 @@ _LETTERS = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"
 
 
 def annotator_create() -> User:
-    """A log-in without a name or a password, for somebody who joins by a link."""
+    """Create an account without a name or a password, for a person who joins by a link."""
     return User.objects.create_user(username="A-" + "".join(secrets.choice(_LETTERS) for _ in range(8)))
 
 
 def rater_for(*, user: User) -> Rater:
-    """The rater that a person is, in every study."""
+    """The person's rater, the same one in every study."""
     return Rater.objects.get_or_create(
         user=user, defaults={"kind": Rater.Kind.HUMAN, "source": "login", "name": user.username}
     )[0]
@@ -36,13 +37,14 @@ def rater_for(*, user: User) -> Rater:
 def participation_join(
     *, study: Study, user: User, parameters: Mapping[str, str] | None = None
 ) -> Participation:
-    """Enter a study; entering again finds the same participation.
+    """Join a study; joining again returns the same participation.
 
-    Raises ``Refused`` when it is not open (closed, paused), asks for an exam first (needs), or when too many people
-    have joined it (too_many) or the person too many studies (too_many_studies).
+    Raises ``Refused`` if the study is closed or paused, if it is full (no_places), if it requires a qualification that
+    the person lacks (needs), or if too many people have joined it (too_many) or the person has joined too many studies
+    (too_many_studies).
 
-    ``parameters`` are those of the join link. The ones that the study names (``Study.join_parameters``) are kept, at
-    most 200 characters of each: the ids by which a panel knows the person.
+    ``parameters`` are those of the join link. Those that the study lists (``Study.join_parameters``) are stored, up to
+    200 characters of each: the panel's ids for the person.
     """
     rater = rater_for(user=user)
     existing = Participation.objects.filter(study=study, rater=rater).first()
@@ -54,6 +56,8 @@ def participation_join(
         raise Refused("closed", gettext("This study is not accepting participants."))
     if not rater.rehearsal and (study.state != Study.State.LIVE or not study.join_open):
         raise Refused("closed", gettext("This study is not accepting participants."))
+    if not rater.rehearsal and places_of(study).full:
+        raise Refused("no_places", gettext("All places of this study are taken at the moment."))
     if not rater.rehearsal:
         refuse_too_many_joins(study=study, rater=rater)
     rules = snapshot_content(study.snapshot_id)
@@ -84,10 +88,8 @@ def needs_words(missing: list[str]) -> str:
 
 
 def consent_give(*, participation: Participation, digest: str) -> Consent:
-    """Keep that the person agreed to the text they were shown, whole.
-
-    ``digest`` is the address of the shown text; if the study's text has changed since, they must see the new
-    one first (``Refused``, not_now).
+    """Record that the person agreed to the text that they were shown, and the text itself. ``digest`` is the digest of
+    that text; if the study's text has changed since, they must see the new one first (``Refused``, not_now).
     """
     text = snapshot_content(participation.study.snapshot_id)["consent_text"]
     if text_digest(text) != digest:
@@ -129,14 +131,15 @@ def _version(participation: Participation, number: int | None) -> Snapshot | Non
 
 
 def practice_answer(*, participation: Participation, number: int) -> None:
-    """Practice question ``number`` (from 0) has a valid answer, right or wrong; only the next one counts."""
+    """Record that practice question ``number`` (from 0) has a valid answer, right or wrong; only the next question
+    counts."""
     Participation.objects.filter(pk=participation.pk, practice_done=number).update(
         practice_answered=number + 1
     )
 
 
 def practice_advance(*, participation: Participation, number: int) -> None:
-    """Go on from practice question ``number`` (from 0) to the next one; nothing happens unless it was answered."""
+    """Move on from practice question ``number`` (from 0) to the next one; does nothing unless it was answered."""
     Participation.objects.filter(
         pk=participation.pk, practice_done=number, practice_answered__gt=number
     ).update(practice_done=number + 1)
@@ -144,7 +147,7 @@ def practice_advance(*, participation: Participation, number: int) -> None:
 
 @transaction.atomic
 def participation_leave(*, participation: Participation) -> None:
-    """Stop without loss: what was submitted stays and is paid, what is in hand goes to others."""
+    """Leave the study: submitted work stays and is paid, and open tasks are released."""
     participation_release(participation=participation, reason="left the study")
     participation.state = Participation.State.LEFT
     participation.finished_at = timezone.now()
@@ -153,7 +156,7 @@ def participation_leave(*, participation: Participation) -> None:
 
 @transaction.atomic
 def participation_return(*, participation: Participation) -> None:
-    """Take part again after leaving, or after declining: until the study is closed.
+    """Take part again after leaving or declining, as long as the study isn't closed.
 
     Raises ``Refused`` (closed, removed) otherwise.
     """
@@ -171,7 +174,7 @@ def participation_return(*, participation: Participation) -> None:
 
 
 def participation_finish(*, participation: Participation) -> None:
-    """Nothing is left for this person: the study is complete for them, and their code is shown."""
+    """Mark the study as completed by this person, for whom nothing is left; their completion code is then shown."""
     if participation.state == Participation.State.ACTIVE and participation.finished_at is None:
         participation.finished_at = timezone.now()
         participation.save(update_fields=["finished_at"])

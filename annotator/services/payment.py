@@ -1,4 +1,4 @@
-"""Accept work in bulk, record bonuses and payments. What is owed follows from the rows: ``selectors.owed``."""
+"""Accept work in bulk, and record bonuses and payments. ``selectors.owed`` computes what is owed."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def work_accept(*, study: Study, by: User | None, raters: Sequence[int] | None =
 def payments_record(
     *, study: Study, by: User | None, reference: str, amounts: Mapping[int, Decimal]
 ) -> list[LedgerEntry]:
-    """Record that participants were paid; ``amounts`` maps a rater to what was sent, in the study's currency.
+    """Record that participants were paid; ``amounts`` maps a rater to the amount sent, in the study's currency.
 
-    ``reference`` names the transfer or batch and is used once for each participant. Raises ``ValidationError`` where
-    an amount is not what is owed now: somebody may have recorded the payment a moment ago.
+    ``reference`` names the transfer or batch and is used once for each participant. Raises ``ValidationError`` if an
+    amount isn't what is owed now: somebody else may just have recorded the payment.
     """
     Study.objects.select_for_update().get(pk=study.pk)
     reference = reference.strip()
@@ -81,7 +81,7 @@ def payments_record(
 
 @transaction.atomic
 def bonus_give(*, study: Study, rater: Rater, by: User | None, amount: Decimal, reason: str) -> LedgerEntry:
-    """Owe a participant a bonus, with the reason that they read. Raises ``ValidationError``."""
+    """Give a participant a bonus, with a reason that they can read. Raises ``ValidationError``."""
     if not BONUS.holds(amount):
         raise ValidationError({"amount": BONUS.message})
     if amount != amount.quantize(CENT):
@@ -103,7 +103,7 @@ def bonus_give(*, study: Study, rater: Rater, by: User | None, amount: Decimal, 
 
 
 def owed_export(*, study: Study, by: User, balances: Iterable[Balance]) -> str:
-    """What each participant is owed, as CSV; cells that a spreadsheet would take for a formula are neutralised."""
+    """What each participant is owed, as CSV; cells that a spreadsheet would run as a formula are made safe."""
     out = io.StringIO(newline="")
     writer = csv.writer(out)
     writer.writerow(HEADER)

@@ -17,7 +17,7 @@ def judgments_accept(*, judgments: QuerySet[Judgment], by: User | None) -> int:
     chosen = list(
         judgments.filter(review__isnull=True)
         .order_by()
-        .select_for_update(of=("self",), no_key=True)  # none of them can be taken back meanwhile
+        .select_for_update(of=("self",), no_key=True)  # locked, so that none of them can be undone meanwhile
         .values_list("pk", "study_id")
     )
     rows = [Review(judgment_id=pk, by=by) for pk, _ in chosen]

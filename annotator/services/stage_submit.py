@@ -1,4 +1,4 @@
-"""Judgments come in: from a page, stage by stage, or whole, from a simulator, an import or a rehearsal."""
+"""Submit judgments: stage by stage from a page, or complete from a simulator, an import or a rehearsal."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from annotator.services.assignment import guest_task_give_back
 
 @dataclass(frozen=True)
 class Submitted:
-    """What came of a submit: the assignment, and its judgment once the last stage is in."""
+    """The result of a submit: the assignment and, after the last stage, its judgment."""
 
     assignment: Assignment
     judgment: int | None
@@ -55,12 +55,11 @@ class Submitted:
 def stage_submit(
     *, user_id: int, assignment_pk: int, stage: int, raw: Mapping[str, Any], signals: JSON | None = None
 ) -> Submitted:
-    """Take the answer to one stage of an assignment; the last stage's answer makes the judgment.
-
-    Sent again, the same answer changes nothing and gives the same reply; another answer is a ``Conflict``.
-    After the lease's end it counts while the item has a free place, else it is kept as surplus. Raises
-    ``Refused`` (not_found, removed, not_now) and ``FieldErrors``; then nothing is written. Where the consent text has
-    changed and the person hasn't agreed to the new one, raises ``ConsentOutdated`` and keeps the answer as the draft.
+    """Submit the answer to one stage of an assignment; the last stage's answer creates the judgment. Sending the same
+    answer again changes nothing and returns the same result; a different answer is a ``Conflict``. After the lease has
+    ended, the judgment counts if the item has a free place, and otherwise is kept as surplus. Raises ``Refused``
+    (not_found, removed, not_now) and ``FieldErrors``; then nothing is written. If the consent text has changed and the
+    person hasn't agreed to the new one, raises ``ConsentOutdated`` and keeps the answer as the draft.
     """
     with answer_kept(user_id=user_id, assignment_pk=assignment_pk), transaction.atomic():
         return stage_take(user_id=user_id, assignment_pk=assignment_pk, stage=stage, raw=raw, signals=signals)
@@ -68,7 +67,8 @@ def stage_submit(
 
 @contextmanager
 def answer_kept(*, user_id: int, assignment_pk: int) -> Iterator[None]:
-    """Around a transaction that takes an answer: one that came too late for its consent stays as the task's draft."""
+    """Wraps the transaction of a submit: an answer refused because the consent text has changed is kept as the task's
+    draft."""
     try:
         yield
     except ConsentOutdated as outdated:
@@ -157,7 +157,7 @@ _LOCKED = Prepared(
     -1,
     -2,
 )
-# One statement for both: the way that every judgment takes.
+# Both in one statement, because every judgment passes through here.
 _JUDGED = """
 WITH closed AS (
     UPDATE annotator_assignment SET state = 'submitted', closed_at = %(now)s WHERE id = %(assignment)s
@@ -171,7 +171,8 @@ RETURNING id
 
 
 def assignment_lock(*, user_id: int, pk: int) -> Assignment:
-    """A person's own assignment, locked with their participation. Another's is not found."""
+    """A person's own assignment, locked together with their participation. Raises ``Refused`` (not_found) for anyone
+    else's."""
     assignment = _LOCKED.first(pk, user_id)
     if assignment is None:
         raise Refused("not_found", gettext("This task does not exist, or it isn't yours."))
@@ -179,7 +180,8 @@ def assignment_lock(*, user_id: int, pk: int) -> Assignment:
 
 
 def _consent_holds(assignment: Assignment) -> bool:
-    """Whether the person has agreed to the study's text; asks the database only if it has changed since the lease."""
+    """Whether the person has agreed to the study's text; queries the database only if the text has changed since the
+    lease."""
     participation = assignment.participation
     text = snapshot_content(participation.study.snapshot_id)["consent_text"]
     if assignment.snapshot_id and snapshot_content(assignment.snapshot_id)["consent_text"] == text:
@@ -188,7 +190,8 @@ def _consent_holds(assignment: Assignment) -> bool:
 
 
 def _still_qualified(assignment: Assignment) -> bool:
-    """Whether the person may still do such tasks. A revocation takes the lease away, so nothing is asked before that."""
+    """Whether the person may still do this task. A revocation ends the lease, so an assignment that is leased needs no
+    query."""
     return assignment.state == Assignment.State.LEASED or may_work(assignment.participation)
 
 
@@ -228,7 +231,7 @@ def _judge(
 
 
 def _place_reclaim(assignment: Assignment) -> Place | None:
-    """A free place of the item for an assignment that lost its own, or none."""
+    """A free place of the item for an assignment that has lost its own, or None."""
     place = (
         Place.objects.select_for_update(skip_locked=True)
         .filter(item_id=assignment.item_id, assignment__isnull=True, rehearsal=assignment.rater.rehearsal)
@@ -242,7 +245,7 @@ def _place_reclaim(assignment: Assignment) -> Place | None:
 
 
 def _repeated(assignment: Assignment, stage: int, response: JSON) -> Submitted:
-    """The stage is committed already: the same answer is the same submit, another one is refused."""
+    """Handle a stage that is committed already: the same answer succeeds again, a different one is refused."""
     commit = assignment.commits.filter(stage=stage).first()
     judgment = Judgment.objects.filter(assignment=assignment).first()
     if commit is not None:
@@ -261,10 +264,9 @@ def _repeated(assignment: Assignment, stage: int, response: JSON) -> Submitted:
 
 @transaction.atomic
 def judgment_undo(*, user_id: int, assignment_pk: int) -> Assignment:
-    """Take back one's last judgment within the study's time; it becomes the draft of the reopened task.
-
-    Raises ``Refused`` when the time is over, it is not the last one, it has been reviewed or excluded, or the person no
-    longer takes part.
+    """Undo a person's last judgment within the time that the study allows; it becomes the draft of the reopened task.
+    Raises ``Refused`` if that time is over, it isn't their last one, it has been reviewed or excluded, or they no
+    longer take part.
     """
     assignment = assignment_lock(user_id=user_id, pk=assignment_pk)
     study = assignment.participation.study
@@ -272,7 +274,7 @@ def judgment_undo(*, user_id: int, assignment_pk: int) -> Assignment:
         raise Refused(
             "removed", gettext("You no longer take part in this study, so your answers stay as they are.")
         )
-    # Locked, so that no review or exclusion of it can be added meanwhile.
+    # Locked, so that it can't be reviewed or excluded meanwhile.
     judgment = Judgment.objects.select_for_update().filter(assignment=assignment).first()
     if judgment is None:
         raise Refused("not_now", gettext("There is no answer to undo."))
@@ -314,10 +316,9 @@ def judgment_record(
     signals: JSON | None = None,
     presentation: JSON | None = None,
 ) -> tuple[Judgment, bool]:
-    """Keep a whole judgment that did not come through a page; returns it and whether it is new.
-
-    ``presentation`` is what was drawn for it (an order, an arm). The response passes the HIT type's own parser. The same (item, rater) again with the same response is the
-    same judgment; with another one it is a ``Conflict``. Raises ``FieldErrors``.
+    """Record a complete judgment that wasn't made on a page; returns it and whether it is new. ``presentation`` is what
+    was drawn for it (an order, an arm). The response passes the HIT type's own parser. Recording the same response for
+    the same item and rater again changes nothing; a different one is a ``Conflict``. Raises ``FieldErrors``.
     """
     parsed = hit_type_get(item.study.hit_type).parse_whole(item.payload, response, presentation)
     digest = digest_of(parsed)
@@ -336,7 +337,7 @@ def judgment_record(
                     "signals": signals or {},
                 },
             )
-    except IntegrityError:  # a twin of ours was quicker
+    except IntegrityError:  # lost a race to a concurrent insert
         judgment, made = Judgment.objects.get(item=item, rater=rater), False
     if judgment.digest != digest:
         raise Conflict(f"{rater} has already judged {item} differently.")
@@ -344,9 +345,8 @@ def judgment_record(
 
 
 def draft_save(*, user_id: int, assignment_pk: int, stage: int, version: int, draft: JSON) -> int:
-    """Keep an unfinished answer; ``version`` is the one it was made from. Returns the new version.
-
-    Another tab's newer draft is a ``DraftConflict`` that carries it, never overwritten.
+    """Save an unfinished answer; ``version`` is the one that it is based on. Returns the new version. A newer draft
+    from another tab isn't overwritten: the ``DraftConflict`` contains it.
     """
     with transaction.atomic():
         assignment = assignment_lock(user_id=user_id, pk=assignment_pk)
@@ -372,7 +372,7 @@ def draft_save(*, user_id: int, assignment_pk: int, stage: int, version: int, dr
 
 
 def _keepable(value: Any) -> bool:
-    """Short enough for a draft, and text that the database can hold."""
+    """Whether a value is short enough for a draft and is text that the database can hold."""
     texts = value if isinstance(value, list) else [value]
     return len(texts) <= 100 and all(
         isinstance(text, str) and len(text) <= 20_000 and "\x00" not in text and _encodable(text)

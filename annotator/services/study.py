@@ -34,7 +34,7 @@ from annotator.selectors.study import study_hit_type
 from annotator.services.audit import audit_change, audit_write
 from annotator.services.workspace import workspace_personal
 
-#: What a snapshot holds of the study's own fields. A change of any of them is a new version.
+#: The fields of a study that a snapshot contains. Changing any of them makes a new version.
 FROZEN_FIELDS = (
     "title",
     "hit_type",
@@ -77,7 +77,8 @@ def study_create(
 ) -> Study:
     """Create a draft study with the HIT type's defaults; ``by`` becomes its owner.
 
-    It belongs to ``workspace``, or to the personal one of ``by``; to none if neither is given (on the command line).
+    It belongs to ``workspace``, by default the personal one of ``by``; to none if neither is given (on the command
+    line).
     Raises ``ValidationError`` for an unknown type, a taken slug or a value out of range.
     """
     try:
@@ -109,7 +110,7 @@ def study_create(
 
 @transaction.atomic
 def study_launch(*, study: Study, by: User | None = None) -> Snapshot:
-    """Freeze the study and open it: makes the snapshot and each item's k places. Raises ``ValidationError``."""
+    """Freeze the study and open it: create the snapshot and each item's k places. Raises ``ValidationError``."""
     study = Study.objects.select_for_update().get(pk=study.pk)
     if study.state != Study.State.DRAFT:
         raise ValidationError(f"The study is {study.state}; only a draft can be launched.")
@@ -138,7 +139,7 @@ def launch_faults(study: Study) -> list[str]:
 
 
 def pay_faults(study: Study) -> list[str]:
-    """Whether the study would pay less an hour than its own floor, at the minutes per item that it states."""
+    """The fault if the study would pay less per hour than its own minimum, at its estimated minutes per item."""
     per_hour = pay_per_hour_planned(study)
     if per_hour >= float(study.pay_floor_per_hour):
         return []
@@ -149,7 +150,7 @@ def pay_faults(study: Study) -> list[str]:
 
 
 def launch_warnings(study: Study) -> list[str]:
-    """What a researcher should know before the launch, though it stops nothing."""
+    """What a researcher should know before the launch. Warnings don't prevent it."""
     warnings = []
     if not study.one_condition_per_instance:
         shared = (
@@ -169,12 +170,12 @@ def launch_warnings(study: Study) -> list[str]:
 
 
 def pay_per_hour_planned(study: Study) -> float:
-    """The pay of an item over the estimated minutes of an item, in the study's currency an hour."""
+    """The pay for an item divided by its estimated time, in the study's currency per hour."""
     return float(study.pay_per_item) * 60 / study.minutes_per_item
 
 
 def exam_faults(study: Study) -> list[str]:
-    """Why nobody could take the study's exam with these settings."""
+    """Reasons why nobody could take the study's exam with these settings."""
     if not study.exam_required:
         return []
     count = len(study_hit_type(study).exam)
@@ -251,7 +252,7 @@ def study_text_faults(study: Study) -> dict[str, list[str]]:
 
 
 def snapshot_freeze(*, study: Study, by: User | None) -> Snapshot:
-    """Freeze the study as it is now in a snapshot addressed by its content; the same content gives the same row."""
+    """Freeze the study's current state in a snapshot identified by its content; the same content gives the same row."""
     kind = study_hit_type(study)
     exam = exam_version(study.hit_type, kind.exam) if study.exam_required else None
     content: dict[str, Any] = {name: getattr(study, name) for name in FROZEN_FIELDS}
@@ -275,7 +276,8 @@ def snapshot_freeze(*, study: Study, by: User | None) -> Snapshot:
 
 
 def items_digest(study: Study) -> str:
-    """The digest of all items that are given out: key, payload, gold and role of each, in the order of their keys."""
+    """The digest of all items that can be given out: the key, payload, gold and role of each, in the order of their
+    keys."""
     given = study.items.filter(withdrawn_at__isnull=True)
     rows = given.order_by("key").values_list("key", "payload", "gold", "role").iterator(chunk_size=5000)
     return digest_of([digest_of(row) for row in rows])
@@ -294,7 +296,7 @@ def exam_version(hit_type: str, exam: Sequence[Question]) -> Exam:
 
 
 def places_make(*, study: Study, first: int = 1) -> None:
-    """Give every item its places ``first`` to ``study.redundancy``, by COPY: a million take seconds."""
+    """Create every item's places from number ``first`` to ``study.redundancy``, by COPY: a million take seconds."""
     items = list(study.items.filter(withdrawn_at__isnull=True).order_by("id").values_list("id", "key"))
     positions = seeded_order([key for _, key in items], seed=study.seed)
     with connection.cursor() as cursor:
@@ -314,8 +316,9 @@ def places_make(*, study: Study, first: int = 1) -> None:
 def study_update(*, study: Study, by: User | None = None, **changes: Any) -> Study:
     """Change a study. While it is live or paused, the change makes a new version of its snapshot.
 
-    After the launch, the HIT type, the seed and the currency stay, the redundancy and the pay floor can only grow, and
-    the pay stays above the floor. A change of pay holds for tasks that are given out from then on. Raises
+    After the launch, the HIT type, the seed and the currency can't be changed, the raters per item and the minimum pay
+    can only grow, and the pay must stay above the minimum. A change of pay applies to tasks that are given out from
+    then on. Raises
     ``ValidationError``.
     """
     study = Study.objects.select_for_update().get(pk=study.pk)
@@ -361,7 +364,8 @@ def study_resume(*, study: Study) -> Study:
 
 
 def study_close(*, study: Study) -> Study:
-    """End the study for good: nobody can join and no tasks are given out. Tasks already given out can be submitted."""
+    """Close the study for good: nobody can join, and no tasks are given out. Tasks already given out can still be
+    submitted."""
     return _move(study, {Study.State.LIVE, Study.State.PAUSED}, Study.State.CLOSED, AuditAction.STUDY_CLOSED)
 
 

@@ -1,4 +1,4 @@
-"""Duplicate a study: its settings, and its material if wanted; never its judgments."""
+"""Duplicate a study: its settings and, on request, its material; never its judgments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from annotator.services.audit import audit_write
 from annotator.services.study import study_clean
 from annotator.services.workspace import workspace_personal
 
-#: What a copy does not take over: its identity, its state, and how people get in.
+#: Fields that aren't copied: the study's identity, its state, and its links.
 OWN = {
     "id", "slug", "title", "state", "join_token", "snapshot", "created_at", "launched_at", "closed_at", "archived_at",
     "deleted_at", "deleted_by", "workspace",
@@ -26,8 +26,8 @@ def study_duplicate(*, study: Study, by: User, slug: str, title: str, material: 
     It stays in the study's workspace if ``by`` is an editor there. Otherwise it goes into their own, without material,
     because that belongs to the study's workspace.
 
-    With ``material`` it has the same items too (the latest version of each, without withdrawn ones), behind which
-    stand the same instances and explanations. Raises ``ValidationError``.
+    With ``material`` it has the same items too (the latest version of each, without withdrawn ones), which refer to the
+    same instances and explanations. Raises ``ValidationError``.
     """
     workspace = study.workspace
     if workspace is not None and not _editor(by, workspace):
@@ -77,5 +77,5 @@ def _editor(user: User, workspace: Workspace) -> bool:
 
 
 def slug_free(slug: str) -> str:
-    """A short name for a copy that no study has: ``owls-copy``, ``owls-copy-2``, ..."""
+    """An unused short name for a copy: ``owls-copy``, ``owls-copy-2``, ..."""
     return slug_near(f"{slug[:70]}-copy")

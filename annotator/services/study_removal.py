@@ -1,4 +1,4 @@
-"""Archive a study, delete it with 30 days to undo, and remove it for good after that."""
+"""Archive a study; delete it, which can be undone for 30 days; remove it for good after that."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ KEPT_DAYS = 30
 
 @transaction.atomic
 def study_archive(*, study: Study) -> Study:
-    """Take a draft or closed study off the list; everything stays and can be read. Raises ``ValidationError``."""
+    """Hide a draft or closed study from the list; everything stays readable. Raises ``ValidationError``."""
     study = Study.objects.select_for_update().get(pk=study.pk)
     if study.state not in (Study.State.DRAFT, Study.State.CLOSED):
         raise ValidationError(f"The study is {study.state}. Close it before you archive it.")
@@ -54,8 +54,8 @@ def study_unarchive(*, study: Study) -> Study:
 def study_delete(*, study: Study, by: User | None, typed: str) -> Study:
     """Hide a study from everybody; after ``KEPT_DAYS`` it is removed for good. Until then it can be restored.
 
-    ``typed`` must be the study's short name. Raises ``ValidationError`` where it is not, or where annotators may be
-    working on it.
+    ``typed`` must be the study's short name. Raises ``ValidationError`` if it isn't, or if annotators may be working on
+    the study.
     """
     study = Study.objects.select_for_update().get(pk=study.pk)
     if study.state in (Study.State.LIVE, Study.State.PAUSED):
@@ -79,14 +79,14 @@ def study_restore(*, study: Study) -> Study:
 
 
 def studies_purge() -> int:
-    """Remove studies for good whose time to be restored is over; returns how many. Safe to run twice."""
+    """Remove deleted studies for good after 30 days; returns how many. Safe to run twice."""
     over = timezone.now() - timedelta(days=KEPT_DAYS)
     pks = list(Study.objects.filter(deleted_at__lt=over).values_list("pk", flat=True)[:20])
     return sum(study_purge(study_pk=pk) for pk in pks)
 
 
 def study_purge(*, study_pk: int) -> bool:
-    """Remove a deleted study with everything that belongs to it; False where another worker does it."""
+    """Remove a deleted study with everything that belongs to it; False if another worker is doing so."""
     with jobs.lock_held("study_purge", study_pk) as mine:
         if not mine:
             return False
@@ -100,8 +100,10 @@ def study_purge(*, study_pk: int) -> bool:
 
 
 def _remove(study: Study) -> None:
-    """Rows that protect others go first; material of other studies stays."""
-    for relation in Study._meta.related_objects:  # runs, reports: rows of applications built on this one
+    """Delete all rows of a study, protecting ones first; material that other studies use stays."""
+    for (
+        relation
+    ) in Study._meta.related_objects:  # runs and reports: rows of applications that build on this one
         if relation.related_model._meta.app_label != "annotator" and relation.on_delete is models.CASCADE:
             relation.related_model._default_manager.filter(**{relation.field.name: study}).delete()
     Exclusion.objects.filter(study=study).delete()

@@ -1,4 +1,4 @@
-"""Templates of studies: for each HIT type and variant the settings of its paper, ready to be changed."""
+"""Study templates: for each HIT type and variant, the settings of its paper as a starting point."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ You will read short texts, some of them written by a robot, and answer questions
 
 @dataclass(frozen=True)
 class StudyTemplate:
-    """A study before it has a name: its HIT type, its paper, and the fields it starts with."""
+    """A template: its HIT type, its paper, and the fields that a new study starts with."""
 
     key: str
     title: str
@@ -76,7 +76,7 @@ def _template(kind: HitType, variant: str) -> StudyTemplate:
 def study_create_from_template(
     *, by: User | None, template: str, slug: str, title: str, **fields: Any
 ) -> Study:
-    """Create a draft from a template; ``fields`` go over the template's. Raises ``ValidationError``."""
+    """Create a draft from a template; ``fields`` override the template's. Raises ``ValidationError``."""
     found = {one.key: one for one in study_templates()}
     if template not in found:
         raise ValidationError({"template": f"expected one of: {', '.join(found)}"})

@@ -1,4 +1,4 @@
-"""One turn of an annotator's work: an answer goes in and the next task comes out, in one transaction."""
+"""Submit an answer and give out the next task, in one transaction."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from annotator.services.stage_submit import Submitted, answer_kept, stage_take
 
 @dataclass(frozen=True)
 class Turn:
-    """What was submitted, and what comes next: a task, a refusal to give one out, or neither (nothing left)."""
+    """What was submitted, and what comes next: a task, a ``Refused`` error, or neither if nothing is left."""
 
     submitted: Submitted
     assignment: Assignment | None
@@ -27,10 +27,9 @@ class Turn:
 def turn_take(
     *, user_id: int, assignment_pk: int, stage: int, raw: Mapping[str, Any], signals: JSON | None = None
 ) -> Turn:
-    """Submit one stage and give out what follows: the next stage of the same task, or the next task.
-
-    The person's participation stays locked from the submit to the next lease, so that two requests of one
-    person never leave them with two tasks in hand. Raises what ``stage_submit`` raises.
+    """Submit one stage and give out the next: the next stage of the same task, or the next task. The participation
+    stays locked from the submit to the next lease, so that two concurrent requests can't give one person two open
+    tasks. Raises the same errors as ``stage_submit``.
     """
     with answer_kept(user_id=user_id, assignment_pk=assignment_pk), transaction.atomic():
         return _turn(user_id=user_id, assignment_pk=assignment_pk, stage=stage, raw=raw, signals=signals)
@@ -46,7 +45,7 @@ def _turn(
         return Turn(submitted, submitted.assignment)
     participation = submitted.assignment.participation
     held = None
-    # After an undo another task is already in hand; after a repeated submit it may be.
+    # After an undo, another task is already open; after a repeated submit there may be one.
     if submitted.repeated or submitted.assignment.taken_back:
         held = assignment_in_hand(participation)
     try:

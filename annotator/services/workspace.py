@@ -19,7 +19,7 @@ OWNER = Membership.Role.OWNER
 
 @transaction.atomic
 def workspace_personal(*, user: User) -> Workspace:
-    """The researcher's own workspace, made the first time."""
+    """The researcher's personal workspace, created on first use."""
     name = (user.get_full_name() or user.get_username())[:80]
     workspace, made = Workspace.objects.get_or_create(
         personal_of=user, defaults={"name": f"{name}'s workspace"}
@@ -32,7 +32,7 @@ def workspace_personal(*, user: User) -> Workspace:
 
 @transaction.atomic
 def workspace_create(*, by: User, name: str) -> Workspace:
-    """A new workspace, owned by whoever makes it. Raises ``ValidationError``."""
+    """Create a workspace, owned by its creator. Raises ``ValidationError``."""
     workspace = Workspace(name=name)
     workspace.full_clean()
     workspace.save()
@@ -107,9 +107,8 @@ def workspace_member_set(*, workspace: Workspace, username: str, role: str) -> W
 
 @transaction.atomic
 def workspace_member_remove(*, workspace: Workspace, user_pk: int) -> None:
-    """End a membership, and the person's roles in single studies of the workspace. Raises ``ValidationError``.
-
-    Whoever should keep one study is added to that study again.
+    """End a membership, and the person's roles in single studies of the workspace. To let them keep one study, add them
+    to that study again. Raises ``ValidationError``.
     """
     members = _locked(workspace)
     _owner_left({pk: one.role for pk, one in members.items() if pk != user_pk})
@@ -125,7 +124,7 @@ def workspace_member_remove(*, workspace: Workspace, user_pk: int) -> None:
 
 
 def _locked(workspace: Workspace) -> dict[int, WorkspaceMember]:
-    """The members by user, while nobody else changes them."""
+    """The members by user, locked against concurrent changes."""
     Workspace.objects.select_for_update().get(pk=workspace.pk)
     return {member.user_id: member for member in workspace.members.all()}
 

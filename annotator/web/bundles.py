@@ -1,9 +1,9 @@
 """One style sheet and one script from many small files, without a build step.
 
-Styles are one file per component and behaviours one file per behaviour; an annotator's first view may cost eight
-responses. So a staticfiles finder offers ``css/app.css`` and ``js/app.js``, which are the files below one after the other.
-``runserver`` joins them again when one has changed, ``collectstatic`` joins them once. The first view is then five
-responses: the page, ``app.css``, ``htmx.min.js``, ``app.js``, the serif (and the icon, where a browser asks for it).
+Each component has a style sheet and each behaviour a script, but an annotator's first page may take at most eight
+responses. So a staticfiles finder provides ``css/app.css`` and ``js/app.js``, which concatenate the files below.
+``runserver`` joins them again when one has changed, ``collectstatic`` once. The first page then takes five responses:
+the page, ``app.css``, ``htmx.min.js``, ``app.js`` and the serif (and the icon, if the browser requests it).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from django.conf import settings
 from django.contrib.staticfiles.finders import BaseFinder
 from django.core.files.storage import FileSystemStorage
 
-#: What each joined file is made of, in order. Paths are below ``static/``.
+#: The parts of each joined file, in order. Paths are below ``static/``.
 BUNDLES: dict[str, tuple[str, ...]] = {
     "css/app.css": (
         "css/tokens.css",
@@ -29,6 +29,8 @@ BUNDLES: dict[str, tuple[str, ...]] = {
         "css/keycap.css",
         "css/button.css",
         "css/task.css",
+        "css/paired.css",
+        "css/context.css",
         "css/drawer.css",
         "css/menu.css",
         "css/form.css",
@@ -47,6 +49,7 @@ BUNDLES: dict[str, tuple[str, ...]] = {
     "js/app.js": (
         "js/core.js",
         "js/steps.js",
+        "js/view.js",
         "js/submit.js",
         "js/keys.js",
         "js/drawer.js",
@@ -64,7 +67,7 @@ BUNDLES: dict[str, tuple[str, ...]] = {
 
 
 class BundleFinder(BaseFinder):
-    """Finds the joined files; anything else is for the other finders."""
+    """Finds the joined files; the other finders find everything else."""
 
     def __init__(self, app_names: Iterable[str] | None = None, *args: Any, **kwargs: Any):
         self.source = Path(settings.BASE_DIR) / "static"
@@ -94,7 +97,7 @@ class BundleFinder(BaseFinder):
         if made.is_file() and made.stat().st_mtime >= newest:
             return made
         made.parent.mkdir(parents=True, exist_ok=True)
-        # Written aside and renamed: another process never reads half a file.
+        # Write to a temporary file and rename it, so that no other process reads half a file.
         with tempfile.NamedTemporaryFile("w", dir=made.parent, delete=False, encoding="utf-8") as aside:
             aside.write("\n".join(part.read_text(encoding="utf-8") for part in parts))
         Path(aside.name).chmod(0o644)

@@ -16,7 +16,7 @@ _TAGS = {"p", "br", "strong", "em", "ul", "ol", "li", "h2", "h3", "h4", "blockqu
 
 @lru_cache(maxsize=512)
 def markdown_html(text: str) -> SafeString:
-    """Markdown to HTML with nothing in it that could run or load.
+    """Convert Markdown to HTML that can't run or load anything.
 
     >>> markdown_html("**Hello** <script>alert(1)</script>")
     '<p><strong>Hello</strong> &lt;script&gt;alert(1)&lt;/script&gt;</p>\\n'
@@ -27,7 +27,7 @@ def markdown_html(text: str) -> SafeString:
 
 
 def instructions_context(kind: HitType, text: str) -> list[dict[str, Any]]:
-    """Instructions cut into what is read and worked examples, for the page to show in order."""
+    """Instructions split into text and worked examples, in the order in which the page shows them."""
     parts: list[dict[str, Any]] = []
     for part in kind.read_instructions(text):
         if isinstance(part, Example):

@@ -14,16 +14,17 @@ from typing import Any
 
 from annotator.hit_types.base import Block, Field, Option, Stage
 
-#: How long labels may be for two or three of them to stand side by side on a phone.
+#: The longest labels, in characters, with which two or three options fit side by side on a phone.
 SHORT = {2: 14, 3: 8}
 KEYS = "123456789"
+#: From how many characters on the text that several questions are about stands beside them instead of above them.
+BESIDE = 500
 
 
 @dataclass(frozen=True)
 class Choice:
-    """An option as a row: its key (empty where keys ran out), its id, whether it is chosen.
-
-    ``opens`` are the conditions that it meets, as in ``Asked.needs``.
+    """An option as a row: its key (empty if there are more options than keys), its id, and whether it is chosen.
+    ``opens`` names the conditions that it meets, as in ``Asked.needs``.
     """
 
     option: Option
@@ -35,9 +36,8 @@ class Choice:
 
 @dataclass(frozen=True)
 class Asked:
-    """A field as it is asked. ``needs`` names its conditions ("3-0 3-1": both of field 3's must hold).
-
-    ``question`` is the number of the question that it is a step of.
+    """A field of the form. ``needs`` names its conditions ("3-0 3-1": both conditions of field 3 must hold).
+    ``question`` is the number of the question that it belongs to.
     """
 
     field: Field
@@ -58,7 +58,7 @@ class Asked:
 
     @property
     def short(self) -> bool:
-        """Whether the options may stand side by side."""
+        """Whether the options fit side by side."""
         labels = [choice.option.label for choice in self.choices]
         return max(map(len, labels), default=0) <= SHORT.get(len(labels), -1)
 
@@ -68,13 +68,13 @@ class Asked:
 
     @property
     def required(self) -> bool:
-        """Whether the browser itself may insist: not for steps that may not be reached."""
+        """Whether the browser may require an answer: not for steps that may not apply."""
         return self.field.required and not self.field.when
 
 
 @dataclass(frozen=True)
 class Group:
-    """Neighbouring blocks of one group; titled only where two groups use the same labels."""
+    """Neighbouring blocks of one group; titled only if two groups use the same labels."""
 
     title: str
     blocks: tuple[Block, ...]
@@ -82,7 +82,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Pair:
-    """A block and what is asked about it."""
+    """A block and the questions about it."""
 
     block: Block
     asked: tuple[Asked, ...]
@@ -94,10 +94,18 @@ class TaskForm:
 
     ``pairs`` are blocks with a question of their own and ``loose`` the other questions. ``error`` is a message about the
     whole form. ``missing`` names the required fields that apply, given the other answers, and are still empty.
+
+    ``groups`` is all other material. The task screen divides it further, by what the fields say that they are ``about``:
+    ``pinned`` stays at the bottom of the material where that is longer than the window, ``flow`` comes before it. Where
+    there are pairs, ``context`` stays in view above or beside them, and the rest (``background``) can be opened.
     """
 
     asked: tuple[Asked, ...]
     groups: tuple[Group, ...]
+    flow: tuple[Group, ...]
+    pinned: tuple[Group, ...]
+    context: tuple[Group, ...]
+    background: tuple[Block, ...]
     pairs: tuple[Pair, ...]
     loose: tuple[Asked, ...]
     missing: tuple[str, ...]
@@ -106,8 +114,13 @@ class TaskForm:
 
     @property
     def paired(self) -> bool:
-        """Whether each question stands beside its own text instead of all of them in one panel."""
+        """Whether each question is beside its own text, instead of all of them in one panel."""
         return bool(self.pairs)
+
+    @property
+    def beside(self) -> bool:
+        """Whether the context is so long that it stands in a column of its own, where the window is wide enough."""
+        return sum(block.length for group in self.context for block in group.blocks) >= BESIDE
 
 
 def questions_of(fields: Sequence[Field]) -> dict[str, int]:
@@ -135,7 +148,7 @@ def option_keys(fields: Sequence[Field]) -> dict[tuple[str, str], str]:
 
     Number keys answer the question that is marked as current, so each question's options are numbered from 1. A
     second step continues its question's numbers: one key answers it and, with it, the first step. A question
-    with more than nine options is numbered within each of its steps, as far as the keys go.
+    with more than nine options is numbered within each of its steps, until the keys run out.
 
     >>> one = Field("helps", "?", options=(Option("no", "No"), Option("yes", "Yes")))
     >>> two = Field("guess", "?", options=(Option("a", "A"), Option("b", "B")), when=(("helps", ("yes",)),))
@@ -162,7 +175,7 @@ def task_form(
     errors: Mapping[str, str] | None = None,
     prefix: str = "",
 ) -> TaskForm:
-    """Bind a stage to what was answered so far; ``prefix`` ("q3-") goes before names and ids of a page of several.
+    """Bind a stage to the answers so far; ``prefix`` ("q3-") is put before names and ids if a page has several forms.
 
     >>> stage = Stage("only", "Guess", (), (Field("q", "Sure?", options=(Option("y", "Y"), Option("n", "N"))),))
     >>> form = task_form(stage, {"q": "n"})
@@ -187,9 +200,17 @@ def task_form(
     )
     targets = {field.target for field in stage.fields if field.target in labels}
     paired = targets if len(targets) > 1 else set()
+    about = {name for field in stage.fields for name in field.about}
+    others = [block for block in stage.blocks if block.name not in paired]
+    groups = _groups(others)
+    first_pinned = _first_pinned(groups, about)
     return TaskForm(
         asked=asked,
-        groups=_groups([block for block in stage.blocks if block.name not in paired]),
+        groups=groups,
+        flow=groups[:first_pinned],
+        pinned=groups[first_pinned:],
+        context=_groups([block for block in others if block.name in about or not about]),
+        background=tuple(block for block in others if about and block.name not in about),
         pairs=tuple(
             Pair(block, tuple(one for one in asked if one.field.target == block.name))
             for block in stage.blocks
@@ -207,6 +228,14 @@ def _groups(blocks: Sequence[Block]) -> tuple[Group, ...]:
     labels = [block.label for block in blocks]
     unclear = len(set(labels)) < len(labels)
     return tuple(Group(_title(name) if unclear else "", those) for name, those in groups)
+
+
+def _first_pinned(groups: Sequence[Group], about: set[str]) -> int:
+    """The number of groups before the pinned ones: material that questions are about, unless it comes first anyway."""
+    for number, group in enumerate(groups):
+        if number and any(block.name in about for block in group.blocks):
+            return number
+    return len(groups)
 
 
 def _title(group: str) -> str:

@@ -81,7 +81,7 @@ def task_page(
     undo_pk: int | None = None,
     surplus: bool = False,
 ) -> TaskPage:
-    """The page of an assignment at its open stage; ``raw`` is what was just sent and had ``errors``."""
+    """The page of an assignment at its open stage; ``raw`` is a submitted response that had ``errors``."""
     study = assignment.participation.study
     kind = hit_type_get(study.hit_type)
     stages = kind.stages(assignment.item.payload, assignment.presentation)

@@ -1,4 +1,4 @@
-"""Uploads that are larger than any import may be are refused before they are read."""
+"""Refuse uploads that are too large for any import before they are read."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from django.core.files.uploadhandler import FileUploadHandler
 
 from annotator.services.imports.readers import max_bytes
 
-#: What a form may weigh beside its file.
+#: The largest size of a form without its file, in bytes.
 SLACK = 1_000_000
 
 
 class LimitedUploadHandler(FileUploadHandler):
-    """The first of the upload handlers: looks at the request's length and passes everything on."""
+    """The first upload handler: checks the request's length and passes the data on."""
 
     def handle_raw_input(
         self,

@@ -15,7 +15,7 @@ def judgments(ratings: int, per_unit: int, raters: int, seed: int = 0) -> Rating
     truth = rng.choice(3, units, p=[0.5, 0.3, 0.2]).astype(np.int32)
     quality = rng.beta(8, 3, raters)
     first = rng.integers(0, raters, units)
-    step = rng.integers(1, raters // per_unit, units)  # m different raters a unit
+    step = rng.integers(1, raters // per_unit, units)  # m different raters per unit
     rater = ((first[:, None] + np.arange(per_unit) * step[:, None]) % raters).astype(np.int32).ravel()
     unit = np.repeat(np.arange(units, dtype=np.int32), per_unit)
     value = np.where(rng.random(rater.size) < quality[rater], truth[unit], rng.integers(0, 3, rater.size))

@@ -1,6 +1,6 @@
 """The session floor: the smallest Django application that hands out items and keeps judgments, to compare with.
 
-Two requests a judgment: ``GET /next`` reserves an item for the person who is logged in (a cursor per annotator, SKIP
+Two requests per judgment: ``GET /next`` reserves an item for the person who is logged in (a cursor per annotator, SKIP
 LOCKED), ``POST /submit`` stores the answer. Sessions in the database, log-in and CSRF as in a real application; no
 validation, lease, stage, exam, page. Served by ``granian --interface wsgi benchmarks.core_loop.floor:application``.
 """

@@ -22,7 +22,7 @@ from django.template import Context, Engine  # noqa: E402
 
 from annotator.core import prepared  # noqa: E402
 from annotator.services.assignment import assignment_next  # noqa: E402
-from annotator.services.stage_submit import _LOCKED  # noqa: E402
+from annotator.services.stage_submit import assignment_lock  # noqa: E402
 from annotator.web.task_form import task_form  # noqa: E402
 from annotator.web.templatetags import pieces, screens  # noqa: E402
 from tests.factories import make_participation, make_study  # noqa: E402
@@ -56,17 +56,17 @@ def main() -> None:
 
     known = prepared.KNOWN
     with transaction.atomic():
-        with_it = microseconds(lambda: _LOCKED.first(pk, user_id))
+        with_it = microseconds(lambda: assignment_lock(user_id=user_id, pk=pk))
         prepared.KNOWN = ()
-        without = microseconds(lambda: _LOCKED.first(pk, user_id))
+        without = microseconds(lambda: assignment_lock(user_id=user_id, pk=pk))
         prepared.KNOWN = known
     report("a prepared query: a task with its study, item, place and rater", without, with_it)
 
     text = '{% include "components/icon.html" with name="check" only %}' * 15
     once = Engine.get_default().from_string(text)
-    constant, pieces._constant = pieces._constant, lambda node: False
+    constant, pieces.is_constant = pieces.is_constant, lambda node: False
     each_time = Engine.get_default().from_string(text)
-    pieces._constant = constant
+    pieces.is_constant = constant
     report(
         "fifteen constant includes",
         microseconds(lambda: each_time.render(Context())),
@@ -79,7 +79,7 @@ def main() -> None:
     asked = task_form(stage).asked
     report(
         "the questions of a task",
-        microseconds(lambda: [screens._asked(one) for one in asked]),
+        microseconds(lambda: [screens.question_rendered(one) for one in asked]),
         microseconds(lambda: [screens.question(one) for one in asked]),
     )
 

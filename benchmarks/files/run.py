@@ -42,7 +42,7 @@ def _django() -> None:
 
 
 def write_material(path: Path, items: int) -> None:
-    """Validated, distinct rows of yes/no simulation: four systems, ten follow-ups an explanation."""
+    """Validated, distinct rows of yes/no simulation: four systems, ten follow-ups per explanation."""
     with path.open("w") as file:
         for number in range(items):
             explanation = number // 10

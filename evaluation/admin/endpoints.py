@@ -84,7 +84,7 @@ class EndpointAdmin(ModelAdmin):
         ]
 
     def _shown(self, request: HttpRequest, obj: Any, name: str) -> bool:
-        """Only superusers name a variable of the operator's; who may only look has no key to type in."""
+        """Hide the operator's variable from everyone but superusers, and the key field from people who can only view."""
         if name == "key_variable":
             return bool(request.user.is_superuser)
         return name != "key" or obj is None or self._may(request, obj, OWNER)
@@ -112,7 +112,7 @@ class EndpointAdmin(ModelAdmin):
     ) -> Any:
         endpoint = self.get_object(request, object_id) if object_id else None
         if endpoint is not None and not self._may(request, endpoint, EDITOR):
-            endpoint = None  # without the button to try it
+            endpoint = None  # for a new endpoint, without the button that tests it
         return super().changeform_view(
             request,
             object_id,

@@ -73,7 +73,7 @@ class ReportAdmin(CreatedByForm):
         return [(None, {"fields": ("studies", *(spec.name for spec in specs()))})]
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
-        """The service has set the studies."""
+        """The service has already set the studies."""
 
     def response_add(
         self, request: HttpRequest, obj: Any, post_url_continue: str | None = None

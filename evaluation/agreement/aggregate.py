@@ -1,4 +1,4 @@
-"""From several raters' labels to one label a unit: the aggregation rules that every metric takes as an argument."""
+"""From several raters' labels to one label per unit: the aggregation rules that every metric takes as an argument."""
 
 from __future__ import annotations
 
@@ -11,22 +11,24 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from annotator.core.labels import write_number
 from evaluation.agreement.counts import count_units
 from evaluation.agreement.dawid_skene import dawid_skene
 from evaluation.agreement.percent import UNRATED
 from evaluation.core.ratings_table import Codes, Floats, Ratings
 
 TIES = "units whose raters tie"
+BETWEEN = "units whose median lies between two labels"
 UNRESOLVED = -1
 #: Probabilities of two labels that differ by less are a tie.
 _TIE = 1e-9
 
-RULES = "majority, dawid_skene, mace, per_rater, single:<rater>"
+RULES = "majority, dawid_skene, mace, median, mean, per_rater, single:<rater>"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Aggregated:
-    """One label a unit, or none.
+    """One label per unit, or none.
 
     ``value`` of shape (units,) holds indices into ``labels``, -1 where the rule gives no label; ``left_out`` counts those
     units by reason. ``rule`` names the rule, for reports.
@@ -108,6 +110,51 @@ class Majority(OneTable):
 
 
 @dataclass(frozen=True)
+class Median(OneTable):
+    """The label in the middle of a unit's ratings, in the order of their numbers.
+
+    Where two different labels share the middle, none at ordinal level (there is no label between them), and their mean at
+    interval and ratio level. ``ValueError`` for nominal labels without scores.
+    """
+
+    name = "median"
+
+    def apply(self, ratings: Ratings) -> Aggregated:
+        numbers = ratings.numbers
+        order = np.argsort(numbers, kind="stable")
+        place = np.empty(order.size, dtype=np.int64)
+        place[order] = np.arange(order.size)
+        grouped = ratings.grouped
+        sorted_rows = np.lexsort((place[grouped.value], grouped.unit))
+        sizes, start = grouped.sizes, grouped.start[:-1]
+        rated = sizes > 0
+        lower = grouped.value[sorted_rows][(start + (sizes - 1) // 2)[rated]]
+        upper = grouped.value[sorted_rows][(start + sizes // 2)[rated]]
+        if ratings.level in ("interval", "ratio"):
+            return _numbered(self.name, ratings, rated, (numbers[lower] + numbers[upper]) / 2)
+        value = np.full(len(ratings.units), UNRESOLVED, dtype=np.int32)
+        value[rated] = np.where(lower == upper, lower, UNRESOLVED)
+        between = {BETWEEN: int((lower != upper).sum()), UNRATED: int((~rated).sum())}
+        return _aggregated(self.name, ratings, value, between)
+
+
+@dataclass(frozen=True)
+class Mean(OneTable):
+    """The mean of a unit's numbers, as a label of its own: at ordinal level of the ranks, from 0, or of the scores.
+
+    ``ValueError`` for nominal labels without scores.
+    """
+
+    name = "mean"
+
+    def apply(self, ratings: Ratings) -> Aggregated:
+        grouped = ratings.grouped
+        rated = grouped.sizes > 0
+        sums = np.bincount(grouped.unit, weights=ratings.numbers[grouped.value], minlength=len(ratings.units))
+        return _numbered(self.name, ratings, rated, sums[rated] / grouped.sizes[rated])
+
+
+@dataclass(frozen=True)
 class DawidSkeneRule(OneTable):
     """The most probable true label under Dawid and Skene's model; equally probable ones tie."""
 
@@ -165,7 +212,7 @@ class PerRater(Rule):
 
 
 def parse_rule(text: str) -> Rule:
-    """The rule that a name stands for: majority, dawid_skene, mace, per_rater or single:<rater>.
+    """The rule that a name stands for: majority, dawid_skene, mace, median, mean, per_rater or single:<rater>.
 
     >>> parse_rule("single:ann")
     Single(rater='ann')
@@ -174,6 +221,8 @@ def parse_rule(text: str) -> Rule:
         "majority": Majority(),
         "dawid_skene": DawidSkeneRule(),
         "mace": MaceRule(),
+        "median": Median(),
+        "mean": Mean(),
         "per_rater": PerRater(),
     }
     if text in plain:
@@ -185,10 +234,10 @@ def parse_rule(text: str) -> Rule:
 
 
 def aggregate(ratings: Ratings, rule: str | Rule = "majority") -> Aggregated:
-    """One label a unit by ``rule`` (a name or a rule object); see the rules for what each does.
+    """One label per unit by ``rule`` (a name or a rule object); see the rules for what each does.
 
     All raters of the table count alike: pass ``ratings.people()`` to leave simulators out. ``ValueError`` for an
-    unknown rule, and for ``per_rater``, which makes one table a rater: use ``parse_rule("per_rater").tables(ratings)``.
+    unknown rule, and for ``per_rater``, which makes one table per rater: use ``parse_rule("per_rater").tables(ratings)``.
 
     >>> rows = [("a", "u", "yes"), ("b", "u", "yes"), ("c", "u", "no"), ("a", "v", "yes"), ("b", "v", "no")]
     >>> found = aggregate(Ratings.from_rows(rows))
@@ -198,7 +247,7 @@ def aggregate(ratings: Ratings, rule: str | Rule = "majority") -> Aggregated:
     chosen = parse_rule(rule) if isinstance(rule, str) else rule
     if not isinstance(chosen, OneTable):
         raise ValueError(
-            f"rule: {chosen.name} gives one table a rater, not one label a unit; use its tables()"
+            f"rule: {chosen.name} gives one table per rater, not one label per unit; use its tables()"
         )
     return chosen.apply(ratings)
 
@@ -225,6 +274,15 @@ def mace(ratings: Ratings, *, seed: int = 0, iterations: int = 50) -> Floats:
     result[found.index.to_numpy()] = 0.0
     result[np.ix_(found.index.to_numpy(), found.columns.to_numpy())] = found.to_numpy()
     return result
+
+
+def _numbered(rule: str, ratings: Ratings, rated: npt.NDArray[np.bool_], numbers: Floats) -> Aggregated:
+    """Numbers of the rated units as labels, in ascending order."""
+    distinct, codes = np.unique(numbers, return_inverse=True)
+    value = np.full(len(ratings.units), UNRESOLVED, dtype=np.int32)
+    value[rated] = codes
+    left_out = {UNRATED: int((~rated).sum())} if not rated.all() else {}
+    return Aggregated(rule, ratings.units, tuple(map(write_number, distinct.tolist())), value, left_out)
 
 
 def _most_probable(rule: str, ratings: Ratings, probability: Floats) -> Aggregated:

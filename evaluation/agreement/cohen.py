@@ -178,7 +178,7 @@ class PairwiseKappa:
         return table
 
     def rows(self, *, unshared: bool = False) -> Iterator[dict[str, Any]]:
-        """One JSON object a pair; with ``unshared`` also the pairs that share no unit."""
+        """One JSON object per pair; with ``unshared`` also the pairs that share no unit."""
         shared = zip(
             *(
                 column.tolist()

@@ -179,7 +179,7 @@ def paired_t_test(a: npt.ArrayLike, b: npt.ArrayLike) -> Comparison:
     """Student's paired t-test of two systems over the same units (P1's test), two-sided.
 
     ``t = mean(d) / (sd(d) / sqrt(n))`` with n - 1 degrees of freedom, d = a - b over the n units where neither is ``nan``.
-    It takes units as independent: give one value an instance. p is ``nan`` with fewer than two pairs and where
+    It takes units as independent: give one value per instance. p is ``nan`` with fewer than two pairs and where
     all differences are 0; where they are equal and not 0, p is 0.
 
     >>> round(paired_t_test([1, 2, 3, 4], [0, 2, 1, 2]).p, 4)

@@ -24,7 +24,7 @@ BLOCK_PAIRS = 1_000_000
 class UnitCounts:
     """How many raters gave unit u the label k: the cells of that table that are not 0, in order of (u, k).
 
-    ``unit``, ``label`` and ``count`` have one entry a cell. ``sizes`` of shape (units,) holds m_u, the number
+    ``unit``, ``label`` and ``count`` have one entry per cell. ``sizes`` of shape (units,) holds m_u, the number
     of ratings of each unit (0 for a unit that nobody rated); ``labels`` is the number of labels that could
     be given, whether or not anyone gave them.
     """

@@ -44,7 +44,7 @@ def dawid_skene(ratings: Ratings, *, iterations: int = 100, tolerance: float = 1
     on the log likelihood per rating grows by less than ``tolerance``, or after ``iterations`` (at least 1).
 
     The same estimate, start, floor (1e-10), bound and stopping rule as crowd-kit's ``DawidSkene``, which a test
-    compares it with; there the prior is added once a rating in the bound, and so it is here. Labels that nobody
+    compares it with; there the prior is added once per rating in the bound, and so it is here. Labels that nobody
     gave have prior 0. Missing ratings are missing rows. With no ratings at all everything is ``nan``.
     ``ValueError`` for ``iterations`` < 1. Dawid and Skene (1979), equations 2.3 to 2.5.
 

@@ -12,7 +12,7 @@ from evaluation.core.ratings_table import Ratings
 
 
 def fleiss_kappa(ratings: Ratings | UnitCounts, *, unequal: bool = False) -> Estimate:
-    """Agreement beyond chance of m raters a unit, not the same m people on every unit.
+    """Agreement beyond chance of m raters per unit, not the same m people on every unit.
 
     ``kappa = (Pa - Pe) / (1 - Pe)`` with Pa the percent agreement and ``Pe = sum_k p_k^2``, p_k the share of all ratings
     that gave label k. From -1 / (m - 1) to 1. Nominal at every level of measurement.

@@ -1,16 +1,24 @@
-"""Gwet's AC1, which keeps its sense where nearly all labels are the same."""
+"""Gwet's AC1, which keeps its sense where nearly all labels are the same, and AC2 for ordered labels."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
-from evaluation.agreement.counts import UnitCounts, count_units, pairs_within
+from evaluation.agreement.bootstrap import bootstrap
+from evaluation.agreement.counts import UnitCounts, cluster_codes, count_units, pairs_within
 from evaluation.agreement.krippendorff import NO_PAIR
 from evaluation.agreement.percent import left_out_units, percent_agreement
 from evaluation.core.estimate import Estimate, undefined
+from evaluation.core.interval import AT_MOST_ONE
 from evaluation.core.ratings_table import Floats, Ratings
+
+#: With more labels than this AC2's table of weights is not made.
+MOST_LABELS = 500
+#: Cells (cluster, label) of the largest table that is summed up for an interval.
+MOST_CELLS = 20_000_000
 
 
 def gwet_ac1(ratings: Ratings | UnitCounts) -> Estimate:
@@ -64,19 +72,65 @@ def gwet_ac2(ratings: Ratings, *, weights: Literal["linear", "quadratic"] = "qua
     farthest = float(np.ptp(x)) if x.size else 0.0
     if not farthest:
         return undefined("there is only one label to give", n=observed.n, left_out=observed.left_out)
+    if x.size > MOST_LABELS:
+        reason = f"there are more than {MOST_LABELS} labels"
+        return undefined(reason, n=observed.n, left_out=observed.left_out)
     # Partial credit of a pair is 1 less its distance, and distances add up over a unit's moments or pairs.
     lost = _distance_within(counts, x / farthest, weights)
     m = counts.sizes.astype(np.float64)
     kept = counts.sizes >= 2
     agreed = float((1.0 - lost[kept] / (m[kept] * (m[kept] - 1))).mean())
-    weight = 1.0 - np.abs(x[:, None] - x[None, :]) / farthest
-    if weights == "quadratic":
-        weight = 1.0 - (1.0 - weight) ** 2
+    weight = _weights_of(x, farthest, weights)
     shares = mean_shares(counts)
     by_chance = float(weight.sum() / (x.size * (x.size - 1)) * (shares * (1 - shares)).sum())
     if by_chance >= 1:
         return undefined("chance alone gives full agreement", n=observed.n, left_out=observed.left_out)
     return Estimate((agreed - by_chance) / (1 - by_chance), n=observed.n, left_out=left_out_units(counts))
+
+
+def add_ac2_interval(
+    estimate: Estimate,
+    ratings: Ratings,
+    *,
+    weights: Literal["linear", "quadratic"],
+    rng: np.random.Generator,
+    replicates: int,
+) -> Estimate:
+    """AC2 with its 95 % interval from resampled clusters; none where there are too many labels to sum them up."""
+    counts = count_units(ratings)
+    codes, clusters = cluster_codes(ratings)
+    labels = counts.labels
+    if not estimate.defined or clusters * labels > MOST_CELLS:
+        return estimate if not estimate.defined else replace(estimate, interval="none: too many labels")
+    x = ratings.numbers
+    farthest = float(np.ptp(x))
+    lost, m = _distance_within(counts, x / farthest, weights), counts.sizes.astype(np.float64)
+    pairable, rated = counts.sizes >= 2, counts.sizes > 0
+    agreed = np.where(pairable, 1.0 - lost / np.maximum(m * (m - 1), 1.0), 0.0)
+    columns = [pairable.astype(np.float64), agreed, rated.astype(np.float64)]
+    kept = codes >= 0
+    sums = [np.bincount(codes[kept], weights=column[kept], minlength=clusters) for column in columns]
+    cell, share = codes[counts.unit] * labels + counts.label, counts.count / m[counts.unit]
+    shares = np.bincount(cell, weights=share, minlength=clusters * labels).reshape(clusters, labels)
+    by_chance = _weights_of(x, farthest, weights).sum() / (x.size * (x.size - 1))
+
+    def statistic(totals: Floats) -> Floats:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            pi = totals[:, 3:] / totals[:, 2:3]
+            pa, pe = totals[:, 1] / totals[:, 0], by_chance * (pi * (1 - pi)).sum(axis=1)
+            return np.asarray(np.where(pe < 1, (pa - pe) / (1 - pe), np.nan), dtype=np.float64)
+
+    table = np.concatenate([np.stack(sums, axis=1), shares], axis=1)
+    word = "units" if ratings.clusters is None else "instances"
+    return bootstrap(
+        estimate, table, statistic, rng=rng, replicates=replicates, word=word, bounds=AT_MOST_ONE
+    )
+
+
+def _weights_of(x: Floats, farthest: float, weights: str) -> Floats:
+    """Shape (labels, labels): the partial credit of each two labels."""
+    weight = 1.0 - np.abs(x[:, None] - x[None, :]) / farthest
+    return np.asarray(1.0 - (1.0 - weight) ** 2 if weights == "quadratic" else weight, dtype=np.float64)
 
 
 def _distance_within(counts: UnitCounts, x: Floats, weights: str) -> Floats:

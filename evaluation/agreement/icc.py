@@ -12,7 +12,7 @@ from scipy.special import fdtri
 from evaluation.agreement.bootstrap import DEFAULT_REPLICATES, bootstrap
 from evaluation.agreement.counts import cluster_codes
 from evaluation.core.estimate import Estimate, undefined
-from evaluation.core.interval import AT_MOST_ONE, LEVEL
+from evaluation.core.interval import LEVEL
 from evaluation.core.ratings_table import Floats, Ratings
 
 FORMS = ("ICC(1,1)", "ICC(2,1)", "ICC(3,1)", "ICC(1,k)", "ICC(2,k)", "ICC(3,k)")
@@ -105,19 +105,42 @@ def intraclass_correlation(
         value = float(values[name])
         point = (
             undefined("no number varies", n=n)
-            if math.isnan(value)
+            if not math.isfinite(value)
             else Estimate(value, n=n, left_out=left_out)
         )
         low, high = ends[name]
-        held = not math.isnan(low) and low <= value <= high
+        held = math.isfinite(low) and math.isfinite(high) and low <= value <= high
         forms[name] = replace(point, low=low, high=high, interval=how) if held else point
         drawn[name] = point
         if rng is not None:
+            single = name.replace(",k)", ",1)")
+            if name != single:
+                drawn[name] = _of_the_mean(point, drawn[single], k)
+                continue
             drawn[name] = bootstrap(
-                point, sums.astype(float), lambda totals, name=name: _forms(_mean_squares(totals, k))[name],  # type: ignore[misc]
-                rng=rng, replicates=replicates, word=word, bounds=AT_MOST_ONE,
+                point, sums.astype(float), lambda totals, name=name: _finite(_forms(_mean_squares(totals, k))[name]),  # type: ignore[misc]
+                rng=rng, replicates=replicates, word=word, bounds=(-1.0 / (k - 1), 1.0),
             )  # fmt: skip
     return IntraclassCorrelation(forms, drawn, n, k)
+
+
+def _finite(values: Floats) -> Floats:
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+def _of_the_mean(point: Estimate, single: Estimate, k: int) -> Estimate:
+    """The form of the mean of k raters with the interval of a single rater's: each rises with the other."""
+    if not point.defined or math.isnan(single.low):
+        return replace(point, interval=single.interval)
+
+    def stepped_up(value: float) -> float:
+        below = 1 + (k - 1) * value
+        return k * value / below if below > 0.02 else -math.inf
+
+    low, high = stepped_up(single.low), stepped_up(single.high)
+    if math.isinf(low):
+        return replace(point, interval="none: its lower end has no bound")
+    return replace(point, low=min(low, point.value), high=max(high, point.value), interval=single.interval)
 
 
 def _complete(ratings: Ratings) -> tuple[Floats, Any]:

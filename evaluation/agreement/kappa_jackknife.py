@@ -166,7 +166,7 @@ Records = tuple[Codes, Codes, npt.NDArray[np.int32], npt.NDArray[np.int32]]
 
 
 def _records(ratings: Ratings, kappas: PairwiseKappa, kept: Ints, codes: Ints) -> Records:
-    """Every unit that an averaged pair shares, once a pair: the pair's number, the unit's cluster, both labels."""
+    """Every unit that an averaged pair shares, once per pair: the pair's number, the unit's cluster, both labels."""
     grouped, raters = ratings.grouped, len(ratings.raters)
     clusters = codes.astype(np.int32)
     keys = kappas.sums.a[kept].astype(np.int64) * raters + kappas.sums.b[kept]

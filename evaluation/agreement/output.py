@@ -6,65 +6,133 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+from evaluation.agreement.accuracy import Accuracy
+from evaluation.agreement.by_group import Group
+from evaluation.agreement.descriptive import UnitDistributions
 from evaluation.agreement.summary import AgreementSummary
 from evaluation.core.estimate import Estimate
 
 #: With more pairs than this the JSON is not indented, and people see a part of the pairs.
 _MANY_PAIRS = 1_000
 _SHOWN_PAIRS = 60
+#: What the table for people calls further statistics; those that it lacks are in the JSON and CSV.
+FURTHER = {
+    "fleiss_kappa_unequal": "Fleiss' kappa, unequal numbers of raters",
+    "gwet_ac2_linear": "Gwet's AC2, linear",
+    "gwet_ac2_quadratic": "Gwet's AC2, quadratic",
+    "icc_1_1": "ICC(1,1)",
+    "icc_2_1": "ICC(2,1)",
+    "icc_3_1": "ICC(3,1)",
+    "icc_1_k": "ICC(1,k)",
+    "icc_2_k": "ICC(2,k)",
+    "icc_3_k": "ICC(3,k)",
+    "mean": "mean of the ratings",
+    "median": "median of the ratings",
+}
 _COLUMNS = ("statistic", "a", "b", "value", "low", "high", "n", "reason")
 
 
-def as_json(summary: AgreementSummary, settings: Mapping[str, Any] | None = None) -> str:
-    """The summary's dictionary, and the settings that it was made with."""
+@dataclass(frozen=True, eq=False)
+class Beside:
+    """What is printed beside the summary: groups by column, and accuracy."""
+
+    groups: Mapping[str, Sequence[Group]] = field(default_factory=dict)
+    accuracy: Accuracy | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        if self.groups:
+            found["groups"] = {
+                column: {group.name: group.to_dict() for group in groups}
+                for column, groups in self.groups.items()
+            }
+        return found | ({"accuracy": self.accuracy.to_dict()} if self.accuracy else {})
+
+
+NOTHING = Beside()
+
+
+def as_json(
+    summary: AgreementSummary, settings: Mapping[str, Any] | None = None, beside: Beside = NOTHING
+) -> str:
+    """The summary's dictionary, what is beside it, and the settings that it was made with."""
     many = len(summary.kappa["nominal"].pairs) > _MANY_PAIRS
     return (
-        json.dumps(summary.to_dict() | dict(settings or {}), indent=None if many else 2, allow_nan=False)
+        json.dumps(
+            summary.to_dict() | beside.to_dict() | dict(settings or {}),
+            indent=None if many else 2,
+            allow_nan=False,
+        )
         + "\n"
     )
 
 
-def as_csv(summary: AgreementSummary, settings: Mapping[str, Any] | None = None) -> str:
-    """One row a statistic; ``a`` and ``b`` name what it is about (a rater, a pair of raters, a label, a unit).
+def as_csv(
+    summary: AgreementSummary, settings: Mapping[str, Any] | None = None, beside: Beside = NOTHING
+) -> str:
+    """One row per statistic; ``a`` and ``b`` name what it is about (a rater, a pair of raters, a label, a unit, a group).
 
     Names that a spreadsheet would take for a formula get an apostrophe in front.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_COLUMNS)
-    for row in _csv_rows(summary.to_dict()):
+    rows = [*_csv_rows(summary, summary.to_dict()), *_csv_beside(beside)]
+    for row in rows:
         writer.writerow([_neutral(cell) if isinstance(cell, str) else cell for cell in row])
     return out.getvalue()
 
 
-def _csv_rows(result: dict[str, Any]) -> Iterator[list[Any]]:
-    def estimate(statistic: str, found: Mapping[str, Any], a: str = "", b: str = "") -> list[Any]:
-        values = (found.get(key) for key in ("value", "low", "high", "n"))
-        return [
-            statistic,
-            a,
-            b,
-            *("" if value is None else value for value in values),
-            found.get("reason", ""),
-        ]
+def _csv_row(statistic: str, found: Mapping[str, Any], a: str = "", b: str = "") -> list[Any]:
+    values = (found.get(key) for key in ("value", "low", "high", "n"))
+    return [
+        statistic,
+        a,
+        b,
+        *("" if value is None else value for value in values),
+        found.get("reason", ""),
+    ]
 
-    for name in ("raters", "units", "ratings"):
+
+def _csv_beside(beside: Beside) -> Iterator[list[Any]]:
+    for column, groups in beside.groups.items():
+        for group in groups:
+            for name, found in group.statistics.items():
+                yield _csv_row(f"group:{name}", found.to_dict(), column, group.name)
+    if beside.accuracy is not None:
+        yield _csv_row("accuracy", beside.accuracy.ratings.to_dict())
+        if beside.accuracy.labels is not None:
+            yield _csv_row("accuracy_of_labels", beside.accuracy.labels.to_dict())
+        for rater, found in beside.accuracy.raters.items():
+            yield _csv_row("rater_accuracy", found.to_dict(), rater)
+
+
+def _csv_rows(summary: AgreementSummary, result: dict[str, Any]) -> Iterator[list[Any]]:
+    estimate = _csv_row
+    for name in ("raters", "units", "ratings") if summary.named else ("units", "ratings"):
         yield [name, "", "", result[name], "", "", "", ""]
     for label, share in result["labels"].items():
         yield estimate("label_share", {"value": share, "n": result["ratings"]}, label)
     counted = ("percent_agreement", "krippendorff_alpha", "fleiss_kappa", "gwet_ac1")
     for name in counted:
         yield estimate(name, result[name])
-    for name in counted if "people" in result else ():
+    for name in summary.everyone.further:
+        yield estimate(name, result[name])
+    further = summary.people.further if summary.people is not None else {}
+    for name in [*counted, *further] if "people" in result else ():
         yield estimate(name, result["people"][name], "people")
     for name in [key for key in result if key.startswith("cohen_kappa")]:
         yield estimate(f"{name}_mean", result[name]["mean"])
         yield estimate(f"{name}_weighted_mean", result[name]["weighted_mean"])
         for pair in result[name]["pairs"]:
             yield estimate(name, pair, pair["a"], pair["b"])
+    if not summary.named:
+        yield from _csv_aggregate(result)
+        return
     groups = [("human_human", "", result["human_human"])]
     groups += [("human_simulator", name, found) for name, found in result["human_simulator"].items()]
     for name, who, found in groups:
@@ -83,6 +151,11 @@ def _csv_rows(result: dict[str, Any]) -> Iterator[list[Any]]:
                 "reason": "rejected" if human["rejected"] else "",
             }
             yield estimate("alternative_annotator_test_p", found, test["simulator"], human["human"])
+    yield from _csv_aggregate(result)
+
+
+def _csv_aggregate(result: dict[str, Any]) -> Iterator[list[Any]]:
+    estimate = _csv_row
     if "aggregate" in result:
         rule = f"aggregate:{result['aggregate']['rule']}"
         for label, share in result["aggregate"]["labels"].items():
@@ -91,24 +164,38 @@ def _csv_rows(result: dict[str, Any]) -> Iterator[list[Any]]:
             yield [rule, unit, label or "", "", "", "", "", ""]
 
 
+def units_csv(found: UnitDistributions) -> str:
+    """One row a unit: its ratings, entropy in bits, mean where labels are numbers, and the share of each label."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["unit", "ratings", "entropy", "mean", *map(_neutral, found.labels)])
+    for row in found.rows():
+        shares = [row["labels"].get(label, 0) for label in found.labels]
+        mean = "" if row["mean"] is None else row["mean"]
+        writer.writerow([_neutral(row["unit"]), row["ratings"], row["entropy"], mean, *shares])
+    return out.getvalue()
+
+
 def _neutral(cell: str) -> str:
     return "'" + cell if cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell
 
 
-def as_text(summary: AgreementSummary, settings: Mapping[str, Any] | None = None) -> str:
+def as_text(
+    summary: AgreementSummary, settings: Mapping[str, Any] | None = None, beside: Beside = NOTHING
+) -> str:
     """A table for people, wide enough for its names; undefined figures say why."""
     blocks = [_head(summary, settings or {}), _labels(summary), _overall(summary)]
-    blocks += [_pairs(summary), _raters(summary), _alternative(summary), _aggregate(summary)]
+    if summary.named:
+        blocks += [_pairs(summary), _raters(summary), _alternative(summary)]
+    blocks += [_aggregate(summary), *(_groups(*one) for one in beside.groups.items()), _accuracy(beside)]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
 def _head(summary: AgreementSummary, settings: Mapping[str, Any]) -> str:
     everyone = summary.everyone
     simulators = f" ({len(summary.simulators)} of them simulators)" if summary.simulators else ""
-    lines = [
-        f"{everyone.ratings:,} ratings of {summary.units:,} units by {everyone.raters:,} raters{simulators}, "
-        f"{summary.level} labels"
-    ]
+    by = f" by {everyone.raters:,} raters{simulators}" if summary.named else ""
+    lines = [f"{everyone.ratings:,} ratings of {summary.units:,} units{by}, {summary.level} labels"]
     lines += [f"left out: {count:,} {reason}" for reason, count in summary.left_out.items()]
     drawn = settings.get("bootstrap", {})
     if drawn.get("replicates"):
@@ -137,8 +224,9 @@ def _overall(summary: AgreementSummary) -> str:
         ("Krippendorff's alpha", everyone.krippendorff_alpha),
         ("Fleiss' kappa", everyone.fleiss_kappa),
         ("Gwet's AC1", everyone.gwet_ac1),
+        *((FURTHER[name], found) for name, found in everyone.further.items() if name in FURTHER),
     ]
-    for weights, found in summary.kappa.items():
+    for weights, found in summary.kappa.items() if summary.named else ():
         kind = "" if weights == "nominal" else f", {weights}"
         rows += [(f"Cohen's kappa{kind}, mean of pairs", found.mean["all"])]
         rows += [(f"Cohen's kappa{kind}, weighted by units", found.weighted_mean["all"])]
@@ -208,9 +296,61 @@ def _aggregate(summary: AgreementSummary) -> str:
     if len(found.tables) == 1:
         (table,) = found.tables
         left_out = "".join(f", without {count:,} {reason}" for reason, count in table.left_out.items())
-        head = f"one label a unit by {found.rule}: {table.n:,} units{left_out}"
+        head = f"one label per unit by {found.rule}: {table.n:,} units{left_out}"
     rows = [(label, _number(share)) for label, share in found.shares.items()][:_SHOWN_PAIRS]
     return head + "\n" + _table(("label", "share"), rows)
+
+
+#: Statistics of groups in the table for people.
+GROUPED = {
+    "percent_agreement": "agreement",
+    "krippendorff_alpha": "alpha",
+    "gwet_ac1": "AC1",
+    "cohen_kappa_mean": "mean kappa",
+    "mean": "mean",
+    "median": "median",
+    "accuracy": "accuracy",
+    "accuracy_of_labels": "accuracy, labels",
+}
+
+
+def _groups(column: str, groups: Sequence[Group]) -> str:
+    names = [name for name in GROUPED if any(name in group.statistics for group in groups)]
+    rows = [
+        (
+            group.name,
+            f"{group.ratings:,}",
+            f"{group.units:,}",
+            f"{group.raters:,}",
+            *(_with_interval(group.statistics.get(name)) for name in names),
+        )
+        for group in groups
+    ]
+    return _table((column, "ratings", "units", "raters", *(GROUPED[name] for name in names)), rows)
+
+
+def _with_interval(found: Estimate | None) -> str:
+    if found is None or math.isnan(found.value):
+        return "-"
+    ends = "" if math.isnan(found.low) else f" [{_short(found.low)}, {_short(found.high)}]"
+    return f"{_short(found.value)}{ends}"
+
+
+def _short(value: float) -> str:
+    return f"{value:.3f}" if abs(value) < 1_000 else f"{value:.1e}"
+
+
+def _accuracy(beside: Beside) -> str:
+    if beside.accuracy is None:
+        return ""
+    rows = [("single ratings", *_estimate(beside.accuracy.ratings))]
+    if beside.accuracy.labels is not None:
+        rows.append(("one label a unit", *_estimate(beside.accuracy.labels)))
+    shown = list(beside.accuracy.raters.items())
+    rows += [(name, *_estimate(found)) for name, found in shown[:_SHOWN_PAIRS]]
+    return _table(("accuracy against the correct labels", "value", "low", "high", "n", ""), rows) + _more(
+        len(shown)
+    )
 
 
 def _estimate(found: Estimate) -> tuple[str, ...]:

@@ -95,7 +95,7 @@ class RestAgreement:
         )
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """One JSON object a rater."""
+        """One JSON object per rater."""
         for rater in self.raters:
             agreement, kappa = self.of(rater)
             yield {"rater": rater, "agreement": agreement.to_dict(), "kappa": kappa.to_dict()}

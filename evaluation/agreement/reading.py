@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
@@ -12,15 +11,32 @@ import numpy as np
 import numpy.typing as npt
 
 from annotator.core.labels import MISSING_WORDS, Spelling, clean_label, label_number, remarks, write_number
-from annotator.core.plain_file import FORMATS, UnreadableFile, plain_file
 from annotator.hit_types.base import Level
-from evaluation.agreement.reading_csv import csv_cells
-from evaluation.agreement.reading_faults import ReadFaults, UnreadableRatings, some_names
-from evaluation.agreement.reading_formats import json_cells, parquet_cells
+from evaluation.agreement.reading_columns import (
+    CodedColumn,
+    coded_column,
+    file_cells,
+    joined_columns,
+    sorted_codes,
+)
+from evaluation.agreement.reading_faults import Cells, ReadFaults, UnreadableRatings, some_names
 from evaluation.core.ratings_table import Codes, Floats, Ratings
 
-#: The largest compressed file, in bytes when unpacked.
-MOST_BYTES = 4_000_000_000
+
+@dataclass(frozen=True, eq=False)
+class ExtraColumn:
+    """A further column: ``codes`` of shape (ratings,) are indices into ``names``, -1 where blank.
+
+    ``unanswered`` holds the same of the rows without a value.
+    """
+
+    names: tuple[str, ...]
+    codes: Codes
+    unanswered: Codes
+
+
+def _nothing() -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +46,12 @@ class ReadRatings:
     ratings: Ratings
     blank: int
     notes: tuple[str, ...] = ()
+    #: Further columns by name, each row with a label.
+    extra: dict[str, ExtraColumn] = field(default_factory=dict)
+    #: (rater, unit) codes of the rows without a value.
+    unanswered: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] = field(default_factory=_nothing)
+    #: Each unit's correct label as a code, -1 where none is given; shape (units,).
+    gold: Codes | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,15 +67,19 @@ class _Rows:
     line: Codes
     clusters: list[str] = field(default_factory=list)
     cluster: Codes | None = None
+    extra: dict[str, CodedColumn] = field(default_factory=dict)
+    gold: Codes | None = None
 
 
 def read_ratings(
     source: str | Path | BinaryIO,
     *,
     rater: str,
-    unit: str,
+    unit: str | Sequence[str],
     value: str,
     cluster: str = "",
+    gold: str = "",
+    extra: Sequence[str] = (),
     level: Level = "nominal",
     order: Sequence[str] = (),
     simulators: Collection[str] = (),
@@ -68,6 +94,9 @@ def read_ratings(
     ``cluster`` names the column of the instance (explanation, document) that a unit belongs to; intervals resample
     instances. It must be the same on all rows of a unit.
 
+    Several columns can name the unit together. ``gold`` names the column of the unit's correct label, read as labels are; it
+    must be the same on all rows of a unit. ``extra`` are columns to keep, for groups and filters.
+
     Spaces around a cell are dropped and its text is normalised to Unicode's composed form. A blank value is a missing
     rating. ``order`` lists the labels from low to high; an ordinal level needs it unless all labels are numbers. At
     interval and ratio level, labels are finite numbers (ratio: 0 or more), and cells with the same number have the same
@@ -80,11 +109,11 @@ def read_ratings(
     """
     shown = name or (str(source) if isinstance(source, str | Path) else "the file")
     data = Path(source).read_bytes() if isinstance(source, str | Path) else source.read()
-    wanted = (rater, unit, value, cluster) if cluster else (rater, unit, value)
-    rows = _read_rows(data, shown, wanted, spelling)
+    unit_columns = (unit,) if isinstance(unit, str) else tuple(unit)
+    rows = _read_rows(data, shown, _Wanted(rater, unit_columns, value, cluster, gold, tuple(extra)), spelling)
     del data
     faults = ReadFaults(shown)
-    _refuse_doubles(rows, faults, unit)
+    _refuse_doubles(rows, faults, " + ".join(unit_columns))
     clusters = _clusters(rows, faults, cluster)
     labels, code = _labels(rows, level, [clean_label(label) for label in order], value, spelling, faults)
     faults.refuse()
@@ -95,8 +124,8 @@ def read_ratings(
             f"{shown}, column {rater!r}: no rater is called {strange[0]!r}; the raters are {some_names(sorted(rows.raters))}"
         )
     rated = rows.value >= 0
-    raters, rater_code = _sorted_codes(rows.raters)
-    units, unit_code = _sorted_codes(rows.units)
+    raters, rater_code = sorted_codes(rows.raters)
+    units, unit_code = sorted_codes(rows.units)
     table = Ratings(
         raters=raters,
         units=units,
@@ -108,71 +137,92 @@ def read_ratings(
         simulators=simulators,
         clusters=None if clusters is None else clusters[np.argsort(unit_code)],
     )
-    return ReadRatings(table, int((~rated).sum()), _notes(table, value))
-
-
-def _read_rows(data: bytes, source: str, wanted: tuple[str, ...], spelling: Spelling) -> _Rows:
-    if not data.strip(b"\xef\xbb\xbf \t\r\n"):
-        raise UnreadableRatings(f"{source} is empty: expected a header and one row per rating")
-    named = source if Path(source.removesuffix(".gz")).suffix.lower() in FORMATS else "ratings.csv"
-    try:
-        plain = plain_file(io.BytesIO(data), name=named, most_bytes=MOST_BYTES)
-    except UnreadableFile as error:
-        raise UnreadableRatings(f"{source} {error}") from None
-    faults = ReadFaults(source)
-    if plain.kind == "parquet":
-        cells, lines = parquet_cells(plain.file, wanted, source)
-    else:
-        data = plain.file.read()
-        _refuse_broken_text(data, source)
-        if plain.kind == "jsonl":
-            cells, lines = json_cells(data, wanted, source)
-        else:
-            cells, lines = csv_cells(data, plain.delimiter, wanted, faults)
-    reads = (clean_label, clean_label, spelling.read, clean_label)
-    raters, units, values, *more = (
-        _column(texts, codes, read) for (texts, codes), read in zip(cells, reads, strict=False)
+    kept = {
+        name: ExtraColumn(tuple(column.names), column.codes[rated], column.codes[~rated])
+        for name, column in rows.extra.items()
+    }
+    unanswered = (
+        rater_code[rows.rater[~rated]].astype(np.int64),
+        unit_code[rows.unit[~rated]].astype(np.int64),
     )
-    named_columns = ((raters, wanted[0], "rater"), (units, wanted[1], "unit"))
-    for column, name, what in [*named_columns, *((column, wanted[3], "cluster") for column in more)]:
-        for line in lines[column.codes < 0].tolist():
+    correct = None if rows.gold is None else _gold(rows, rows.gold, code, unit_code, gold, faults)
+    faults.refuse()
+    return ReadRatings(table, int((~rated).sum()), _notes(table, value), kept, unanswered, correct)
+
+
+def _gold(
+    rows: _Rows, correct: Codes, code: Codes, unit_code: Codes, column: str, faults: ReadFaults
+) -> Codes:
+    """Each unit's correct label, shape (units,) in sorted order; a unit with two is a fault."""
+    found = np.full(len(rows.units), -1, dtype=np.int32)
+    given = np.flatnonzero(correct >= 0)
+    found[rows.unit[given[::-1]]] = correct[given[::-1]]  # the first row's stays
+    for row in given[found[rows.unit[given]] != correct[given]].tolist():
+        own = rows.values[found[rows.unit[row]]]
+        message = (
+            f"{rows.values[correct[row]]!r}; {rows.units[rows.unit[row]]!r} has {own!r} in an earlier line"
+        )
+        faults.add(int(rows.line[row]), column, message)
+    in_order = np.full(len(rows.units), -1, dtype=np.int32)
+    in_order[unit_code] = np.where(found >= 0, code[np.maximum(found, 0)], -1)
+    return in_order
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """The columns to read."""
+
+    rater: str
+    unit: tuple[str, ...]
+    value: str
+    cluster: str
+    gold: str
+    extra: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every column once."""
+        own = (self.rater, *self.unit, self.value, *filter(None, (self.cluster, self.gold)))
+        if len(set(own)) < len(own):
+            raise UnreadableRatings(
+                f"rater, unit, value and cluster must be different columns, got {', '.join(own)}"
+            )
+        return tuple(dict.fromkeys((*own, *self.extra)))
+
+
+def _read_rows(data: bytes, source: str, asked: _Wanted, spelling: Spelling) -> _Rows:
+    faults, wanted = ReadFaults(source), asked.names
+    cells, lines = file_cells(data, source, wanted, faults)
+    of = dict(zip(wanted, cells, strict=True))
+    texts = {
+        name: coded_column(*of[name], clean_label) for name in wanted if name not in (asked.value, asked.gold)
+    }
+    required = [(asked.rater, "rater"), *((name, "unit") for name in asked.unit)]
+    for name, what in [*required, *([(asked.cluster, "cluster")] if asked.cluster else [])]:
+        for line in lines[texts[name].codes < 0].tolist():
             faults.add(line, name, f"blank; expected a {what}")
     faults.refuse()
+    raters, units = texts[asked.rater], joined_columns([texts[name] for name in asked.unit])
+    values, correct = _values_and_gold(of[asked.value], of.get(asked.gold), spelling)
     if not lines.size:
         raise UnreadableRatings(f"{source} has a header and no rows; expected one row per rating")
     rows = _Rows(raters.names, units.names, values.names, raters.codes, units.codes, values.codes, lines)
-    return replace(rows, clusters=more[0].names, cluster=more[0].codes) if more else rows
+    if asked.cluster:
+        rows = replace(rows, clusters=texts[asked.cluster].names, cluster=texts[asked.cluster].codes)
+    extra = {name: texts.get(name, values) for name in asked.extra}
+    return replace(rows, extra=extra, gold=correct)
 
 
-def _refuse_broken_text(data: bytes, source: str) -> None:
-    nul = data.find(b"\0")
-    if nul >= 0:
-        line = data.count(b"\n", 0, nul) + 1
-        raise UnreadableRatings(f"{source}, line {line}: contains a NUL byte; expected text")
-    try:
-        if not data.isascii():
-            data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        at = error.start - data.rfind(b"\n", 0, error.start)
-        raise UnreadableRatings(
-            f"{source}, line {line}, byte {at}: not UTF-8 (0x{data[error.start]:02x}); save the file as UTF-8"
-        ) from None
-
-
-@dataclass(frozen=True, eq=False)
-class _CodedColumn:
-    """One column's texts, and the code of each row's text; blank cells are -1."""
-
-    names: list[str]
-    codes: Codes
-
-
-def _column(cells: Sequence[str], codes: Codes, read: Callable[[str], str]) -> _CodedColumn:
-    """Replace codes of cells as written in the file by codes of what ``read`` returns for them."""
-    names: dict[str, int] = {}
-    code = [names.setdefault(name, len(names)) if (name := read(cell)) else -1 for cell in cells]
-    return _CodedColumn(list(names), np.array(code, dtype=np.int32)[codes])
+def _values_and_gold(
+    value: Cells, gold: Cells | None, spelling: Spelling
+) -> tuple[CodedColumn, Codes | None]:
+    """The labels' column; and the correct labels as codes of the same labels."""
+    if gold is None:
+        return coded_column(*value, spelling.read), None
+    size = len(value[0])
+    both = coded_column([*value[0], *gold[0]], np.concatenate((value[1], gold[1] + size)), spelling.read)
+    rows = value[1].size
+    return CodedColumn(both.names, both.codes[:rows]), both.codes[rows:]
 
 
 def _clusters(rows: _Rows, faults: ReadFaults, column: str) -> Codes | None:
@@ -274,11 +324,3 @@ def _fault_values(
         return
     for row in np.flatnonzero((rows.value >= 0) & bad[np.maximum(rows.value, 0)]).tolist():
         faults.add(int(rows.line[row]), column, f"{rows.values[rows.value[row]]!r}; expected {expected}")
-
-
-def _sorted_codes(names: list[str]) -> tuple[tuple[str, ...], Codes]:
-    """The names sorted, and the new code of each old one, so that results do not depend on the order of rows."""
-    order = sorted(range(len(names)), key=names.__getitem__)
-    code = np.empty(len(names), dtype=np.int32)
-    code[order] = np.arange(len(names), dtype=np.int32)
-    return tuple(names[index] for index in order), code

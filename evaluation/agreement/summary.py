@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,8 +13,10 @@ from evaluation.agreement.alternative import DEFAULT_EPSILON, AlternativeTest, a
 from evaluation.agreement.bootstrap import DEFAULT_REPLICATES, LEAST_REPLICATES, add_interval
 from evaluation.agreement.cohen import DEFAULT_MIN_OVERLAP, PairwiseKappa, Which, pairwise_kappa
 from evaluation.agreement.counts import UnitCounts, count_units
+from evaluation.agreement.descriptive import mean_label, median_label
 from evaluation.agreement.fleiss import fleiss_kappa
-from evaluation.agreement.gwet import gwet_ac1
+from evaluation.agreement.gwet import add_ac2_interval, gwet_ac1, gwet_ac2
+from evaluation.agreement.icc import FORMS, intraclass_correlation
 from evaluation.agreement.intervals import Name, replicate_counts, values_without_groups
 from evaluation.agreement.kappa_jackknife import KappaJackknife, jackknife_kappas
 from evaluation.agreement.krippendorff import krippendorff_alpha
@@ -29,6 +31,7 @@ from evaluation.core.ratings_table import Floats, Ratings
 #: With more pairs of raters than this, those that share no unit are counted, not listed.
 LISTED_PAIRS = 200_000
 BLANK = "rows without a value"
+AC2_WEIGHTS: tuple[Literal["linear", "quadratic"], ...] = ("linear", "quadratic")
 #: Ranges of percent agreement, alpha, Fleiss' kappa and AC1.
 COUNT_BOUNDS = (SHARE, AT_MOST_ONE, AT_MOST_ONE, AT_MOST_ONE)
 ORDERED_WEIGHTS: tuple[Weights, ...] = ("nominal", "linear", "quadratic")
@@ -44,6 +47,8 @@ class CountAgreement:
     krippendorff_alpha: Estimate
     fleiss_kappa: Estimate
     gwet_ac1: Estimate
+    #: By name: Fleiss' kappa for unequal numbers of raters; above nominal level AC2, intraclass correlations, mean, median.
+    further: Mapping[str, Estimate] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -53,6 +58,7 @@ class CountAgreement:
             "krippendorff_alpha": self.krippendorff_alpha.to_dict(),
             "fleiss_kappa": self.fleiss_kappa.to_dict(),
             "gwet_ac1": self.gwet_ac1.to_dict(),
+            **{name: found.to_dict() for name, found in self.further.items()},
         }
 
 
@@ -60,7 +66,7 @@ class CountAgreement:
 class KappaAgreement:
     """Cohen's kappa with one kind of weights: every pair, and the averages of each group of pairs.
 
-    ``mean`` and ``weighted_mean`` have a key a group: "all", "people", and each simulator (its pairs with people).
+    ``mean`` and ``weighted_mean`` have a key per group: "all", "people", and each simulator (its pairs with people).
     ``intervals`` of shape (P, 2) holds the pairs' intervals, ``nan`` for pairs not averaged, or is None.
     """
 
@@ -70,7 +76,7 @@ class KappaAgreement:
     intervals: Floats | None = None
 
     def rows(self) -> list[dict[str, Any]]:
-        """One JSON object a pair of raters."""
+        """One JSON object per pair of raters."""
         raters = len(self.pairs.raters)
         rows = list(self.pairs.rows(unshared=raters * (raters - 1) // 2 <= LISTED_PAIRS))
         bounds = iter(self.intervals.tolist()) if self.intervals is not None else None
@@ -95,7 +101,7 @@ class KappaAgreement:
 
 @dataclass(frozen=True, eq=False)
 class Aggregate:
-    """The labels that a rule makes of several raters' labels: one table, or one a rater (``per_rater``)."""
+    """The labels that a rule makes of several raters' labels: one table, or one per rater (``per_rater``)."""
 
     rule: str
     tables: tuple[Aggregated, ...]
@@ -126,7 +132,7 @@ class Aggregate:
 class AgreementSummary:
     """Everything that METRICS asks of agreement, for one variable.
 
-    ``everyone`` counts all raters, ``people`` only people (None without simulators). ``kappa`` has a key a kind of
+    ``everyone`` counts all raters, ``people`` only people (None without simulators). ``kappa`` has a key per kind of
     weights, "nominal" always, "linear" and "quadratic" above nominal level. ``left_out`` counts ratings by reason.
     """
 
@@ -145,13 +151,24 @@ class AgreementSummary:
     drawn: str = "units"
     #: Whether intervals are for other raters too.
     new_raters: bool = False
+    #: Whether raters have names; else statistics of pairs and single raters mean nothing and are left out.
+    named: bool = True
     left_out: Mapping[str, int] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<AgreementSummary: {self.everyone.ratings:,} ratings by {self.everyone.raters:,} raters>"
 
+    def _unnamed(self) -> dict[str, Any]:
+        found = {k: v for k, v in self.everyone.to_dict().items() if k != "raters"}
+        labels = {label: none_if_nan(share) for label, share in self.labels.items()}
+        result = {"units": self.units, "level": self.level, "labels": labels, **found}
+        result |= {"left_out": dict(self.left_out)}
+        return result | ({"aggregate": self.aggregate.to_dict()} if self.aggregate else {})
+
     def to_dict(self) -> dict[str, Any]:
         """As JSON: every statistic ``{"value", "low", "high", "n", "reason", ...}``, null where undefined."""
+        if not self.named:
+            return self._unnamed()
         nominal = self.kappa["nominal"]
         simulators = set(self.simulators)
         result = {
@@ -190,12 +207,13 @@ def summarize(
     rule: str | Rule | None = None,
     blank: int = 0,
     new_raters: bool = False,
+    named: bool = True,
 ) -> AgreementSummary:
     """Compute the whole agreement of a table.
 
     ``rng`` draws the resamples behind the intervals (``replicates`` of them; kappa's are jackknifed); without it, or with
     no replicates, there are no intervals. They are for these raters and other clusters; with ``new_raters`` for other raters too (at least 5). ``without_labels`` are treated as missing (the label set without "cannot guess"). ``rule`` also makes one label
-    a unit, of people's ratings where there are people. ``blank`` counts rows without a value, to be told beside the rest. ``epsilon`` is the alternative annotator test's. See each
+    a unit, of people's ratings where there are people. ``named`` False: raters are but numbers within each unit. ``blank`` counts rows without a value, to be told beside the rest. ``epsilon`` is the alternative annotator test's. See each
     statistic's own function for its formula and undefined cases.
 
     >>> rows = [("ann", "q1", "yes"), ("bob", "q1", "yes"), ("ann", "q2", "no"), ("bob", "q2", "no")]
@@ -237,6 +255,7 @@ def summarize(
         without_labels=tuple(without_labels),
         drawn=_word(dropped),
         new_raters=new_raters,
+        named=named,
         left_out={reason: count for reason, count in left_out.items() if count},
     )
 
@@ -268,6 +287,12 @@ def _count_agreement(
 ) -> CountAgreement:
     counts = count_units(ratings)
     found: dict[Name, Estimate] = _count_estimates(ratings, counts)
+    further: dict[str, Estimate] = {}
+    if not found["fleiss_kappa"].defined:
+        unequal = fleiss_kappa(counts, unequal=True)
+        further = {"fleiss_kappa_unequal": unequal} if unequal.defined else {}
+    if ratings.level != "nominal":
+        further |= further_estimates(ratings, rng, replicates)
     if rng is not None and len(ratings):
         drawn = replicate_counts(ratings, rng=rng, replicates=replicates)
         others = variance_over_raters(ratings, values_without_groups) if new_raters else {}
@@ -282,7 +307,37 @@ def _count_agreement(
             )
             for (name, estimate), bounds in zip(found.items(), COUNT_BOUNDS, strict=True)
         }
-    return CountAgreement(len(ratings.raters), len(ratings), **found)
+        if "fleiss_kappa_unequal" in further:
+            further["fleiss_kappa_unequal"] = add_interval(
+                further["fleiss_kappa_unequal"],
+                drawn.values["fleiss_kappa"],
+                clusters=drawn.clusters,
+                word=_word(ratings),
+                bounds=AT_MOST_ONE,
+                new_raters=others.get("fleiss_kappa"),
+            )
+    return CountAgreement(len(ratings.raters), len(ratings), **found, further=further)
+
+
+def further_estimates(
+    ratings: Ratings, rng: np.random.Generator | None, replicates: int
+) -> dict[str, Estimate]:
+    """What labels with numbers have beside: AC2, the six intraclass correlations, mean and median, by name."""
+    found = {}
+    for weights in AC2_WEIGHTS:
+        estimate = gwet_ac2(ratings, weights=weights)
+        if rng is not None:
+            estimate = add_ac2_interval(estimate, ratings, weights=weights, rng=rng, replicates=replicates)
+        found[f"gwet_ac2_{weights}"] = estimate
+    correlations = intraclass_correlation(ratings, rng=rng, replicates=replicates)
+    for name in FORMS:
+        slug = name.lower().replace("(", "_").replace(",", "_").rstrip(")")
+        found[slug] = correlations.bootstrap[name]
+        if rng is not None and replicates >= LEAST_REPLICATES:
+            found[f"{slug}_f"] = correlations.forms[name]
+    found["mean"] = mean_label(ratings, rng=rng, replicates=replicates)
+    found["median"] = median_label(ratings, rng=rng, replicates=replicates)
+    return found
 
 
 def _kappa_agreement(

@@ -25,7 +25,7 @@ from evaluation.views.reports import export_response
 
 
 class ChoicesSerializer(serializers.Serializer):
-    """What a report is computed on; whatever is left out takes its default."""
+    """The choices of a report; omitted ones have their defaults."""
 
     studies = serializers.ListField(
         child=serializers.CharField(),
@@ -38,7 +38,7 @@ class ChoicesSerializer(serializers.Serializer):
 
 
 def choice_field(spec: ChoiceSpec) -> serializers.Field:
-    """A choice in the API's schema; ``Choices.parse`` checks what is sent."""
+    """A choice in the API's schema; ``Choices.parse`` checks its value."""
     common: dict[str, Any] = {"required": False, "help_text": f"{spec.label}. {spec.hint}".strip()}
     if spec.kind == "flag":
         return serializers.BooleanField(**common)
@@ -103,7 +103,7 @@ class StudyReports(APIView):
         request=ChoicesSerializer, responses={202: ReportSerializer}, operation_id="reports_create"
     )
     def post(self, request: Request, study: str) -> Response:
-        """Ask for a report; a job computes it. 400 names each choice that cannot be used."""
+        """Request a report; a background job computes it. 400 names each invalid choice."""
         found = study_get_for(user=request.user, pk=study, role=Membership.Role.REVIEWER)
         if not isinstance(request.data, dict):
             raise serializers.ValidationError("expected an object of choices")
@@ -126,7 +126,7 @@ class ReportDetail(APIView):
 
     @extend_schema(responses=ReportSerializer, operation_id="reports_read")
     def get(self, request: Request, pk: int) -> Response:
-        """How far the report has come."""
+        """The state of the report."""
         return Response(ReportSerializer(report_get_for(user=request.user, pk=pk)).data)
 
     @extend_schema(responses={204: None}, operation_id="reports_delete")
@@ -138,7 +138,7 @@ class ReportDetail(APIView):
 
 
 class ReportContent(APIView):
-    """What a report says."""
+    """The content of a report."""
 
     @extend_schema(responses=OpenApiTypes.OBJECT, operation_id="reports_content")
     def get(self, request: Request, pk: int) -> Response:

@@ -26,6 +26,7 @@ from evaluation.runs.lifecycle import (
     run_retry_failed,
     run_start,
 )
+from evaluation.runs.request import sampling
 from evaluation.runs.text import clean
 from evaluation.selectors.endpoint import endpoint_named
 from evaluation.selectors.run import run_get_for, run_progress
@@ -43,7 +44,7 @@ ACTIONS: dict[str, Any] = {
 
 
 class NewRunSerializer(serializers.Serializer):
-    """A simulator's run on a study; what is left out takes its default."""
+    """A simulator's run on a study; omitted values have their defaults."""
 
     endpoint = serializers.CharField(
         max_length=100, help_text="The name of one that the study's workspace may use."
@@ -51,6 +52,11 @@ class NewRunSerializer(serializers.Serializer):
     model = serializers.CharField(required=False, allow_blank=True, max_length=200)
     prompt = serializers.CharField(required=False, allow_blank=True, max_length=100_000)
     parameters = serializers.DictField(required=False)
+    temperature = serializers.FloatField(required=False, min_value=0, max_value=2)
+    seed = serializers.IntegerField(required=False, min_value=0, max_value=2**53)
+    logprobs = serializers.BooleanField(
+        required=False, help_text="Store the model's probability of each label beside it."
+    )
     samples = serializers.IntegerField(required=False, min_value=1, max_value=100)
     together = serializers.IntegerField(required=False, min_value=1, max_value=50)
     workers = serializers.IntegerField(required=False, min_value=1, max_value=32)
@@ -61,7 +67,7 @@ class NewRunSerializer(serializers.Serializer):
 
 
 class RunProgressSerializer(serializers.Serializer):
-    """Counts of a run's calls; ``failures`` maps a kind to how many."""
+    """Counts of a run's calls; ``failures`` maps a kind to the number of calls."""
 
     total = serializers.IntegerField()
     done = serializers.IntegerField()
@@ -82,7 +88,7 @@ class RunProgressSerializer(serializers.Serializer):
 
 
 class RunSerializer(serializers.ModelSerializer):
-    """A run and how far it has come."""
+    """A run and its progress."""
 
     endpoint: Any = serializers.SlugRelatedField(slug_field="name", read_only=True)
     study: Any = serializers.SlugRelatedField(slug_field="slug", read_only=True)
@@ -103,7 +109,7 @@ class RunSerializer(serializers.ModelSerializer):
 
 
 class RunEstimateSerializer(serializers.Serializer):
-    """What a run would ask and about what it would cost; nothing is sent."""
+    """The calls that a run would make and their approximate cost; nothing is sent."""
 
     calls = serializers.IntegerField()
     stages = serializers.IntegerField()
@@ -132,7 +138,7 @@ class StudyRuns(APIView):
         operation_id="runs_create",
     )
     def post(self, request: Request, slug: str) -> Response:
-        """Make a simulator's run, not yet started; items that this simulator has judged are left out."""
+        """Create a simulator's run, not yet started; items that this simulator has judged are left out."""
         found = study_get_for(user=request.user, slug=slug, role=Membership.Role.EDITOR)
         asked = NewRunSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
@@ -144,6 +150,8 @@ class StudyRuns(APIView):
             )
             if endpoint is None:
                 raise ValidationError({"endpoint": f"The study's workspace has no endpoint named {name!a}."})
+            own = {name: chosen.pop(name) for name in ("temperature", "seed", "logprobs") if name in chosen}
+            chosen["parameters"] = chosen.get("parameters", {}) | sampling(**own)
             plan = RunPlan(created_by=_user(request), **chosen)
             run = simulation_create(study=found, endpoint=endpoint, plan=plan)
         except ValidationError as error:
@@ -154,7 +162,7 @@ class StudyRuns(APIView):
 
 
 class BudgetSerializer(serializers.Serializer):
-    """The budgets of a run; null removes a limit, and what is left out stays."""
+    """The budgets of a run; null removes a limit, and omitted budgets stay unchanged."""
 
     budget_calls = serializers.IntegerField(required=False, allow_null=True, min_value=0, max_value=2**31 - 1)
     budget_cost = serializers.DecimalField(
@@ -195,11 +203,11 @@ class RunDetail(APIView):
 
 
 class RunEstimate(APIView):
-    """A dry run."""
+    """The estimate of a run."""
 
     @extend_schema(responses=RunEstimateSerializer, operation_id="runs_estimate")
     def get(self, request: Request, pk: int) -> Response:
-        """Calls, tokens and cost of what the run still has to ask."""
+        """Calls, tokens and cost of the rest of the run."""
         return Response(RunEstimateSerializer(run_estimate(run=_run(request, pk))).data)
 
 

@@ -46,7 +46,7 @@ class Grouped:
 class Ratings:
     """A long ratings table of one variable.
 
-    ``rater``, ``unit`` and ``value`` are int32 arrays of one length N, one entry a rating: indices into
+    ``rater``, ``unit`` and ``value`` are int32 arrays of one length N, one entry per rating: indices into
     ``raters``, ``units`` and ``labels``. No (rater, unit) pair occurs twice. A missing rating is a missing row.
     ``labels`` are in their declared order when the level is ordinal. ``simulators`` are the names of raters
     that are models; all others are people. ``abstain`` are labels that make no statement ("cannot guess").

@@ -1,1 +1,1 @@
-"""What researchers fill in."""
+"""Researchers' forms."""

@@ -1,4 +1,4 @@
-"""Forms of our own in the admin's clothes: its theme dresses only the fields that Django makes from a model."""
+"""Style for our own forms in the admin, whose theme styles only the fields that Django makes from a model."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from django import forms
 
 
 def dress(form: forms.BaseForm) -> None:
-    """Give every widget that has no look yet that of the admin's theme."""
+    """Give every unstyled widget the style of the admin's theme."""
     from unfold import widgets
 
     looks: tuple[tuple[type[forms.Widget], list[str]], ...] = (

@@ -1,4 +1,4 @@
-"""Forms for a new report: which studies, which choices. They check; services write."""
+"""Forms for a new report: its studies and choices. Forms validate and services write."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from evaluation.services.report import report_create
 
 
 def choice_field(spec: ChoiceSpec, simulators: Iterable[str] = ()) -> forms.Field:
-    """The form field of a choice. It only asks: ``Choices.parse`` checks."""
+    """The form field of a choice; ``Choices.parse`` checks the value."""
     common: dict[str, Any] = {"label": spec.label, "help_text": spec.hint, "required": False}
     common["initial"] = spec.default
     if spec.kind == "flag":
@@ -35,7 +35,7 @@ def choice_field(spec: ChoiceSpec, simulators: Iterable[str] = ()) -> forms.Fiel
 
 
 def simulators_of(studies: Collection[Study]) -> list[str]:
-    """Names of the simulators whose labels a report on these studies may rest on."""
+    """Names of the simulators whose labels a report on these studies can use."""
     judged = Judgment.objects.filter(rater=OuterRef("pk"), study__in=studies)
     found = Rater.objects.filter(Exists(judged), kind=Rater.Kind.SIMULATOR)
     return sorted(set(found.values_list("name", flat=True)))
@@ -57,16 +57,16 @@ class AsksForChoices(forms.BaseForm):
                 self._keep_rule(self.fields[spec.name])
 
     def _encoders(self, workspaces: Collection[int | None]) -> list[tuple[str, str]]:
-        """The encoders that can be had, and the one that was chosen before where it is not among them."""
+        """The available encoders, and the one chosen before, even if it is no longer available."""
         from evaluation.selectors.endpoint import (
-            encoders_offered,  # pages must not hold the client and numpy for it
+            encoders_offered,  # imported late: pages do without the client and numpy
         )
 
         offered, given = encoders_offered(workspaces), str(self.initial.get("encoder") or "")
         return offered if not given or given in dict(offered) else [*offered, (given, given)]
 
     def _keep_rule(self, asked: forms.Field) -> None:
-        """A rule that names a rater who is not among the simulators stays on the menu."""
+        """Keep a rule in the menu that names a rater who isn't among the simulators."""
         given = str(self.initial.get("rule") or "")
         kind, _, rater = given.partition(":")
         widget: Any = asked.widget
@@ -74,7 +74,7 @@ class AsksForChoices(forms.BaseForm):
             widget.choices = [*widget.choices, (given, f"{rater} alone")]
 
     def check_choices(self, cleaned: dict[str, Any]) -> None:
-        """An empty field takes its default; each error is added to its field."""
+        """Empty fields have their defaults; each error is added to its field."""
         given = {spec.name: cleaned.get(spec.name) for spec in specs()}
         try:
             self.choices = Choices.parse({n: value for n, value in given.items() if value not in ("", None)})
@@ -84,7 +84,7 @@ class AsksForChoices(forms.BaseForm):
 
 
 class ReportForm(AsksForChoices, forms.Form):
-    """A new report on a study, as its own pages ask for it."""
+    """A new report on a study, on the study's own pages."""
 
     def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
         super().__init__(*args, **{"auto_id": "choice-%s", **kwargs})
@@ -97,7 +97,7 @@ class ReportForm(AsksForChoices, forms.Form):
 
 
 class NewReportForm(AsksForChoices, forms.ModelForm):
-    """A new report in the admin. One study gives its report; several, one report across them."""
+    """A new report in the admin. With several studies, it is one report across them."""
 
     studies = forms.ModelMultipleChoiceField(
         Study.objects.none(),
@@ -124,7 +124,7 @@ class NewReportForm(AsksForChoices, forms.ModelForm):
         return cleaned
 
     def save(self, commit: bool = True) -> Report:
-        """Ask for the report; the service writes it whatever ``commit`` says."""
+        """Request the report; the service writes it regardless of ``commit``."""
         first, *others = sorted(self.cleaned_data["studies"], key=lambda study: study.pk)
         return report_create(study=first, others=others, choices=self.choices.to_json(), user=self.user)
 

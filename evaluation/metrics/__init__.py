@@ -7,9 +7,11 @@ from evaluation.core.kinds import BASELINE_KIND
 from evaluation.metrics.accuracy import Accuracy, mean_over_systems, task_accuracy
 from evaluation.metrics.association import correlation_ratio, theils_u
 from evaluation.metrics.bertscore import BertScores, bertscore
+from evaluation.metrics.calibration import Calibration, ReliabilityBin, calibration
 from evaluation.metrics.correlation import Correlation, annotator_ceiling, within_instance_correlation
 from evaluation.metrics.encoders import CachedEncoder, Encoder, SentenceTransformerEncoder, TfidfEncoder
 from evaluation.metrics.followups import NOT_RATED, TIED, FollowUps
+from evaluation.metrics.forward import ForwardAccuracy, forward_accuracy
 from evaluation.metrics.from_ratings import followups_of, simulatability_from_ratings
 from evaluation.metrics.generality import (
     Generality,
@@ -97,11 +99,13 @@ __all__ = [
     "Bleu",
     "Buckets",
     "CachedEncoder",
+    "Calibration",
     "Correlation",
     "Cosine",
     "Diversity",
     "Encoder",
     "FollowUps",
+    "ForwardAccuracy",
     "GenUResult",
     "Generality",
     "GeneralizationCell",
@@ -114,6 +118,7 @@ __all__ = [
     "PerExplanation",
     "PredictionPowered",
     "PropertyRow",
+    "ReliabilityBin",
     "SanityCheck",
     "SentenceTransformerEncoder",
     "Similarity",
@@ -130,12 +135,14 @@ __all__ = [
     "bertscore",
     "buckets_of",
     "by",
+    "calibration",
     "common_instances",
     "compare_systems",
     "compared_rows",
     "correlation_ratio",
     "diversity_by_generator",
     "followups_of",
+    "forward_accuracy",
     "gen_u",
     "gen_u_score",
     "generality",

@@ -13,7 +13,7 @@ from evaluation.metrics.simulatability import Simulatability, per_explanation, s
 
 
 def followups_of(followups: FollowUps, ratings: Ratings, rule: str | Rule = "majority") -> list[FollowUps]:
-    """The follow-ups labelled by each label table of ``rule``: one, or one a rater for ``per_rater``.
+    """The follow-ups labelled by each label table of ``rule``: one, or one per rater for ``per_rater``.
 
     ``ratings`` holds the simulation variable; its units are those of ``followups`` (others are ignored, and a
     follow-up that is not among them is not rated). A unit without a label is "not rated" where nobody (of the

@@ -44,7 +44,7 @@ def codes_of(names: Sequence[str] | npt.NDArray[np.object_]) -> tuple[Ints, tupl
 
 
 def _told_apart(names: Sequence[str] | npt.NDArray[np.object_]) -> tuple[list[str], npt.NDArray[Any]]:
-    """The names in the order in which they first come, and the codes; long columns without a Python step a row."""
+    """The names in the order in which they first come, and the codes; long columns without a Python step per row."""
     if len(names) >= _MANY:
         import pyarrow as pa
 

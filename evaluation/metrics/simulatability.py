@@ -22,7 +22,7 @@ UNLABELLED = "no labelled follow-up"
 
 @dataclass(frozen=True, eq=False)
 class PerExplanation:
-    """The counts behind every figure, one entry an explanation, all of shape (E,).
+    """The counts behind every figure, one entry per explanation, all of shape (E,).
 
     ``labelled`` follow-ups have an aggregated label, ``simulatable`` of them are not "cannot guess",
     ``known`` of those have a real output that counts and on ``right`` of them the simulation equals it (``known`` has ties too
@@ -249,7 +249,7 @@ def _side_by_side(counts: Sequence[PerExplanation]) -> PerExplanation:
 
 
 def _added(together: PerExplanation) -> PerExplanation:
-    """One entry an explanation, with the counts of all its entries added."""
+    """One entry per explanation, with the counts of all its entries added."""
     codes, explanations = codes_of(together.explanation)
     size = len(explanations)
     names: dict[str, Any] = {key: np.empty(size, dtype=object) for key in _NAMES}

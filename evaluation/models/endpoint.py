@@ -1,4 +1,4 @@
-"""Model services that runs may ask."""
+"""Endpoints: the model services that runs send requests to."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from evaluation.providers.settings import SettingRefused, certificates_check, he
 
 
 class Endpoint(models.Model):
-    """A model service: where it is, which protocol it speaks, how fast it may be asked, what a token costs.
-
-    The key is either named by an environment variable or kept encrypted; it is never shown again.
+    """A model service: its address, protocol, rate limits and prices. The key is either in an environment variable or
+    stored encrypted; it is never shown again.
     """
 
     class Protocol(models.TextChoices):
@@ -111,9 +110,9 @@ class Endpoint(models.Model):
         help_text="Name of what is served here. Endpoints with the same name count as the same simulator; without one, "
         "the address tells them apart.",
     )
-    #: No request is sent before this time, by any run: the provider asked for it, or it is unavailable.
+    #: No run sends a request before this time, because the provider asked for a pause or is unavailable.
     hold_until = models.DateTimeField(null=True, blank=True, editable=False)
-    #: Since when no request has succeeded, and the last error; see ``evaluation.runs.health``.
+    #: The time since which no request has succeeded, and the last error; see ``evaluation.runs.health``.
     failing_since = models.DateTimeField(null=True, blank=True, editable=False)
     failing_calls = models.JSONField(
         default=list, blank=True, editable=False, db_default=Value([], models.JSONField())

@@ -1,4 +1,4 @@
-"""Saved recipes, and recipes carried out on a dataset."""
+"""Recipes, and pipelines, which carry a recipe out on a dataset."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from evaluation.models.endpoint import Endpoint
 
 
 class Recipe(models.Model):
-    """A saved pipeline, one row a version; never changed once made."""
+    """A saved recipe, one row per version; never changed once created."""
 
     workspace = models.ForeignKey(
         "annotator.Workspace", models.PROTECT, null=True, blank=True, related_name="recipes"
@@ -40,9 +40,8 @@ class Recipe(models.Model):
 
 
 class Pipeline(models.Model):
-    """A recipe carried out on a dataset, whose workspace is the pipeline's own.
-
-    It keeps which step it is at, and why it is paused.
+    """A recipe carried out on a dataset; it belongs to the dataset's workspace. It stores its current step and, if
+    paused, the reason.
     """
 
     class State(models.TextChoices):

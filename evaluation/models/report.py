@@ -9,7 +9,7 @@ from django.db.models import Q
 
 
 class Report(models.Model):
-    """A stored computation over a study, or across several: agreement and metrics, with what went in."""
+    """A stored computation over a study, or across several: agreement and metrics, with a record of its inputs."""
 
     class State(models.TextChoices):
         QUEUED = "queued", "queued"
@@ -57,12 +57,12 @@ class Report(models.Model):
 
     @property
     def studies(self) -> list[Any]:
-        """All studies that it is computed on, the one that it was asked for first."""
+        """All studies that it is computed on, starting with the one that it was requested for."""
         return [self.study, *sorted(self.others.all(), key=lambda study: study.pk)]
 
 
 class ReportFile(models.Model):
-    """Something that a report shows or hands out and that was made with it: a drawn figure, a long table."""
+    """A file made with a report, to be shown or downloaded: a drawn figure, a long table."""
 
     report = models.ForeignKey(Report, models.CASCADE, related_name="files")
     name = models.CharField(max_length=150, help_text="File name, e.g. p1-table-4-precision.dark.svg.")

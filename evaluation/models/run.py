@@ -1,4 +1,4 @@
-"""Runs of model calls, and each call with its answer."""
+"""Runs of model calls, their calls, and their batches."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from evaluation.models.endpoint import Endpoint
 
 
 class Run(models.Model):
-    """One job of model calls: what is asked of which endpoint, how far it has come, what it may spend."""
+    """One job of model calls: what is asked of which endpoint, its progress, and its budgets."""
 
     class State(models.TextChoices):
         QUEUED = "queued", "queued"
@@ -65,12 +65,12 @@ class Run(models.Model):
     budget_cost = models.DecimalField(
         max_digits=12, decimal_places=6, null=True, blank=True, validators=[InRange(0, 999_999)]
     )
-    #: Reserved by calls in flight, and spent by calls that are over; both move in the call's own transaction.
+    #: Reserved by calls in flight, and spent by finished calls; both are updated in the call's own transaction.
     reserved_cost = models.DecimalField(max_digits=14, decimal_places=8, default=0)
     spent_cost = models.DecimalField(max_digits=14, decimal_places=8, default=0)
     #: The most that requests without a reply can have cost: timed out, cut off, or lost with their worker.
     lost_cost = models.DecimalField(max_digits=14, decimal_places=8, default=0)
-    #: What the endpoint charged beyond what was reserved; the run pauses at the first of it.
+    #: What the endpoint charged beyond the reserved cost; the run pauses as soon as that happens.
     overrun_cost = models.DecimalField(max_digits=14, decimal_places=8, default=0)
     sent_calls = models.PositiveIntegerField(default=0, help_text="Requests sent, repeats included.")
     lost_calls = models.PositiveIntegerField(
@@ -109,7 +109,7 @@ class Run(models.Model):
 
     @property
     def workspace_id(self) -> int | None:
-        """A run belongs where its study does, or its dataset where it has no study."""
+        """The workspace of the run's study, or of its dataset if it has no study."""
         owner = self.study or self.dataset
         return owner.workspace_id if owner else None
 
@@ -126,7 +126,7 @@ class Call(models.Model):
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="calls")
     item = models.ForeignKey("annotator.Item", models.PROTECT, null=True, blank=True, related_name="calls")
-    #: What the call is about, unique in its run with the sample: an item's key, an explanation's id.
+    #: The subject of the call (an item's key, an explanation's id), unique in its run together with the sample.
     key = models.CharField(max_length=250)
     subject = models.BigIntegerField(
         null=True, blank=True, help_text="Primary key of what the step asks about."
@@ -212,14 +212,14 @@ class Call(models.Model):
 
     @property
     def about(self) -> int:
-        """The primary key of what it asks about; for steps whose calls all have one."""
+        """The primary key of the call's subject; for steps whose calls all have one."""
         if self.subject is None:
             raise ValueError(f"call {self.key} asks about no row")
         return self.subject
 
     @property
     def result(self) -> dict[str, Any]:
-        """What was read from the reply; for calls that are done."""
+        """The parsed reply, for calls that are done."""
         if self.parsed is None:
             raise ValueError(f"call {self.key} has no result")
         return dict(self.parsed)
@@ -235,7 +235,7 @@ class Batch(models.Model):
         FAILED = "failed", "failed"
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="batches")
-    #: In-flight calls whose ``claimed_by`` is this are in the file.
+    #: The file contains the in-flight calls with this ``claimed_by``.
     token = models.CharField(max_length=100, unique=True)
     remote_id = models.CharField(max_length=200, blank=True)
     state = models.CharField(max_length=10, choices=State, default=State.SENDING)

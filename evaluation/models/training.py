@@ -1,4 +1,4 @@
-"""GEN-U as a reward (Joshi et al. 2023, section 5): what each sampled rationale earned, and each fine-tuning job."""
+"""GEN-U as a reward (Joshi et al. 2023, section 5): the reward of each sampled rationale, and fine-tuning jobs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from evaluation.models.pipeline import Pipeline
 
 
 class Reward(models.Model):
-    """The reward of one rationale in one round, and the quantile that it was sorted into."""
+    """The reward of one rationale in one round, and its quantile."""
 
     pipeline = models.ForeignKey(Pipeline, models.CASCADE, related_name="rewards")
     step = models.CharField(max_length=100, help_text="The reward step of the round.")
@@ -34,7 +34,7 @@ class Reward(models.Model):
 
 
 class FineTuning(models.Model):
-    """One fine-tuning job at an endpoint, with the file that it was given."""
+    """One fine-tuning job at an endpoint, with its training file."""
 
     class State(models.TextChoices):
         WAITING = "waiting", "waiting to be sent"
@@ -57,7 +57,7 @@ class FineTuning(models.Model):
     model = models.CharField(max_length=200, blank=True, help_text="The fine-tuned model's name.")
     state = models.CharField(max_length=10, choices=State, default=State.WAITING)
     error = models.TextField(blank=True)
-    #: Per million training tokens; the most that the job may cost is held against the pipeline's budget beforehand.
+    #: Per million training tokens; before the job starts, the most that it can cost is checked against the budget.
     price = models.DecimalField(max_digits=12, decimal_places=6, default=0)
     most_cost = models.DecimalField(max_digits=14, decimal_places=8, default=0)
     cost = models.DecimalField(max_digits=14, decimal_places=8, default=0)

@@ -1,4 +1,5 @@
-"""Runs that make material: the step's own prompt file unless another text is given, its choices checked first."""
+"""Create runs that make material. They use the step's own prompt file unless another text is given; choices are checked
+first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Steps that write material without a call: gold rationales as a system, and the verdict on each question."""
+"""Steps that write material without calling a model: gold rationales as a system, and the verdict on each question."""
 
 from __future__ import annotations
 
@@ -12,18 +12,17 @@ from annotator.hit_types.base import JSON
 from annotator.models import Dataset, Explanation, FollowUp, Instance, Study, System
 from evaluation.models import QuestionVerdict
 
-if TYPE_CHECKING:  # the web process must not hold numpy for it
+if TYPE_CHECKING:  # imported late: the web process does without numpy
     from evaluation.ratings.validation import Verdict
 
-#: The explain method that takes the dataset's own rationales, and the name of its system.
+#: The explain method that uses the dataset's own rationales, and the name of its system.
 GOLD = "gold"
 
 
 @transaction.atomic
 def gold_explanations(*, dataset: Dataset) -> int:
-    """Keep each instance's gold rationale as an explanation of the system "gold", with the gold label as its output.
-
-    Returns how many instances have one. Called again, it changes nothing.
+    """Store each instance's gold rationale as an explanation by the system "gold", with the gold label as its output.
+    Returns how many instances have one. Safe to call again.
     """
     system, _ = System.objects.get_or_create(
         workspace=dataset.workspace, name=GOLD, defaults={"model": "", "method": GOLD}
@@ -45,10 +44,10 @@ def gold_explanations(*, dataset: Dataset) -> int:
 
 @transaction.atomic
 def questions_validate(*, study: Study, dataset: Dataset, verdicts: Sequence[Verdict]) -> JSON:
-    """Keep a validation study's verdicts on the dataset's generalization questions; returns the counts.
+    """Store a validation study's verdicts on the dataset's generalization questions; returns the counts.
 
-    The keys of a validation study's items are "f" and the primary key of the question. Called again, the new verdicts
-    replace the old ones.
+    The keys of a validation study's items are "f" and the primary key of the question. Calling it again replaces the
+    old verdicts.
     """
     from evaluation.ratings.validation import CRITERIA
 

@@ -1,4 +1,4 @@
-"""Recipes: what a pipeline does, step by step; those that ship lie in ``recipes/`` as JSON."""
+"""Recipes: the steps of a pipeline. Those that ship with the product are JSON files in ``recipes/``."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from annotator.hit_types.base import JSON
 from evaluation.selectors.material import VALIDATED
 
 FOLDER = Path(__file__).parent / "recipes"
-#: Kinds of step that make no calls.
+#: Kinds of step without calls to a model.
 OTHER_KINDS = ("study", "validate", "fine_tune", "report")
-#: Kinds of step that work on a study which an earlier step made.
+#: Kinds of step that work on a study made by an earlier step.
 OF_A_STUDY = ("simulate", "validate", "report")
 
 MOST_ROUNDS = 50
@@ -23,7 +23,7 @@ class RecipeError(ValueError):
 
 
 def recipe_names() -> list[str]:
-    """The recipes that ship.
+    """The names of the recipes that ship with the product.
 
     >>> "p1-yes-no" in recipe_names()
     True
@@ -32,7 +32,7 @@ def recipe_names() -> list[str]:
 
 
 def recipe_file(name: str) -> JSON:
-    """A recipe that ships; raises ``KeyError`` with the names there are."""
+    """A recipe that ships with the product; raises ``KeyError`` with the known names."""
     if name not in recipe_names():
         raise KeyError(f"no recipe {name!r}; there are: {', '.join(recipe_names())}")
     content: JSON = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
@@ -90,7 +90,7 @@ def recipe_check(content: Any) -> JSON:
 
 
 def _unrolled(steps: list[Any]) -> list[Any]:
-    """The steps with each block ``{"repeat": n, "steps": [...]}`` written out: {round} counts from 1, {last} from 0.
+    """The steps with each block ``{"repeat": n, "steps": [...]}`` expanded; {round} counts from 1, {last} from 0.
 
     >>> [step["name"] for step in _unrolled([{"repeat": 2, "steps": [{"name": "tune-{round}"}]}])]
     ['tune-1', 'tune-2']
@@ -120,16 +120,20 @@ def _numbered(value: Any, number: int) -> Any:
     return value
 
 
-def filled(value: Any, model: str, second: str = "") -> Any:
-    """A step's choices with ``{model}`` and ``{second}`` put in; without a second model it is the first.
+def filled(value: Any, model: str, second: str = "", pipeline: int | None = None) -> Any:
+    """A step's choices with ``{model}``, ``{second}`` and ``{pipeline}``, its number, filled in.
 
-    >>> filled({"system": "{model} · post-hoc", "generator": "{second}"}, "gpt")
-    {'system': 'gpt · post-hoc', 'generator': 'gpt'}
+    Without a second model, the first is used for both. Before there is a pipeline, ``{pipeline}`` is left as it is.
+
+    >>> filled({"system": "{model} · post-hoc {pipeline}", "generator": "{second}"}, "gpt", pipeline=7)
+    {'system': 'gpt · post-hoc 7', 'generator': 'gpt'}
     """
     if isinstance(value, str):
-        return value.replace("{model}", model).replace("{second}", second or model)
+        number = "{pipeline}" if pipeline is None else str(pipeline)
+        named = value.replace("{model}", model).replace("{second}", second or model)
+        return named.replace("{pipeline}", number)
     if isinstance(value, list):
-        return [filled(held, model, second) for held in value]
+        return [filled(held, model, second, pipeline) for held in value]
     if isinstance(value, dict):
-        return {key: filled(held, model, second) for key, held in value.items()}
+        return {key: filled(held, model, second, pipeline) for key, held in value.items()}
     return value

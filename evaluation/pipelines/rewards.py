@@ -16,7 +16,7 @@ _OF_VALUE = {-1.0: 0, 0.0: 1, 1.0: 2}
 
 
 def reward_token(quantile: int) -> str:
-    """The token that opens the system message of an example.
+    """The token at the start of an example's system message.
 
     >>> reward_token(2)
     '<reward_2>'
@@ -38,7 +38,7 @@ def reward_quantiles(values: Sequence[float], bins: int = PAPER_BINS) -> list[in
 
 
 def conditioned(chat: Sequence[ChatMessage], quantile: int) -> list[ChatMessage]:
-    """A chat as a model tuned on rewards is asked: the token before the instructions, and no demonstrations."""
+    """The chat for a model tuned on rewards: the token before the instructions, and no demonstrations."""
     first, *rest = chat
     if first.role != "system":
         return [ChatMessage("system", reward_token(quantile)), chat[-1]]
@@ -47,7 +47,7 @@ def conditioned(chat: Sequence[ChatMessage], quantile: int) -> list[ChatMessage]
 
 @dataclass(frozen=True)
 class TrainingExample:
-    """One rationale as a training example: the chat that asks for it, what is replied, and its reward's quantile."""
+    """One rationale as a training example: the chat that asks for it, the reply, and the quantile of its reward."""
 
     chat: tuple[ChatMessage, ...]
     reply: str
@@ -81,12 +81,12 @@ def question_lines(questions: Iterable[HeldOut], form: str) -> str:
 
 
 def chat_lines(examples: Iterable[TrainingExample]) -> str:
-    """The training file of a fine-tuning endpoint: one chat a line, whose system message carries the reward token."""
+    """The training file for a fine-tuning endpoint: one chat per line, with the reward token in its system message."""
     return "".join(json.dumps({"messages": _messages(one)}, ensure_ascii=False) + "\n" for one in examples)
 
 
 def export_lines(examples: Iterable[TrainingExample], form: str) -> str:
-    """The same for labs that train themselves, with the reward and its quantile in columns of their own.
+    """The same for labs that train their own models, with the reward and its quantile in separate columns.
 
     ``form``: *messages*, or *prompt_completion* with the chat as one text.
     """

@@ -1,4 +1,4 @@
-"""Import rows of a study from the material that earlier steps made; each HIT type says what it is made from."""
+"""Make a study's import rows from the material of earlier steps; each HIT type declares what it is made from."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def study_rows(
 ) -> Iterator[JSON]:
     """The rows of a study of ``hit_type``, in a fixed number of queries.
 
-    ``systems`` names the systems whose explanations are used; all of the dataset's where it is empty. ``choices`` are
-    those of the study step, which the HIT type reads (``group``, ``arms``). Raises ``KeyError`` for a type that cannot be
+    ``systems`` names the systems whose explanations are used; if empty, all of the dataset's. ``choices`` are the study
+    step's, for the HIT type (``group``, ``arms``). Raises ``KeyError`` for a type that cannot be
     made from material.
     """
     kind = hit_type_get(hit_type)
@@ -77,7 +77,7 @@ def _follow_up(follow_up: FollowUp) -> FollowUpSource:
 def _of_follow_ups(dataset: Dataset, systems: Sequence[str], choices: Mapping[str, Any]) -> Sources:
     """Each follow-up of an explanation with the real output of the explanation's own system.
 
-    With the choice ``sanity`` also with the output written from the explanation itself, as a system of its own (P2).
+    With the choice ``sanity``, also with the output written from the explanation itself, as a separate system (P2).
     """
     units = _units(dataset)
     outputs = Output.objects.filter(follow_up__explanation__in=_explanations(dataset, systems).values("pk"))

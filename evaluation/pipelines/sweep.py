@@ -1,4 +1,4 @@
-"""Pipelines whose message was lost: queued again. Postgres alone says which."""
+"""The sweeper of pipelines: it queues those whose message was lost, as Postgres shows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from evaluation.runs.wake import pipeline_wake
 
 
 def pipelines_sweep() -> int:
-    """Wake a worker for every running pipeline that waits for no run, and cancel fine-tuning jobs; returns how many woke."""
+    """Wake a worker for every running pipeline that isn't waiting for a run, and cancel fine-tuning jobs. Returns how
+    many were woken."""
     tunings_sweep()
     waits_for = Run.objects.filter(pipeline=OuterRef("pk"), state__in=[Run.State.RUNNING, Run.State.QUEUED])
     running = Pipeline.objects.filter(~Exists(waits_for), state=Pipeline.State.RUNNING)

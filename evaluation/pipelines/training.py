@@ -1,7 +1,7 @@
 """Rewards and fine-tuning in a pipeline: every round's rationales, rewards, file, job and model are rows.
 
-Nothing here waits: a worker looks at a job and comes back. A job is begun once: a worker that takes over looks for the
-job of its file before it begins one.
+Nothing here waits: a worker checks a job and returns later. A job is started once: a worker that takes over looks for
+the file's job before it starts one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from evaluation.pipelines.steps.material import in_test_part, shown
 from evaluation.prompts import prompt_file
 from evaluation.providers.base import ProviderError
 from evaluation.providers.keys import KeyRefused
-from evaluation.selectors.endpoint import endpoint_provider
+from evaluation.selectors.endpoint import endpoint_openai
 
 if TYPE_CHECKING:
     from evaluation.providers.fine_tuning import FineTuner, TuningJob
@@ -42,13 +42,13 @@ _UNIT = Decimal("0.00000001")
 
 
 def rewards_keep(*, pipeline: Pipeline, step: str, run: Run, bins: int = PAPER_BINS) -> JSON:
-    """Keep the GEN-U of each rationale that a reward run has answered with; returns the round's numbers.
+    """Store the GEN-U of each rationale that a reward run has used; returns the round's numbers.
 
     ``mean_reward`` is over the round's samples, from -1 to 1: a rationale that was sampled three times counts three times.
     Otherwise the mean would fall as a model learns, because it repeats its good rationales and varies its poor ones.
-    Called again, it changes nothing.
+    Safe to call again.
     """
-    from evaluation.metrics import gen_u  # the web process must not hold scipy for it
+    from evaluation.metrics import gen_u  # imported late: the web process does without scipy
 
     answered = (
         run.calls.filter(parsed__isnull=False).order_by("pk").only("key", "subject", "context", "parsed")
@@ -145,14 +145,14 @@ def held_out_questions(pipeline: Pipeline) -> list[HeldOut]:
 
 
 def _explaining_prompt(pipeline: Pipeline) -> str:
-    """The part of the prompt file that rewarded rationales are asked for with."""
+    """The part of the prompt file with which rewarded rationales are requested."""
     return prompt_part(prompt_file("explain", str(pipeline.recipe.content["task"])), "answer_reason")
 
 
 def tuning_step(*, pipeline: Pipeline, step: str, options: JSON, left: Decimal | None) -> JSON | None:
-    """Create or look after the fine-tuning job of a step; its result, or None while it is not over.
+    """Create or check the fine-tuning job of a step; returns its result, or None while it is running.
 
-    ``left`` is what the pipeline may still spend. Raises ``ValidationError`` where the job cannot begin.
+    ``left`` is what the pipeline may still spend. Raises ``ValidationError`` if the job can't start.
     """
     tuning = FineTuning.objects.filter(pipeline=pipeline, step=step).first()
     if tuning is None:
@@ -175,13 +175,16 @@ def tuning_step(*, pipeline: Pipeline, step: str, options: JSON, left: Decimal |
 def _tuning_create(pipeline: Pipeline, step: str, options: JSON, left: Decimal | None) -> None:
     examples = examples_of(pipeline)
     if not examples:
-        raise ValidationError("no rationale has a reward yet; a reward step comes before fine_tune")
+        raise ValidationError(
+            "no rationale has a reward, so there is nothing to train on: no question of the training part was accepted, or no"
+            " reward step comes before this one"
+        )
     lines = chat_lines(examples)
     epochs = int(options.get("epochs", 1))
     price = Decimal(str(options.get("price", 0)))
     most = (price * len(lines.encode()) * epochs / _MILLION).quantize(
         _UNIT, ROUND_UP
-    )  # a token is a byte or more
+    )  # a token is at least one byte
     if left is not None and most > left:
         raise ValidationError(f"the fine-tuning job may cost {most:.4f}; {left:.4f} of the budget is left")
     FineTuning.objects.create(
@@ -199,16 +202,16 @@ def _tuning_create(pipeline: Pipeline, step: str, options: JSON, left: Decimal |
 
 
 def tuning_spent(pipeline: Pipeline) -> Decimal:
-    """What the pipeline's fine-tuning jobs have cost, and the most that open ones may cost."""
+    """What the pipeline's finished fine-tuning jobs have cost, plus the most that open ones may cost."""
     rows = FineTuning.objects.filter(pipeline=pipeline)
     done = rows.exclude(state__in=_OPEN).aggregate(total=Sum("cost"))["total"] or Decimal(0)
     return done + (rows.filter(state__in=_OPEN).aggregate(total=Sum("most_cost"))["total"] or Decimal(0))
 
 
 def tuning_work(*, pipeline_pk: int) -> bool:
-    """Send, or look at, the pipeline's open job, outside of any transaction; True if it is over now.
+    """Send or check the pipeline's open job, outside any transaction; True if it has ended.
 
-    Called twice at once, the second call does nothing.
+    If two workers call it at once, the second does nothing.
     """
     with jobs.lock_held("tuning", pipeline_pk) as mine:
         tuning = (
@@ -225,7 +228,7 @@ def tuning_work(*, pipeline_pk: int) -> bool:
         except (ProviderError, KeyRefused) as error:
             FineTuning.objects.filter(pk=tuning.pk).update(looked_at=timezone.now(), error=str(error)[:2000])
             if isinstance(error, ProviderError) and not error.fatal:
-                return False  # looked at again by the next sweep
+                return False  # the next sweep checks it again
             from evaluation.providers.fine_tuning import TuningJob
 
             _settle(tuning, FineTuning.State.FAILED, TuningJob("", "failed", error=str(error)))
@@ -243,7 +246,7 @@ def tuning_work(*, pipeline_pk: int) -> bool:
 
 
 def _job_of(tuning: FineTuning) -> TuningJob:
-    """The job as it is now; file and job are created first where they are not there, and kept as soon as they are."""
+    """The job's current state. The file and the job are created if necessary, and their ids are stored at once."""
     if not tuning.file_id:
         tuning.file_id = _ask(tuning.endpoint, lambda tuner: tuner.file_send(tuning.file.encode()))
         FineTuning.objects.filter(pk=tuning.pk).update(file_id=tuning.file_id)
@@ -275,7 +278,7 @@ def _settle(tuning: FineTuning, state: str, job: TuningJob) -> None:
 
 
 def tunings_cancel(*, pipeline: Pipeline) -> None:
-    """Mark the pipeline's open jobs for cancelling; ``tunings_sweep`` tells the endpoint."""
+    """Mark the pipeline's open jobs as cancelled; ``tunings_sweep`` cancels them at the endpoint."""
     FineTuning.objects.filter(pipeline=pipeline, state=FineTuning.State.RUNNING).update(
         state=FineTuning.State.CANCELLING
     )
@@ -285,7 +288,7 @@ def tunings_cancel(*, pipeline: Pipeline) -> None:
 
 
 def tunings_sweep() -> int:
-    """Cancel at their endpoints the jobs that were cancelled here; what fails is tried again by the next sweep."""
+    """Cancel jobs at their endpoints that were cancelled here; the next sweep retries failures."""
     cancelled = 0
     for tuning in FineTuning.objects.select_related("endpoint").filter(state=FineTuning.State.CANCELLING):
         job_id = tuning.job_id
@@ -304,7 +307,7 @@ def tunings_sweep() -> int:
 
 
 def tunings_retry(*, pipeline: Pipeline) -> None:
-    """Forget the jobs that failed or were cancelled, so that their steps begin anew."""
+    """Detach failed and cancelled jobs, so that their steps start again."""
     with transaction.atomic():
         FineTuning.objects.filter(
             pipeline=pipeline, state__in=[FineTuning.State.FAILED, FineTuning.State.CANCELLED]
@@ -314,10 +317,10 @@ def tunings_retry(*, pipeline: Pipeline) -> None:
 def _ask(endpoint: Endpoint, what: Callable[[FineTuner], Coroutine[Any, Any, T]]) -> T:
     from evaluation.providers.fine_tuning import (
         FineTuner,
-    )  # the client library: jobs need it, web processes don't
+    )  # the client library is imported late: web processes don't need it
 
     async def main() -> T:
-        provider = endpoint_provider(endpoint)
+        provider = endpoint_openai(endpoint)
         try:
             return await what(FineTuner(provider))
         finally:

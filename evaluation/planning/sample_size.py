@@ -164,7 +164,7 @@ def _sized(
 ) -> PlanRow:
     defined = estimates[~np.isnan(estimates)]
     if defined.size < 2:
-        raise ValueError(f"figure: {figure} is not defined in this design at {k} raters an item")
+        raise ValueError(f"figure: {figure} is not defined in this design at {k} raters per item")
     sd_one = float(defined.std(ddof=1)) * math.sqrt(design.instances)
     instances = max(2, math.ceil(needed(sd_one)))
     items = instances * len(design.precision) * design.follow_ups

@@ -61,7 +61,7 @@ class StudyDesign:
             if getattr(self, name) < 1:
                 raise ValueError(f"{name}: expected 1 or more, got {getattr(self, name)}")
         if self.redundancy > self.raters:
-            raise ValueError(f"redundancy: {self.redundancy} raters an item, but there are {self.raters}")
+            raise ValueError(f"redundancy: {self.redundancy} raters per item, but there are {self.raters}")
         shares = {"accuracy": self.accuracy, **{f"simulators[{k}]": v for k, v in self.simulators.items()}}
         shares |= {f"precision[{i}]": p for i, p in enumerate(self.precision)}
         for name, value in shares.items():
@@ -112,7 +112,7 @@ class SyntheticStudy:
     accuracies: Mapping[str, float]
 
     def rows(self) -> Iterator[tuple[str, ...]]:
-        """The long table, one tuple a rating in the order of ``COLUMNS``."""
+        """The long table, one tuple per rating in the order of ``COLUMNS``."""
         table, of = self.ratings, self.truth
         where = {unit: row for row, unit in enumerate(of.unit)}
         for rater, unit, value in zip(table.rater, table.unit, table.value, strict=True):

@@ -1,4 +1,4 @@
-"""Prompt files: one for each step and task, in our own words, with demonstrations; a run keeps the text it used."""
+"""Prompt files: one for each step and task, in our own words, with demonstrations. A run stores the text that it used."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ ROOT = Path(__file__).parent
 
 
 def prompt_names() -> list[str]:
-    """All prompts that ship, as ``step/task``.
+    """All built-in prompts, as ``step/task``.
 
     >>> "explain/yes_no" in prompt_names()
     True
@@ -17,7 +17,7 @@ def prompt_names() -> list[str]:
 
 
 def prompt_file(step: str, task: str) -> str:
-    """The text of a prompt file; raises ``KeyError`` with the names there are."""
+    """The text of a prompt file; raises ``KeyError`` with the known names."""
     name = f"{step}/{task}"
     if name not in prompt_names():
         tasks = [known.split("/")[1] for known in prompt_names() if known.startswith(f"{step}/")]

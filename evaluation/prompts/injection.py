@@ -1,7 +1,6 @@
-"""Texts that give orders to whoever reads them.
-
-The model that judges an item has no tools and no keys, so an order can do no more than sway one answer. That
-answer is kept as given, and the call is flagged, so that a researcher can look and leave it out.
+"""Detects prompt injection: texts that give instructions to their reader. The model that judges an item has no tools
+and no keys, so an injection can only influence one answer. That answer is stored unchanged and the call is flagged, so
+that a researcher can check it and exclude it.
 """
 
 from __future__ import annotations

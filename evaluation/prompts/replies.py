@@ -1,6 +1,5 @@
-"""Readers of what models write when they make material. Nothing here guesses: what can't be read is refused with its reason.
-
-Judgments are read by the HIT types' own parsers; these read explanations, lists of questions and units.
+"""Parsers of models' replies that make material: explanations, lists of questions and units. They never guess: a reply
+that can't be parsed is refused with the reason. Judgments are parsed by the HIT types.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ MAX_ENTRY = 20_000
 
 
 def plain(text: str) -> str:
-    """A reply without thinking aloud, code fences and outer quotes; raises ``Unparsable`` for a refusal."""
+    """A reply without its reasoning, code fences and outer quotes; raises ``Unparsable`` for a refusal."""
     text = re.sub(r"^```[a-z]*\n|\n?```$", "", tidy(text).strip()).strip()
     if _REFUSED.search(text):
         raise Unparsable(f"the model refused: {text[:80]!r}", kind="refusal")
@@ -75,7 +74,7 @@ def reasoning_then_answer(text: str, task: str) -> tuple[str, str]:
 
 
 def answer_of(value: str, task: str) -> str:
-    """An answer in the form in which material keeps it: yes, no; a letter; response_1."""
+    """An answer in the form stored with material: yes, no; a letter; response_1."""
     value = value.strip(" \t\n.\"'*_()[]")
     if task == "yes_no":
         label = label_of(value, _YES_NO)
@@ -102,7 +101,7 @@ def marked_answer(text: str, task: str) -> str:
 
 
 def labelled(text: str, labels: Sequence[str]) -> dict[str, str]:
-    """The pieces of a reply under ``Label:`` headings, each exactly once and none empty, in any order.
+    """The parts of a reply under ``Label:`` headings: each label exactly once, in any order, and none empty.
 
     >>> labelled("Sure!\\nSummary: A.\\n**Explanation:** B.", ["Explanation", "Summary"])
     {'Summary': 'A.', 'Explanation': 'B.'}
@@ -127,7 +126,7 @@ def labelled(text: str, labels: Sequence[str]) -> dict[str, str]:
 
 
 def reasons(text: str) -> str:
-    """A reply that is reasons only; an opening "My reasons:" is left out.
+    """A reply that consists of reasons only; an initial "My reasons:" is removed.
 
     >>> reasons("Reasons: Owls have wings.")
     'Owls have wings.'
@@ -143,8 +142,8 @@ def reasons(text: str) -> str:
 def numbered(text: str, most: int) -> list[str]:
     """The entries of a numbered list (or a JSON array of texts), in order, at most ``most``.
 
-    What stands before "1." is a preamble. Numbers must count up from 1, or all be 1; an entry may have several lines.
-    Empty entries are left out. Raises ``Unparsable`` where there is no such list.
+    Text before "1." is a preamble. Numbers must count up from 1, or all be 1; an entry may have several lines.
+    Empty entries are left out. Raises ``Unparsable`` if there is no such list.
 
     >>> numbered("Here you are:\\n1. Can owls swim?\\n2) Can \\u201cemus\\u201d fly?\\n\\nHope this helps!", 5)
     ['Can owls swim?', 'Can "emus" fly?']
@@ -166,12 +165,12 @@ def numbered(text: str, most: int) -> list[str]:
 
 
 def _undressed(entry: str) -> str:
-    """An entry without emphasis or quotes around the whole of it."""
+    """An entry without emphasis or quotes around all of it."""
     return entry.strip().strip("*_").strip().strip('"').strip()
 
 
 def _pieces(text: str, marks: Sequence[re.Match[str]]) -> list[tuple[re.Match[str], str]]:
-    """What stands between each mark and the next."""
+    """The texts between each mark and the next."""
     ends = [mark.start() for mark in marks[1:]] + [len(text)]
     return [(mark, text[mark.end() : end].strip()) for mark, end in zip(marks, ends, strict=False)]
 
@@ -214,7 +213,7 @@ class Listed:
 def sorted_out(entries: Iterable[str], read: Callable[[str], Any]) -> Listed:
     """Read each entry by itself, so that a bad one doesn't take the others with it.
 
-    Raises the first entry's ``Unparsable`` where none is good.
+    Raises the first entry's ``Unparsable`` if none is good.
 
     >>> sorted_out(["Can owls swim?", "Owls swim."], question_of).faults
     ["not a question: 'Owls swim.'"]
@@ -231,7 +230,7 @@ def sorted_out(entries: Iterable[str], read: Callable[[str], Any]) -> Listed:
 
 
 def question_of(entry: str) -> str:
-    """An entry as a question on one line; raises ``Unparsable`` where it doesn't end with a question mark."""
+    """An entry as a question on one line; raises ``Unparsable`` if it doesn't end with a question mark."""
     line = " ".join(entry.split())
     if not line.rstrip("\"'*_").endswith("?"):
         raise Unparsable(f"not a question: {line[:60]!r}")
@@ -239,7 +238,7 @@ def question_of(entry: str) -> str:
 
 
 def questions(text: str, most: int) -> list[str]:
-    """The questions of a numbered list, each on one line; entries that are no questions are left out.
+    """The questions of a numbered list, each on one line; entries that aren't questions are left out.
 
     >>> questions("1. Can owls swim?", 3)
     ['Can owls swim?']
@@ -262,7 +261,7 @@ def guessed_question(text: str) -> tuple[str, str]:
 
 
 def bullets(text: str) -> list[str]:
-    """The entries of a list with dashes; raises ``Unparsable`` where there is none.
+    """The entries of a list with dashes; raises ``Unparsable`` if there is none.
 
     >>> bullets("Elements:\\n- a key decision\\n* its cause")
     ['a key decision', 'its cause']

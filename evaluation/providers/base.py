@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-if TYPE_CHECKING:  # the web process shows endpoints and must not hold numpy for it
+if TYPE_CHECKING:  # for types only: the web process shows endpoints and does without numpy
     import numpy as np
     import numpy.typing as npt
 
@@ -42,9 +42,8 @@ PERHAPS_PAID: frozenset[str] = frozenset(
 
 
 class ProviderError(Exception):
-    """A request failed. ``retry_after`` is in seconds, where the provider said so.
-
-    ``reply`` is what was received all the same (a refusal, a filtered reply, one without choices) and may be charged for.
+    """A request failed. ``retry_after`` is in seconds, if the provider gave it. ``reply`` is what was received
+    nevertheless (a refusal, a filtered reply, one without choices), which may be charged for.
     """
 
     def __init__(
@@ -69,10 +68,10 @@ class ProviderError(Exception):
 
 @dataclass(frozen=True)
 class ChatRequest:
-    """A chat request as it is sent and kept: no key, no address.
+    """A chat request as it is sent and stored, without key and address.
 
     ``parameters`` are those of the protocol (temperature, max_tokens, seed, ...); ``schema`` is a JSON schema
-    that the reply must follow, sent only to endpoints that can.
+    that the reply must follow, sent only to endpoints that support it.
     """
 
     model: str
@@ -93,7 +92,7 @@ class ChatRequest:
 
 @dataclass(frozen=True)
 class ChatReply:
-    """A reply. ``raw`` is the JSON as received; token counts are None where the provider gives none."""
+    """A reply. ``raw`` is the JSON as received; token counts are None if the provider doesn't report them."""
 
     text: str
     raw: dict[str, Any]
@@ -105,15 +104,30 @@ class ChatReply:
     #: Of ``tokens_in``, those that the provider had cached.
     tokens_cached: int | None = None
     seconds: float = 0.0
-    #: What the model thought before it replied, where the provider gives it apart. It is never read for an answer.
+    #: The model's reasoning before the reply, if the provider returns it separately. Answers are never read from it.
     reasoning: str = ""
+    #: Each token of ``text`` with the natural logarithm of its probability, where they were asked for and given.
+    tokens: tuple[tuple[str, float], ...] = ()
+
+
+def content_text(content: Any) -> str:
+    """The text of a message's content: a string, or a list of parts of which some are text.
+
+    >>> content_text([{"type": "text", "text": "ANSWER: "}, {"type": "text", "text": "YES"}])
+    'ANSWER: YES'
+    """
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
+    return "".join(text for text in texts if isinstance(text, str))
 
 
 class Provider(Protocol):
     """One endpoint of one API."""
 
     async def chat(self, request: ChatRequest) -> ChatReply:
-        """One completion; raises ``ProviderError``. Tries once: retries are the run's business."""
+        """One completion; raises ``ProviderError``. Tries once; the run is responsible for retries."""
         ...
 
     async def embed(self, model: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from evaluation.providers.base import Provider
 
-if TYPE_CHECKING:  # the web process must not hold numpy for it
+if TYPE_CHECKING:  # for types only: the web process does without numpy
     import numpy as np
     import numpy.typing as npt
 
@@ -17,10 +17,9 @@ AT_ONCE = 128
 
 
 class EndpointEncoder:
-    """An ``Encoder`` (see ``evaluation.metrics.encoders``) that asks an endpoint's embeddings.
-
-    ``open_provider`` makes the client; it is called once for each ``encode``. Each distinct text is asked for
-    once. ``version`` is the endpoint's name, since an embedding model has no other version. Raises
+    """An ``Encoder`` (see ``evaluation.metrics.encoders``) that uses an endpoint's embeddings. ``open_provider`` makes
+    the client; each ``encode`` calls it once. Each distinct text is sent once. ``version`` is the endpoint's name,
+    since an embedding model has no other version. Raises
     ``ProviderError``.
     """
 

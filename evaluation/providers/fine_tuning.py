@@ -1,4 +1,4 @@
-"""Fine-tuning over the OpenAI protocol: hand in a file, begin a job, look at it, cancel it."""
+"""Fine-tuning over the OpenAI protocol: upload a file, start a job, check it, cancel it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from evaluation.providers.base import ProviderError
 
-if TYPE_CHECKING:  # the web process must not hold the client for it
+if TYPE_CHECKING:  # for types only: the web process does without the client library
     from evaluation.providers.openai_compatible import OpenAICompatible
 
 JobState = Literal["running", "succeeded", "failed", "cancelled"]
@@ -16,7 +16,7 @@ _OVER: dict[str, JobState] = {"succeeded": "succeeded", "failed": "failed", "can
 
 @dataclass(frozen=True)
 class TuningJob:
-    """A fine-tuning job as the endpoint reports it. ``tokens`` were trained on; None if it does not say."""
+    """A fine-tuning job as the endpoint reports it. ``tokens`` is how many it was trained on, None if not reported."""
 
     id: str
     state: JobState
@@ -32,7 +32,7 @@ class FineTuner:
         self.client = provider.client
 
     async def file_send(self, lines: bytes) -> str:
-        """Hand in a training file (JSON lines of chats); returns its id."""
+        """Upload a training file (JSON lines of chats); returns its id."""
         try:
             file = await self.client.files.create(file=("rationales.jsonl", lines), purpose="fine-tune")
         except Exception as error:
@@ -44,7 +44,7 @@ class FineTuner:
         return str(file.id)
 
     async def job_find(self, file_id: str) -> TuningJob | None:
-        """The job that was begun on a file, if there is one: a worker that died may have begun it."""
+        """The job that was started with a file, if there is one: a worker that died may have started it."""
         try:
             page = await self.client.fine_tuning.jobs.list(limit=100)
         except Exception as error:
@@ -53,7 +53,7 @@ class FineTuner:
         return _job(found[0]) if found else None
 
     async def job_begin(self, *, file_id: str, model: str, suffix: str, epochs: int) -> TuningJob:
-        """Begin a job on a file."""
+        """Start a job with a file."""
         try:
             job = await self.client.fine_tuning.jobs.create(
                 training_file=file_id,
@@ -66,14 +66,14 @@ class FineTuner:
         return _job(job)
 
     async def job_read(self, job_id: str) -> TuningJob:
-        """How far a job is."""
+        """The state of a job."""
         try:
             return _job(await self.client.fine_tuning.jobs.retrieve(job_id))
         except Exception as error:
             raise _error(error) from error
 
     async def job_cancel(self, job_id: str) -> TuningJob:
-        """Cancel a job; one that is over stays as it is."""
+        """Cancel a job; a finished one stays unchanged."""
         try:
             return _job(await self.client.fine_tuning.jobs.cancel(job_id))
         except Exception as error:

@@ -1,8 +1,7 @@
-"""Which hosts may be asked: public ones over TLS, and those that the operator names.
-
-A researcher may type any base URL, and the server would go there from inside the network. So an address is
-looked up once, every address found is checked, and the connection goes to the checked address itself: a name
-that resolves differently the second time gains nothing.
+"""Which hosts the server may send requests to: public ones over TLS, and those that the operator allows. A researcher
+can enter any base URL, and the server would connect to it from inside the network. So a name is looked up once, every
+address found is checked, and the connection goes to the checked address itself: a name that resolves differently the
+second time has no effect.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
-#: IANA's special-purpose address registries, with multicast. An own table, because ``ipaddress.is_global`` differs between
-#: releases of Python (192.0.0.0/24 was global in part until 3.13).
+#: IANA's special-purpose address registries, with multicast. A table of our own, because ``ipaddress.is_global``
+#: differs between releases of Python (192.0.0.0/24 was global in part until 3.13).
 #: https://www.iana.org/assignments/iana-ipv4-special-registry, https://www.iana.org/assignments/iana-ipv6-special-registry
 SPECIAL_PURPOSE = tuple(
     map(
@@ -47,17 +46,17 @@ SPECIAL_PURPOSE = tuple(
         ),
     )
 )
-#: Everything that IANA has given out as global unicast lies in here.
+#: All global unicast addresses that IANA has allocated are in here.
 _GLOBAL_IPV6 = ipaddress.ip_network("2000::/3")
 
 
 class HostRefused(ValueError):
-    """This host may not be asked; the message says why, for the researcher."""
+    """Requests to this host aren't allowed; the message tells the researcher why."""
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a key may go: scheme, host and port."""
+    """The scheme, host and port that a key may be sent to."""
 
     scheme: str
     host: str
@@ -70,7 +69,7 @@ class Origin:
 
 @dataclass(frozen=True)
 class HostPolicy:
-    """The operator's rules. ``allowed`` holds ``host`` or ``host:port``; with ``only``, nothing else may be asked."""
+    """The operator's rules. ``allowed`` holds ``host`` or ``host:port``; with ``only``, all other hosts are refused."""
 
     allowed: frozenset[tuple[str, int | None]] = frozenset()
     only: bool = False
@@ -124,7 +123,7 @@ def origin_of(url: str) -> Origin:
 
 
 def check_origin(origin: Origin, policy: HostPolicy) -> None:
-    """Refuse what needs no look-up to be refused; raises ``HostRefused``."""
+    """Raise ``HostRefused`` for origins that can be refused without a look-up."""
     if policy.names(origin):
         return
     if policy.only:
@@ -177,7 +176,7 @@ def check_address(address: str) -> None:
 async def resolve(origin: Origin, policy: HostPolicy) -> list[str]:
     """The addresses of an origin, each checked; raises ``HostRefused`` if any of them is not public.
 
-    A host that the operator names may have any address.
+    Hosts that the operator allows may have any address.
     """
     check_origin(origin, policy)
     loop = asyncio.get_running_loop()

@@ -14,7 +14,7 @@ from evaluation.providers.hosts import Origin
 
 
 class KeyRefused(ValueError):
-    """There is no key to send to this host; the message says why, without the key."""
+    """No key may be sent to this host; the message says why, without the key."""
 
 
 def _fernet(secrets: Iterable[str]) -> MultiFernet:
@@ -31,7 +31,7 @@ def key_seal(*, key: str, origin: Origin, secrets: Iterable[str]) -> bytes:
 
 
 def key_open(*, sealed: bytes, origin: Origin, secrets: Iterable[str]) -> str:
-    """The key, if it was given for this very origin; else ``KeyRefused``.
+    """Decrypt a key that was entered for exactly this origin; otherwise raises ``KeyRefused``.
 
     >>> there = Origin("https", "api.example.com", 443)
     >>> sealed = key_seal(key="sk-1", origin=there, secrets=["s"])
@@ -75,10 +75,8 @@ def key_reseal(*, sealed: bytes, secrets: list[str]) -> bytes | None:
 
 
 def key_from_variable(*, variable: str, origin: Origin, known: Mapping[str, tuple[str, str]]) -> str:
-    """The key that an environment variable holds. ``known``: variable -> (host it may go to, value).
-
-    Only variables that the operator has bound to a host can be named, so that nobody can have the server's
-    other secrets sent somewhere.
+    """The key in an environment variable. ``known``: variable -> (host it may be sent to, value). Only variables that
+    the operator has bound to a host can be used, so that the server's other secrets can't be sent anywhere.
     """
     if variable not in known:
         raise KeyRefused(f"{variable} is not among the variables that the operator offers (LLM_KEYS)")

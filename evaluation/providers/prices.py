@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-#: Whose list prices hold at which host. Other hosts have prices of their own, or none.
+#: Host -> the provider whose list prices apply there. Other hosts have their own prices, or none.
 HOSTS = {
     "api.anthropic.com": "anthropic",
     "api.deepseek.com": "deepseek",
@@ -27,7 +27,7 @@ HOSTS = {
 
 @dataclass(frozen=True)
 class ListPrice:
-    """US dollars per million tokens; ``cached`` is None where cached tokens cost the same. ``taken`` is a date."""
+    """US dollars per million tokens; ``cached`` is None if cached tokens cost the same. ``taken`` is a date."""
 
     tokens_in: Decimal
     cached: Decimal | None
@@ -46,7 +46,7 @@ def _content() -> dict[str, Any]:
 
 
 def list_price(*, base_url: str, model: str) -> ListPrice | None:
-    """The list price of a model at its own provider; None where it isn't known.
+    """The list price of a model at its own provider; None if it isn't known.
 
     >>> list_price(base_url="https://api.openai.com/v1", model="gpt-4o-mini").tokens_out
     Decimal('0.6')

@@ -1,4 +1,4 @@
-"""What a lab may set for the connection to an endpoint: further headers, and whom its certificate is trusted from. Pure."""
+"""Settings of the connection to an endpoint: further headers, and trusted certificate authorities. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 import ssl
 from typing import Any
 
-#: Headers that carry keys or are set by the client itself.
+#: Headers that contain keys or that the client sets itself.
 RESERVED_HEADERS = frozenset(
     {
         "accept-encoding", "anthropic-version", "api-key", "authorization", "connection", "content-encoding",
@@ -15,12 +15,12 @@ RESERVED_HEADERS = frozenset(
     }
 )  # fmt: skip
 _NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
-#: Bytes of all headers together.
+#: The largest size of all headers together, in bytes.
 MOST_HEADERS = 4_000
 
 
 class SettingRefused(ValueError):
-    """A setting of an endpoint that cannot be used; the message says why."""
+    """A setting of an endpoint can't be used; the message says why."""
 
 
 def headers_check(headers: Any) -> None:
@@ -52,7 +52,7 @@ def certificates_check(pem: str) -> None:
 
 
 def tls_context(pem: str = "") -> ssl.SSLContext:
-    """How a server's certificate is checked: against these authorities, or the system's where there are none."""
+    """The TLS context that checks a server's certificate against these authorities, or the system's if there are none."""
     if not pem:
         return ssl.create_default_context()
     if "PRIVATE KEY" in pem:

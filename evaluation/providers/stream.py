@@ -14,14 +14,14 @@ from typing import Any
 
 import httpcore2
 
-#: Received bytes that may wait to be read before the sender is slowed down.
+#: How many received bytes can wait to be read before the sender is slowed down.
 MAX_WAITING = 256 * 1024
 
 
 class Stream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
     """One TCP or TLS connection. ``loop.create_connection(Stream, ...)`` makes it.
 
-    Timeouts are in seconds; None waits for as long as it takes. Raises httpcore's exceptions.
+    Timeouts are in seconds; None means no limit. Raises httpcore's exceptions.
     """
 
     def __init__(self) -> None:
@@ -129,9 +129,7 @@ class Stream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
         return self
 
     def get_extra_info(self, info: str) -> Any:
-        if (
-            info == "is_readable"
-        ):  # on an idle connection: the other side has closed it, or sent what nobody asked for
+        if info == "is_readable":  # on an idle connection: the server has closed it, or sent unrequested data
             return self.readable.is_set() or self.transport is None or self.transport.is_closing()
         names = {"client_addr": "sockname", "server_addr": "peername"}
         return self.transport and self.transport.get_extra_info(names.get(info, info))

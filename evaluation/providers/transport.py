@@ -1,4 +1,5 @@
-"""The HTTP transport: to the checked address only, over kept connections, never through a redirect or proxy."""
+"""The HTTP transport: connects only to the checked address, keeps connections open, and never follows redirects or uses
+a proxy."""
 
 from __future__ import annotations
 
@@ -13,15 +14,18 @@ import httpcore2
 import httpx2
 
 from evaluation.providers.hosts import HostPolicy, HostRefused, Origin, resolve
+from evaluation.providers.settings import tls_context
 from evaluation.providers.stream import Stream
 
-#: It would log a line for each of a hundred thousand requests.
+#: httpx would log a line for each of a hundred thousand requests.
 logging.getLogger("httpx2").setLevel(logging.WARNING)
 
 KEEP_SECONDS = 30.0
 #: Largest reply in bytes, after decompression: to a chat request, and to any other (embeddings, files of batches).
 MAX_CHAT_REPLY = 4 * 1024 * 1024
 MAX_REPLY = 64 * 1024 * 1024
+#: Where chats are sent: the OpenAI protocol's, Anthropic's, Gemini's.
+CHAT_PATHS = ("/chat/completions", "/messages", ":generateContent")
 
 
 class ReplyTooLarge(httpx2.RemoteProtocolError):
@@ -86,7 +90,7 @@ class _Body(httpx2.AsyncByteStream):
         self.limit = limit
         if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
             raise httpx2.RemoteProtocolError(f"the reply is encoded as {encoding!r}; only gzip was accepted")
-        # 32: the zlib and gzip headers are told apart by zlib itself.
+        # 32: zlib itself recognises zlib and gzip headers.
         self.decoder = zlib.decompressobj(zlib.MAX_WBITS + 32) if encoding not in ("", "identity") else None
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
@@ -100,12 +104,12 @@ class _Body(httpx2.AsyncByteStream):
                 yield decoded
 
     def _decode(self, part: bytes, most: int) -> bytes:
-        """At most ``most`` bytes, so that a small reply cannot unpack into a large one."""
+        """Decompress at most ``most`` bytes, so that a small reply can't expand to a large one."""
         if self.decoder is None:
             return part
         try:
             decoded = self.decoder.decompress(part, most)
-            # Further members of a gzip file follow each other.
+            # A gzip file can have several members, one after the other.
             while self.decoder.eof and self.decoder.unused_data and len(decoded) < most:
                 rest = self.decoder.unused_data
                 self.decoder = zlib.decompressobj(zlib.MAX_WBITS + 32)
@@ -123,11 +127,11 @@ class _Body(httpx2.AsyncByteStream):
 class CheckedTransport(httpx2.AsyncBaseTransport):
     """A transport to one origin. A stack of idle connections makes taking one independent of how many there are."""
 
-    def __init__(self, origin: Origin, policy: HostPolicy) -> None:
+    def __init__(self, origin: Origin, policy: HostPolicy, certificates: str = "") -> None:
         self.origin = origin
         self.backend = CheckedBackend(origin, policy)
         self.core_origin = httpcore2.Origin(origin.scheme.encode(), origin.host.encode(), origin.port)
-        self.context = ssl.create_default_context() if origin.scheme == "https" else None
+        self.context: ssl.SSLContext | None = tls_context(certificates) if origin.scheme == "https" else None
         self.idle: list[httpcore2.AsyncHTTPConnection] = []
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -160,7 +164,7 @@ class CheckedTransport(httpx2.AsyncBaseTransport):
                 self,
                 connection,
                 response.stream,
-                limit=MAX_CHAT_REPLY if request.url.path.endswith("/chat/completions") else MAX_REPLY,
+                limit=MAX_CHAT_REPLY if request.url.path.endswith(CHAT_PATHS) else MAX_REPLY,
                 encoding=headers.pop("content-encoding", "").strip().lower(),
             )
         except BaseException:
@@ -195,7 +199,7 @@ class CheckedTransport(httpx2.AsyncBaseTransport):
 
 
 class _mapped:
-    """httpcore's errors as httpx's, which the client above understands."""
+    """Convert httpcore's errors to httpx's, which the client expects."""
 
     def __enter__(self) -> None:
         return None
@@ -223,17 +227,18 @@ _ERRORS: dict[type[Exception], type[httpx2.HTTPError]] = {
 
 
 def timeouts(seconds: float) -> httpx2.Timeout:
-    """Limits of the single parts of a request that may take ``seconds`` in total.
-
-    Connecting ends well before the whole, so that a server that cannot be reached is known as such.
+    """Timeouts of the parts of a request that may take ``seconds`` in total. Connecting times out well before that, so
+    that an unreachable server is recognised as such.
     """
     return httpx2.Timeout(seconds, connect=min(0.8 * seconds, 10.0))
 
 
-def client(origin: Origin, policy: HostPolicy, *, timeout: float) -> httpx2.AsyncClient:
-    """An HTTP client that can reach this origin only."""
+def client(
+    origin: Origin, policy: HostPolicy, *, timeout: float, certificates: str = ""
+) -> httpx2.AsyncClient:
+    """An HTTP client that can reach this origin only. ``certificates``: PEM authorities instead of the system's."""
     return httpx2.AsyncClient(
-        transport=CheckedTransport(origin, policy),
+        transport=CheckedTransport(origin, policy, certificates),
         follow_redirects=False,
         trust_env=False,
         headers={"accept-encoding": "gzip"},

@@ -81,7 +81,7 @@ class FollowUpTable:
         return FollowUps(**columns)
 
     def with_labels(self, labels: Aggregated, pool: Ratings) -> FollowUps:
-        """The follow-ups with one label a unit by a rule that was applied to the ratings of ``pool``.
+        """The follow-ups with one label per unit by a rule that was applied to the ratings of ``pool``.
 
         A unit without a label was either not rated by those whose labels count, or its raters tie.
         """

@@ -1,4 +1,4 @@
-"""From a study's judgments to ratings tables, one a variable, with what was left out and what each unit is about."""
+"""From a study's judgments to ratings tables, one per variable, with what was left out and what each unit is about."""
 
 from __future__ import annotations
 

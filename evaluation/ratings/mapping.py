@@ -18,7 +18,7 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass
 class Entries:
-    """Ratings in long form, one entry a rating; ``owner`` says which response (or pair) it comes from.
+    """Ratings in long form, one entry per rating; ``owner`` says which response (or pair) it comes from.
 
     Entries are in order of their owner, so that one owner's entries are a slice.
     """

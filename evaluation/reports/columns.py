@@ -1,4 +1,4 @@
-"""One label a unit beside what the unit is about: the columns that P2's and P3's metrics take."""
+"""One label per unit beside what the unit is about: the columns that P2's and P3's metrics take."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from evaluation.reports.context import Context
 
-#: One value a row.
+#: One value per row.
 Values = list[Any]
 
 
@@ -17,7 +17,7 @@ Values = list[Any]
 class Labelled:
     """Items in play as rows: ``label`` maps a variable to its aggregated labels (None where there is none).
 
-    ``rule`` is the rule that was used: majority where the chosen one gives a table a rater.
+    ``rule`` is the rule that was used: majority where the chosen one gives a table per rater.
     """
 
     rule: str
@@ -36,7 +36,7 @@ class Labelled:
 
 
 def labelled_items(ctx: Context, *variables: str) -> Labelled:
-    """One row an item in play, with people's aggregated label on each variable; units must be whole items."""
+    """One row per item in play, with people's aggregated label on each variable; units must be whole items."""
     judgments = ctx.data.judgments
     items = judgments.items
     rows = np.flatnonzero(judgments.in_play)
@@ -63,7 +63,7 @@ def labelled_items(ctx: Context, *variables: str) -> Labelled:
 
 @dataclass(frozen=True, eq=False)
 class OwnAnswers:
-    """Each person's own answers before and after the rationale, one entry a judgment that has both."""
+    """Each person's own answers before and after the rationale, one entry per judgment that has both."""
 
     rater: Values
     before: Values
@@ -97,7 +97,7 @@ def own_answers(ctx: Context) -> OwnAnswers:
 
 
 def rule_of(ctx: Context) -> str:
-    """The chosen rule, or majority where a figure needs one label a unit and the rule gives one a rater.
+    """The chosen rule, or majority where a figure needs one label per unit and the rule gives one per rater.
 
     A section that uses another rule than the chosen one says so in its notes.
     """

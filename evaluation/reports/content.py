@@ -144,7 +144,7 @@ class Figure:
     id: str
     title: str
     alt: str
-    form: Literal["intervals", "matrix", "bars"]
+    form: Literal["intervals", "matrix", "bars", "reliability"]
     data: Mapping[str, Any]
     notes: Sequence[str] = ()
     number: str = ""

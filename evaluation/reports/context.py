@@ -100,7 +100,7 @@ class Context:
             )
         return self._agreements[key]
 
-    # -- one label a unit -------------------------------------------------------------------------
+    # -- one label per unit -------------------------------------------------------------------------
 
     @property
     def chosen_rule(self) -> str:
@@ -114,7 +114,7 @@ class Context:
         return parse_rule(self.chosen_rule)
 
     def labels(self, variable: str, rule: str = "") -> tuple[Aggregated, ...]:
-        """The label tables of a rule (the chosen one by default): one, or one a rater for ``per_rater``.
+        """The label tables of a rule (the chosen one by default): one, or one per rater for ``per_rater``.
 
         Rules that weigh several raters weigh people only; ``single:<rater>`` may name a simulator.
         """
@@ -129,7 +129,7 @@ class Context:
         return ratings if isinstance(parse_rule(rule), Single) else ratings.people()
 
     def all_follow_ups(self, variable: str, rule: str = "") -> tuple[FollowUps, ...]:
-        """Every follow-up of the study with a rule's labels: one table, or one a rater for ``per_rater``."""
+        """Every follow-up of the study with a rule's labels: one table, or one per rater for ``per_rater``."""
         key = (variable, rule or self.chosen_rule)
         if key not in self._tables:
             base, pool = self.base(variable), self._pool(*key)

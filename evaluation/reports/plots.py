@@ -1,6 +1,6 @@
 """Figures drawn with altair and turned into SVG and PNG by vl-convert, in light and in dark.
 
-Three forms: dots with intervals, a matrix, and bars of shares. Values stand beside their marks, so that no
+Four forms: dots with intervals, a matrix, bars of shares, and a reliability diagram. Values stand beside their marks, so that no
 legend is needed and colour never carries meaning alone. The job that makes the report draws the figures; the web
 process serves the stored files and never imports altair.
 """
@@ -67,7 +67,8 @@ def chart(figure: Mapping[str, Any], theme: Theme) -> alt.TopLevelMixin:
     """The altair chart of a stored figure."""
     import altair as alt
 
-    drawn = {"intervals": _intervals, "matrix": _matrix, "bars": _bars}[figure["form"]](figure["data"], theme)
+    forms = {"intervals": _intervals, "matrix": _matrix, "bars": _bars, "reliability": _reliability}
+    drawn = forms[figure["form"]](figure["data"], theme)
     ink = INKS[theme]
     axis = {
         "labelColor": ink.ink,
@@ -169,6 +170,31 @@ def _domain(points: list[dict[str, Any]], data: Mapping[str, Any], scale: float)
     low, high = min(ends), max(ends)
     pad = 0.0 if wanted else 0.04 * (high - low or scale)
     return [low - pad, high + pad] if high > low else [low - 0.05 * scale, high + 0.05 * scale]
+
+
+def _reliability(data: Mapping[str, Any], theme: Theme) -> Any:
+    """The share that is right over the mean confidence, with intervals; a dashed diagonal where both are the same."""
+    import altair as alt
+
+    ink = INKS[theme]
+    points = [
+        point | {"low": point.get("low") or point["value"], "high": point.get("high") or point["value"]}
+        for point in data["points"]
+    ]
+    scale = alt.Scale(domain=[0, 1], nice=False)
+    x = alt.X("confidence:Q", scale=scale, title=data["x"], axis=alt.Axis(tickCount=5, grid=True))
+    y = alt.Y("value:Q", scale=scale, title=data["y"], axis=alt.Axis(tickCount=5, grid=True))
+    ends = alt.Data(values=[{"confidence": 0, "value": 0}, {"confidence": 1, "value": 1}])
+    diagonal = alt.Chart(ends).mark_line(strokeDash=[4, 3], color=ink.quiet).encode(x=x, y=y)
+    base = alt.Chart(alt.Data(values=points))
+    return alt.layer(
+        diagonal,
+        base.mark_rule(strokeWidth=2, color=ink.mark).encode(
+            x=x, y=alt.Y("low:Q", title=data["y"]), y2="high:Q"
+        ),
+        base.mark_point(filled=True, size=70, opacity=1, color=ink.mark).encode(x=x, y=y),
+        base.mark_text(align="left", dx=8, dy=-8, color=ink.ink, fontSize=12).encode(x=x, y=y, text="n:Q"),
+    ).properties(width=WIDTH, height=WIDTH * 0.75)
 
 
 def _matrix(data: Mapping[str, Any], theme: Theme) -> Any:

@@ -67,7 +67,7 @@ def of_instances(instances: frozenset[str]) -> Callable[[FollowUps], FollowUps]:
 
 
 def shared_instances(judge: Judge) -> frozenset[str]:
-    """Instances where precision is defined in all systems; with a table a rater, for any of the raters.
+    """Instances where precision is defined in all systems; with a table per rater, for any of the raters.
 
     Raters may each have judged other systems: what matters is that every system was judged on the instance.
     """
@@ -104,7 +104,7 @@ def _named(counts: PerExplanation) -> list[str]:
 
 
 def system_columns(ctx: Context, systems: Sequence[str]) -> list[TableColumn]:
-    """A column a system: its method under its model where both are known (P1's layout), else its name."""
+    """A column per system: its method under its model where both are known (P1's layout), else its name."""
     known = ctx.data.judgments.items.systems
     columns = []
     for system in systems:

@@ -50,7 +50,7 @@ def asked_of(ctx: Context, variable: str) -> set[tuple[int, str]]:
 
 
 def unit_table(ctx: Context, rule: str) -> UnitTable:
-    """One row a unit and follow-up; a unit asked about on one side only has that side's role."""
+    """One row per unit and follow-up; a unit asked about on one side only has that side's role."""
     return ctx.once(f"units/{rule}", lambda: _unit_table(ctx, rule))
 
 

@@ -31,7 +31,7 @@ from evaluation.runs.registry import step_get
 from evaluation.runs.settle import Outcome, settle
 from evaluation.runs.step import ClaimedCall, Step
 from evaluation.runs.worker import Worked
-from evaluation.selectors.endpoint import endpoint_provider
+from evaluation.selectors.endpoint import endpoint_openai
 
 T = TypeVar("T")
 #: Calls in one file.
@@ -78,7 +78,7 @@ def _turn(run: Run, step: Step) -> Worked:
 
 def _ask(run: Run, what: Callable[[OpenAICompatible], Coroutine[Any, Any, T]]) -> T:
     async def main() -> T:
-        provider = endpoint_provider(run.endpoint)
+        provider = endpoint_openai(run.endpoint)
         try:
             return await what(provider)
         finally:
@@ -118,7 +118,7 @@ def _send(run: Run, step: Step) -> Worked:
     try:
         remote = _ask(run, lambda provider: provider.batch_send(lines.encode()))
     except (ProviderError, KeyRefused):
-        with transaction.atomic():  # the endpoint took nothing: as if nothing had been claimed
+        with transaction.atomic():  # the endpoint accepted nothing, so undo the claim
             settle(run=run, token=token, outcomes=[o for one in got.ready for o in unsent(one)])
             batch.delete()
         raise
@@ -141,7 +141,7 @@ def _held(run: Run, step: Step | None, batch: Batch) -> Iterator[tuple[Ready, Cl
     """The calls of a batch in the form in which a worker claims them."""
     rows = Call.objects.filter(run=run, claimed_by=batch.token, state=Call.State.IN_FLIGHT)
     calls = [
-        # This attempt is counted already; what follows expects the count before it, as when it was claimed.
+        # This attempt is counted already; the code below expects the count before it, as at the time of the claim.
         (replace(ClaimedCall.of_row(row), attempts=row.attempts - 1), row.reserved_cost)
         for row in rows.defer("request", "reply").order_by("pk")
     ]

@@ -61,7 +61,7 @@ class Claim:
     """What may be sent now. ``others``: calls that other workers have in flight at the endpoint.
 
     With nothing to send, ``wait`` is the seconds until it is worth asking again, and None when nothing is left
-    to claim; ``state`` is the run's.
+    to claim; ``state`` is the state of the run.
     """
 
     state: str
@@ -204,12 +204,21 @@ def _prepare(
     asked = [replace(call, thing=things.get(call.id)) for call in calls]
     requests = {call.id: build(run, endpoint, step, call) for call in asked}
     keys = {
-        call.id: cache_key(base_url=endpoint.base_url, request=requests[call.id], sample=call.sample)
+        call.id: cache_key(
+            base_url=endpoint.base_url,
+            headers=endpoint.headers,
+            request=requests[call.id],
+            sample=call.sample,
+        )
         for call in asked
     }
     found = _cached(list(keys.values()), run.workspace_id) if run.use_cache else {}
-    # A call whose reply could not be read is sent again, whatever the cache contains.
-    cached = {call.id for call in asked if keys[call.id] in found and not call.unparsable}
+    # A call whose reply could not be read is sent again, unless the model is now told what was wrong with it.
+    cached = {
+        call.id
+        for call in asked
+        if keys[call.id] in found and (not call.unparsable or repair_messages(run=run, call=call))
+    }
     hits = [
         Hit(call, keys[call.id], found[keys[call.id]], requests[call.id])
         for call in asked
@@ -250,7 +259,7 @@ def build(run: Run, endpoint: Endpoint, step: Step, call: ClaimedCall) -> ChatRe
 
 
 def _cached(keys: list[str], workspace_id: int | None) -> dict[str, int]:
-    """Calls of the workspace that asked the same: what other labs asked and paid for stays theirs."""
+    """Calls of the same workspace with the same request. Replies that other labs paid for aren't shared."""
     with connection.cursor() as cursor:
         cursor.execute(_CACHED, [keys, workspace_id])
         return dict(cursor.fetchall())

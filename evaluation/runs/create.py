@@ -34,7 +34,7 @@ class NothingToAsk(ValidationError):
 
 @dataclass(frozen=True, kw_only=True)
 class RunPlan:
-    """How a run asks, whatever its step is about. The defaults are those of the ``Run`` model.
+    """The settings of a run that don't depend on its step. The defaults are those of the ``Run`` model.
 
     ``model``: the endpoint's own if empty. ``prompt``: the step's own file if empty. ``parameters`` are sent with
     every call. Budgets of None have no limit; ``budget_cost`` is in the currency of the endpoint's prices.
@@ -98,6 +98,10 @@ def run_draft(
     run.full_clean(exclude=["prompt_digest"])
     if run.mode == Run.Mode.BATCH and run.together > 1:
         raise ValidationError({"together": "The batch API takes one item per request. Set this to 1."})
+    if run.mode == Run.Mode.BATCH and endpoint.protocol != Endpoint.Protocol.OPENAI:
+        raise ValidationError(
+            {"mode": "Batches need an endpoint that speaks the OpenAI protocol. Choose one request a call."}
+        )
     first = next(step.jobs(run), None)
     if first is None:
         raise NothingToAsk({"kind": f"{step.title}: there is nothing to ask about"})
@@ -128,7 +132,7 @@ def run_create(
     rater: Rater | None = None,
     options: dict[str, Any] | None = None,
 ) -> Run:
-    """``run_draft`` and ``run_save`` in one; raises what they raise."""
+    """``run_draft`` and ``run_save`` in one; raises the same errors."""
     draft = run_draft(
         kind=kind,
         endpoint=endpoint,
@@ -142,7 +146,7 @@ def run_create(
 
 
 def all_jobs(run: Run, step: Step) -> Iterator[Job]:
-    """Each first-stage job once for each sample."""
+    """The first-stage jobs, each repeated for every sample."""
     for job in step.jobs(run):
         for sample in range(run.samples):
             yield replace(job, sample=sample)
@@ -154,10 +158,13 @@ def _prompt_check(run: Run, step: Step, job: Job) -> None:
     call = replace(call, thing=step.load(run, [call]).get(call.id))
     try:
         step.messages(run, call)
+        problems = step.prompt_problems(run, call)
     except KeyError as error:
         raise ValidationError({"prompt": f"Unknown placeholder ${error.args[0]}."}) from None
     except ValueError as error:
         raise ValidationError({"prompt": str(error)}) from None
+    if problems:
+        raise ValidationError({"prompt": problems})
 
 
 def _in_rows(run: Run, step: Step) -> Iterator[list[Call]]:

@@ -1,6 +1,5 @@
-"""Replies that prompts show as examples, as JSON objects: for endpoints that are held to a schema. Pure.
-
-The inverse of ``structured.form_text``: what the object says is read from the text by the readers of replies.
+"""The example replies of prompts as JSON objects, for endpoints that enforce a schema. Pure. The inverse of
+``structured.form_text``: the readers of replies read the object's values from the text.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _OPTION = re.compile(r"^[A-H][.:)] +", re.MULTILINE)
 
 
 def form_object(form: Form, task: str, text: str, label: str = "") -> JSON | None:
-    """The object of a form that means the same as a demonstrated reply; None where the reply isn't of that form.
+    """A demonstrated reply as an object of the form; None if the reply doesn't have that form.
 
     >>> form_object("reasons_answer", "yes_no", "Owls float. So the answer is yes.")
     {'explanation': 'Owls float.', 'answer': 'yes'}
@@ -96,5 +95,5 @@ def _shown(task: str, answer: str) -> str:
 
 
 def thoughts_of(text: str) -> str:
-    """What a demonstrated judgment says before its answer."""
+    """The reasoning of a demonstrated judgment, before its answer."""
     return re.split(rf"^{MARKER}:", text, maxsplit=1, flags=re.MULTILINE)[0].strip()

@@ -1,4 +1,4 @@
-"""A dry run: what a run would ask and what that would cost, without sending anything."""
+"""Estimate the calls and cost of a run, without sending anything."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ class CostEstimate:
 
 
 def run_estimate(*, run: Run, key: str = "") -> CostEstimate:
-    """What the run still has to ask, or what a draft would ask; nothing is sent and nothing is written.
+    """Estimate what the run still has to send, or what a draft would send; nothing is sent or written.
 
-    ``key``: the item whose request is shown; the first one if empty. Raises ``ValidationError`` (preview_item)
-    where the run asks nothing about it.
+    ``key``: the item whose request is shown; the first one if empty. Raises ``ValidationError`` (preview_item) if the
+    run has no call about it.
     """
     step: Step = step_get(run.kind)
     total, rows = _saved_calls(run, key) if run.pk else _draft_calls(run, step, key)
@@ -84,7 +84,7 @@ def _saved_calls(run: Run, key: str) -> tuple[int, list[ClaimedCall]]:
 
 
 def _draft_calls(run: Run, step: Step, key: str) -> tuple[int, list[ClaimedCall]]:
-    """The same of a run that isn't saved."""
+    """The same for an unsaved run."""
     total = 0
     wanted: list[ClaimedCall] = []
     others: list[ClaimedCall] = []

@@ -22,7 +22,7 @@ from django.utils import timezone
 from evaluation.models import Call, Endpoint
 from evaluation.runs.settle import Outcome, backoff
 
-#: Different calls that must fail in a row: fewer may be the fault of the calls themselves.
+#: The number of different calls that must fail in a row. Fewer failures may be the fault of the calls themselves.
 THRESHOLD = 5
 #: Seconds without requests: at first, and at most.
 FIRST_HOLD = 0.5
@@ -35,7 +35,8 @@ TROUBLE = frozenset({"rate_limit", "server", "timeout", "connection", "unreachab
 
 @dataclass(frozen=True)
 class HealthReport:
-    """What a worker saw since its last report: requests that succeeded, and those that met trouble."""
+    """What a worker observed since its last report: the number of successful requests, and the outcomes of troubled
+    ones."""
 
     successes: int
     troubled: tuple[Outcome, ...]
@@ -67,7 +68,7 @@ def is_held(endpoint: Endpoint) -> bool:
 
 
 def copy_state(row: Endpoint, held: Endpoint) -> None:
-    """Bring the copy of an endpoint that a worker holds up to date."""
+    """Update a worker's copy of the endpoint."""
     for name in STATE:
         setattr(held, name, getattr(row, name))
 
@@ -75,8 +76,8 @@ def copy_state(row: Endpoint, held: Endpoint) -> None:
 def endpoint_report(*, endpoint: Endpoint, outcomes: Sequence[Outcome], rng: random.Random) -> bool:
     """Update the endpoint's state with what came back; returns whether its breaker is open.
 
-    Outcomes of requests that met trouble are changed: those of an unavailable or rate-limiting endpoint are
-    excused, so that their calls are tried again without using up an attempt.
+    Changes the outcomes of troubled requests: if the endpoint was unavailable or limited the rate, they are excused,
+    and their calls are retried without using up an attempt.
     """
     report = HealthReport.of(outcomes)
     well = not report.troubled and endpoint.window is None and not endpoint.failing_calls
@@ -93,7 +94,7 @@ def endpoint_report(*, endpoint: Endpoint, outcomes: Sequence[Outcome], rng: ran
             grown = row.window + report.successes / max(row.window, 1.0)
             row.window = None if grown >= row.concurrency else grown
         if row.tokens_per_minute and row.tokens_due:
-            # What was booked when the requests were claimed was an estimate.
+            # The tokens booked at the time of the claim were an estimate.
             more = sum(_tokens(outcome) - outcome.estimated for outcome in outcomes)
             row.tokens_due += timedelta(seconds=more * 60 / row.tokens_per_minute)
         row.save(update_fields=STATE)
@@ -105,7 +106,7 @@ def endpoint_report(*, endpoint: Endpoint, outcomes: Sequence[Outcome], rng: ran
 
 
 def _tokens(outcome: Outcome) -> int:
-    """Tokens that count against the endpoint's rate; what the reply says is on each call of a request."""
+    """Tokens that count against the endpoint's rate. Every call of a request has the reply's token counts."""
     if not outcome.of_request:
         return 0
     if outcome.tokens_in is not None:
@@ -124,7 +125,7 @@ def _troubled(row: Endpoint, report: HealthReport, now: datetime, rng: random.Ra
     held = row.hold_until is not None and row.hold_until > now
     seconds = 0.0
     if limited:
-        if not held:  # replies to requests that were in flight together halve it once
+        if not held:  # requests that were in flight together halve it only once
             row.window = max(1.0, window_of(row) / 2)
         asked = max(outcome.hold for outcome in limited)
         seconds = asked or _hold_seconds(row, now)
@@ -136,7 +137,7 @@ def _troubled(row: Endpoint, report: HealthReport, now: datetime, rng: random.Ra
 
 
 def _hold_seconds(row: Endpoint, now: datetime) -> float:
-    """Half as long as nothing has succeeded: pauses grow, and the end of an outage is noticed soon."""
+    """Half the time since the last success: pauses grow with an outage, and its end is noticed soon."""
     failing = (now - row.failing_since).total_seconds() if row.failing_since else 0.0
     return min(max(FIRST_HOLD, failing / 2), LONGEST_HOLD)
 

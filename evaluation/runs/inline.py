@@ -1,4 +1,4 @@
-"""Working on a run in this process, without Celery: for commands and the demo."""
+"""Work on a run in this process, without Celery, for commands and the demo."""
 
 from __future__ import annotations
 

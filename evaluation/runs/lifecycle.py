@@ -1,4 +1,4 @@
-"""A run from its start to its end. Each function can be called twice with the same effect as once."""
+"""Start, pause, resume, cancel and finish runs. Calling a function twice has the same effect as calling it once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from evaluation.runs.wake import pipeline_wake, run_wake
 from evaluation.selectors.endpoint import endpoints_usable_in
 
 OVER = frozenset({Run.State.DONE, Run.State.INCOMPLETE, Run.State.CANCELLED, Run.State.FAILED})
-#: Why a run is incomplete: at most so many kinds of failures are named.
+#: The most kinds of failure that the reason of an incomplete run names.
 KINDS_NAMED = 4
 
 
@@ -51,7 +51,7 @@ def run_resume(*, run: Run) -> Run:
 def run_budget_set(*, run: Run, budget_calls: int | None, budget_cost: Decimal | None) -> Run:
     """Raise or lower the budgets of a run in any state; None removes a limit.
 
-    Raises ``ValidationError`` keyed by field where a budget is less than what has been used already.
+    Raises ``ValidationError`` keyed by field if a budget is less than what has already been used.
     """
     with transaction.atomic():
         run = _locked(run)

@@ -1,4 +1,4 @@
-"""From a request to the outcome of its calls: it is sent once, its reply read, and a retry decided on."""
+"""From a request to the outcome of its calls: send it once, read the reply, and decide on a retry."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from evaluation.models import Call, Endpoint, Run
 from evaluation.prompts.injection import gives_orders
 from evaluation.providers.base import PERHAPS_PAID, ChatReply, Provider, ProviderError
 from evaluation.runs.claim import Hit, Ready
+from evaluation.runs.confidence import answer_confidence
 from evaluation.runs.repair import INCOMPLETE, joined_result
 from evaluation.runs.request import Prices, likely_tokens, share_of
 from evaluation.runs.settle import Outcome, backoff
@@ -22,18 +23,18 @@ from evaluation.runs.step import ClaimedCall, Step, cut_off
 from evaluation.runs.together import together_split
 
 log = logging.getLogger(__name__)
-#: A longer text isn't read: no answer needs it, and a pattern could take minutes to search it.
+#: Longer texts aren't parsed: no answer needs them, and matching a pattern could take minutes.
 MAX_TEXT = 200_000
-#: This item was refused and would be again.
+#: Errors that would occur again for the same item.
 ITEM_REFUSED = frozenset({"bad_request", "context_length"})
-#: The endpoint's configuration is at fault: the run pauses and the call stays pending.
+#: Errors in the endpoint's configuration: the run pauses and the call stays pending.
 _PAUSE_AND_KEEP = frozenset({"unauthorized", "not_found", "refused_host", "no_quota"})
 
 
 async def answered(
     *, provider: Provider, run: Run, endpoint: Endpoint, step: Step, ready: Ready, rng: random.Random
 ) -> list[Outcome]:
-    """Send one request and read its reply. Whatever happens becomes the outcome of its calls; never raises."""
+    """Send one request and read its reply. Never raises: every failure becomes the outcome of its calls."""
     started = time.perf_counter()
     reply: ChatReply | ProviderError
     try:
@@ -76,7 +77,7 @@ def read_reply(
     call: ClaimedCall | None = None,
     seconds: float = 0.0,
 ) -> Outcome:
-    """The outcome of one call from its own reply, or from what came instead."""
+    """The outcome of one call, from its reply or its error."""
     call = call or ready.calls[0]
     prices = Prices.of(endpoint)
     if isinstance(reply, ProviderError):
@@ -93,7 +94,7 @@ def _each(ready: Ready, outcomes: list[Outcome]) -> list[Outcome]:
 
 
 def _cost_of_error(prices: Prices, ready: Ready, error: ProviderError) -> Decimal:
-    """One call's share of what a failed request certainly cost; see ``Outcome.charge`` for what it may have cost."""
+    """One call's share of the certain cost of a failed request; ``Outcome.charge`` is about its possible cost."""
     reply = error.reply
     if reply is None:
         return Decimal(0)
@@ -104,7 +105,7 @@ def _cost_of_error(prices: Prices, ready: Ready, error: ProviderError) -> Decima
 
 
 def _cost(prices: Prices, ready: Ready, reply: ChatReply) -> Decimal:
-    """What the reply cost; where the endpoint counts no tokens, the most that it can have cost."""
+    """The cost of a reply; if the endpoint doesn't report tokens, the most that it can have cost."""
     if reply.tokens_in is None or reply.tokens_out is None:
         return sum(ready.reserved.values(), Decimal(0))
     return prices.cost(reply.tokens_in, reply.tokens_out, reply.tokens_cached or 0)
@@ -113,7 +114,7 @@ def _cost(prices: Prices, ready: Ready, reply: ChatReply) -> Decimal:
 def _read_together(
     run: Run, step: Step, ready: Ready, reply: ChatReply, prices: Prices, rng: random.Random
 ) -> list[Outcome]:
-    """Match replies to calls by name; a call without one is asked again."""
+    """Match replies to calls by name; calls without a reply are retried."""
     share = share_of(_cost(prices, ready, reply), len(ready.calls))
     trouble = Unparsable("the reply has no answer for this item", kind="missing")
     texts: dict[int, str] = {}
@@ -177,12 +178,13 @@ def _kept(call: ClaimedCall, ready: Ready, reply: ChatReply, text: str, cost: De
         tokens_in=reply.tokens_in,
         tokens_out=reply.tokens_out,
         tokens_cached=reply.tokens_cached,
+        confidence=answer_confidence(text, reply.tokens) if len(ready.calls) == 1 else None,
         seconds=reply.seconds,
     )
 
 
 def parsed(run: Run, step: Step, call: ClaimedCall, outcome: Outcome) -> Outcome:
-    """The outcome with what its text says, and the next stage's call; raises ``Unparsable``, ``FieldErrors``."""
+    """Add the parsed text and the next stage's call to an outcome; raises ``Unparsable``, ``FieldErrors``."""
     if any(gives_orders(text) for text in step.texts(call)):
         outcome.flags = ["injection"]
     found = joined_result(run=run, step=step, call=call, found=step.read(run, call, outcome.text))
@@ -229,7 +231,7 @@ def failed(
     seconds: float,
     rng: random.Random,
 ) -> Outcome:
-    """A request without a reply: tried again, recorded, or reason for the run to pause."""
+    """The outcome of a failed request: a retry, a recorded failure, or a pause of the run."""
     outcome = Outcome(
         id=call.id,
         state=Call.State.FAILED,
@@ -247,9 +249,9 @@ def failed(
     if error.kind in _PAUSE_AND_KEEP:
         outcome.state, outcome.pause = Call.State.PENDING, str(error)
     elif error.kind in ITEM_REFUSED:
-        pass  # this item's outcome: the next item may be accepted
+        pass  # only this item fails: the next one may be accepted
     elif error.kind == "content_filter" and error.status:
-        outcome.state = Call.State.UNPARSABLE  # the prompt itself was refused: the same prompt would be again
+        outcome.state = Call.State.UNPARSABLE  # the same prompt would be refused again
     elif error.kind in ("refusal", "content_filter"):
         outcome.unreadable = True
         if call.unparsable + 1 < run.max_unparsable:
@@ -265,7 +267,7 @@ def failed(
 
 
 def from_cache(*, run: Run, step: Step, hits: Sequence[Hit]) -> list[Outcome]:
-    """The replies that some run paid for, read by this run's own step; free."""
+    """The outcomes of calls answered from the cache, parsed by this run's own step; they cost nothing."""
     sources = {row.pop("id"): row for row in _sources(hits)}
     outcomes = []
     for hit in hits:
@@ -273,7 +275,7 @@ def from_cache(*, run: Run, step: Step, hits: Sequence[Hit]) -> list[Outcome]:
         try:
             outcome = parsed(run, step, hit.call, outcome)
         except Exception as error:
-            # Another step could read this text and this one can't: ask again, without the cache.
+            # Another step could parse this text and this one can't: ask again, without the cache.
             outcome.state, outcome.parsed, outcome.again_in = Call.State.PENDING, None, 0.0
             outcome.unreadable, outcome.error = True, str(error)
             outcome.error_kind = getattr(error, "kind", "invalid")
@@ -282,12 +284,14 @@ def from_cache(*, run: Run, step: Step, hits: Sequence[Hit]) -> list[Outcome]:
 
 
 def _sources(hits: Sequence[Hit]) -> list[dict[str, Any]]:
-    names = ("id", "text", "reply", "model_returned", "fingerprint", "tokens_in", "tokens_out")
+    names = (
+        "id", "text", "reply", "model_returned", "fingerprint", "tokens_in", "tokens_out", "confidence",
+    )  # fmt: skip
     return list(Call.objects.filter(pk__in=[hit.source for hit in hits]).values(*names)) if hits else []
 
 
 def unsent(ready: Ready) -> list[Outcome]:
-    """Claimed and never sent: back to pending, nothing spent."""
+    """The outcomes of requests that were claimed and never sent: pending again, at no cost."""
     return _each(
         ready,
         [

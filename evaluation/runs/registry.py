@@ -1,4 +1,4 @@
-"""All steps by name. They are found in the modules below, so a new step is a new file and nothing else."""
+"""All steps by name. They are found in the modules below, so a new step needs nothing but its own file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PLACES = ("evaluation.simulators.prepare", "evaluation.pipelines.steps")
 
 @cache
 def steps() -> dict[str, Step]:
-    """Every class of a step that has a name."""
+    """All step classes with a name, by name."""
     found: list[Step] = []
     for place in PLACES:
         home = importlib.import_module(place)
@@ -32,7 +32,7 @@ def steps() -> dict[str, Step]:
 
 
 def step_get(name: str) -> Step:
-    """The step of that name; raises ``KeyError`` with the names there are."""
+    """The step with that name; raises ``KeyError`` with the known names."""
     try:
         return steps()[name]
     except KeyError:

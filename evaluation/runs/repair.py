@@ -1,4 +1,4 @@
-"""Asking again after a reply that could not be used: the model is shown its reply and told what was wrong with it."""
+"""Ask again after an unusable reply: show the model its reply and say what was wrong with it."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ if TYPE_CHECKING:
     from evaluation.models import Run
     from evaluation.runs.step import ClaimedCall, Step
 
-#: A list with good entries that lacks some: the good ones are kept.
+#: A list in which some entries are missing: the good ones are kept.
 INCOMPLETE = "incomplete"
-#: What went wrong with replies that a model can mend when it is told so. A refusal, or a reply that was cut off, is none.
+#: Errors that a model can correct when told about them. Not refusals, and not replies that were cut off.
 MENDABLE = frozenset({"no_answer", "ambiguous", "invalid", INCOMPLETE})
-#: Characters of the earlier reply that are shown to the model.
+#: The most characters of the earlier reply that are shown to the model.
 MOST_SHOWN = 8_000
 _UNREADABLE = "Your last reply could not be used: {error}. Do the task above again, and reply in exactly the form that it asks for."
 _INCOMPLETE = "Your last reply could not be used as a whole: {error}. Reply in the same form as before, numbered from 1."
 
 
 def repair_messages(*, run: Run, call: ClaimedCall) -> list[ChatMessage]:
-    """What is added to the chat of a call whose last reply could not be used; empty where asking alike is better."""
+    """Messages to add to the chat of a call whose last reply was unusable; empty if repeating the same request is
+    better."""
     last = call.last or {}
     if run.together > 1 or last.get("error_kind") not in MENDABLE:
         return []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_UP, Decimal
 from typing import Any
@@ -15,11 +15,11 @@ from evaluation.models import Endpoint
 from evaluation.providers.base import ChatRequest
 from evaluation.runs.text import clean
 
-#: Set by the request itself, so not allowed as parameters.
+#: The request sets these itself, so they aren't allowed as parameters.
 RESERVED = ("model", "messages", "stream")
 #: Models that count their thinking as part of the reply, and take ``max_completion_tokens`` only.
 REASONS = re.compile(r"(?:^|[/.])(?:o[1-9]|gpt-5)(?![\w])(?!-chat)")
-#: Tokens for their thinking, beside those of the reply.
+#: Tokens for their thinking, in addition to those of the reply.
 THINKING_TOKENS = 4000
 #: Number -> (its type, its range). Other parameters are passed on as they are; the endpoint checks them.
 RANGES: dict[str, tuple[type, InRange]] = {
@@ -36,7 +36,7 @@ RANGES: dict[str, tuple[type, InRange]] = {
     "frequency_penalty": (float, InRange(-2, 2)),
     "repetition_penalty": (float, InRange(0, 10)),
 }
-#: Tokens of a common reply, where the request allows more.
+#: The assumed length of a reply, in tokens, if the request allows more.
 LIKELY_REPLY = 150
 MILLION = Decimal(1_000_000)
 _CENT = Decimal("0.00000001")
@@ -44,7 +44,7 @@ _CENT = Decimal("0.00000001")
 
 @dataclass(frozen=True)
 class Prices:
-    """Per million tokens in, tokens out, and tokens in that the provider had cached (None: as other tokens in)."""
+    """Prices per million input tokens, output tokens, and cached input tokens (None: the same as other input tokens)."""
 
     tokens_in: Decimal
     tokens_out: Decimal
@@ -55,7 +55,7 @@ class Prices:
         return cls(endpoint.price_in, endpoint.price_out, endpoint.price_cached)
 
     def cost(self, tokens_in: int, tokens_out: int, cached: int = 0) -> Decimal:
-        """The cost of a request; ``cached`` of its ``tokens_in`` have the price of cached tokens.
+        """The cost of a request; ``cached`` is how many of its ``tokens_in`` have the price of cached tokens.
 
         >>> Prices(Decimal(2), Decimal(8), Decimal(1)).cost(1000, 500, cached=600)
         Decimal('0.00540000')
@@ -67,7 +67,7 @@ class Prices:
 
 
 def share_of(cost: Decimal, calls: int) -> Decimal:
-    """One call's share of a request's cost, rounded up to what is stored.
+    """One call's share of a request's cost, rounded up to the stored precision.
 
     >>> share_of(Decimal(1), 3)
     Decimal('0.33333334')
@@ -111,6 +111,18 @@ def _short(value: Any) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
+def sampling(
+    *, temperature: float | None = None, seed: int | None = None, logprobs: bool = False
+) -> dict[str, Any]:
+    """The parameters of a request for what is given; what is None is left to the step, the endpoint or the server.
+
+    >>> sampling(temperature=0.0, logprobs=True)
+    {'temperature': 0.0, 'logprobs': True}
+    """
+    given: dict[str, Any] = {"temperature": temperature, "seed": seed, "logprobs": logprobs or None}
+    return {name: value for name, value in given.items() if value is not None}
+
+
 def request_build(
     *,
     model: str,
@@ -141,7 +153,7 @@ def request_build(
 def most_tokens(request: ChatRequest) -> tuple[int, int]:
     """The most tokens that a request can take in and give out.
 
-    A token is at least one byte, so the text's bytes bound the tokens in; a few are added for each message.
+    A token is at least one byte, so the input has at most as many tokens as bytes, plus a few for each message.
     """
     size = sum(len(message["content"].encode("utf-8", "replace")) + 16 for message in request.messages)
     if request.schema is not None:
@@ -151,7 +163,7 @@ def most_tokens(request: ChatRequest) -> tuple[int, int]:
 
 
 def likely_tokens(request: ChatRequest) -> int:
-    """About how many tokens a request takes, in and out together; corrected once its reply has come.
+    """An estimate of a request's input and output tokens together, corrected once its reply has arrived.
 
     Four bytes of prompt to a token, and a reply of at most ``LIKELY_REPLY`` tokens.
     """
@@ -159,10 +171,12 @@ def likely_tokens(request: ChatRequest) -> int:
     return most_in // 4 + min(most_out, LIKELY_REPLY)
 
 
-def cache_key(*, base_url: str, request: ChatRequest, sample: int) -> str:
-    """The key of a reply: all that changes it, and the sample's number; not retries, timeouts or prices."""
+def cache_key(*, base_url: str, request: ChatRequest, sample: int, headers: Mapping[str, str]) -> str:
+    """The cache key of a reply: everything that changes it, and the sample's number, but not retries, timeouts or
+    prices."""
     return digest_of(
-        {
+        ({"headers": dict(headers)} if headers else {})
+        | {
             "base_url": base_url,
             "model": request.model,
             "messages": list(request.messages),

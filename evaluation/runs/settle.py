@@ -1,4 +1,4 @@
-"""Storing outcomes: all that came back together, in one short transaction."""
+"""Store outcomes: all that arrived together, in one short transaction."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from evaluation.runs.step import Job
 from evaluation.runs.text import clean
 
 log = logging.getLogger(__name__)
-#: Seconds before the second attempt; doubled for each further one, less a random share of up to a half.
+#: Seconds before the second attempt; doubled for each further one, and shortened at random by up to half.
 BACKOFF_SECONDS = 0.5
 LONGEST_BACKOFF = 60.0
 
@@ -29,8 +29,8 @@ LONGEST_BACKOFF = 60.0
 class Outcome:
     """The outcome of one call. ``again_in``: for a pending call, the seconds until it may be tried again.
 
-    ``cost`` is what the reply cost; ``charge`` says that a request without a reply may have cost all that was
-    reserved. ``pause`` is the reason for which the run is to pause.
+    ``cost`` is what the reply cost; ``charge`` says that a request without a reply may have cost everything that was
+    reserved. ``pause`` is the reason to pause the run, if any.
     """
 
     id: int
@@ -98,7 +98,7 @@ UPDATE evaluation_run SET reserved_cost = reserved_cost - %s, spent_cost = spent
     lost_cost = lost_cost + %s, overrun_cost = overrun_cost + %s, sent_calls = sent_calls - %s, heartbeat_at = %s
 WHERE id = %s
 """
-#: Number of workers that may die during one call before it fails.
+#: How many workers can die during one call before it fails.
 MAX_LOST = 20
 _RETURN = """
 WITH gone AS (
@@ -114,7 +114,7 @@ UPDATE evaluation_call c SET
 FROM gone WHERE c.id = gone.id
 RETURNING gone.reserved_cost, c.from_cache
 """
-#: Calls that must have ended before their share of failures can pause a run.
+#: How many calls must have ended before their share of failures can pause a run.
 LEAST_ENDED = 10
 FINAL_FAILURES = frozenset({"failed", "unparsable"})
 _SHARE = """
@@ -131,8 +131,8 @@ _PAUSE = "UPDATE evaluation_run SET state = 'paused', reason = %s WHERE id = %s 
 def settle(*, run: Run, token: str, outcomes: Sequence[Outcome]) -> int:
     """Store outcomes of calls that ``token`` has in flight; returns how many it still had.
 
-    What is no longer its own (taken for lost and given to another worker) is left alone: its reservation has
-    already been counted as perhaps spent.
+    Calls that it no longer has (they were considered lost and given to another worker) are left alone: their
+    reservation has already been counted as perhaps spent.
     """
     if not outcomes:
         return 0
@@ -160,7 +160,7 @@ def settle(*, run: Run, token: str, outcomes: Sequence[Outcome]) -> int:
 
 
 def _store(cursor: Any, rows: Sequence[JSON], *, now: datetime, token: str) -> tuple[set[int], set[int]]:
-    """Store all rows at once, or one by one where one of them cannot be stored.
+    """Store all rows at once, or one at a time if one of them can't be stored.
 
     Returns the calls that were still held, and those of which only a minimum could be stored.
     """
@@ -188,14 +188,14 @@ def _store(cursor: Any, rows: Sequence[JSON], *, now: datetime, token: str) -> t
 
 
 def _minimal(row: JSON) -> JSON:
-    """The same call as failed, with its cost and its text, and nothing else that came from outside."""
+    """The same call as failed, with its cost and text but nothing else from the endpoint."""
     empty: JSON = {"reply": None, "parsed": None, "flags": [], "model_returned": "", "fingerprint": ""}
     text = row["text"][:10_000]
     return row | empty | {"state": "failed", "text": text, "again_in": None, "applied": False}
 
 
 def _too_many_failed(cursor: Any, run: Run) -> str:
-    """Why the run is to pause, if too large a share of the calls that ended since its last start have failed."""
+    """The reason to pause the run if too many of the calls that ended since its last start have failed."""
     cursor.execute(_SHARE, {"run": run.pk})
     failed, ended, most, kind, message = cursor.fetchone()
     if ended < LEAST_ENDED or failed <= most * ended:
@@ -234,7 +234,7 @@ def call_of(run: Run, job: Job) -> Call:
 
 
 def backoff(attempt: int, retry_after: float | None, rng: random.Random) -> float:
-    """Seconds before the next attempt: what the endpoint asked for, else doubling; both spread at random.
+    """Seconds before the next attempt: what the endpoint asked for, or else doubling; both with random variation.
 
     >>> 0.25 <= backoff(1, None, random.Random(1)) <= 0.5
     True
@@ -250,8 +250,8 @@ def backoff(attempt: int, retry_after: float | None, rng: random.Random) -> floa
 def give_back_lost(*, run: Run, slice_number: int) -> int:
     """Free the calls of a dead worker; the caller holds the slice's lock. Returns how many.
 
-    Each may have been asked and paid for: what was reserved for it counts as perhaps spent. A call whose
-    workers die again and again is given up, so that it cannot take down every worker there is.
+    Each may have been sent and paid for, so its reservation counts as perhaps spent. A call whose workers die
+    repeatedly fails for good, so that it can't bring down one worker after another.
     """
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT 1 FROM evaluation_run WHERE id = %s FOR NO KEY UPDATE", [run.pk])

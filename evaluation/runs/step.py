@@ -1,6 +1,5 @@
-"""The contract of a step: what a run asks, how a reply is read, and what is made of the result.
-
-The run engine knows nothing of any step; a step knows nothing of claims, retries, budgets and workers.
+"""The contract of a step: what a run asks, how replies are parsed, and what is created from results. The engine of runs
+doesn't depend on any step, and steps don't depend on claims, retries, budgets and workers.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Job:
-    """One call to make. ``key`` names it in its run; ``context`` is what earlier stages gave."""
+    """One call to make. ``key`` names it in its run; ``context`` is the result of earlier stages."""
 
     key: str
     item_id: int | None = None
@@ -44,13 +43,13 @@ class ClaimedCall:
     unparsable: int = 0
     lost: int = 0
     excused: int = 0
-    #: Of the latest earlier reply: its ``text``, ``error_kind`` and ``error``, and under ``parsed`` what was good in it.
+    #: The latest earlier reply: its ``text``, ``error_kind`` and ``error``, and its good parts under ``parsed``.
     last: JSON | None = None
     thing: Any = None
 
     @classmethod
     def of_job(cls, job: Job, pk: int = 0) -> ClaimedCall:
-        """A call that has no row yet, under a made-up ``pk``: for drafts and estimates."""
+        """A call without a row, with an invented ``pk``, for drafts and estimates."""
         return cls(
             id=pk,
             key=job.key,
@@ -76,11 +75,11 @@ class Step:
 
     name: ClassVar[str]
     title: ClassVar[str]
-    #: Of the reply, where neither the run nor the endpoint says otherwise.
+    #: The longest reply in tokens, unless the run or the endpoint sets another limit.
     max_tokens: ClassVar[int] = 512
 
     def jobs(self, run: Run) -> Iterator[Job]:
-        """All first-stage calls of the run, in a fixed order; the same each time."""
+        """All first-stage calls of the run, the same and in the same order each time."""
         raise NotImplementedError
 
     def load(self, run: Run, calls: Sequence[ClaimedCall]) -> Mapping[int, Any]:
@@ -106,8 +105,8 @@ class Step:
     def read(self, run: Run, call: ClaimedCall, text: str) -> JSON:
         """The reply as a JSON object, from an object with the schema's keys or else from text.
 
-        Whether the endpoint was held to the schema does not matter: a reply from the cache or from a batch, or a
-        model that writes JSON of itself, is read alike.
+        It doesn't matter whether the endpoint enforced the schema: replies from the cache or a batch, and JSON that a
+        model writes unasked, are read in the same way.
         """
         schema = self.schema(run, call)
         value = read_object(text) if schema is not None and "{" in text else None
@@ -130,8 +129,12 @@ class Step:
         """A result that lacked something, together with what a later reply added."""
         return parsed
 
+    def prompt_problems(self, run: Run, call: ClaimedCall) -> list[str]:
+        """What is wrong with the run's prompt, tried on one call: it must show what it asks about, and nothing else."""
+        return []
+
     def demonstration(self, run: Run, call: ClaimedCall, text: str) -> JSON | None:
-        """A reply that the prompt shows, as an object of ``schema``; None where it can't be told."""
+        """A reply that the prompt shows, as an object of ``schema``; None if it can't be converted."""
         return None
 
     def after(self, run: Run, call: ClaimedCall, parsed: JSON) -> Job | None:
@@ -143,11 +146,11 @@ class Step:
         return 1
 
     def texts(self, call: ClaimedCall) -> Iterator[str]:
-        """The texts that others wrote, to be checked for prompt injection."""
+        """Texts in the prompt that others wrote, to be checked for prompt injection."""
         return iter(())
 
     def apply(self, run: Run, groups: Sequence[Sequence[Call]]) -> None:
-        """Create what follows from results, inside a transaction; repeated, it changes nothing.
+        """Create rows from results, inside a transaction; repeating it changes nothing.
 
         Each group holds the finished last-stage calls of one key: one of them, or all samples once all calls
         of the run are settled.

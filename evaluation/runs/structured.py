@@ -1,8 +1,7 @@
-"""Replies as JSON objects, for endpoints that can hold a reply to a JSON schema. Pure.
-
-Every form of reply has a schema and a way back: an object that keeps to the schema is written as the text that
-the prompt asks for in plain words, so that one strict reader judges both. Schemas keep to what the strict mode of
-such endpoints allows: every key required, no others, null where there may be nothing.
+"""Replies as JSON objects, for endpoints that can enforce a JSON schema. Pure. Every form of reply has a schema and a
+conversion to text: an object that fits the schema is turned into the text that the prompt asks for, so that one strict
+parser reads both. Schemas use only what the strict mode of such endpoints allows: every key required, no other keys,
+null for optional values.
 """
 
 from __future__ import annotations
@@ -87,9 +86,9 @@ def form_schema(form: Form, task: str) -> JSON:
 
 
 def form_text(form: Form, task: str, value: JSON, label: str = "") -> str:
-    """An object that keeps to a form's schema, as the text that the prompt asks for; raises ``Unparsable``.
+    """Convert an object that fits a form's schema to the text that the prompt asks for; raises ``Unparsable``.
 
-    ``label`` is what a generation task calls its output.
+    ``label`` is the label of a generation task's output.
 
     >>> form_text("reasons_answer", "yes_no", {"explanation": "Owls float.", "answer": "yes"})
     'Owls float. So the answer is yes.'
@@ -157,7 +156,7 @@ def _line(text: Any) -> str:
 def stage_schema(stage: Stage) -> JSON:
     """The schema of the answers to one stage of a HIT: thoughts first, then a key for each field.
 
-    A field that counts only beside another's value, and one that may be left out, may be null.
+    Optional fields, and fields that depend on another's value, can be null.
     """
     labels = {block.name: block.label for block in stage.blocks}
     properties: JSON = {"thoughts": TEXT | {"description": "A sentence or two."}}
@@ -184,21 +183,22 @@ def _described(asked: Field) -> str:
 
 
 def stage_response(value: JSON) -> JSON:
-    """The raw response of an object that keeps to a stage's schema: what is null was not answered."""
+    """The raw response in an object that fits a stage's schema; null means not answered."""
     return {name: held for name, held in value.items() if held is not None and name != "thoughts"}
 
 
 def keeps_to(value: Any, schema: JSON) -> bool:
-    """Whether an object has exactly the keys of a schema; their values are the readers' business."""
+    """Whether an object has exactly the keys of a schema; the readers check the values."""
     return isinstance(value, dict) and set(value) == set(schema["required"])
 
 
 def with_form(
     messages: Sequence[ChatMessage], schema: JSON, object_of: Callable[[str], JSON | None]
 ) -> list[ChatMessage]:
-    """The chat with a word on the form of the reply at the end of its first message, and its demonstrations in that form.
+    """The chat with the form of the reply described at the end of its first message, and its demonstrations in that
+    form.
 
-    ``object_of`` gives the object that means the same as a demonstrated reply; None leaves the reply as it is.
+    ``object_of`` converts a demonstrated reply to an object; None leaves the reply unchanged.
     """
     messages = [_demonstrated(message, object_of) for message in messages]
     asked = json.dumps(schema["properties"], ensure_ascii=False)

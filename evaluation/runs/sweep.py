@@ -1,4 +1,5 @@
-"""The sweeper: it frees calls of dead workers and wakes workers for runs that have none, by what Postgres says."""
+"""The sweeper of runs: it releases the calls of dead workers and wakes workers for runs that have none, as Postgres
+shows."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ def runs_sweep() -> int:
 
 
 def _sweep(run: Run) -> list[int]:
-    """Free the calls of slices that no worker has; returns the numbers of those slices."""
+    """Release the calls of slices that no worker has; returns the numbers of those slices."""
     free = []
     for number in range(run.workers):
         with transaction.atomic():
@@ -41,6 +42,6 @@ def _sweep(run: Run) -> list[int]:
 
 
 def _asleep(run: Run) -> bool:
-    """Whether the last message was so long ago that it is lost, or waits in a queue where one more does no harm."""
+    """Whether the last message is so old that it is either lost, or in a queue where another one does no harm."""
     limit = timezone.now() - timedelta(seconds=settings.RUN_WAKE_SECONDS)
     return run.woken_at is None or run.woken_at < limit

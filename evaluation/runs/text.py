@@ -1,4 +1,4 @@
-"""Values from outside in a form that Postgres can store."""
+"""Convert values from outside to a form that Postgres can store."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import math
 from typing import Any
 
-#: Levels of lists and objects that are stored as such; what lies deeper is stored as text.
+#: The deepest nesting of lists and objects; deeper values are stored as text.
 MAX_DEPTH = 64
 
 

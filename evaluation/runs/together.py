@@ -1,4 +1,4 @@
-"""Several items in one request. Each has a name, by which its answer is matched."""
+"""Several items in one request. Each has a name, by which its answer is found."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def together_request(asked: Sequence[tuple[ClaimedCall, ChatRequest]]) -> ChatRe
 def together_split(text: str, calls: Sequence[ClaimedCall]) -> dict[int, str]:
     """The replies by call id. Missing replies are left out; a reply given twice counts if both are the same.
 
-    Raises ``Unparsable`` where the text is no such array.
+    Raises ``Unparsable`` if the text isn't such an array.
     """
     entries = _array(text)
     names = {name_of(call): call.id for call in calls}

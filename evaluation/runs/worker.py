@@ -55,7 +55,7 @@ class SliceLost(Exception):
 
 
 class SliceWorker:
-    """One worker's turn at a run, at most ``seconds`` long plus the time that calls in flight still take."""
+    """One worker's turn on a run: at most ``seconds`` long, plus the time that calls in flight still take."""
 
     def __init__(self, *, run_pk: int, number: int = 0, seconds: float = 45.0) -> None:
         self.run_pk = run_pk
@@ -82,7 +82,7 @@ class SliceWorker:
         except (OperationalError, InterfaceError):
             raise
         except Exception as error:
-            # It would fail again each time that it is woken, so the run pauses for a researcher to look.
+            # It would fail again each time, so the run pauses until a researcher has looked at it.
             log.exception("run %s: the worker failed", self.run_pk)
             run_pause(
                 run=Run(pk=self.run_pk), reason=f"The worker failed: {type(error).__name__}: {error}"[:2000]
@@ -160,7 +160,7 @@ class SliceWorker:
         return not self.why and time.monotonic() >= not_before
 
     def _take(self, got: Claim, cached: list[Outcome]) -> float:
-        """Add what was claimed to the requests to send; returns the time before which claiming again is useless."""
+        """Add what was claimed to the requests to send; returns the time until which claiming again is pointless."""
         if got.state != Run.State.RUNNING:
             self.why = got.state
         self.others = got.others
@@ -186,7 +186,7 @@ class SliceWorker:
         outcomes = await answered(
             provider=provider, run=self.run, endpoint=self.endpoint, step=self.step, ready=ready, rng=self.rng
         )
-        self.outcomes += outcomes  # only now: the loop may have replaced the list while this waited
+        self.outcomes += outcomes  # read only now, because the loop may have replaced the list meanwhile
 
     def _give_back(self) -> None:
         """Return claimed requests that have not been sent, as if they had not been claimed."""
@@ -258,7 +258,7 @@ class SliceWorker:
     # -- the thread that applies results ---------------------------------------------
 
     def _apply(self) -> int:
-        """Apply some results. While the database is unavailable, none: a later call finds them."""
+        """Apply some results. If the database is unavailable, apply none; a later call finds them."""
         try:
             return apply_some(run=self.run, step=self.step)
         except (OperationalError, InterfaceError):

@@ -1,4 +1,4 @@
-"""Runs as the researchers' pages list them beside other background work."""
+"""Runs as background work, for the researchers' pages."""
 
 from __future__ import annotations
 

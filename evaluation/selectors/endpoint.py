@@ -1,4 +1,4 @@
-"""Endpoints: which hosts may be asked, with which key."""
+"""Endpoints: access to them, allowed hosts, and keys."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ from evaluation.providers.hosts import HostPolicy, HostRefused, Origin, origin_o
 from evaluation.providers.keys import KeyRefused, key_from_variable, key_open
 
 if TYPE_CHECKING:
+    from evaluation.providers.base import Provider
     from evaluation.providers.openai_compatible import OpenAICompatible
+    from evaluation.providers.rest import Access
 
 
 def endpoints_for(*, user: Any, role: str = Membership.Role.VIEWER) -> QuerySet[Endpoint]:
@@ -38,7 +40,7 @@ def endpoint_get_for(*, user: Any, pk: int | str, role: str = Membership.Role.VI
 
 
 def endpoints_usable_in(workspace_id: int | None) -> QuerySet[Endpoint]:
-    """The endpoints that runs of a workspace may ask: its own, and those shared with it."""
+    """The endpoints that runs of a workspace can use: its own, and those shared with it."""
     own = Q(workspace=workspace_id)
     if workspace_id is not None:
         shared = Endpoint.shared_with.through.objects.filter(workspace=workspace_id)
@@ -47,13 +49,13 @@ def endpoints_usable_in(workspace_id: int | None) -> QuerySet[Endpoint]:
 
 
 def endpoint_named(*, name: str, workspace_id: int | None) -> Endpoint | None:
-    """The endpoint of that name that a workspace may use: its own before one shared with it."""
+    """The endpoint with that name that a workspace can use; its own takes precedence over one shared with it."""
     named = endpoints_usable_in(workspace_id).filter(name=name)
     return min(named, key=lambda one: (one.workspace_id != workspace_id, one.pk), default=None)
 
 
 def endpoints_usable_by(*, user: Any) -> QuerySet[Endpoint]:
-    """The endpoints to choose from in a form; ``endpoint_check`` says whether the run's workspace may use it."""
+    """The endpoints to choose from in a form; ``endpoint_check`` checks whether the run's workspace can use it."""
     if user.is_active and user.is_superuser:
         return Endpoint.objects.order_by("name", "pk")
     mine = workspaces_for(user=user, role=Membership.Role.EDITOR).values("pk")
@@ -64,7 +66,7 @@ def endpoints_usable_by(*, user: Any) -> QuerySet[Endpoint]:
 
 
 def endpoint_check(*, endpoint: Endpoint, workspace_id: int | None) -> None:
-    """Raise ``ValidationError`` (endpoint) unless runs of the workspace may ask the endpoint."""
+    """Raise ``ValidationError`` (endpoint) unless runs of the workspace can use the endpoint."""
     if not endpoints_usable_in(workspace_id).filter(pk=endpoint.pk).exists():
         raise ValidationError(
             {"endpoint": "This endpoint belongs to another workspace. Choose one of this workspace."}
@@ -81,7 +83,7 @@ def key_secrets() -> list[str]:
 
 
 def endpoint_key(endpoint: Endpoint) -> str:
-    """The key to send to the endpoint, empty where it has none; raises ``KeyRefused``."""
+    """The key to send to the endpoint, empty if it has none; raises ``KeyRefused``."""
     try:
         origin: Origin = origin_of(endpoint.base_url)
     except HostRefused as error:
@@ -93,17 +95,47 @@ def endpoint_key(endpoint: Endpoint) -> str:
     return ""
 
 
-def endpoint_provider(endpoint: Endpoint) -> OpenAICompatible:
-    """A client for the endpoint; raises ``ProviderError`` (refused_host) and ``KeyRefused``."""
-    # Here, not above: a web process that asks no model does not hold the client.
-    from evaluation.providers.openai_compatible import OpenAICompatible
+def endpoint_access(endpoint: Endpoint) -> Access:
+    """How the endpoint is reached, its key included; raises ``KeyRefused``."""
+    from evaluation.providers.rest import Access
 
-    return OpenAICompatible(
+    return Access(
         base_url=endpoint.base_url,
         key=endpoint_key(endpoint),
         policy=host_policy(),
         timeout=endpoint.timeout_seconds,
+        headers=endpoint.headers,
+        api_version=endpoint.api_version,
+        certificates=endpoint.ca_certificates,
     )
+
+
+def endpoint_provider(endpoint: Endpoint) -> Provider:
+    """A client for the endpoint's protocol; raises ``ProviderError`` (refused_host) and ``KeyRefused``."""
+    # Here, not above: a web process that asks no model does not hold the clients.
+    if endpoint.protocol == Endpoint.Protocol.ANTHROPIC:
+        from evaluation.providers.anthropic import Anthropic
+
+        return Anthropic(endpoint_access(endpoint))
+    if endpoint.protocol == Endpoint.Protocol.GEMINI:
+        from evaluation.providers.gemini import Gemini
+
+        return Gemini(endpoint_access(endpoint))
+    return endpoint_openai(endpoint)
+
+
+def endpoint_openai(endpoint: Endpoint) -> OpenAICompatible:
+    """A client with the parts that only the OpenAI protocol has: batches, files and fine-tuning.
+
+    Raises ``ProviderError`` (not_found) for an endpoint of another protocol, and what ``endpoint_provider`` raises.
+    """
+    from evaluation.providers.base import ProviderError
+    from evaluation.providers.openai_compatible import OpenAICompatible
+
+    if endpoint.protocol != Endpoint.Protocol.OPENAI:
+        said = f"{endpoint}: batches and fine-tuning need an endpoint that speaks the OpenAI protocol."
+        raise ProviderError("not_found", said)
+    return OpenAICompatible(endpoint_access(endpoint))
 
 
 def endpoint_encoder(endpoint: Endpoint, *, model: str = "") -> EndpointEncoder:
@@ -115,7 +147,7 @@ def endpoint_encoder(endpoint: Endpoint, *, model: str = "") -> EndpointEncoder:
     )
 
 
-#: The sentence encoder that the papers' cosines rest on, where its package is installed.
+#: The sentence encoder of the papers' cosines, if its package is installed.
 SENTENCES = "all-mpnet-base-v2"
 
 
@@ -125,7 +157,7 @@ def sentence_encoder_installed() -> bool:
 
 
 def encoders_offered(workspaces: Collection[int | None]) -> list[tuple[str, str]]:
-    """(name, label) of the encoders that a report can use here, sentence encoders first; TF-IDF is the last resort."""
+    """(name, label) of the encoders that a report can use here, sentence encoders first and TF-IDF last."""
     if sentence_encoder_installed():
         found = [("auto", f"Automatic: {SENTENCES}"), (SENTENCES, f"{SENTENCES} (sentence-transformers)")]
     else:

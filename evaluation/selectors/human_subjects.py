@@ -1,4 +1,4 @@
-"""What venues ask about the people in a study, and what it cost: its conduct, its versions, its model calls."""
+"""What venues ask about a study's participants and costs: its conduct, its versions and its model calls."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class HumanSubjects:
 
 
 def human_subjects(*, study: Study) -> HumanSubjects:
-    """Read them; all work of participants counts, excluded or not, since it was done and is paid."""
+    """All work of participants counts, even if excluded, since it was done and is paid."""
     conduct = study_conduct(study=study)
     used = Judgment.objects.filter(BY_PARTICIPANTS, study=study, snapshot__isnull=False).values("snapshot")
     versions = tuple(

@@ -1,4 +1,4 @@
-"""What agreement so far is computed on: the ratings of people that count, in the order they came."""
+"""Agreement so far, computed on people's ratings that count, in the order in which they were made."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from annotator.selectors.judgment import judgments_filter
 from annotator.selectors.study import study_hit_type
 from evaluation.core.live_alpha import Point, agreement_over_time
 
-#: More judgments than these are not read in a web request; then every second, third, ... item is.
+#: The most judgments that a web request reads; with more, it reads only every second, third, ... item.
 MOST = 12_000
 
 
@@ -29,9 +29,8 @@ class AgreementSoFar:
 
 
 def agreement_so_far(*, study: Study) -> AgreementSoFar | None:
-    """As reports take them: no surplus, no exclusions, no gold, rehearsals only where there is nothing else.
-
-    None where the type has no headline that every item shares.
+    """The same ratings as in reports: no surplus, exclusions or gold, and rehearsals only if there is nothing else.
+    None if the items don't share a headline variable.
     """
     kind = study_hit_type(study)
     variable = next((one for one in kind.variables if one.name == kind.headline), None)

@@ -1,4 +1,4 @@
-"""What a report needs of the research material beyond its judgments: texts of rationales, and GEN-U's two runs."""
+"""Research material that reports need besides judgments: texts of rationales, and GEN-U's two runs."""
 
 from __future__ import annotations
 
@@ -11,23 +11,22 @@ from django.db.models import QuerySet
 from annotator.models import Dataset, Explanation, FollowUp, Instance, Output, Study
 from evaluation.models import Pipeline
 
-#: What ``evaluation.pipelines.steps.outputs.GenU`` calls the systems that its outputs are kept under.
+#: The names of the systems under which ``evaluation.pipelines.steps.outputs.GenU`` stores its outputs.
 MARK, WITHOUT, WITH = " · GEN-U ", "without", "with "
-#: The choice ``questions`` of steps that take only the generalization questions which passed validation.
+#: The choice ``questions`` of steps that use only generalization questions that passed validation.
 VALIDATED = "validated"
 
 
 def rationale_texts(*, study: Study) -> dict[int, tuple[str, str]]:
-    """Explanation id -> its text and its instance's gold rationale (empty where there is none)."""
+    """Explanation id -> its text and its instance's gold rationale (empty if there is none)."""
     rows = Explanation.objects.filter(items__study=study).order_by().distinct()
     found = rows.values_list("id", "text", "instance__gold_rationale")
     return {pk: (text, gold) for pk, text, gold in found}
 
 
 def first_line(text: str) -> str:
-    r"""What tells two inputs of one key apart: the first line with a word, spaces aside.
-
-    Options follow on later lines in some task types and not in others.
+    r"""The first line with a word, with spaces normalised; it tells two inputs with the same key apart. In some task
+    types, options follow on later lines.
 
     >>> first_line("  Can owls\tswim? \n(A) yes")
     'Can owls swim?'
@@ -42,7 +41,7 @@ def instance_inputs(*, study: Study) -> dict[int, str]:
 
 
 def datasets_behind(*, study: Study) -> set[int]:
-    """The study's own dataset, and those of the pipelines that made it: their material is a copy's original."""
+    """The study's own dataset, and those of the pipelines that made it, from which its material was copied."""
     found = set(Instance.objects.filter(items__study=study).order_by().values_list("dataset", flat=True))
     pipelines = Pipeline.objects.filter(dataset__workspace=study.workspace_id)
     for dataset, main, results in pipelines.values_list("dataset", "study", "results"):
@@ -55,7 +54,7 @@ def datasets_behind(*, study: Study) -> set[int]:
 def generalization_questions(*, dataset: Dataset, choices: Mapping[str, Any]) -> QuerySet[FollowUp]:
     """A dataset's generalization questions, in order.
 
-    With the choice ``questions`` *validated*, those alone that the study with the slug ``validation`` accepts.
+    With the choice ``questions`` *validated*, only those that the study with the slug ``validation`` accepts.
     """
     asked = FollowUp.objects.filter(instance__dataset=dataset, explanation__isnull=True).order_by("pk")
     if choices.get("questions") != VALIDATED:
@@ -75,10 +74,11 @@ class GenUAnswer:
 
 
 def gen_u_answers(*, study: Study) -> Iterator[GenUAnswer]:
-    """GEN-U's answers on the generalization questions of a study's instances; None where one run has no answer.
+    """GEN-U's answers on the generalization questions of a study's instances; None if one run has no answer.
 
     The questions are those of the study's own dataset and of the pipeline's that it was made from, whose instances are
-    matched by key and input; ``instance`` is the study's own. An answer is right where it is the question's gold label, spaces and case aside; a question without one is left out.
+    matched by key and input; ``instance`` is the study's own. An answer is right if it equals the question's gold
+    label, ignoring spaces and case; a question without one is left out.
     """
     own = {
         (key, first_line(text)): pk

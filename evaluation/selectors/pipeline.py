@@ -1,4 +1,4 @@
-"""Pipelines: whose they are, and how far each step has come."""
+"""Pipelines: access to them, and the progress of each step."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from annotator.selectors.workspace import log, owned_by
 from evaluation.models import Pipeline, Recipe, Run
 from evaluation.selectors.run import RunProgress, run_progress
 
-#: What a step's numbers are called on its line.
+#: The names of a step's numbers on its line.
 _WORDS = {
     "items": "items",
     "calls": "calls",
@@ -47,8 +47,14 @@ class StepShown:
     numbers: list[tuple[Any, str]] = field(default_factory=list)
     spent: str = ""
     left_out: str = ""
+    note: str = ""
     study: Study | None = None
     report: int | None = None
+
+    @property
+    def has_failures(self) -> bool:
+        """Whether calls of the step have failed, or replies could not be read."""
+        return any(word in ("failed", "unparsable") for _, word in self.numbers)
 
     @property
     def percent(self) -> int:
@@ -76,7 +82,7 @@ def recipes_for(*, user: Any, role: str = Membership.Role.VIEWER) -> QuerySet[Re
 
 
 def pipeline_steps(pipeline: Pipeline) -> list[StepShown]:
-    """The steps of a pipeline in order, in a fixed number of queries but for the one under way."""
+    """The steps of a pipeline in order, in a fixed number of queries, apart from the current step's."""
     runs: dict[str, Run] = {}
     for run in pipeline.runs.order_by("pk"):
         runs[str(run.options.get("step", ""))] = run
@@ -105,6 +111,7 @@ def _shown(
         run,
         numbers=[(result[key], word) for key, word in _WORDS.items() if result.get(key)],
         left_out=result.get("left_out", ""),
+        note=result.get("note", ""),
         spent=result.get("spent", ""),
         study=studies.get(result.get("study", "")),
         report=result.get("report"),
@@ -113,7 +120,7 @@ def _shown(
 
 @dataclass(frozen=True)
 class StepDone:
-    """What a finished step of a pipeline left, for a report on a study that it made."""
+    """The result of a finished step, for a report on a study that the pipeline made."""
 
     name: str
     kind: str

@@ -14,7 +14,7 @@ from evaluation.models import Report, ReportFile
 
 
 def reports_visible_to(user: Any) -> QuerySet[Report]:
-    """Reports whose studies the researcher may all see: one hidden study hides the whole report."""
+    """Reports on studies that the researcher can all see; one hidden study hides the whole report."""
     mine = studies_for(user=user)
     if getattr(user, "is_superuser", False):
         return Report.objects.all()
@@ -31,7 +31,7 @@ def report_get_for(*, user: Any, pk: int, role: str = Membership.Role.VIEWER) ->
 
 
 def may_on_all(*, user: Any, studies: Sequence[Study], role: str) -> bool:
-    """Whether the researcher has at least this role in every one of the studies."""
+    """Whether the researcher has at least this role in all of the studies."""
     wanted = {study.pk for study in studies}
     return studies_for(user=user, role=role).filter(pk__in=wanted).distinct().count() == len(wanted)
 
@@ -45,7 +45,7 @@ def reports_of(*, study: Study, user: Any) -> QuerySet[Report]:
 
 
 def studies_to_join(*, study: Study, user: Any) -> QuerySet[Study]:
-    """Other studies that the researcher may ask for a report on together with this one."""
+    """Other studies that the researcher can include in a report on this one."""
     found = studies_for(user=user, role=Membership.Role.REVIEWER).exclude(pk=study.pk)
     return found.filter(Exists(Judgment.objects.filter(study=OuterRef("pk")))).order_by("title", "pk")
 

@@ -1,4 +1,4 @@
-"""How far a run has come: what an admin page and a command show."""
+"""Runs: access to them, and their progress for pages and commands."""
 
 from __future__ import annotations
 
@@ -16,15 +16,14 @@ from annotator.selectors.study import studies_for
 from annotator.selectors.workspace import log, owned_by
 from evaluation.models import Call, Pipeline, Run
 
-#: What throughput is measured over.
+#: The period over which throughput is measured.
 WINDOW_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
 class RunProgress:
-    """Counts of one run. ``failures``: kind -> calls, unreadable ones among them; the denominators are ``total``.
-
-    ``per_second`` is over the last minute, ``seconds_left`` None where nothing moves.
+    """Counts of one run. ``failures``: kind -> number of calls, including unparsable ones; the denominator is
+    ``total``. ``per_second`` is over the last minute; ``seconds_left`` is None if there was no progress.
     """
 
     total: int
@@ -50,12 +49,12 @@ class RunProgress:
 
     @property
     def share(self) -> float:
-        """Of the calls, in [0, 1]; a run without calls is done."""
+        """The share of calls that have ended, in [0, 1]; 1 for a run without calls."""
         return self.settled / self.total if self.total else 1.0
 
 
 def run_progress(run: Run) -> RunProgress:
-    """The state of a run, in two queries."""
+    """The progress of a run, in two queries."""
     calls = Call.objects.filter(run=run)
     now = timezone.now()
     state = Call.State

@@ -1,4 +1,4 @@
-"""Datasets for pipelines: instances from a file, all or nothing; every fault names its line."""
+"""Datasets for pipelines: read instances from a file, all or nothing. Every fault names its line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from annotator.hit_types.base import FieldErrors, clean_text
 from annotator.models import Dataset, Instance, User, Workspace
 from evaluation.prompts.replies import answer_of
 
-#: Field -> the names that known data sets use for it.
+#: Field -> the names that published data sets use for it.
 NAMES = {
     "key": ("key", "qid", "id", "instance"),
     "input": ("input", "question", "document", "article", "query"),
@@ -34,7 +34,7 @@ LARGEST = 100_000_000
 
 
 class DatasetFaults(ValueError):
-    """What is wrong with a file, line by line."""
+    """The faults of a file, one per line of the message."""
 
     def __init__(self, faults: list[str]):
         self.faults = faults
@@ -71,7 +71,7 @@ def dataset_load(
 def dataset_upload(
     *, file: IO[bytes], name: str, task: str, user: User, workspace: Workspace, limit: int | None = None
 ) -> Dataset:
-    """Read an uploaded file into a dataset of its own, named after its owner, the file and its content.
+    """Read an uploaded file into a new dataset, named after its owner, the file and its content.
 
     Uploading the same file again gives the same dataset. Raises ``DatasetFaults``.
     """
@@ -83,7 +83,7 @@ def dataset_upload(
 
 
 def dataset_check(*, file: IO[bytes], name: str, task: str, limit: int | None = None) -> int:
-    """How many instances an uploaded file holds; nothing is written. Raises ``DatasetFaults``."""
+    """The number of instances in an uploaded file; nothing is written. Raises ``DatasetFaults``."""
     with _kept(file, name) as path:
         return len(_read(path, task, limit))
 
@@ -95,7 +95,7 @@ def dataset_inputs(*, path: Path, task: str, limit: int | None = None) -> list[s
 
 @contextmanager
 def _kept(file: IO[bytes], name: str) -> Iterator[Path]:
-    """The upload as a file on disk, and the upload itself ready to be read again."""
+    """The upload as a file on disk; the upload itself can be read again afterwards."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / (Path(name).name or "upload")
         file.seek(0)
@@ -107,7 +107,7 @@ def _kept(file: IO[bytes], name: str) -> Iterator[Path]:
 
 
 def _read(path: Path, task: str, limit: int | None) -> dict[str, Instance]:
-    """Key -> instance, not saved and without a dataset; raises ``DatasetFaults``."""
+    """Key -> unsaved instance without a dataset; raises ``DatasetFaults``."""
     faults: list[str] = []
     rows: dict[str, Instance] = {}
     for line, raw in _rows(path, faults):

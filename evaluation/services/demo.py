@@ -19,16 +19,16 @@ from evaluation.services.report import report_compute, report_create
 from evaluation.simulators.start import simulation_create
 
 ENDPOINT = "scripted"
-#: The studies that get a simulator, and the longest that it may take.
+#: The studies that get a simulator, and the longest time that it can take.
 STUDIES = ("demo-simulation",)
-#: The two that share instances get a report across both: does what convinces also let people foretell?
+#: The two studies that share instances get a report across both: do convincing explanations also help people predict?
 ACROSS = ("demo-simulation", "demo-plausibility")
 SECONDS = 60.0
 
 
 @contextmanager
 def provider_at(base_url: str) -> Iterator[None]:
-    """The scripted provider at its address: the one that runs, or one for as long as the demo is loaded."""
+    """The scripted provider at its address: the running one, or else one started while the demo is loaded."""
     origin = origin_of(base_url)
     try:
         socket.create_connection((origin.host, origin.port), timeout=1).close()
@@ -38,7 +38,7 @@ def provider_at(base_url: str) -> Iterator[None]:
         with subprocess.Popen([*command, *address], stdout=subprocess.PIPE) as process:  # noqa: S603
             try:
                 if process.stdout is not None:
-                    process.stdout.readline()  # its address: it listens
+                    process.stdout.readline()  # it prints its address once it is listening
                 yield
             finally:
                 process.terminate()
@@ -47,7 +47,7 @@ def provider_at(base_url: str) -> Iterator[None]:
 
 
 def demo_results_load(*, base_url: str) -> Iterator[str]:
-    """Make what is not there yet: endpoint, simulator judgments, report. Says what it did, line by line."""
+    """Create what is missing: endpoint, simulator judgments, report. Yields a line for each step."""
     if not base_url:
         yield "no scripted provider is running; nothing was simulated"
         return
@@ -65,7 +65,7 @@ def demo_results_load(*, base_url: str) -> Iterator[str]:
             "timeout_seconds": 20,
         },
     )
-    if endpoint.base_url != base_url:  # its port is another one at each start
+    if endpoint.base_url != base_url:  # its port changes with each start
         Endpoint.objects.filter(pk=endpoint.pk).update(base_url=base_url)
         endpoint.refresh_from_db()
     if made:

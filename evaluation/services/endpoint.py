@@ -1,4 +1,4 @@
-"""Endpoints: saved with their key encrypted, and tested with one short request."""
+"""Save endpoints, with their key encrypted, and test them with one short request."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from evaluation.selectors.endpoint import endpoint_key, endpoint_provider, host_
 log = logging.getLogger(__name__)
 
 
-#: What the audit trail says of an endpoint. Of its key only that it was set.
+#: The fields of an endpoint that the audit trail records. Of its key, it records only that one was set.
 AUDITED = (
     "name", "base_url", "model", "key_variable", "parameters", "concurrency", "requests_per_minute",
     "tokens_per_minute", "structured", "price_in", "price_cached", "price_out", "timeout_seconds", "deployment",
@@ -44,11 +44,9 @@ class Tried:
 def endpoint_save(
     *, endpoint: Endpoint, key: str = "", shared_with: Iterable[Workspace] | None = None
 ) -> Endpoint:
-    """Save an endpoint. A new ``key`` is sealed for its address; a key given for another address is dropped.
-
-    ``shared_with`` are the workspaces that may use it; None leaves them as they are.
-
-    Raises ``ValidationError`` keyed by field, also where the host may not be asked.
+    """Save an endpoint. A new ``key`` is encrypted for its address; a key entered for another address is dropped.
+    ``shared_with`` are the workspaces that can use it; None leaves them unchanged. Raises ``ValidationError`` keyed by
+    field, also if requests to the host aren't allowed.
     """
     stored = Endpoint.objects.filter(pk=endpoint.pk).first() if endpoint.pk else None
     before = {name: getattr(stored, name) for name in AUDITED} if stored else {}
@@ -150,7 +148,7 @@ def endpoint_delete(*, endpoint: Endpoint) -> None:
 
 
 def endpoint_try(*, endpoint: Endpoint) -> Tried:
-    """Ask for one word. The result holds the reply or the error; never raises for anything an endpoint can do."""
+    """Ask for one word. The result contains the reply or the error; never raises, whatever the endpoint does."""
     try:
         return asyncio.run(_try(endpoint))
     except (ProviderError, KeyRefused) as error:

@@ -1,4 +1,4 @@
-"""Reports are requested, computed by a job, and queued again by a sweep if the job was lost."""
+"""Request reports, compute them in a job, and queue them again in a sweep if the job was lost."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def report_create(
     user: User | None = None,
     send: bool = True,
 ) -> Report:
-    """Ask for a report on a study, or across it and ``others``; the job starts once the transaction is committed.
+    """Request a report on a study, or across it and ``others``; the job starts once the transaction is committed.
 
-    The caller has checked that the researcher may do so on every one of the studies. Raises ``ChoicesError``
-    where a choice cannot be used; then nothing is stored. Without ``send`` the caller computes it.
+    The caller has checked that the researcher may do so for all the studies. Raises ``ChoicesError`` if a choice is
+    invalid; then nothing is stored. Without ``send``, the caller computes it.
     """
     from evaluation.reports.choices import Choices
 
@@ -53,8 +53,8 @@ def _send(report_pk: int) -> None:
 def report_compute(*, report_pk: int) -> bool:
     """Compute a report and store it; True if this call did.
 
-    Called twice, or for a report that is done, failed or being computed elsewhere, it changes nothing. A report
-    whose worker was killed is still ``running`` with nobody holding its lock, and is computed anew.
+    Called twice, or for a report that is done, failed or being computed elsewhere, it changes nothing. A report whose
+    worker was killed is still ``running`` but not locked, and is computed again.
     """
     from evaluation.core.version import software
     from evaluation.reports.choices import Choices
@@ -115,7 +115,7 @@ def report_delete(*, report: Report) -> None:
 
 
 def reports_sweep() -> int:
-    """Queue reports again that no worker computes: the job was never sent, or its worker was killed."""
+    """Queue reports again that no worker is computing: the job was never sent, or its worker was killed."""
     before = timezone.now() - LOST_AFTER
     lost = Report.objects.filter(state=Report.State.QUEUED, created_at__lt=before)
     lost |= Report.objects.filter(state=Report.State.RUNNING, started_at__lt=before)

@@ -1,6 +1,5 @@
-"""Which simulator a judgment comes from. All that changes a model's answers, and nothing else, is in its name.
-
-That is: the deployment (its name, or the server's address), the model, the HIT type and its version, the prompt, the
+"""The identity of a simulator. Its name has everything that changes a model's answers, and nothing else: the deployment
+(its name, or the server's address), the model, the HIT type and its version, the prompt, the
 form of reply, the parameters, samples and items per request; and what the server says it ran, see ``returned_as``.
 """
 
@@ -17,17 +16,18 @@ from evaluation.runs.create import RunPlan
 
 #: ``Rater.source`` of all simulators.
 SOURCE = "simulator"
-#: Before what the server returned, in the name of a rater for replies of another version of the model.
+#: Precedes what the server returned, in the name of a rater for replies from another version of the model.
 RETURNED = " · returned "
 
 
 def rater_name(*, kind: HitType, endpoint: Endpoint, plan: RunPlan) -> str:
-    """The name of the simulator that a run with this plan is; equal names mean the same simulator."""
+    """The name of the simulator of a run with this plan; equal names mean the same simulator."""
     sent = endpoint.parameters | plan.parameters
     settings: dict[str, Any] = {
         **({"parameters": sent} if sent else {}),
         **({"samples": plan.samples} if plan.samples > 1 else {}),
         **({"together": plan.together} if plan.together > 1 else {}),
+        **({"headers": endpoint.headers} if endpoint.headers else {}),
     }
     parts = [
         f"{short(plan.model or endpoint.model, 60)} at {short(deployment_of(endpoint), 40)}",
@@ -42,7 +42,7 @@ def rater_name(*, kind: HitType, endpoint: Endpoint, plan: RunPlan) -> str:
 
 
 def deployment_of(endpoint: Endpoint) -> str:
-    """The name of what an endpoint serves, or else its address without the scheme."""
+    """The endpoint's deployment name, or else its address without the scheme."""
     address = endpoint.base_url.partition("://")[2].rstrip("/").removesuffix("/v1")
     return endpoint.deployment or address
 
@@ -57,7 +57,7 @@ def short(text: str, most: int) -> str:
 
 
 def returned_as(calls: Iterable[Call]) -> str:
-    """What the server says answered these calls: the returned model and its fingerprint; empty if it says nothing."""
+    """The model and fingerprint that the server returned for these calls; empty if it returned none."""
     found = {f"{call.model_returned} {call.fingerprint}".strip() for call in calls}
     return " + ".join(sorted(found - {""}))
 
@@ -65,8 +65,8 @@ def returned_as(calls: Iterable[Call]) -> str:
 def raters_by_reply(run: Run, groups: Sequence[Sequence[Call]]) -> list[Rater]:
     """The rater of each group of calls, one per item.
 
-    The run's own rater stands for what its first replies were returned as. If the server later returns another
-    model or fingerprint, those judgments go to a rater of their own, so that two versions are never mixed.
+    The run's own rater has the judgments of the model and fingerprint that its first replies came from. If the server
+    later returns others, those judgments get a separate rater, so that two versions are never mixed.
     Call it in a transaction.
     """
     if run.rater_id is None:
@@ -92,7 +92,7 @@ def raters_by_reply(run: Run, groups: Sequence[Sequence[Call]]) -> list[Rater]:
 
 
 def siblings(rater: Rater) -> list[int]:
-    """The primary keys of a simulator and of its versions by what was returned."""
+    """The primary keys of a simulator and of its versions for other returned models."""
     versions = Rater.objects.filter(
         kind=Rater.Kind.SIMULATOR, source=SOURCE, name__startswith=f"{rater.name}{RETURNED}"
     )
@@ -100,7 +100,7 @@ def siblings(rater: Rater) -> list[int]:
 
 
 def _first_returned(rater: Rater) -> str | None:
-    """What the rater's first judgments were returned as; None where it has none."""
+    """The model and fingerprint of the rater's first judgments; None if it has none."""
     for run in Run.objects.filter(rater=rater).order_by("pk").only("pk"):
         applied = Call.objects.filter(run=run, state=Call.State.DONE, applied=True, parsed__isnull=False)
         call = applied.only("model_returned", "fingerprint", "flags", "key").order_by("pk").first()

@@ -1,4 +1,4 @@
-"""One response out of several samples, field by field; a tie is never broken."""
+"""The majority response of several samples, field by field; ties are never broken."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class Tied(ValueError):
 def majority(fields: Sequence[Field], responses: Sequence[JSON]) -> JSON:
     """The response that most samples gave, decided field by field in the order asked; raises ``Tied``.
 
-    A field that counts only beside another's value is decided among the samples that gave that value. A text
-    is the first sample's among those that agree with everything decided.
+    A field that depends on another's value is decided among the samples that gave that value. A text comes from the
+    first sample that agrees with every decided field.
 
     >>> from annotator.hit_types.base import Option
     >>> sure = Field("answer", "?", options=(Option("yes", "Yes"), Option("no", "No")))

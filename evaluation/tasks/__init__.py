@@ -1,4 +1,4 @@
-"""Celery finds the tasks here. They take ids, call one service and keep no state: Postgres holds it."""
+"""Celery tasks. They take ids, call one service and keep no state, which is all in Postgres."""
 
 from evaluation.tasks import pipelines, reports, runs
 

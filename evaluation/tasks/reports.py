@@ -1,4 +1,4 @@
-"""Reports: computed by a worker, and queued again where the message was lost."""
+"""Reports: a worker computes them; a sweeper queues those whose message was lost."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ def report_build(*, report_pk: int) -> bool:
 
 @job("evaluation.reports_sweep")
 def reports_sweep_task() -> int:
-    """Queue reports again that nobody computes."""
+    """Queue reports again that no worker is computing."""
     return reports_sweep()

@@ -1,4 +1,4 @@
-"""Runs: one task works on a slice of a run for a while; a sweeper queues what nobody works on."""
+"""Runs: one task works on a slice of a run for a while; a sweeper queues runs without a worker."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from evaluation.runs.worker import SliceWorker
 
 @job("evaluation.run_work")
 def run_work(*, run_pk: int, number: int = 0) -> str:
-    """Work on one slice of a run; does nothing where the run isn't running or another worker has the slice."""
+    """Work on one slice of a run; does nothing if the run isn't running or another worker has the slice."""
     run = Run.objects.filter(pk=run_pk).first()
     if run is None or run.state != Run.State.RUNNING:
         return "not running"
@@ -33,5 +33,5 @@ def run_work(*, run_pk: int, number: int = 0) -> str:
 
 @job("evaluation.runs_sweep")
 def runs_sweep_task() -> int:
-    """Give back the calls of dead workers and wake runs that nobody works on."""
+    """Release the calls of dead workers and wake workers for runs that have none."""
     return runs_sweep()

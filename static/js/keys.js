@@ -1,5 +1,5 @@
-/* Keyboard shortcuts: 1-9 choose an answer, Enter submits, I opens the instructions, . the menu, ? the list of shortcuts,
-   where they can be turned off. */
+/* Keyboard shortcuts: 1-9 choose an answer, Enter submits, J and K go to the next and the last question, T to the text, U undoes,
+   I opens the instructions, . the menu, ? the list of shortcuts, where they can be turned off. */
 (() => {
   "use strict";
   const { foretell } = window;
@@ -38,8 +38,6 @@
     form.foretellAnswering = true;
     input.focus({ preventScroll: true });
     form.foretellAnswering = false;
-    const next = form.querySelector("[data-open-question]");
-    (next || asked).closest(".paired__row, .quiz, .asked").scrollIntoView({ block: "nearest" });
   }
 
   /* Number keys answer the current question (steps.js marks it), whichever of its steps has that key. */
@@ -83,6 +81,12 @@
       menu.querySelector("summary").focus();
     } else if (event.key === "i" || event.key === "I") {
       document.querySelector("[data-drawer-toggle]")?.click();
+    } else if (event.key === "u" || event.key === "U") {
+      document.querySelector("[data-undo] button")?.click();
+    } else if (form && "jkt".includes(event.key.toLowerCase())) {
+      event.preventDefault();
+      if (event.key.toLowerCase() === "t") foretell.toText(form);
+      else foretell.step(form, event.key.toLowerCase() === "j" ? 1 : -1);
     }
   });
 

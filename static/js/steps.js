@@ -60,6 +60,7 @@
       if (asked?.querySelector("[data-key]")) form.foretellLast = asked;
       form.foretellHere = target.type === "checkbox" ? asked : null; /* a list takes more; else the mark moves on */
       refresh(form);
+      if (asked && target.type !== "checkbox") foretell.show(form.querySelector("[data-open-question]") ?? asked);
     });
     /* Tab, arrows or a click move the mark; the focus that follows an answer doesn't. */
     form.addEventListener("focusin", ({ target }) => {

@@ -109,7 +109,7 @@ def test_ratings_are_of_declared_variables_and_units(kind: HitType) -> None:
             ratings = kind.to_ratings(payload, sent["response"])
             assert ratings
             assert len({(r.variable, r.unit) for r in ratings}) == len(ratings), (
-                "one value a unit and variable"
+                "one value per unit and variable"
             )
             for rating in ratings:
                 assert rating.unit in ("", *kind.units(payload))

@@ -1,4 +1,4 @@
-"""``browser`` (one a session), ``page`` and ``phone`` (one a test, a fresh visitor each), ``style`` and ``server``.
+"""``browser`` (one per session), ``page`` and ``phone`` (one per test, a fresh visitor each), ``style`` and ``server``.
 
 At the end, a test fails if a script raised an error or the content security policy refused anything. A test that causes
 either on purpose clears ``page.faults``. Open ``live_server.url``, or the address of a real web process (``tests/processes.py``).

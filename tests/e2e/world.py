@@ -214,6 +214,7 @@ SEVERAL: dict[str, list[list[Any]]] = {
     "admin:app_list": [["annotator"]],
     "annotator:offline": [["offline"], ["away"]],
     "annotator:invitation": [["token"]],
+    "annotator:place_alert": [["token"]],
     "annotator:preview": [["study"], ["draft"]],
     "annotator:preview_questions": [["study", "exam"], ["study", "practice"]],
     "annotator:password_reset_confirm": [["uid", "set-password"]],

@@ -28,7 +28,7 @@ def make_endpoint(
         "base_url": provider.base_url,
         "model": "scripted",
         "concurrency": 8,
-        "timeout_seconds": 5.0,
+        "timeout_seconds": 60.0,
         "price_in": 1,
         "price_out": 2,
     }
@@ -55,7 +55,7 @@ def make_run(endpoint: Endpoint, study: Study, *, started: bool = True, **fields
 
 def work(run: Run, **fields: Any) -> Worked:
     """One worker's turn, and the closing of the run if that was all."""
-    worked = SliceWorker(run_pk=run.pk, **{"seconds": 30.0, **fields}).work()
+    worked = SliceWorker(run_pk=run.pk, **{"seconds": 300.0, **fields}).work()
     run_finish(run=run)
     run.refresh_from_db()
     return worked
@@ -64,7 +64,7 @@ def work(run: Run, **fields: Any) -> Worked:
 def work_and_close(run_pk: int, number: int = 0) -> str:
     """A worker's turn in a thread of its own; returns why it ended."""
     try:
-        return SliceWorker(run_pk=run_pk, number=number, seconds=30).work().why
+        return SliceWorker(run_pk=run_pk, number=number, seconds=300).work().why
     finally:
         connection.close()
 
@@ -74,7 +74,7 @@ def states(run: Run) -> Counter[str]:
     return Counter(run.calls.values_list("state", flat=True))
 
 
-def wait_for(condition: Callable[[], bool], seconds: float = 10.0) -> None:
+def wait_for(condition: Callable[[], bool], seconds: float = 90.0) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "timed out"

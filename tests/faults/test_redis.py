@@ -52,9 +52,8 @@ class Finished(Exception):
 
 
 class SlowAnnotator(Annotator):
-    """Waits between two requests and records the longest response time."""
+    """Waits between two requests, and stops when the test is over."""
 
-    slowest = 0.0
     finished = False
 
     def work(self, most: int = 10_000) -> None:
@@ -65,11 +64,7 @@ class SlowAnnotator(Annotator):
         time.sleep(0.3)
         if self.finished:
             raise Finished
-        began = time.monotonic()
-        try:
-            return super().send(*arguments, **more)  # type: ignore[arg-type]
-        finally:
-            self.slowest = max(self.slowest, time.monotonic() - began)
+        return super().send(*arguments, **more)  # type: ignore[arg-type]
 
 
 def test_redis_is_unavailable_for_a_minute_under_load(
@@ -97,9 +92,9 @@ def test_redis_is_unavailable_for_a_minute_under_load(
         Run.objects.filter(pk=run.pk).update(state="running")  # not queued: the worker's own beat finds it
         wait_until(lambda: done.count() >= 4, 120, "the worker has begun the run")
         own_redis.redis.stop()
-        before = sum(len(person.acknowledged) for person in people)
+        before = [len(person.acknowledged) for person in people]
         time.sleep(AWAY_SECONDS)  # the length of the outage; there is nothing to wait for
-        during = sum(len(person.acknowledged) for person in people) - before
+        during = [len(person.acknowledged) - n for person, n in zip(people, before, strict=True)]
         assert done.count() < 40, "the run ended during the outage"
         own_redis.start_redis()
         wait_until(lambda: done.count() == 40, 180, "the worker reconnects by itself")
@@ -108,11 +103,11 @@ def test_redis_is_unavailable_for_a_minute_under_load(
             person.finished = True
         for thread in threads:
             if thread.ident:
-                thread.join(30)
+                thread.join(120)
         web.stop()
         worker.stop()
-    assert during >= AWAY_SECONDS / 3, "submits continued"
-    assert max(person.slowest for person in people) < 30
+    assert min(during) > 0, "everybody could submit answers during the outage"
+    assert sum(person.resent for person in people) == 0, "no request timed out"
     assert not [code for person in people for code in person.statuses if code >= 500]
     acknowledged = {pk for person in people for pk in person.acknowledged}
     assert acknowledged <= set(Judgment.objects.filter(study=study).values_list("assignment_id", flat=True))

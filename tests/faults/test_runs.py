@@ -42,7 +42,7 @@ def test_a_run_survives_kills_and_flushes_without_paying_twice(
     assert outcome.states == {"done": 400}
     assert len(outcome.judgments) == 400
     assert (outcome.kills, outcome.flushes, outcome.outages) == (5, 2, 2)
-    assert 0 < outcome.slowest_lease < 60
+    assert outcome.leases_freed > 0, "housekeeping frees leases while a run is under way"
     assert outcome.lost <= outcome.in_flight_at_kills
     assert outcome.paid_again <= outcome.lost
     assert outcome.spent + outcome.perhaps_spent <= outcome.budget
@@ -68,7 +68,7 @@ def test_a_task_that_is_delivered_twice_has_one_effect(scripted: ScriptedProcess
     wait_until(lambda: len(results) == 2, 90, "two of three deliveries have ended")
     scripted.release()
     for thread in threads:
-        thread.join(90)
+        thread.join(300)
     assert sorted(results) == ["busy", "busy", "idle"]
     assert run_work(run_pk=run.pk, number=0) == "not running"
     assert scripted.stats()["requests"] == 30

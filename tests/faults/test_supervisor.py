@@ -92,13 +92,13 @@ def test_sigterm_stops_everything(running: Installation) -> None:
 def test_ctrl_c_stops_everything(running: Installation) -> None:
     assert running.child is not None
     running.child.send_signal(signal.SIGINT)
-    assert running.child.wait(60) == 0
+    assert running.child.wait(180) == 0
     assert running.ours() == []
 
 
 def test_a_second_run_on_the_same_data_is_refused(running: Installation) -> None:
     before = running.log.read_text().count("another `make run`")
-    assert running.launch().wait(20) == 1
+    assert running.launch().wait(180) == 1
     log = running.log.read_text()
     assert log.count("another `make run`") == before + 1
     assert f"(process {running.child.pid})" in log
@@ -144,7 +144,7 @@ def test_a_server_whose_port_is_taken_gets_another(running: Installation) -> Non
 def test_a_busy_web_port_is_reported_before_anything_starts(tmp_path: Path) -> None:
     installation = Installation(tmp_path)
     with socket.create_server(("127.0.0.1", installation.port)):
-        assert installation.launch().wait(20) == 1
+        assert installation.launch().wait(180) == 1
     assert f"PORT={installation.port + 1} make run" in installation.log.read_text()
     assert installation.ours() == []
 

@@ -35,12 +35,10 @@ def test_a_task_returns_to_the_queue_when_its_worker_is_lost() -> None:
     assert (options["unacked_restore_interval"], options["unacked_restore_throttle"]) == (1, 1)
 
 
-def test_sending_a_task_without_redis_fails_within_seconds() -> None:
-    import time
-
+def test_sending_a_task_without_redis_fails_after_a_few_attempts() -> None:
     from kombu.exceptions import OperationalError
 
-    began = time.monotonic()
+    policy = app.conf.task_publish_retry_policy
+    assert policy["max_retries"] * policy["interval_max"] < 5, "seconds of pauses between the attempts"
     with app.connection_for_write("redis://127.0.0.1:1/0") as connection, pytest.raises(OperationalError):
         app.send_task("celery.backend_cleanup", connection=connection)
-    assert time.monotonic() - began < 5

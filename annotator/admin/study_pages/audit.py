@@ -28,7 +28,7 @@ PAGE = 100
 
 @study_page(OWNER)
 def study_audit(request: HttpRequest, study: Study) -> HttpResponseBase:
-    """Who changed or saw what in a study, with filters; as CSV too."""
+    """Who changed or viewed what in a study, with filters; also as CSV."""
     if "csv" in request.GET:
         return audit_file(request, study=study)
     context = audit_context(request, study=study)

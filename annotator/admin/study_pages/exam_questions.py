@@ -29,7 +29,7 @@ FIELDS = {"exam": "exam_own", "practice": "practice_own"}
 
 @study_page(EDITOR, methods=("GET", "HEAD", "POST"))
 def question(request: HttpRequest, study: Study, which: str, key: str = "") -> HttpResponse:
-    """Write one question (no ``key``: a new one), or delete it."""
+    """Edit or delete one question; without a ``key``, write a new one."""
     current = _questions(study, which)
     place = next((number for number, one in enumerate(current) if one.key == key), None)
     if key and place is None:
@@ -64,7 +64,7 @@ def _questions(study: Study, which: str) -> tuple[Question, ...]:
 
 
 def _pattern(study: Study, which: str, current: Sequence[Question]) -> Question:
-    """A question whose parts a new one has."""
+    """The question whose fields a new one starts with."""
     kind = hit_type_get(study.hit_type)
     for questions in (current, kind.exam, kind.practice):
         if questions:
@@ -73,7 +73,7 @@ def _pattern(study: Study, which: str, current: Sequence[Question]) -> Question:
 
 
 def _store(request: HttpRequest, study: Study, which: str, written: list[JSON], form: Any) -> bool:
-    """Check and save the whole list; False with the errors at the form."""
+    """Check and save the whole list. If it has errors, show them at the form and return False."""
     try:
         read_questions(hit_type_get(study.hit_type), written)
         study_update(study=study, by=user_of(request), **{FIELDS[which]: written})
@@ -88,7 +88,7 @@ def _store(request: HttpRequest, study: Study, which: str, written: list[JSON], 
 
 @study_page(EDITOR, methods=("GET", "HEAD", "POST"))
 def questions_file(request: HttpRequest, study: Study, which: str) -> HttpResponse:
-    """Replace the questions by those of a CSV file, or add them; every error is listed with its row."""
+    """Replace the questions with those of a CSV file, or add them; every error is listed with its row."""
     current = _questions(study, which)
     form = QuestionsFileForm(request.POST or None, request.FILES or None)
     faults: list[str] = []
@@ -125,7 +125,7 @@ def _columns(study: Study) -> list[str]:
 
 @study_page(EDITOR)
 def questions_sample(request: HttpRequest, study: Study, which: str) -> HttpResponse:
-    """A CSV file with the columns of a question and the study's questions as far as they fit into rows."""
+    """A CSV file with the columns of a question and those of the study's questions that fit into rows."""
     current = _questions(study, which)
     names = _columns(study)
     out = io.StringIO(newline="")

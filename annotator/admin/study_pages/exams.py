@@ -60,7 +60,7 @@ def exam(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def _save(request: HttpRequest, study: Study, which: str, text: str | None) -> list[str] | None:
-    """Store questions (None: restore the type's own). Return the errors, or None where it is stored."""
+    """Store questions (None: restore the type's own). Return the errors, or None if they were stored."""
     try:
         questions = questions_of_text(hit_type_get(study.hit_type), text) if text is not None else None
         own = [vars(question) for question in questions] if questions is not None else None

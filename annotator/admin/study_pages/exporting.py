@@ -28,7 +28,7 @@ TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
 
 @study_page(VIEWER, methods=("GET", "HEAD", "POST"))
 def exports(request: HttpRequest, study: Study) -> HttpResponseBase:
-    """Ask for an export: small ones download at once, a worker builds large ones. Lists the researcher's own."""
+    """Request an export: small ones download at once, a worker builds large ones. Lists the researcher's own."""
     form = ExportForm(request.POST or None, initial={"form": "judgments", "format": "csv"})
     large = study.judgments.all()[STREAMED : STREAMED + 1].exists()
     if request.method == "POST" and form.is_valid():
@@ -78,7 +78,7 @@ def download(request: HttpRequest, study: Study) -> HttpResponseBase:
 
 @study_page(VIEWER)
 def file(request: HttpRequest, study: Study, export_pk: int) -> HttpResponseBase:
-    """Download a built export, by the person who asked for it."""
+    """Download a finished export; only for the person who requested it."""
     found = study.exports.filter(created_by=request.user, state=Export.State.DONE)  # type: ignore[misc]
     return export_download(get_object_or_404(found.select_related("study"), pk=export_pk))
 

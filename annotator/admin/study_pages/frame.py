@@ -112,7 +112,7 @@ def tabs_of(
 ) -> tuple[list[Link], list[Link]]:
     """The tabs of a study, and the pages of the current tab that this role may open.
 
-    ``page`` is the URL name of the current page. Pages of an application that is not installed are left out.
+    ``page`` is the URL name of the current page. Pages of applications that aren't installed are left out.
     """
     rank = ROLES.index(Membership.Role(role)) if role else -1
     tabs: list[Link] = []
@@ -133,9 +133,9 @@ def tabs_of(
 def study_page(
     role: str = VIEWER, *, methods: tuple[str, ...] = ("GET", "HEAD"), people: str = ""
 ) -> Callable[[Page], Page]:
-    """Decorate a view of one study: it gets the study if the researcher has this role in it, else 404.
-
-    ``people`` names a page that shows participants' data: the audit trail then says who opened it.
+    """Decorate a view of one study: it receives the study if the researcher has this role in it, and responds 404
+    otherwise. ``people`` is the name of a page that shows participants' data; the audit trail then records who opened
+    it.
     """
 
     def decorate(view: Page) -> Page:
@@ -153,7 +153,7 @@ def study_page(
 
 
 def role_of(request: HttpRequest, study: Study) -> Membership.Role | None:
-    """The researcher's role in the study, looked up once a request."""
+    """The researcher's role in the study, looked up once per request."""
     known: dict[int, Membership.Role | None] = request.__dict__.setdefault("_study_roles", {})
     if study.pk not in known:
         known[study.pk] = study_role(user=request.user, study=study)
@@ -198,7 +198,7 @@ def render(
 
 
 def address_of(name: str, *args: Any) -> str:
-    """The URL of a page of another application; empty where it is not installed."""
+    """The URL of a page of another application; empty if that isn't installed."""
     try:
         return reverse(name, args=args)
     except NoReverseMatch:

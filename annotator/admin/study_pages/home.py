@@ -1,4 +1,4 @@
-"""The home page: the researcher's studies, what needs them, and background work."""
+"""The home page: the researcher's studies, what needs attention, and background work."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PAGE = 25
 
 
 def home(request: HttpRequest) -> HttpResponse:
-    """List the studies with what needs the researcher, and the work that is running."""
+    """List the studies with what needs the researcher's attention, and running background work."""
     query = (request.GET.get("q") or "").replace("\x00", "")[:200].strip()
     state, archived = request.GET.get("state", ""), "archived" in request.GET
     found = home_studies(user=request.user, query=query, state=state, archived=archived)
@@ -72,5 +72,6 @@ def simulators(request: HttpRequest, study: Study) -> HttpResponse:
     return render(
         request, study, "simulators", tab="simulators", title=f"Simulators of {study.title}",
         work=work_of(user=user_of(request), studies=[study.pk], name="runs"), may_run=REVIEWER,
+        prompt_url=reverse("admin:evaluation_run_prompt", args=[study.pk]),
         add_url=f"{reverse('admin:evaluation_run_add')}?{urlencode({'kind': 'simulate', 'study': str(study.pk)})}",
     )  # fmt: skip

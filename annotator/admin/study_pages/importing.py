@@ -183,7 +183,7 @@ judgments = _page(_Judgments)
 
 @study_page(EDITOR)
 def sample(request: HttpRequest, study: Study) -> HttpResponse:
-    """A small file that can be imported as it is: the first items of the HIT type's demo material, as JSON lines."""
+    """A small file that can be imported unchanged: the first items of the HIT type's demo material, as JSON lines."""
     lines = demo_lines(study.hit_type, SAMPLE, variant=study.variant)
     if not lines:
         raise Http404("no sample for this HIT type")

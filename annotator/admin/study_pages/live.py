@@ -22,7 +22,7 @@ from annotator.models import Message, Study
 from annotator.selectors.live import Bin, Condition, Live, study_live
 from annotator.selectors.progress import StudyProgress, study_progress
 
-#: What one message of a kind is called, and several.
+#: Kind of message -> its name in the singular and in the plural.
 MESSAGES = {
     Message.Kind.QUESTION: ("question to answer", "questions to answer"),
     Message.Kind.FLAG: ("problem reported with an item", "problems reported with items"),
@@ -95,7 +95,7 @@ def _framed(context: dict[str, Any], part: str, mark: str) -> str:
 
 
 def answers(study: Study, progress: StudyProgress) -> dict[str, Any]:
-    """The three answers for a study now."""
+    """The three answers for a study's current state."""
     found = study_live(study, progress.work)
     rows = reverse("admin:study_judgments", args=[study.pk])
     return {
@@ -200,7 +200,7 @@ def going_facts(study: Study, live: Live, progress: StudyProgress, rows: str) ->
 
 
 def others_words(progress: StudyProgress) -> str:
-    """The raters of the study that no figure of this page counts."""
+    """A sentence about raters who aren't counted in this page's figures."""
     others = [
         plural(n, name)
         for n, name in (

@@ -30,7 +30,7 @@ from annotator.services.study_removal import (
 
 @study_page(VIEWER)
 def manage(request: HttpRequest, study: Study) -> HttpResponse:
-    """What can be done with a study as a whole."""
+    """Actions on the whole study."""
     return render(
         request, study, "manage", tab="settings", title=f"Duplicate, archive or delete {study.title}", days=KEPT_DAYS,
     )  # fmt: skip
@@ -38,7 +38,7 @@ def manage(request: HttpRequest, study: Study) -> HttpResponse:
 
 @study_page(VIEWER, methods=("GET", "HEAD", "POST"))
 def duplicate(request: HttpRequest, study: Study) -> HttpResponse:
-    """Make a new draft from a study; whoever does it owns the copy."""
+    """Make a new draft from a study; the researcher who does so owns the copy."""
     start = {"title": f"{study.title} (copy)"[:200], "slug": slug_free(study.slug), "material": True}
     form = DuplicateForm(request.POST or None, initial=start)
     if request.method == "POST" and form.is_valid():
@@ -57,7 +57,7 @@ def duplicate(request: HttpRequest, study: Study) -> HttpResponse:
 
 @study_page(OWNER, methods=("POST",))
 def archive(request: HttpRequest, study: Study) -> HttpResponse:
-    """Archive a study, or put it back on the list."""
+    """Archive a study, or unarchive it."""
     try:
         if "back" in request.POST:
             study_unarchive(study=study)
@@ -72,7 +72,7 @@ def archive(request: HttpRequest, study: Study) -> HttpResponse:
 
 @study_page(OWNER, methods=("GET", "HEAD", "POST"))
 def delete(request: HttpRequest, study: Study) -> HttpResponse:
-    """Delete a study once its short name is typed; it can be restored for some time."""
+    """Delete a study once its short name has been typed; it can be restored for 30 days."""
     form = DeleteForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:

@@ -1,4 +1,4 @@
-"""What the top of a study's overview says: what to do next, and for a draft what is still missing."""
+"""The top of a study's overview: what to do next and, for a draft, what is still missing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MARKS = {"done": "Done", "missing": "To do", "optional": "Optional", "blocked": 
 
 @dataclass(frozen=True)
 class SetupStep:
-    """One step of preparing a study: whether it is done, what it says, and where to do it."""
+    """One step of preparing a study: its state, a sentence about it, and where to do it."""
 
     title: str
     state: State
@@ -144,7 +144,7 @@ def _pay_words(study: Study, progress: StudyProgress) -> str:
 
 
 def money(amount: Decimal) -> str:
-    """An amount with at least two decimals, and more only where it has them.
+    """An amount with at least two decimals, and more only if it has them.
 
     >>> money(Decimal("0.4000")), money(Decimal("0.1250")), money(Decimal("12"))
     ('0.40', '0.125', '12.00')

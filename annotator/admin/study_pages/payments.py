@@ -22,7 +22,7 @@ from annotator.services.payment import bonus_give, owed_export, payments_record,
 
 @study_page(VIEWER, methods=("GET", "HEAD", "POST"), people="payments")
 def payments(request: HttpRequest, study: Study) -> HttpResponse:
-    """The account of each participant; for a reviewer, accept their work and record payments."""
+    """Each participant's balance; for a reviewer, accept their work and record payments."""
     if request.method == "POST":
         study_get_for(user=request.user, pk=study.pk, role=REVIEWER)
         try:

@@ -37,7 +37,7 @@ def rehearsal(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def _act(request: HttpRequest, study: Study, form: RehearsalForm) -> bool:
-    """Do what the button says; False where the form has errors."""
+    """Carry out the button's action; False if the form has errors."""
     try:
         if "start" in request.POST:
             if not form.is_valid():

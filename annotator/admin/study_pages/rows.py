@@ -71,7 +71,7 @@ def item(request: HttpRequest, study: Study, item_pk: int) -> HttpResponse:
 
 
 def judgment_rows(kind: HitType, reasons: ExclusionReasons, judgments: Any) -> list[dict[str, Any]]:
-    """Judgments with their answers in words, and the reason where one is excluded."""
+    """Judgments with their answers in words and, if excluded, the reason."""
     return [
         {
             "judgment": judgment,

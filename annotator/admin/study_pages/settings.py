@@ -18,7 +18,7 @@ from annotator.services.study import study_update
 
 @study_page(VIEWER, methods=("GET", "HEAD", "POST"))
 def settings(request: HttpRequest, study: Study) -> HttpResponse:
-    """Show the settings; for an editor, save them, and go on to the launch if that button was pressed."""
+    """Show the settings; for an editor, save them, and continue to the launch if that button was pressed."""
     title, editable = study.title, may(request, study, EDITOR) and study.state != Study.State.CLOSED
     form = StudyForm(request.POST or None, instance=study)
     if request.method == "POST":
@@ -37,7 +37,7 @@ def settings(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def _save(request: HttpRequest, study: Study, form: StudyForm) -> bool:
-    """Save what was changed; False where the service refuses it, with its errors at their fields."""
+    """Save the changes; False if the service refuses them, with its errors at their fields."""
     before = study.snapshot_id
     changes = {name: form.cleaned_data[name] for name in form.changed_data if name in form.cleaned_data}
     try:

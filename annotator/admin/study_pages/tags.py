@@ -15,7 +15,7 @@ register = template.Library()
 
 @register.inclusion_tag("admin/annotator/study_pages/_outside.html", takes_context=True)
 def study_tabs(context: dict[str, Any], study: Study, tab: str) -> dict[str, Any]:
-    """The head and tabs of a study; ``tab`` is the current one. Nothing for somebody who is not a researcher of it."""
+    """The head and tabs of a study; ``tab`` is the current one. Empty for anyone who isn't a researcher of the study."""
     request = context.get("request")
     role = role_of(request, study) if request is not None else None
     tabs, pages = tabs_of(study, tab=tab, role=role) if role else ([], [])

@@ -28,7 +28,7 @@ from annotator.core import converters  # noqa: F401 - registers them
 
 
 def patterns(view: Callable[..., Any]) -> list[URLPattern]:
-    """Every page of a study; ``view`` is the admin site's own wrapper, which asks for the log-in."""
+    """Every page of a study; ``view`` is the admin site's own wrapper, which requires a login."""
     one = "<row:pk>/"
     return [
         path(f"{one}import/sample.jsonl", view(importing.sample), name="study_import_sample"),

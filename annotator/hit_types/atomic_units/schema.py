@@ -239,6 +239,7 @@ def _stage(payload: JSON, name: str, part: str, role: str, title: str, what: str
                 LABELS[name],
                 options=YES_NO_OPTIONS,
                 target=block.name,
+                about=("explanation" if part == "parse" else part, block.name),
             )
         )
     if part == "parse":
@@ -255,6 +256,13 @@ def _whole(what: str) -> list[Field]:
         Option("no", "No", "Something in the explanation belongs in the list but is missing."),
     )
     return [
-        Field(complete, f"Is the list of {what} complete?", options=options),
-        Field(missing, "What is missing?", kind="text", when=((complete, ("no",)),), max_length=1_000),
+        Field(complete, f"Is the list of {what} complete?", options=options, about=("explanation",)),
+        Field(
+            missing,
+            "What is missing?",
+            kind="text",
+            when=((complete, ("no",)),),
+            about=("explanation",),
+            max_length=1_000,
+        ),
     ]

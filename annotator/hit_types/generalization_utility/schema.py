@@ -217,6 +217,7 @@ def stage_of(payload: JSON, step: str, *, seen: Sequence[str]) -> Stage:
         labels[step],
         options=(first if about == "question" else second).choices,
         help="Assume that the explanation is right, even if you disagree." if explained else "",
+        about=(about, "explanation") if explained else (about,),
     )
     return Stage(step, title, tuple(blocks), (field,), lead)
 
@@ -224,5 +225,5 @@ def stage_of(payload: JSON, step: str, *, seen: Sequence[str]) -> Stage:
 def _question(name: str, label: str, text: str, answers: Answers) -> list[Block]:
     blocks = [Block(name, label, text, group=name)]
     if answers.options:
-        blocks.append(Block(f"{name}_options", "Options", items=answers.lines, kind="list", group=name))
+        blocks.append(Block(f"{name}_options", "Options", items=answers.lines, kind="options", group=name))
     return blocks

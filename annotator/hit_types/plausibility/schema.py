@@ -148,6 +148,7 @@ def stages_of(payload: JSON, presentation: JSON | None) -> tuple[Stage, ...]:
                 "Does it justify the correct answer?",
                 options=OPTIONS,
                 target=block.name,
+                about=("question", "answer", block.name),
             )
         )
     return (

@@ -122,19 +122,26 @@ def stages_of(payload: JSON) -> tuple[Stage, ...]:
         ),
     )
     fields = (
-        Field("relation", label, options=(Option("yes", "Yes", yes), Option("no", "No", no))),
+        Field(
+            "relation",
+            label,
+            options=(Option("yes", "Yes", yes), Option("no", "No", no)),
+            about=("question", "follow_up"),
+        ),
         Field(
             "answerable",
             "Can the accompanying question be answered from the context?",
             options=YES_NO_OPTIONS,
             help="You may use common knowledge, but do not look anything up.",
             when=(("relation", ("yes", "no")),),
+            about=("context", "follow_up"),
         ),
         Field(
             "answer_right",
             "Is its answer right, going by the context?",
             options=YES_NO_OPTIONS,
             when=(("answerable", ("yes",)),),
+            about=("context", "answer"),
         ),
     )
     return (Stage(payload["kind"], "Check the accompanying question", blocks, fields),)

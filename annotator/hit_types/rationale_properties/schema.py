@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from annotator.hit_types.base import (
@@ -24,7 +25,8 @@ from annotator.hit_types.base import (
 
 
 def _asked(name: str, label: str, yes: str, no: str) -> Field:
-    return Field(name, label, options=(Option("yes", "Yes", yes), Option("no", "No", no)))
+    options = (Option("yes", "Yes", yes), Option("no", "No", no))
+    return Field(name, label, options=options, about=("question", "answer", "explanation"))
 
 
 #: Group -> its two properties, in the order asked.
@@ -156,12 +158,12 @@ def stages_of(payload: JSON) -> tuple[Stage, ...]:
     answers = Answers.of(payload["options"])
     blocks: tuple[Block, ...] = (Block("question", "Question", payload["question"]),)
     if answers.options:
-        blocks += (Block("options", "Options", items=answers.lines, kind="list"),)
+        blocks += (Block("options", "Options", items=answers.lines, kind="options"),)
     blocks += (
-        Block("answer", "Answer", say(payload), kind="answer"),
-        Block("explanation", "Explanation", payload["rationale"]),
+        Block("answer", "Answer", say(payload), kind="answer", group="explanation"),
+        Block("explanation", "Explanation", payload["rationale"], group="explanation"),
     )
-    after = Field(second.name, second.label, options=second.options, when=((first.name, ("yes", "no")),))
+    after = replace(second, when=((first.name, ("yes", "no")),))
     lead = "Pretend that the answer is right, even if you disagree."
     if payload["group"] == "surface_form":
         lead = "Judge the sentences and the facts of the explanation. You may look facts up."

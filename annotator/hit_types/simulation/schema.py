@@ -65,6 +65,7 @@ HELPFUL = Field(
         ),
     ),
     help="Judge only whether they help, not whether they are true.",
+    about=("explanation", "follow_up"),
 )
 ANSWER = Field(
     "answer",
@@ -75,6 +76,7 @@ ANSWER = Field(
     ),
     help="Stick to the robot's claims, even if they are wrong. Assume that it knows any missing facts.",
     when=(("helpful", ("yes",)),),
+    about=("follow_up",),
 )
 
 

@@ -58,6 +58,7 @@ HELPFUL = Field(
         ),
     ),
     help="Judge only whether they help, not whether they are true.",
+    about=("explanation", "follow_up"),
 )
 
 
@@ -106,11 +107,19 @@ def stages_of(payload: JSON) -> tuple[Stage, ...]:
     starter, follow_up = Answers.of(payload["options"]), Answers.of(payload["follow_up_options"])
     blocks = (
         Block("question", "Starter question", payload["question"], group="starter"),
-        Block("options", "Its options", items=starter.lines, kind="list", group="starter"),
+        Block(
+            "options", "Options of the starter question", items=starter.lines, kind="options", group="starter"
+        ),
         Block("explanation", "The robot's explanation", payload["explanation"], group="starter"),
         Block("answer", "The robot answered", starter.say(payload["answer"]), kind="answer", group="starter"),
         Block("follow_up", "Follow-up question", payload["follow_up"], group="follow_up"),
-        Block("follow_up_options", "Its options", items=follow_up.lines, kind="list", group="follow_up"),
+        Block(
+            "follow_up_options",
+            "Options of the follow-up question",
+            items=follow_up.lines,
+            kind="options",
+            group="follow_up",
+        ),
     )
     answer = Field(
         "answer",
@@ -118,5 +127,6 @@ def stages_of(payload: JSON) -> tuple[Stage, ...]:
         options=follow_up.choices,
         help="Stick to the robot's claims, even if they are wrong. Assume that it knows any missing facts.",
         when=(("helpful", ("yes",)),),
+        about=("follow_up",),
     )
     return (Stage("simulation", "Which option will the robot choose?", blocks, (HELPFUL, answer)),)

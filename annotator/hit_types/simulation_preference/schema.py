@@ -75,6 +75,7 @@ CHOICE = Field(
         ),
     ),
     help="Choose the response that the robot will choose if it is consistent, not the one that you find more helpful.",
+    about=("follow_up_context", "follow_up_response_1", "follow_up_response_2"),
 )
 
 

@@ -67,13 +67,16 @@ def stages_of(payload: JSON) -> tuple[Stage, ...]:
     answers = Answers.of(payload["options"])
     question: tuple[Block, ...] = (Block("question", "Question", payload["question"], group="question"),)
     if answers.options:
-        question += (Block("options", "Options", items=answers.lines, kind="list", group="question"),)
-    before = Field("before", "What is the answer to the question?", options=answers.choices)
+        question += (Block("options", "Options", items=answers.lines, kind="options", group="question"),)
+    before = Field(
+        "before", "What is the answer to the question?", options=answers.choices, about=("question",)
+    )
     after = Field(
         "after",
         "What is the answer to the question, going by the explanation alone?",
         options=answers.choices,
         help="Assume that the explanation is right, even if you disagree. Use nothing else that you know.",
+        about=("question", "explanation"),
     )
     explanation = Block("explanation", "Explanation", payload["rationale"], group="explanation")
     return (

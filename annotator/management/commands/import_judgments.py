@@ -106,7 +106,7 @@ class Command(BaseCommand):
 
 
 def judgment_columns(**options: Any) -> JudgmentColumns:
-    """The command's options as the import's own; raises ``CommandError``."""
+    """The command's options as ``JudgmentColumns``; raises ``CommandError``."""
     named = [split_name(value) for value in options["value"]]
     if options["variable"]:
         if len(named) != 1 or named[0][0]:
@@ -159,13 +159,13 @@ def judgment_columns(**options: Any) -> JudgmentColumns:
 
 
 def split_name(argument: str) -> tuple[str, str]:
-    """``[NAME=]COL`` as (name, column); the name is empty where none is given."""
+    """``[NAME=]COL`` as (name, column); the name is empty if none is given."""
     name, equals, column = argument.partition("=")
     return (name, column) if equals else ("", argument)
 
 
 def of_each(arguments: Iterable[str], option: str, names: list[str]) -> dict[str, str]:
-    """``[NAME=]VALUE`` for each of the value columns; without a name it is meant for all of them."""
+    """``[NAME=]VALUE`` for each of the value columns; without a name, the value is for all of them."""
     found: dict[str, str] = {}
     for argument in arguments:
         name, value = split_name(argument)

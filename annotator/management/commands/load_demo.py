@@ -32,7 +32,7 @@ class Command(BaseCommand):
 
 
 def known_passwords(file: Path) -> dict[str, str]:
-    """What an earlier load wrote down; nothing where there is no such file."""
+    """The passwords that an earlier load stored; empty if there is no such file."""
     try:
         return {way["username"]: way["password"] for way in json.loads(file.read_text()) if "password" in way}
     except (OSError, ValueError):

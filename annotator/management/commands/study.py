@@ -1,4 +1,4 @@
-"""A study's life from the command line: launch, pause, resume, close, set, show."""
+"""Manage a study from the command line: launch, pause, resume, close, set, show."""
 
 from __future__ import annotations
 

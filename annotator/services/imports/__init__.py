@@ -1,1 +1,1 @@
-"""Files that come in: readers, material, judgments."""
+"""File imports: readers, research material, judgments."""

@@ -1,18 +1,18 @@
-"""What is wrong with an import file: every fault with its file, line, column, value and what was expected."""
+"""Faults of import files: each with its file, line, column, value and what was expected."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from typing import Any
 
-#: More than these are counted, not kept: a file of the wrong kind has a fault on every line.
+#: Further faults are only counted: a file of the wrong kind has one on every line.
 KEPT = 100
 SHOWN = 80
 
 
 @dataclass(frozen=True)
 class ImportFault:
-    """One fault. ``line`` counts from 1 and is None where the whole file is meant; ``field`` is a column."""
+    """One fault. ``line`` counts from 1 and is None if the fault concerns the whole file; ``field`` is a column."""
 
     file: str
     line: int | None
@@ -21,7 +21,7 @@ class ImportFault:
     expected: str
 
     def __str__(self) -> str:
-        """As a compiler writes it.
+        """In the form of a compiler's messages.
 
         >>> print(ImportFault("a.csv", 3, "answer", "maybe", "one of: yes, no"))
         a.csv:3: answer: 'maybe': one of: yes, no
@@ -35,7 +35,7 @@ class ImportFault:
 
 
 class ImportRefused(ValueError):
-    """A whole import refused; nothing of it was written. ``faults`` are the first ones, ``total`` counts all."""
+    """The whole import was refused and nothing was written. ``faults`` are the first ones, ``total`` counts all."""
 
     def __init__(self, faults: list[ImportFault], total: int | None = None):
         self.faults = faults
@@ -53,11 +53,11 @@ class DryRun(Exception):
 
 
 class UnreadableRest(Exception):
-    """The rest of a file cannot be read in any sensible way; the fault is in the log already."""
+    """The rest of a file can't be read; the fault is already in the log."""
 
 
 class FaultLog:
-    """Gathers the faults of one file, the first ``KEPT`` in full.
+    """Collects the faults of one file, the first ``KEPT`` in full.
 
     >>> log = FaultLog("a.csv")
     >>> log.add("is missing", line=2, field="answer")
@@ -81,13 +81,13 @@ class FaultLog:
             self.faults.append(ImportFault(self.file, line, shown(field), shown(value), expected))
 
     def check(self) -> None:
-        """Raise what was found, in the order of the lines."""
+        """Raise ``ImportRefused`` with all faults, in the order of the lines, if there are any."""
         if self.total:
             raise ImportRefused(sorted(self.faults, key=lambda fault: fault.line or 0), self.total)
 
 
 def shown(value: object) -> str:
-    """A value as it may stand in a message: one short line without control characters."""
+    """A value in a form fit for a message: one short line without control characters."""
     if value is None:
         return ""
     text = value if isinstance(value, str) else repr(value)

@@ -1,4 +1,4 @@
-"""What the rows of a file of judgments say of their items and raters: instance, correct labels, attributes."""
+"""What a file of judgments states about its items and raters: instance, correct labels, attributes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from annotator.services.imports.value_columns import JudgmentColumns, Reading, c
 
 @dataclass
 class ItemFact:
-    """One item: its instance (its own key where no column names one), correct labels by field, and attributes."""
+    """One item: its instance (its own key if no column names one), correct labels by field, and attributes."""
 
     instance: str = ""
     gold: JSON = field(default_factory=dict)
@@ -22,7 +22,7 @@ class ItemFact:
 
 
 class Facts:
-    """Facts gathered row by row. A row that contradicts an earlier one is a fault, told with both lines."""
+    """Facts collected row by row. A row that contradicts an earlier one is a fault, reported with both lines."""
 
     def __init__(self, columns: JudgmentColumns, log: FaultLog):
         self.columns, self.log = columns, log
@@ -60,7 +60,7 @@ class Facts:
                 found[column] = text
 
     def _agrees(self, line: int, column: str, text: str, about: str, before: str, who: str = "") -> bool:
-        """Whether this is the first row that says something, or says what the first did."""
+        """Whether the row is the first to state this, or agrees with the first."""
         first = self._lines.setdefault((column, about), line)
         if first == line or text == before:
             return True

@@ -1,4 +1,4 @@
-"""Import of judgments that were collected elsewhere: any file with one row a judgment, and MTurk's batch files."""
+"""Import of judgments that were collected elsewhere: any file with one row per judgment, and MTurk's batch files."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _RATER_LIMIT = int(Rater._meta.get_field("name").max_length or 0)
 
 @dataclass
 class JudgmentsResult:
-    """What an import wrote; ``unchanged`` judgments were there already. ``notes`` say what was left out and why."""
+    """What an import wrote; ``unchanged`` judgments existed already. ``notes`` say what was left out and why."""
 
     rows: int = 0
     judgments: int = 0
@@ -68,9 +68,9 @@ def judgments_import(
     """Read judgments from a file into a study: all rows or none.
 
     In a study of ``external_labels`` the items come from the file too, while it is a draft; in any other study
-    every item must be there, and each response passes the HIT type's own parser. Raters get the study's own
-    namespace, so no log-in is ever confused with a name in a file. A judgment that is there already, word for
-    word, is left as it is. Raises ``ImportRefused`` with every fault; then nothing is written.
+    every item must be there, and each response passes the HIT type's own parser. Raters get the study's own namespace,
+    so that a name in a file is never confused with a user account. A judgment that exists already with the same content
+    is left unchanged. Raises ``ImportRefused`` with every fault; then nothing is written.
     """
     log = FaultLog(name)
     result = JudgmentsResult(dry_run=dry_run)
@@ -119,12 +119,12 @@ class _Job:
         self.facts = Facts(columns, log)
 
     def table(self, log: FaultLog) -> ImportTable:
-        """The file from its start."""
+        """Open the file at its beginning."""
         self.file.seek(0)
         return table_open(self.file, name=self.name, log=log)
 
     def prepare(self) -> None:
-        """Settle what the columns leave open by the header (JSON lines: by the first row)."""
+        """Fill in what ``columns`` leaves open, from the header (JSON lines: from the first row)."""
         table = self.table(self.log)
         header = table.columns
         if header is None:
@@ -179,7 +179,7 @@ class _Job:
             raise UnreadableRest
 
     def _refuse_facts_elsewhere(self) -> None:
-        """Items of other types say themselves what they are about and what is right."""
+        """Refuse columns about items for types whose items already have their material and gold."""
         facts = {"cluster": self.columns.cluster, "attribute": ", ".join(self.columns.attributes)}
         facts["gold"] = ", ".join(v.gold for v in self.columns.values if v.gold)
         for name, column in facts.items() if not self.kind.external else ():
@@ -187,14 +187,14 @@ class _Job:
                 self.log.add(f"{name}: only labels collected elsewhere take it from this file", field=column)
 
     def first_look(self) -> Iterator[Line]:
-        """The rows, before their judgments are read: what is wrong with them is told then, and once."""
+        """The rows, before their judgments are read; their faults are reported here, once."""
         with suppress(UnreadableRest):
             for line, values in self.table(FaultLog(self.name)).rows:
                 if values.get(MTURK_STATUS) != "Rejected":
                     yield line, values
 
     def rows(self) -> Iterator[Line]:
-        """Rows that count: not those that MTurk says were rejected."""
+        """The rows that count: all except those marked as rejected in MTurk."""
         rejected = 0
         for line, values in self.table(self.log).rows:
             if values.get(MTURK_STATUS) == "Rejected":
@@ -207,7 +207,7 @@ class _Job:
     # -- items of external labels -----------------------------------------------------------------
 
     def make_items(self) -> None:
-        """Declare the variables that the file holds, and make an item of each name in the item column."""
+        """Declare the variables found in the file, and create an item for each name in the item column."""
         known = self.study.items.values_list("payload", flat=True).first()
         if known is not None:
             self.variables = known["variables"]
@@ -240,7 +240,7 @@ class _Job:
             for line, values in self.first_look():
                 key = self.columns.key(values)
                 if not key or key in seen or len(key) > _KEY_LIMIT:
-                    continue  # told when its judgment is read
+                    continue  # reported when its judgment is read
                 seen.add(key)
                 shown = self._shown(values) or key
                 fact = self.facts.item(key)
@@ -274,7 +274,7 @@ class _Job:
             raise UnreadableRest
 
     def _gather_facts(self) -> None:
-        """What the rows say of their items beside the labels of raters."""
+        """Collect what the rows state about their items besides the raters' labels."""
         if not (self.columns.cluster or self.columns.attributes or any(v.gold for v in self.columns.values)):
             return
         reading = Reading(self.columns, self.one_name)
@@ -291,7 +291,7 @@ class _Job:
             raise UnreadableRest
 
     def _declare_known(self) -> None:
-        """Levels and labels of the study's own variables, whatever this import says of them."""
+        """Use the levels and labels of the study's existing variables, whatever this import declares."""
         known = {variable["name"]: variable for variable in self.variables}
         self.columns = replace(
             self.columns,
@@ -310,7 +310,7 @@ class _Job:
     # -- judgments --------------------------------------------------------------------------------
 
     def judge(self) -> None:
-        """Check every row and stage it, a chunk at a time: the items' payloads are fetched with each chunk."""
+        """Check and stage every row, a chunk at a time; the items' payloads are fetched with each chunk."""
         judgments_stage_open()
         numbers: Counter[str] = Counter()
         skipped = 0
@@ -337,7 +337,7 @@ class _Job:
             self.result.notes.append(f"{skipped} rows left out: nothing in their value columns.")
 
     def _left_out(self, values: dict[str, Any]) -> bool:
-        """Whether a row has no label: its cells are blank and that was allowed, or hold what stands for no answer."""
+        """Whether a row has no label: its cells are blank (if that is allowed) or have a label that means no answer."""
         cells = [cell_text(values.get(value.column)) for value in self.columns.values]
         if any(map(self.columns.spelling.read, cells)):
             return False
@@ -431,7 +431,8 @@ class _Job:
             return {}
 
     def _arm(self, payload: JSON, raw: JSON) -> JSON | None:
-        """The arm that a row was asked in, told by what it answers; the first where none fits, so that faults are named."""
+        """The arm of a row, inferred from the fields that it answers; the first arm if none fits, so that faults have a
+        name."""
         count = self.kind.arms(payload)
         if count < 2:
             return None
@@ -443,7 +444,7 @@ class _Job:
         return None
 
     def _column(self, field_name: str) -> str:
-        """The file's column that a field comes from; faults are told in the file's own words."""
+        """The column of the file that a field comes from, so that faults name the file's own columns."""
         names = {v.name: v.column for v in self.columns.values} | {
             v.column: v.column for v in self.columns.values
         }

@@ -1,4 +1,4 @@
-"""The way of imported judgments into the database: checked rows by COPY, then one statement for each noun."""
+"""Write imported judgments to the database: COPY the checked rows, then one statement for each table."""
 
 from __future__ import annotations
 
@@ -83,7 +83,8 @@ def judgments_stage(rows: Iterable[StagedJudgment]) -> None:
 def judgments_store(
     *, study_pk: int, source: str, file: str, item_column: str, log: FaultLog
 ) -> tuple[int, int, int]:
-    """Write what is staged: (rows, new raters, new judgments); faults go to the log, then nothing is written."""
+    """Write the staged rows; returns (rows, new raters, new judgments). If there are faults, they go to the log and
+    nothing is written."""
     values: dict[str, str | int] = {
         "study": study_pk,
         "source": source,

@@ -28,9 +28,8 @@ PREVIEW = 5
 
 @dataclass
 class ImportResult:
-    """What an import wrote; ``unchanged`` items were in the study already, word for word.
-
-    ``ignored`` are columns of the file that the HIT type does not know; nothing of them is kept.
+    """What an import wrote; ``unchanged`` items were in the study already with the same content. ``ignored`` lists
+    columns of the file that the HIT type doesn't know; they aren't stored.
     """
 
     rows: int = 0
@@ -76,15 +75,16 @@ def material_import(
     replace: bool = False,
     dry_run: bool = False,
 ) -> ImportResult:
-    """Read a file (of a format in ``plain_file.FORMATS``, told by the ending of ``name``) into a draft study.
+    """Read a file (of a format in ``plain_file.FORMATS``, recognised by the extension of ``name``) into a draft study.
 
     ``mapping`` names the file's column for a column of the HIT type; ``constants`` gives a value for every row.
-    ``attributes`` are the file's columns that say more of an item (domain, difficulty): reports cut and filter by them.
-    An item that is there already with the same content is left as it is, so the same file can be imported again.
-    With ``replace`` the study's items are deleted first. ``dry_run`` does everything and takes it back. Raises ``ImportRefused`` with every fault; then nothing is
+    ``attributes`` are further columns about an item (domain, difficulty), by which reports can group and filter.
+    An item that exists already with the same content is left unchanged, so the same file can be imported again.
+    With ``replace`` the study's items are deleted first. ``dry_run`` does everything and rolls it back. Raises
+    ``ImportRefused`` with every fault; then nothing is
     written.
 
-    The rows go through a temporary table: time is linear in the rows, memory flat.
+    The rows go through a temporary table: time is linear in their number and memory constant.
     """
     log = FaultLog(name)
     result = ImportResult(dry_run=dry_run)
@@ -199,7 +199,7 @@ class _Reader:
         self._tell_ignored()
 
     def _check_columns(self, columns: tuple[str, ...]) -> None:
-        """A missing column is told once, for the header, not for each row."""
+        """Report a missing column once, for the header, and not for each row."""
         for name in self.attributes:
             if name not in columns:
                 self.log.add(

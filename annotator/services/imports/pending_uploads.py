@@ -1,4 +1,4 @@
-"""Uploaded files between their preview and their import: kept in the storage, named by a signed ticket."""
+"""Uploaded files between preview and import: kept in the file storage and identified by a signed ticket."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SALT = "annotator.import"
 
 @dataclass(frozen=True)
 class Parked:
-    """One uploaded file. Its ticket is good for its study and the person who uploaded it, for some hours."""
+    """One uploaded file. Its ticket is valid for some hours, for its study and the person who uploaded it."""
 
     study: int
     user: int
@@ -35,7 +35,7 @@ class Parked:
 
     @contextmanager
     def open(self) -> Iterator[IO[bytes]]:
-        """The file; ``FileNotFoundError`` once it is gone."""
+        """The file; raises ``FileNotFoundError`` if it has been deleted."""
         with default_storage.open(self.path, "rb") as file:
             yield file
 
@@ -44,14 +44,14 @@ class Parked:
 
 
 def park(*, study_pk: int, user_pk: int, file: IO[bytes], name: str) -> Parked:
-    """Keep an uploaded file for the pages that follow."""
+    """Store an uploaded file for the next pages."""
     name = Path(name).name[-150:]
     path = default_storage.save(f"{FOLDER}/{secrets.token_urlsafe(18)}", File(file))
     return Parked(study=study_pk, user=user_pk, path=path, name=name)
 
 
 def parked(*, ticket: str, study_pk: int, user_pk: int) -> Parked | None:
-    """The file of a ticket; None where it is forged, too old, or another's."""
+    """The file of a ticket; None if the ticket is forged, expired or another person's."""
     try:
         found = Parked(**signing.loads(ticket, salt=_SALT, max_age=timedelta(hours=HOURS)))
     except (signing.BadSignature, TypeError):
@@ -60,7 +60,7 @@ def parked(*, ticket: str, study_pk: int, user_pk: int) -> Parked | None:
 
 
 def pending_uploads_sweep() -> int:
-    """Remove files whose ticket is no longer good; says how many."""
+    """Delete files whose ticket has expired; returns how many."""
     try:
         _, names = default_storage.listdir(FOLDER)
     except FileNotFoundError:

@@ -1,10 +1,9 @@
 """The public data of Joshi et al. (2023) as rows of a `simulation` study.
 
-The rationales (one JSON object a line) are joined with the generated questions (JSON: question -> list of
-``[question, answer, kind]``). What is odd in the files is dropped or left empty, and every case is told.
-
-What the data do not hold: the answer that the system gave to the starter question, and its answers to the
-generated ones. ``answer`` is therefore a stand-in, named in the system's method; real outputs stay empty.
+The rationales (one JSON object per line) are joined with the generated questions (JSON: question -> list of
+``[question, answer, kind]``). Irregular entries are dropped or left empty, and each is reported. The data don't contain
+the system's answers to the starter question and to the generated ones. ``answer`` is therefore a stand-in, named in the
+system's method; real outputs stay empty.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _LABELS = {True: "yes", False: "no"}
 
 @dataclass
 class Converted:
-    """The rows, and what was odd: a count and examples for each kind of oddity."""
+    """The rows, and a count and examples of each kind of irregularity."""
 
     rows: list[dict[str, str]] = field(default_factory=list)
     questions: int = 0
@@ -50,7 +49,7 @@ class Converted:
 
 
 def normal(question: str) -> str:
-    """The form in which questions are joined: letters and digits only, without case.
+    """The form by which questions are joined: letters and digits only, in lower case.
 
     >>> normal("Is the Louvre's pyramid known for being unbreakable? ,")
     'isthelouvrespyramidknownforbeingunbreakable'
@@ -61,7 +60,7 @@ def normal(question: str) -> str:
 def rationale_utility_rows(
     *, rationales: Path, follow_ups: list[Path], system: str, answer: Answer = "label"
 ) -> Converted:
-    """Join the files; raises ``ImportRefused`` with every fault where a file is not of the form."""
+    """Join the files; raises ``ImportRefused`` with every fault if a file doesn't have the expected form."""
     result = Converted()
     questions: dict[str, tuple[str, list[Any]]] = {}
     for path in follow_ups:
@@ -93,11 +92,11 @@ def rationale_utility_rows(
 
 
 def utility_rows(*, rationales: Path, system: str = "") -> list[dict[str, str]]:
-    """The rationales as items of a `utility` study, each with what most of five people answered.
+    """The rationales as items of a `utility` study, each with the majority answer of five people.
 
     One row for each rationale (all systems, or one): the columns of `utility`, and ``before`` and ``after``, the
-    majority's answers before and after reading it. A question that is spelled in several ways is spelled as most
-    of its rows do. Raises ``ImportRefused``.
+    majority's answers before and after reading it. A question with several spellings gets its most frequent one. Raises
+    ``ImportRefused``.
     """
     seen: Counter[str] = Counter()
     found = list(_rationales(rationales, system))
@@ -165,7 +164,7 @@ def _rows(
 
 
 def _told(entry: Any, path: Path, result: Converted) -> bool:
-    """Keep an entry of the right form; an answer that is no yes or no is told (answers are not used)."""
+    """Keep entries of the right form, and report answers that aren't yes or no (answers are not used)."""
     if entry[1] not in ("True", "False"):
         result.note("answer neither True nor False", f"{path.name}: {entry[0]!r}: {entry[1]!r}")
     return True

@@ -1,7 +1,7 @@
-"""Readers of import files: JSON lines, CSV, Parquet and Excel. Each gives rows with their line numbers.
-
-A reader streams: it never holds more than one row (Parquet: one batch). What ``annotator.core.plain_file`` lists is
-unpacked and decoded; everything else is strict. A fault goes to the log with its line, and reading goes on where that makes sense.
+"""Readers of import files: JSON lines, CSV, Parquet and Excel. Each yields rows with their line numbers. Readers
+stream: only one row (Parquet: one batch) is in memory at a time. Files are unpacked and decoded as
+``annotator.core.plain_file`` lists; otherwise reading is strict. A fault goes to the log with its line, and reading
+continues if possible.
 """
 
 from __future__ import annotations
@@ -27,34 +27,33 @@ Line = tuple[int, Values]
 MAX_LINE = 1_000_000
 MAX_CELL = 131_072
 MAX_COLUMNS = 500
-#: Endings that an import takes, for the file field of a form.
+#: File extensions that an import accepts, for the file field of a form.
 FORMATS = (*plain_file_formats, ".gz")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def max_bytes() -> int:
-    """The largest file that is taken, in bytes (setting ``IMPORT_MAX_BYTES``)."""
+    """The largest file that can be imported, in bytes (setting ``IMPORT_MAX_BYTES``)."""
     return int(getattr(settings, "IMPORT_MAX_BYTES", 500_000_000))
 
 
 def max_rows() -> int:
-    """The most rows that are taken (setting ``IMPORT_MAX_ROWS``)."""
+    """The most rows that can be imported (setting ``IMPORT_MAX_ROWS``)."""
     return int(getattr(settings, "IMPORT_MAX_ROWS", 2_000_000))
 
 
 @dataclass
 class ImportTable:
-    """An opened file: its columns where the format has a header (JSON lines has none), and its rows, once."""
+    """An opened file: its columns if the format has a header (JSON lines doesn't), and its rows, which can be read
+    once."""
 
     columns: tuple[str, ...] | None
     rows: Iterator[Line]
 
 
 def table_open(file: IO[bytes], *, name: str, log: FaultLog) -> ImportTable:
-    """Open an import file by its name's ending; size and kind are checked before anything is read.
-
-    ``file`` is a binary file that can seek. Raises ``UnreadableRest`` after logging where nothing of it can be
-    read.
+    """Open an import file by its extension; size and format are checked before anything is read. ``file`` is a seekable
+    binary file. Raises ``UnreadableRest``, after logging the fault, if it can't be read at all.
     """
     _check_size(file, log)
     try:
@@ -93,7 +92,7 @@ def _limited(rows: Iterator[Line], log: FaultLog) -> Iterator[Line]:
 
 
 def _text_lines(file: IO[bytes], log: FaultLog) -> Iterator[tuple[int, str | None]]:
-    """Lines as text, with their numbers; None for a line that is not text (the fault is logged)."""
+    """Lines as text, with their numbers; None for a line that isn't text (the fault is logged)."""
     number = 0
     while raw := file.readline(MAX_LINE + 1):
         number += 1
@@ -156,7 +155,7 @@ def _json_lines(file: IO[bytes], log: FaultLog) -> Iterator[Line]:
             blank = blank or number
             continue
         if blank:
-            log.add("is blank; expected one JSON object a line", line=blank)
+            log.add("is blank; expected one JSON object per line", line=blank)
             blank = None
         try:
             value = _decoder.decode(text.strip("\r\n"))
@@ -168,7 +167,7 @@ def _json_lines(file: IO[bytes], log: FaultLog) -> Iterator[Line]:
             log.add("is nested too deeply or holds too large a number", line=number, value=text.strip())
         else:
             if not isinstance(value, dict):
-                log.add("expected one JSON object a line", line=number, value=text.strip())
+                log.add("expected one JSON object per line", line=number, value=text.strip())
             elif "\\u" in text and (fault := _strange(value)):
                 log.add(f"holds {fault}", line=number)
             else:
@@ -191,7 +190,7 @@ def _csv(file: IO[bytes], log: FaultLog, *, delimiter: str) -> ImportTable:
 
 
 def _csv_rows(file: IO[bytes], log: FaultLog, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Rows with the line on which each begins. A row that spans lines with a broken one is left out."""
+    """Rows with the line on which each begins. A row that includes an undecodable line is left out."""
     last = 0
     broken = False
 
@@ -289,7 +288,7 @@ def _parquet(file: IO[bytes], log: FaultLog) -> ImportTable:
         meta = parquet.metadata
         size = sum(meta.row_group(i).total_byte_size for i in range(meta.num_row_groups))
         names = list(parquet.schema_arrow.names)
-        # Texts stay coded as in the file, so that a small file cannot unfold into a large one in memory.
+        # Texts stay dictionary-encoded as in the file, so that a small file can't expand to a large one in memory.
         leaves = [parquet.schema.column(i) for i in range(meta.num_columns)]
         texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
         parquet = pq.ParquetFile(file, read_dictionary=texts)
@@ -339,7 +338,7 @@ def _longest(column: Any) -> int:
 
 
 def _strange(value: Any) -> str:
-    """What a value holds that may not be stored; empty if it is plain."""
+    """What makes a value impossible to store, in words; empty if it can be stored."""
     if isinstance(value, str):
         if "\x00" in value:
             return "a NUL character"

@@ -1,8 +1,7 @@
-# ruff: noqa: S608 - every statement below is put together from the constants of this file only
-"""The way of parsed rows into the database: COPY into a temporary table, then one statement for each noun.
-
-Everything is set-based, so that time is linear and the memory of this process flat. The caller holds the
-transaction and the lock on the study.
+# ruff: noqa: S608 - every statement below is built only from constants of this file
+"""Write parsed rows to the database: COPY into a temporary table, then one statement for each table. Everything is
+set-based, so that time is linear in the rows and this process's memory constant. The caller holds the transaction and
+the lock on the study.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _TYPES = {
     "attributes": "jsonb",
 }
 
-#: Where the named material of a staged row lies. Rows without an explanation or a follow-up keep NULL there.
+#: The columns for a staged row's material. Rows without an explanation or a follow-up have NULL there.
 _ROWS = """
     import_row r
     JOIN annotator_instance i ON i.dataset_id = %(dataset)s AND i.key = r.instance_key
@@ -144,7 +143,7 @@ _TABLES = {
     "outputs": "annotator_output (follow_up_id, system_id)",
 }
 
-#: Each gives (line, value) of rows at fault. The first two look before anything is written, the rest after.
+#: Each returns (line, value) of faulty rows. The first two run before anything is written, the others after.
 _BEFORE = (
     (
         "key",
@@ -203,7 +202,7 @@ _AFTER = (
 
 @dataclass
 class Staged:
-    """What one import wrote, counted by noun, and how many of its items were there already."""
+    """The rows that one import wrote, by table, and how many of its items existed already."""
 
     rows: int = 0
     written: dict[str, int] = field(default_factory=dict)
@@ -212,7 +211,7 @@ class Staged:
 
 @contextmanager
 def staging() -> Iterator[Any]:
-    """A temporary table and the COPY that fills it; use ``stage_row`` on what this gives."""
+    """Create a temporary table and the COPY that fills it; pass the result to ``stage_row``."""
     types = ", ".join(f"{name} {_TYPES.get(name, 'text')}" for name in _COLUMNS)
     with connection.cursor() as cursor:
         cursor.execute("DROP TABLE IF EXISTS import_row")
@@ -222,7 +221,7 @@ def staging() -> Iterator[Any]:
 
 
 def stage_row(copy: Any, line: int, draft: ItemDraft, *, unnamed: str) -> None:
-    """Write one item to the staging table; ``unnamed`` is the system's name where the row gives none."""
+    """Write one item to the staging table; ``unnamed`` is the system's name if the row has none."""
     m = draft.material
     explained = bool(m.explanation or m.output or m.real_output or m.units)
     parts = [
@@ -246,7 +245,7 @@ def staged_store(
 ) -> Staged:
     """Check the staged rows against each other and the database, and write them; faults go to the log.
 
-    Systems are those of the workspace: the same name in another one is another system.
+    Systems belong to the workspace: the same name in another workspace is a different system.
     """
     known = set(columns)
     values = {"study": study_pk, "dataset": dataset_pk, "workspace": workspace_pk}
@@ -262,7 +261,9 @@ def staged_store(
             cursor.execute(statement, values)
             result.written[noun] = result.written.get(noun, 0) + max(cursor.rowcount, 0)
             if noun in _TABLES and cursor.rowcount >= MANY:
-                cursor.execute(f"ANALYZE {_TABLES[noun]}")  # else the next join takes the table for empty
+                cursor.execute(
+                    f"ANALYZE {_TABLES[noun]}"
+                )  # without statistics, the planner would treat the table as empty in the next join
         _look(cursor, _AFTER, values, log, known)
     result.unchanged = result.rows - result.written["items"]
     return result

@@ -1,4 +1,4 @@
-"""How the cells of one row become a response: which columns hold labels, and how they spell them."""
+"""Turn the cells of a row into a response: which columns hold labels, and how labels are spelled."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from annotator.hit_types.base import JSON, MARKER, FieldErrors, HitType, Unparsa
 
 MTURK_INPUT, MTURK_ANSWER, MTURK_WORKER = "Input.", "Answer.", "WorkerId"
 MTURK_SECONDS, MTURK_STATUS = "WorkTimeInSeconds", "AssignmentStatus"
-#: Between the cells of an item that several columns name.
+#: Separates the cells when several columns together name an item.
 KEY_SEPARATOR = " · "
 #: Variables with more labels than this are free text.
 MOST_LABELS = 200
@@ -23,10 +23,9 @@ MOST_LABELS = 200
 
 @dataclass(frozen=True)
 class ValueColumn:
-    """One column of labels. ``name`` is the field or variable that they are of, empty where it is the only one.
-
-    ``listed`` are units of the item: the cell lists those for which the variable is "yes". ``labels`` are
-    declared in their order where the level needs it, else gathered from the file. ``gold`` is the column of the correct
+    """One column of labels. ``name`` is their field or variable, empty if there is only one. ``listed`` are units of
+    the item: the cell lists those for which the variable is "yes". ``labels`` are declared in order if the level needs
+    it, and otherwise collected from the file. ``gold`` is the column of the correct
     label.
     """
 
@@ -42,12 +41,12 @@ class ValueColumn:
 class JudgmentColumns:
     """What the columns of a file of judgments mean.
 
-    ``item`` names the item; several columns name it together. ``cluster`` names the instance that it belongs to,
-    ``attributes`` are columns that say more of the item and ``rater_attributes`` of the rater.
+    ``item`` names the item; several columns can name it together. ``cluster`` names the instance that it belongs to,
+    ``attributes`` are further columns about the item, and ``rater_attributes`` about the rater.
     ``rater_name`` is one rater for all rows; ``unnamed`` numbers the raters of each item from 1. ``aside`` maps
-    a value that is no label ("-9": needs more information) to the name of a variable of its own. ``recode``
-    maps spellings of the file to labels, ``missing`` are labels that stand for no answer, and with ``fold_case`` labels
-    that differ only in case or form are one. ``show`` are columns that say what was judged.
+    a value that is no label ("-9": needs more information) to the name of a variable of its own. ``recode`` maps the
+    file's spellings to labels, ``missing`` lists labels that mean no answer, and ``fold_case`` merges labels that
+    differ only in case or form. ``show`` lists columns that say what was judged.
     """
 
     item: str | tuple[str, ...]
@@ -74,11 +73,11 @@ class JudgmentColumns:
 
     @property
     def item_title(self) -> str:
-        """The item's column in messages; several with a plus between them."""
+        """The item's column as messages name it; several are joined with a plus."""
         return " + ".join(self.item_columns)
 
     def key(self, values: Mapping[str, Any]) -> str:
-        """The item's name in a row: its cells, joined; empty where one is blank.
+        """The item's name in a row: its cells, joined; empty if one of them is blank.
 
         >>> JudgmentColumns(("question", "system"), ()).key({"question": "q1", "system": "gpt"})
         'q1 · gpt'
@@ -92,7 +91,7 @@ class JudgmentColumns:
 
 
 def variable_name(column: str) -> str:
-    """What a column of labels is called as a variable.
+    """The name of a column of labels as a variable.
 
     >>> variable_name("Answer.acceptable")
     'acceptable'
@@ -103,7 +102,7 @@ def variable_name(column: str) -> str:
 class Reading:
     """Reads rows by ``columns`` into raw responses of a HIT type; raises ``FieldErrors`` keyed by column.
 
-    ``one_name`` gives, for a variable, the label that a spelling of it is read as (see ``Spelling.one_name``).
+    ``one_name`` maps, for each variable, a spelling to the label that it is read as (see ``Spelling.one_name``).
     """
 
     def __init__(self, columns: JudgmentColumns, one_name: Mapping[str, Mapping[str, str]] | None = None):
@@ -111,7 +110,7 @@ class Reading:
         self.one_name = one_name or {}
 
     def label(self, values: Mapping[str, Any], column: ValueColumn) -> str:
-        """The label of a cell; empty where it is blank or stands for no answer."""
+        """The label of a cell; empty if it is blank or means no answer."""
         text = self.columns.spelling.read(cell_text(values.get(column.column)))
         if column.level in ("interval", "ratio") and text and text not in self.columns.aside:
             return self._number(text, column)
@@ -126,7 +125,7 @@ class Reading:
         return write_number(number)
 
     def listed(self, text: str, column: ValueColumn) -> list[str]:
-        """The units that a cell lists; raises ``FieldErrors`` for one that is not there or stands twice."""
+        """The units that a cell lists; raises ``FieldErrors`` for an unknown or repeated one."""
         found = [part.strip() for part in text.split(self.columns.separator)] if text else []
         for unit in found:
             if unit not in column.listed:
@@ -154,10 +153,9 @@ class Reading:
                 yield column.name, "", text
 
     def asked(self, kind: HitType, payload: JSON, values: Mapping[str, Any]) -> JSON:
-        """The raw response of a row for a type that is asked here.
-
-        A column without a name holds the field that it is called like, or the only field, or a whole answer, read
-        as a model's reply is read. A cell that holds an object is a whole response.
+        """The raw response of a row, for types that aren't external. A column without a name holds the field of the
+        same name, or the only field, or a whole answer, which is read as a model's reply would be. A cell with an
+        object is a whole response.
         """
         fields = {f.name: f for stage in kind.every_stage(payload) for f in stage.fields}
         raw: JSON = {}
@@ -191,7 +189,7 @@ class Reading:
 
 @dataclass
 class Gathered:
-    """What a first look at the file says of its variables: the labels of each, in the order declared or sorted."""
+    """What a first pass over the file finds about its variables: the labels of each, in their declared order or sorted."""
 
     columns: JudgmentColumns
     labels: dict[str, Counter[str]] = field(default_factory=dict)
@@ -202,7 +200,7 @@ class Gathered:
             found[label] += 1
 
     def one_name(self) -> dict[str, dict[str, str]]:
-        """For each variable, the label that a spelling found is read as; free text is left as it is."""
+        """For each variable, maps each spelling found to the label that it is read as; free text stays unchanged."""
         declared = {column.name: column.labels for column in self.columns.values}
         return {
             name: self.columns.spelling.one_name(counts, declared=declared.get(name, ()))
@@ -211,7 +209,7 @@ class Gathered:
         }
 
     def notes(self, one_name: Mapping[str, Mapping[str, str]]) -> list[str]:
-        """What is odd about the labels as they are read, with counts; numbers cannot be spelled in two ways."""
+        """Remarks on the labels as read, with counts. Numbers get none, since they can't be spelled in two ways."""
         found = []
         levels = {column.name: column.level for column in self.columns.values}
         for name, counts in self.labels.items():
@@ -224,9 +222,8 @@ class Gathered:
         return found
 
     def variables(self) -> list[JSON]:
-        """The declarations for ``external_labels``; a variable without a label is left out, unless all are.
-
-        Raises ``FieldErrors`` where ordinal labels that are not numbers have no order.
+        """The declarations for ``external_labels``; a variable without any label is left out, unless all are. Raises
+        ``FieldErrors`` if ordinal labels that aren't numbers have no declared order.
         """
         if not self.labels:
             return [{"name": column.name} for column in self.columns.values]
@@ -252,7 +249,7 @@ class Gathered:
 
 
 def in_order(labels: Collection[str], column: ValueColumn | None) -> list[str]:
-    """Labels that nobody declared: numbers by size, text by name, which is no order for ordinal labels.
+    """Sort undeclared labels: numbers by value, text by name (not an order for ordinal labels).
 
     >>> in_order({"10", "9", "2"}, None)
     ['2', '9', '10']

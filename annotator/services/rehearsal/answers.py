@@ -1,7 +1,7 @@
 """Rehearsal raters: synthetic annotators of known quality, for any HIT type.
 
-A rehearsal rater with accuracy *a* gives each question's right answer with probability *a* and otherwise one of
-the other options, each as likely. Where an item has no gold, a truth is drawn once from the item's key, the same
+A rehearsal rater with accuracy *a* gives each question's right answer with probability *a*, and otherwise one of the
+other options with equal probability. For an item without gold, a right answer is derived from the item's key, the same
 for all raters, so that they agree as people of that accuracy would. Their judgments are marked as rehearsal.
 """
 

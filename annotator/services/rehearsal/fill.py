@@ -74,10 +74,8 @@ def rehearse(
     most: int | None = None,
     each: Callable[[], None] | None = None,
 ) -> int:
-    """Let the raters fill the places of the study's rehearsal in turn; returns how many judgments they made.
-
-    ``most`` limits the judgments of this call; ``each`` is called after every judgment. Places that participants could
-    have are never taken.
+    """Have the raters fill the places of the study's rehearsal in turn; returns how many judgments they made. ``most``
+    limits the judgments of this call; ``each`` is called after every judgment. Participants' places are never used.
     """
     study = rehearsal_prepare(study=study)
     total = 0
@@ -122,7 +120,7 @@ def take_steps(participation: Participation) -> None:
 
 
 def right_answers(participation: Participation, drawn: list[str]) -> dict[str, JSON]:
-    """The right response to each drawn exam question; fields that gold leaves open get any answer."""
+    """The correct response to each drawn exam question; fields that gold leaves out get any answer."""
     kind = hit_type_get(participation.study.hit_type)
     rules = snapshot_content(participation.study.snapshot_id)
     answers = {}
@@ -148,7 +146,7 @@ def play(assignment: Assignment, rater: RehearsalRater, rng: Random) -> None:
 
 
 def rehearsal_spread_times(*, study: Study, seed: int, days: float = 3.0) -> None:
-    """Give a rehearsal plausible times: lognormal seconds for each judgment, spread over the last ``days``."""
+    """Give a rehearsal's judgments plausible times: lognormal durations, spread over the last ``days``."""
     rng = Random(f"times {seed}")
     judgments = list(Judgment.objects.filter(study=study, source="rehearsal").order_by("id"))
     start = timezone.now() - timedelta(days=days)

@@ -1,4 +1,4 @@
-"""The places of a rehearsal: a copy of the study's places that only rehearsal raters take."""
+"""The places of a rehearsal: a copy of the study's places that only rehearsal raters use."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def rehearsal_faults(study: Study) -> list[str]:
 
 @transaction.atomic
 def rehearsal_prepare(*, study: Study) -> Study:
-    """Make the places of a rehearsal that do not exist yet; a draft also gets the snapshot that judgments point to.
+    """Create the rehearsal's missing places; a draft also gets the snapshot that judgments refer to.
 
-    Returns the study as stored. Raises ``ValidationError`` with what is missing. Safe to call twice.
+    Returns the study as stored. Raises ``ValidationError`` with everything that is missing. Safe to call twice.
     """
     study = Study.objects.select_for_update().get(pk=study.pk)
     faults = rehearsal_faults(study)
@@ -60,7 +60,7 @@ def rehearsal_prepare(*, study: Study) -> Study:
 
 @transaction.atomic
 def rehearsal_clear(*, study: Study) -> int:
-    """Remove everything that rehearsals left in a study; returns how many judgments.
+    """Remove everything that rehearsals created in a study; returns how many judgments were removed.
 
     Participants, imported raters, simulators and the study's own places are untouched. Raises ``ValidationError``
     while a rehearsal is running. Safe to call twice.
@@ -89,7 +89,7 @@ def rehearsal_clear(*, study: Study) -> int:
 
 
 def _remove_raters(raters: set[int]) -> None:
-    """Delete rehearsal raters, and their accounts, that no study uses any more."""
+    """Delete rehearsal raters that no study uses any more, and their accounts."""
     unused = Rater.objects.filter(
         pk__in=raters,
         rehearsal=True,

@@ -1,6 +1,6 @@
 """Rehearsal raters over HTTP: each logs in, takes every step and plays tasks as a browser would.
 
-The ledger is kept on the client's side, so that it can be held against what the server stored.
+The client keeps its own record, to be compared with what the server stored.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ATTRIBUTE = re.compile(r"([\w-]+)=\"([^\"]*)\"")
 
 @dataclass
 class Ledger:
-    """What the clients sent and were told."""
+    """What the clients sent, and the server's replies."""
 
     submitted: int = 0
     by_rater: dict[str, int] = field(default_factory=dict)
@@ -74,7 +74,7 @@ def hidden_fields(form: str) -> JSON:
 def rehearse_http(
     *, study: Study, raters: list[RehearsalRater], url: str, seed: int, at_once: int, most: int | None = None
 ) -> Ledger:
-    """Let the raters work ``at_once`` at a time until nothing is left (or ``most`` is reached)."""
+    """Run the raters, ``at_once`` at a time, until nothing is left or ``most`` is reached."""
     ledger = Ledger()
     started = time.monotonic()
     with ThreadPoolExecutor(max_workers=at_once) as pool:
@@ -160,7 +160,7 @@ def _enter(browser: Browser, study: Study, rater: RehearsalRater) -> httpx2.Resp
 def _practise(
     browser: Browser, study: Study, rater: RehearsalRater, page: httpx2.Response
 ) -> httpx2.Response:
-    """Answer the open practice question, read the reason, go on."""
+    """Answer the current practice question, read the reason, and continue."""
     participation = Participation.objects.select_related("study").get(study=study, rater__user=rater.user)
     rules = snapshot_content(participation.study.snapshot_id)
     question = Question(**rules["practice"][participation.practice_done])

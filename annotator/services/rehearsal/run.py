@@ -1,4 +1,4 @@
-"""Rehearsals as jobs: asked for by a researcher, carried out by a worker, stopped and cleared from the screen."""
+"""Rehearsals as background jobs: a researcher requests one, a worker carries it out, and the page can stop or clear it."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ ACTIVE = (Rehearsal.State.QUEUED, Rehearsal.State.RUNNING)
 
 
 class Stopped(Exception):
-    """The researcher has stopped the rehearsal."""
+    """Raised inside a rehearsal when the researcher has stopped it."""
 
 
 @transaction.atomic
 def rehearsal_request(*, study: Study, by: User | None, raters: int, accuracy: float, seed: int) -> Rehearsal:
-    """Ask for a rehearsal that a worker carries out.
+    """Request a rehearsal, which a worker carries out.
 
     ``accuracy`` is the mean share of right answers, from 0 to 1. Raises ``ValidationError`` for a value out of range,
     for a study that cannot be rehearsed, and while another rehearsal of the study is running.
@@ -48,8 +48,8 @@ def _queue(pk: int) -> None:
 def rehearsal_run(*, rehearsal_pk: int) -> int:
     """Carry out a rehearsal; returns how many judgments this call added.
 
-    Called while another worker carries it out, or once it has ended, it does nothing. A killed worker's rehearsal
-    goes on where it was: its raters and their judgments are in the database.
+    Does nothing while another worker carries it out, or once it has ended. After a worker is killed, the next call
+    continues from the raters and judgments in the database.
     """
     with jobs.lock_held("rehearsal", rehearsal_pk) as mine:
         return _run(rehearsal_pk) if mine else 0
@@ -79,7 +79,7 @@ def _run(pk: int) -> int:
         rehearse(study=study, raters=raters, seed=rehearsal.seed, each=each)
     except Stopped:
         return added
-    except Exception as error:  # whatever it is, the researcher who waits must be told
+    except Exception as error:  # whatever the error is, the waiting researcher must see that it failed
         detail = "; ".join(error.messages) if isinstance(error, ValidationError) else str(error)
         _move(pk, Rehearsal.State.FAILED, error=f"{type(error).__name__}: {detail}"[:500])
         return added
@@ -88,7 +88,7 @@ def _run(pk: int) -> int:
 
 
 def _move(pk: int, state: str, *, error: str = "") -> bool:
-    """Change the state of an active rehearsal; False where it is not active any more."""
+    """Change the state of an active rehearsal; False if it is no longer active."""
     ended = None if state in ACTIVE else timezone.now()
     changed = Rehearsal.objects.filter(pk=pk, state__in=ACTIVE).update(
         state=state, error=error, finished_at=ended
@@ -97,7 +97,7 @@ def _move(pk: int, state: str, *, error: str = "") -> bool:
 
 
 def rehearsal_stop(*, study: Study) -> bool:
-    """Stop the study's rehearsal; what it has filled stays until it is cleared. Returns whether one was running."""
+    """Stop the study's rehearsal; its judgments stay until it is cleared. Returns whether one was running."""
     return any(
         _move(pk, Rehearsal.State.STOPPED)
         for pk in study.rehearsals.filter(state__in=ACTIVE).values_list("pk", flat=True)
@@ -105,7 +105,7 @@ def rehearsal_stop(*, study: Study) -> bool:
 
 
 def rehearsals_sweep() -> int:
-    """Wake a worker again for rehearsals that none works on; returns how many."""
+    """Wake a worker for rehearsals that no worker is running; returns how many."""
     old = timezone.now() - timedelta(minutes=1)
     waiting = Rehearsal.objects.filter(state__in=ACTIVE, created_at__lt=old)
     pks = list(waiting.values_list("pk", flat=True)[:100])

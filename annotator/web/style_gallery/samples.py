@@ -15,6 +15,8 @@ from django.utils.translation import gettext_lazy
 
 from annotator.hit_types.base import Block, Field, Option, Stage
 from annotator.selectors.instructions import InstructionsChange, Passage
+from annotator.selectors.places import Places
+from annotator.selectors.preparation import Preparation
 from annotator.web.views.common import TROUBLES
 
 
@@ -50,6 +52,7 @@ GUESS = Field(
         Option("no", "No", "Going by its explanation, the robot will say “no”."),
     ),
     when=(("helpful", ("yes",)),),
+    about=("follow_up",),
 )
 SIMULATION = Stage(
     "simulation",
@@ -136,7 +139,13 @@ PLAUSIBILITY = Stage(
         *(Block(f"e{n}", f"Explanation {'ABCD'[n]}", text) for n, text in enumerate(_REASONS)),
     ),
     tuple(
-        Field(f"v{n}", f"Does explanation {'ABCD'[n]} justify the answer?", options=_VERDICTS, target=f"e{n}")
+        Field(
+            f"v{n}",
+            f"Does explanation {'ABCD'[n]} justify the answer?",
+            options=_VERDICTS,
+            target=f"e{n}",
+            about=("question", "answer", f"e{n}"),
+        )
         for n in range(len(_REASONS))
     ),
     lead="Easily understood, factually right, all the important reasons, and more than the question said again.",
@@ -151,8 +160,8 @@ POINTS = Stage(
         Block("u2", "Point 2", "who made it"),
     ),
     (
-        *(Field(f"right{n}", "Does the explanation say this?", options=(Option("yes", "Yes"), Option("no", "No")), target=f"u{n}") for n in (1, 2)),
-        Field("whole", "Is the list of points complete?", options=(Option("yes", "Yes"), Option("no", "No"))),
+        *(Field(f"right{n}", "Does the explanation say this?", options=(Option("yes", "Yes"), Option("no", "No")), target=f"u{n}", about=("explanation", f"u{n}")) for n in (1, 2)),
+        Field("whole", "Is the list of points complete?", options=(Option("yes", "Yes"), Option("no", "No")), about=("explanation",)),
         Field("missing", "What is missing?", kind="text", when=(("whole", ("no",)),)),
     ),
 )  # fmt: skip
@@ -307,8 +316,8 @@ class SignUp(forms.Form):
     password1 = forms.CharField(label="Password", widget=forms.PasswordInput, help_text="<ul><li>At least 10 characters.</li><li>Not one that everybody uses.</li></ul>")  # fmt: skip
 
 
-#: One of each look; the others differ in their words only.
-_TROUBLES_SHOWN = ("nothing_left", "paused", "lease_expired", "already_done", "not_qualified", "link")
+#: One page of each design; the others differ only in their text.
+_TROUBLES_SHOWN = ("no_places", "paused", "lease_expired", "already_done", "not_qualified", "link")
 _TROUBLE = {
     "next_url": "/me/",
     "next_label": gettext_lazy("Your page"),
@@ -323,6 +332,8 @@ _CHANGED = InstructionsChange(
         Passage(True, example="A fish in fresh water"),
     ),
 )
+_PLACES, _PREPARATION = Places(101, False), Preparation(4, 3, 6)
+_EARNINGS = Row(done=40, total=19.0, exam=1.0, earned_something=True)
 
 
 def _account(**changes: Any) -> Row:
@@ -334,7 +345,7 @@ def _account(**changes: Any) -> Row:
 
 
 def screens() -> list[Screen]:
-    """All of them, in the order of an annotator's way."""
+    """All screens, in the order in which an annotator sees them."""
     said = [
         ("Do the robot's explanation and answer directly help you predict its next answer?", "Not helpful")
     ]
@@ -347,8 +358,10 @@ def screens() -> list[Screen]:
     bound = SignUp({"username": "kim lee", "email": "kim@", "password1": ""})
     last_minutes = timezone.now() + timedelta(seconds=110)
     return [
-        Screen("invitation", "Invitation", "annotator/invitation.html", {"study": STUDY, "task_title": "guess a robot's answers", "join_url": "", "login_url": "#", "signup_url": "#", "pay_per_hour": 18.0, "open": True}),
-        Screen("invitation-closed", "Invitation, closed", "annotator/invitation.html", {"study": STUDY, "task_title": "guess a robot's answers", "join_url": "", "login_url": "#", "signup_url": "#", "pay_per_hour": 18.0, "open": False}),
+        Screen("invitation", "Invitation", "annotator/invitation.html", {"study": STUDY, "task_title": "guess a robot's answers", "join_url": "", "login_url": "#", "signup_url": "#", "pay_per_hour": 18.0, "open": True, "places": _PLACES, "preparation": _PREPARATION}),
+        Screen("invitation-closed", "Invitation, closed", "annotator/invitation.html", {"study": STUDY, "task_title": "guess a robot's answers", "join_url": "", "login_url": "#", "signup_url": "#", "pay_per_hour": 18.0, "open": False, "places": _PLACES, "preparation": _PREPARATION}),
+        Screen("invitation-full", "Invitation, full", "annotator/invitation.html", {"study": STUDY, "task_title": "guess a robot's answers", "join_url": "", "login_url": "#", "signup_url": "#", "pay_per_hour": 18.0, "open": True, "places": Places(0, True), "preparation": _PREPARATION, "alert_url": "#"}),
+        Screen("no-places", "Nothing left for somebody", "annotator/no_places.html", {"study": STUDY, "places": Places(0, True), "earnings": _EARNINGS, "completion_code": "C1K7-QQ29", "asked": True, "me_url": "#"}),
         Screen("consent", "Consent", "annotator/consent.html", {"study": STUDY, "digest": "", "consent_html": mark_safe("<h2>What this is about</h2><p>We study whether explanations that computers give help people predict what they do. You read short texts and answer questions about them.</p><h2>What we keep</h2><p>Your answers, how long they took, and whether you left the page. Published data name no one.</p><h2>Your rights</h2><p>You can stop at any time, without a reason and without losing what you earned. You can download your data or ask for it to be deleted.</p>")}),
         Screen("instructions", "Instructions", "annotator/instructions.html", _instructions()),
         Screen("drawer", "Instructions, for the drawer", "annotator/_instructions.html", _instructions()),
@@ -371,8 +384,8 @@ def screens() -> list[Screen]:
         Screen("task-after", "Task, second stage", "annotator/task.html", task(AFTER, stages=marks, committed=[("What do you think?", "Yes")])),
         Screen("task-bidi", "Task, difficult text", "annotator/task.html", task(_BIDI)),
         Screen("preview", "Preview", "annotator/preview.html", task(mode="preview", assignment=None, number=3, count=120, back_url="#", flag_url="", ask_url="", skip_url="", more_time_url="", hidden={"item": 2})),
-        Screen("done", "Done", "annotator/done.html", {"study": STUDY, "progress": Row(done=40, pay_so_far="18.00 USD"), "completion_code": "C1K7-QQ29", "me_url": "#"}),
-        Screen("done-return", "Done, back to the recruiter", "annotator/done.html", {"study": STUDY, "progress": Row(done=40, pay_so_far="18.00 USD"), "return_url": "#", "me_url": "#"}),
+        Screen("done", "Done", "annotator/done.html", {"study": STUDY, "earnings": _EARNINGS, "places": Places(0, False), "alert_url": "#", "completion_code": "C1K7-QQ29", "me_url": "#"}),
+        Screen("done-return", "Done, back to the recruiter", "annotator/done.html", {"study": STUDY, "earnings": _EARNINGS, "all_done": True, "return_url": "#", "me_url": "#"}),
         Screen("me", "Own page", "annotator/me.html", {"accounts": [_account(), _account(participation=Row(study=Row(slug="old", title="Which explanation is better?", state="closed", currency="USD"), state="left"), done=140, surplus=0, bonus=0, due=0, paid=63)], "messages_list": [Row(author_id=1, study=STUDY, created_at=timezone.now() - timedelta(hours=3), text="Yes, please go by what the robot says, not by what is true. Thank you for asking."), Row(author_id=None, study=STUDY, created_at=timezone.now() - timedelta(hours=5), text="In one task the robot is plainly wrong about whales. Do I go along with it?")], "has_password": True, "sent": "question"}),
         Screen("me-empty", "Own page, empty", "annotator/me.html", {"accounts": [], "messages_list": []}),
         Screen("login", "Log in", "annotator/login.html", {"form": AuthenticationForm()}),

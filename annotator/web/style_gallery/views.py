@@ -17,7 +17,7 @@ View = Callable[..., HttpResponse]
 
 
 def development_only(view: View) -> View:
-    """Not there in production: a 404 like any other."""
+    """Respond 404 in production."""
 
     @wraps(view)
     def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:

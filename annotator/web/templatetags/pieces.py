@@ -1,9 +1,9 @@
-"""``include`` as Django has it, except that a component with only constant arguments is rendered once a language.
+"""Django's ``include``, except that a component with only constant arguments is rendered once per language.
 
 ``{% include "components/icon.html" with name="check" only %}`` always renders the same, and a task page
-has fifteen of them: `make bench ARGS=parts` measures what that saves. It reads attributes of Django's ``IncludeNode``
-that aren't documented. So it only acts on the Django versions in ``KNOWN``; on any other one, ``include`` is Django's own
-and pages are the same, only slower. A test fails when Django moves on.
+has fifteen of them: `make bench ARGS=parts` measures what that saves. It reads undocumented attributes of Django's
+``IncludeNode``, so it is active only with the Django versions in ``KNOWN``; with any other, ``include`` is Django's own
+and pages are the same, only slower. A test fails when Django is upgraded to a version that isn't listed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from django.utils.translation import get_language
 
 register = template.Library()
 
-#: Versions of Django whose ``IncludeNode`` was compared with what is used here.
+#: Versions of Django for which this use of ``IncludeNode`` has been checked.
 KNOWN = ((5, 2),)
 
 
@@ -38,14 +38,14 @@ class RenderedOnce(Node):
 
 def include(parser: Parser, token: Token) -> Node:
     node = do_include(parser, token)
-    return RenderedOnce(node) if _constant(node) else node
+    return RenderedOnce(node) if is_constant(node) else node
 
 
 if django.VERSION[:2] in KNOWN:
     register.tag("include", include)
 
 
-def _constant(node: IncludeNode) -> bool:
+def is_constant(node: IncludeNode) -> bool:
     return (
         node.isolated_context
         and _literal(node.template)

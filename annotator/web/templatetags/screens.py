@@ -38,31 +38,29 @@ def task_form(
 
 @register.simple_tag
 def question(one: Asked) -> SafeString:
-    """``{% question one %}``: one field as it is asked.
-
-    The same field in the same state is rendered once a language. What somebody typed, and what was wrong with it, is
-    never cached.
+    """``{% question one %}``: one field of the form. The same field in the same state is rendered once per language.
+    Typed text and its errors are never cached.
     """
-    return _asked(one) if one.text or one.error else _asked_cached(one, get_language())
+    return question_rendered(one) if one.text or one.error else _asked_cached(one, get_language())
 
 
-def _asked(one: Asked) -> SafeString:
+def question_rendered(one: Asked) -> SafeString:
     return render_to_string("components/asked.html", {"one": one})
 
 
 @lru_cache(maxsize=500)
 def _asked_cached(one: Asked, language: str | None) -> SafeString:
-    return _asked(one)
+    return question_rendered(one)
 
 
-#: What HIT types say about an answer, which annotators may read. HIT types import no Django, so it is translated here.
+#: Errors of HIT types that annotators can see. HIT types don't import Django, so the errors are translated here.
 ANSWER_ERRORS = (
     gettext_noop("choose an answer"),
     gettext_noop("choose at least one"),
     gettext_noop("choose one of"),
     gettext_noop("choose only from"),
     gettext_noop("write an answer"),
-    gettext_noop("contains a NUL byte or a broken character"),
+    gettext_noop("contains a NUL byte or an invalid character"),
 )
 
 
@@ -81,7 +79,7 @@ def translated_errors(text: str) -> str:
     )
 
 
-#: What differs between the menus of two tasks. The rest depends only on which of these are given.
+#: The parts of a menu that differ between tasks. The rest depends only on which of these are given.
 _MENU = ("flag_url", "ask_url", "skip_url", "more_time_url", "csrf_token")
 _SLOT = re.compile(r"slot-([a-z_]+)-tols")
 
@@ -104,13 +102,13 @@ def _menu_parts(language: str | None, mode: str, *names: str) -> tuple[tuple[int
 
 @register.simple_tag
 def place(letter: str, number: int) -> str:
-    """A prefix for the ids of one of several on a page: ``{% place "m" 3 as here %}`` gives "m3-"."""
+    """A prefix for the ids of one of several components on a page: ``{% place "m" 3 as here %}`` gives "m3-"."""
     return f"{letter}{number}-"
 
 
 @dataclass(frozen=True)
 class Compared:
-    """A question with the given and the correct answer; empty where the question was not reached."""
+    """A question with the given and the correct answer; empty if the question was not reached."""
 
     label: str
     given: str
@@ -192,7 +190,7 @@ def percent(value: float) -> str:
 
 @register.filter
 def hundred(share: float, direction: str = "") -> str:
-    """A share as a coordinate on a square of 100; ``down`` for an axis that begins at the bottom.
+    """A share as a coordinate from 0 to 100; ``down`` for an axis that starts at the bottom.
 
     >>> hundred(0.25), hundred(0.25, "down")
     ('25.0', '75.0')

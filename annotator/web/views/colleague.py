@@ -18,7 +18,7 @@ from annotator.web.views.common import trouble
 @never_cache
 @require_http_methods(["GET", "POST"])
 def colleague(request: HttpRequest, token: str) -> HttpResponse:
-    """Show who invites to which study, and as what; a POST accepts, with an account that has a password."""
+    """Show the invitation: who sent it, the study and the role. A POST accepts it, with an account that has a password."""
     invitation = invitation_find(token=token)
     if invitation is None:
         return trouble(request, "link")
@@ -41,5 +41,5 @@ def colleague(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def _has_account(user: AbstractBaseUser) -> bool:
-    """Whether they can come back: somebody who joined a study by a link has no password."""
+    """Whether the user can log in again: people who joined a study by a link have no password."""
     return user.has_usable_password()

@@ -1,4 +1,4 @@
-"""Shared by the annotators' views: the participation of the person who asks, and the pages for refusals."""
+"""Shared by the annotators' views: the user's participation, and the pages for refusals."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.text import format_lazy
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from annotator.accounts.attempts import Limit, attempt_count, client_address
 from annotator.core.errors import Conflict, Refused
-from annotator.models import Participation
+from annotator.models import LoginAttempt, Participation, Study
 from annotator.selectors.participation import Step, participation_get_for, participation_step
 
 if TYPE_CHECKING:
@@ -49,9 +51,9 @@ TROUBLES: dict[str, Trouble] = {
     "wait": Trouble(_("Take a break"), _("You have skipped or not finished many tasks in the last hour."), _KEPT, _("Try again in an hour."), 429),
     "paused": Trouble(_("The study is paused"), _("The researchers are not giving out tasks at the moment."), _KEPT, _("Come back later with the same link.")),
     "closed": Trouble(_("This study is closed"), _("It is no longer open."), _KEPT, _("There is nothing more to do. Your page shows what you did.")),
-    "nothing_left": Trouble(_("No tasks left for you right now"), _("All the tasks you could do are done or being done by others."), _KEPT, _("Check back later: a task may become free again.")),
     "lease_expired": Trouble(_("Time is up for this task"), _("The task was given to someone else."), _("Your earlier answers are saved and count for your pay. Your answer to this task was not submitted."), _NEXT_TASK),
     "already_done": Trouble(_("Already done"), _("You have already submitted this task."), _KEPT, _NEXT_TASK),
+    "no_places": Trouble(_("All places are taken"), _("Others are doing all the tasks of this study at the moment."), _KEPT, _("Open the study again later. Its page can tell you when there are places again.")),
     "not_qualified": Trouble(_("You didn't qualify for this study"), _("You didn't pass the exam, and you have no attempts left."), _("The exam is paid as the invitation says. Not passing doesn't count against you in other studies."), _("There is nothing more to do.")),
     "needs": Trouble(_("This study requires another exam first"), _("It is for people who have passed a certain exam."), _NOT_STARTED, _("Pass that exam in the study it belongs to, or ask whoever invited you.")),
     "removed": Trouble(_("You can no longer work on this study"), _("The researchers have ended your participation."), _KEPT, _("If you think this is a mistake, write to the researchers.")),
@@ -63,7 +65,7 @@ TROUBLES: dict[str, Trouble] = {
 
 
 def trouble(request: HttpRequest, kind: str, *, message: str = "", slug: str = "") -> HttpResponse:
-    """The page for a kind of trouble; ``message``, where given, replaces its account of what happened."""
+    """The page for a kind of trouble; ``message``, if given, replaces its description of what happened."""
     what = TROUBLES[kind]
     context = {
         "trouble": what,
@@ -78,7 +80,7 @@ def trouble(request: HttpRequest, kind: str, *, message: str = "", slug: str = "
 
 
 def says_refusals(view: View) -> View:
-    """Render a service's refusal as its trouble page."""
+    """Decorate a view: render a service's refusal as its trouble page."""
 
     @wraps(view)
     def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -102,7 +104,7 @@ def participant(request: HttpRequest, slug: str) -> Participation:
 
 
 def at_step(step: Step) -> Callable[[View], View]:
-    """Only for participants at this step; redirect everyone else to theirs, so that no step is skipped."""
+    """Only for participants at this step; redirect everyone else to their own step, so that no step is skipped."""
 
     def decorate(view: View) -> View:
         @wraps(view)
@@ -116,3 +118,24 @@ def at_step(step: Step) -> Callable[[View], View]:
         return wrapped
 
     return decorate
+
+
+def new_account_count(request: HttpRequest, study: Study | None = None) -> None:
+    """Count a new account; raises ``Refused`` if there were too many from the same address in the last hour.
+
+    Counted for the whole server and, if the person is joining a study, for that study.
+    """
+    limits = []
+    if study is not None and study.joins_per_address is not None:
+        limits.append(Limit(("account", "address"), study.joins_per_address, 60))
+    counted = attempt_count(
+        kind=LoginAttempt.Kind.JOIN,
+        account=f"study {study.pk}" if study else "",
+        address=client_address(request),
+        limits=limits,
+    )
+    if counted is None:
+        raise Refused(
+            "too_many",
+            gettext("Too many people have joined from your network in the last hour. Try again in an hour."),
+        )

@@ -36,7 +36,7 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 
 def broken(request: HttpRequest) -> HttpResponse:
-    """Rendered without the request, because whatever failed may fail again."""
+    """The page for error 500. Rendered without the request, since whatever failed may fail again."""
     return _for_program(request, "The server failed. Try again.", 500) or HttpResponse(
         render_to_string("errors/500.html", {"researcher": request.path.startswith(RESEARCHERS)}), status=500
     )

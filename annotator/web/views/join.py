@@ -1,4 +1,4 @@
-"""Joining a study: the invitation behind a link, log-in and sign-up."""
+"""Joining a study: the invitation behind a link, login and sign-up."""
 
 from __future__ import annotations
 
@@ -9,43 +9,23 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme, urlencode
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from annotator.accounts.attempts import Limit, attempt_count, client_address
 from annotator.accounts.return_link import return_user
 from annotator.accounts.sessions import person_log_in
 from annotator.accounts.usernames import username_check
 from annotator.core.errors import Refused
 from annotator.hit_types.registry import hit_type_get
-from annotator.models import LoginAttempt, Study, User
+from annotator.models import Study, User
 from annotator.selectors.participation import exam_pay_words
+from annotator.selectors.places import places_of
+from annotator.selectors.preparation import preparation_of
 from annotator.selectors.snapshot import snapshot_content
 from annotator.services.participation import annotator_create, participation_join
-from annotator.web.views.common import says_refusals, trouble
-
-
-def new_account_count(request: HttpRequest, study: Study | None = None) -> None:
-    """Count a new account; raises ``Refused`` if there were too many from the same address in the last hour.
-
-    Counted for the whole server and, where somebody joins a study, for that study.
-    """
-    limits = []
-    if study is not None and study.joins_per_address is not None:
-        limits.append(Limit(("account", "address"), study.joins_per_address, 60))
-    counted = attempt_count(
-        kind=LoginAttempt.Kind.JOIN,
-        account=f"study {study.pk}" if study else "",
-        address=client_address(request),
-        limits=limits,
-    )
-    if counted is None:
-        raise Refused(
-            "too_many",
-            gettext("Too many people have joined from your network in the last hour. Try again in an hour."),
-        )
+from annotator.web.views.common import new_account_count, says_refusals, trouble
+from annotator.web.views.places import alert_context
 
 
 @never_cache
@@ -61,17 +41,16 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
     if study is None:
         return trouble(request, "link")
     if request.method == "POST":
-        user = request.user
-        if not user.is_authenticated:
-            new_account_count(request, study)
-            with transaction.atomic():  # no account is left behind for someone who may not join
-                user = annotator_create()
-                participation_join(study=study, user=user, parameters=request.GET.dict())
-            person_log_in(request, user)
-        else:
-            participation_join(study=study, user=user, parameters=request.GET.dict())
+        try:
+            join(request, study)
+        except Refused as refusal:
+            if refusal.kind != "no_places":
+                raise
+            return redirect(request.get_full_path())  # the invitation says it, and what can be done
         return redirect("annotator:study", slug=study.slug)
     kind = hit_type_get(study.hit_type)
+    rules = snapshot_content(study.snapshot_id)
+    joined = request.user.is_authenticated and study.participations.filter(rater__user=request.user).exists()
     return render(
         request,
         "annotator/invitation.html",
@@ -82,10 +61,26 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
             "login_url": f"{reverse('annotator:login')}?{urlencode({'next': request.get_full_path()})}",
             "signup_url": f"{reverse('annotator:signup')}?{urlencode({'next': request.get_full_path()})}",
             "pay_per_hour": float(study.pay_per_item) * 60 / study.minutes_per_item,
-            "exam_pay": exam_pay_words(snapshot_content(study.snapshot_id)) if study.exam_required else "",
-            "open": study.state == Study.State.LIVE and study.join_open,
-        },
+            "exam_pay": exam_pay_words(rules) if study.exam_required else "",
+            "preparation": preparation_of(rules),
+            "open": study.state == Study.State.LIVE and (study.join_open or joined),
+            "joined": joined,
+        }
+        | alert_context(request, study, places_of(study)),
     )
+
+
+def join(request: HttpRequest, study: Study) -> None:
+    """Join with the account of the visitor, or with a new one."""
+    user = request.user
+    if user.is_authenticated:
+        participation_join(study=study, user=user, parameters=request.GET.dict())
+        return
+    new_account_count(request, study)
+    with transaction.atomic():  # no account is left behind for someone who may not join
+        guest = annotator_create()
+        participation_join(study=study, user=guest, parameters=request.GET.dict())
+    person_log_in(request, guest)
 
 
 class SignUpForm(BaseUserCreationForm):
@@ -113,7 +108,7 @@ class SignUpForm(BaseUserCreationForm):
 @require_http_methods(["GET", "POST"])
 @says_refusals
 def signup(request: HttpRequest) -> HttpResponse:
-    """A new account. Somebody who joined without one keeps their work: the account they have gets a name and password."""
+    """Create an account. People who joined without one keep their work: their guest account gets a name and a password."""
     guest = None
     if isinstance(request.user, User) and not request.user.has_usable_password():
         guest = User.objects.get(pk=request.user.pk)
@@ -137,7 +132,7 @@ def signup(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "POST"])
 def return_link(request: HttpRequest, token: str) -> HttpResponse:
-    """Somebody's personal link: asks first, so that a program that opens links doesn't log in."""
+    """A personal link. It asks for confirmation first, so that a program that opens links doesn't log in."""
     user = return_user(token)
     if user is None:
         return trouble(request, "return_link")

@@ -17,6 +17,7 @@ from annotator.accounts.return_link import return_path
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Consent, ExamAttempt, Judgment, Message, Participation, Rater
 from annotator.selectors.participation import earnings_of
+from annotator.selectors.places import place_alerts_of
 from annotator.selectors.user import user_of
 from annotator.services.message import message_send
 from annotator.services.participation import rater_for
@@ -49,6 +50,7 @@ def me(request: HttpRequest) -> HttpResponse:
         "has_password": user_of(request).has_usable_password(),
         "data_requests": rater.data_requests.select_related("study").order_by("-asked_at"),
         "return_url": request.build_absolute_uri(path) if (path := return_path(user_of(request))) else "",
+        "place_alerts": place_alerts_of(rater_id=rater.pk),
         "sent": request.GET.get("sent", ""),
     }
     return render(request, "annotator/me.html", context)

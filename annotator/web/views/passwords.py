@@ -19,7 +19,7 @@ from annotator.accounts.login_throttle import ThrottledPasswordChangeForm
 from annotator.models import LoginAttempt
 from annotator.web.views.common import trouble
 
-#: Resets are limited by the hour, log-ins by the quarter of an hour (``annotator.accounts.attempts.LIMITS``).
+#: Resets are limited per hour, logins per 15 minutes (``annotator.accounts.attempts.LIMITS``).
 TOO_MANY_RESETS = _("Too many attempts. Try again in an hour.")
 
 
@@ -35,7 +35,7 @@ class PasswordReset(auth.PasswordResetView):
             form.add_error(None, TOO_MANY_RESETS)
             return self.render_to_response(self.get_context_data(form=form), status=429)
         if attempt_count(kind=LoginAttempt.Kind.MAIL, account=form.cleaned_data["email"]) is None:
-            # Look the same as always, so as not to reveal whether the address has an account; but send nothing.
+            # Respond as usual, so as not to reveal whether the address has an account, but send nothing.
             return redirect(self.success_url)
         return super().form_valid(form)
 

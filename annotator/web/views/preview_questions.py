@@ -1,4 +1,4 @@
-"""The researcher sits the exam or the practice as an annotator does: of the study, or of text not yet saved."""
+"""Lets a researcher take the exam or the practice as an annotator does, with the study's questions or unsaved ones."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ from annotator.web.views.task import raw_response
 @require_http_methods(["GET", "POST"])
 @staff_member_required(login_url="admin:login")
 def preview_questions(request: HttpRequest, pk: int, which: str) -> HttpResponse:
-    """Preview practice or exam. ``questions`` (JSON) is carried in the form; without it the study's are shown."""
+    """Preview practice or exam. ``questions`` (JSON) is carried in the form; without it, the study's questions are
+    shown."""
     study = study_get_for(user=request.user, pk=pk)
     kind = study_hit_type(study)
     text = request.POST.get("questions", "")

@@ -1,4 +1,4 @@
-"""The steps before the tasks: consent, instructions, practice, exam; and the end."""
+"""The steps before the tasks (consent, instructions, practice, exam) and after them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from annotator.core.canonical import text_digest
 from annotator.hit_types.base import JSON, FieldErrors, HitType, Question
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import ExamAttempt, Participation, Study
-from annotator.selectors.participation import exam_pay_words, participation_step, progress_of
+from annotator.selectors.participation import earnings_in, exam_pay_words, participation_step
+from annotator.selectors.places import places_for
 from annotator.selectors.qualification import attempts_at, qualifications_held
 from annotator.selectors.snapshot import snapshot_content
 from annotator.selectors.user import user_of
@@ -33,6 +34,7 @@ from annotator.services.participation import (
 from annotator.web.markdown import instructions_context, markdown_html
 from annotator.web.task_page import TaskPage
 from annotator.web.views.common import at_step, participant, says_refusals, trouble
+from annotator.web.views.places import alert_context, no_places
 from annotator.web.views.task import raw_response
 
 _PAGES = {
@@ -51,11 +53,23 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
     """Redirect a participant to their current step."""
     participation = participant(request, slug)
     step = participation_step(participation)
+    if nothing_to_prepare_for(participation, step):
+        return no_places(request, participation)
     if step in _PAGES:
         return redirect(_PAGES[step], slug=slug)
     if step == "left":
         return redirect("annotator:left", slug=slug)
     return trouble(request, step)
+
+
+def nothing_to_prepare_for(participation: Participation, step: str) -> bool:
+    """Whether somebody who is still preparing would do so for nothing: the study has no task left for them."""
+    if step not in ("consent", "instructions", "practice", "exam"):
+        return False
+    if participation.exam_attempts.filter(submitted_at__isnull=True).exists():
+        return False  # they have begun, so they may finish
+    started = participation.assignments.exists()  # who has worked and has to read a new consent text
+    return not started and places_for(participation).full
 
 
 @never_cache
@@ -166,7 +180,7 @@ def practice(request: HttpRequest, participation: Participation) -> HttpResponse
 def practice_feedback(
     kind: HitType, question: Question, raw: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """The feedback on an answer to a practice question and no errors, or nothing and the errors by field."""
+    """The feedback on an answer to a practice question; or, for an invalid answer, None and its errors by field."""
     try:
         response = kind.parse_question(question.payload, question.gold, raw)
     except FieldErrors as error:
@@ -227,9 +241,10 @@ def exam(request: HttpRequest, slug: str) -> HttpResponse:
     attempt: ExamAttempt | None = None
     if request.method == "POST":
         attempt = exam_attempt_of(participation=participation, pk=request.POST.get("attempt", ""))
-        if attempt.submitted_at is not None:  # sent again: the same reply
+        if attempt.submitted_at is not None:  # submitted again: the same response
             return result
-    if participation_step(participation) != "exam":
+    step = participation_step(participation)
+    if step != "exam" or nothing_to_prepare_for(participation, step):
         return redirect("annotator:study", slug=slug)
     rules = snapshot_content(participation.study.snapshot_id)
     attempts = attempts_at(participation)
@@ -340,20 +355,25 @@ def done(request: HttpRequest, slug: str) -> HttpResponse:
     participation = participant(request, slug)
     if participation.finished_at is None or participation.state == Participation.State.REMOVED:
         return redirect("annotator:study", slug=slug)
+    earnings = earnings_in(participation)
     context = {
         "study": participation.study,
-        "progress": progress_of(participation),
+        "earnings": earnings,
         "completion_code": participation.study.completion_code,
         "return_url": return_url(participation),
         "me_url": reverse("annotator:me"),
     }
-    return render(request, "annotator/done.html", context)
+    places = places_for(participation)
+    reached = participation.study.max_items_per_rater
+    context["all_done"] = reached is not None and earnings.done >= reached
+    return render(
+        request, "annotator/done.html", context | alert_context(request, participation.study, places)
+    )
 
 
 def return_url(participation: Participation) -> str:
-    """The recruitment panel's URL with the completion code; empty for participants who did not come from a panel.
-
-    Used only by the page that is shown once the last answer is stored.
+    """The recruitment panel's URL with the completion code; empty for participants who did not come from a panel. Only
+    the page after the last answer uses it.
     """
     code = participation.study.completion_code
     if participation.recruiter != "prolific" or not code:

@@ -26,6 +26,7 @@ from annotator.services.stage_submit import draft_save, judgment_undo
 from annotator.services.submit_and_next import turn_take
 from annotator.web.task_page import task_page
 from annotator.web.views.common import at_step, says_refusals, trouble
+from annotator.web.views.places import no_places
 
 
 def raw_response(data: QueryDict) -> dict[str, Any]:
@@ -72,7 +73,7 @@ def no_task(request: HttpRequest, participation: Participation, refusal: Refused
     if request.headers.get("HX-Request"):
         return to_page(request, reverse("annotator:tasks", args=[slug]))
     if refusal is None:
-        return trouble(request, "nothing_left", slug=slug)
+        return no_places(request, participation)
     return trouble(request, refusal.kind, message=str(refusal), slug=refusal.slug or slug)
 
 
@@ -202,7 +203,7 @@ def ask(request: HttpRequest, pk: int) -> HttpResponse:
     return _send(request, pk, "question")
 
 
-@transaction.atomic  # the lease stays locked while the message is written
+@transaction.atomic  # keep the lease locked while the message is written
 def _send(request: HttpRequest, pk: int, kind: str) -> HttpResponse:
     assignment = own_lease(user_id=signed_in(request), pk=pk)
     notice = gettext("Sent. The researchers will see it with the task. You can carry on.")

@@ -13,8 +13,15 @@ import numpy as np
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotator.core.labels import Spelling
-from evaluation.agreement.output import as_csv, as_json, as_text
-from evaluation.agreement.reading import UnreadableRatings, read_ratings
+from evaluation.agreement.accuracy import accuracy
+from evaluation.agreement.aggregate import PerRater, aggregate
+from evaluation.agreement.by_group import by_group, grouped_values
+from evaluation.agreement.descriptive import unit_distributions
+from evaluation.agreement.output import Beside, as_csv, as_json, as_text, units_csv
+from evaluation.agreement.reading import ReadRatings, read_ratings
+from evaluation.agreement.reading_counts import read_counts
+from evaluation.agreement.reading_faults import UnreadableRatings
+from evaluation.agreement.selection import select_rows, without_labels
 from evaluation.agreement.summary import AgreementSummary, summarize
 
 
@@ -46,7 +53,7 @@ def _share(text: str) -> float:
 
 
 def _pairs(arguments: list[str]) -> dict[str, str]:
-    """``OLD=NEW`` for each label that is read as another."""
+    """Read ``OLD=NEW`` pairs: labels that are replaced by others."""
     for argument in arguments:
         if "=" not in argument[1:]:
             raise CommandError(f"--recode: expected OLD=NEW, got {argument!r}")
@@ -54,7 +61,7 @@ def _pairs(arguments: list[str]) -> dict[str, str]:
 
 
 class Command(BaseCommand):
-    help = "Agreement of the ratings in a long CSV, one row a rating. Needs no study and no database."
+    help = "Agreement of the ratings in a long CSV, one row per rating. Needs no study and no database."
     requires_system_checks = []
     requires_migrations_checks = False
 
@@ -64,11 +71,37 @@ class Command(BaseCommand):
             metavar="FILE",
             help="CSV, TSV, JSON lines, Parquet or .xlsx; - reads a CSV from standard input",
         )
-        parser.add_argument("--rater", required=True, metavar="COL", help="column that names the rater")
-        parser.add_argument("--unit", required=True, metavar="COL", help="column that names what is rated")
+        parser.add_argument("--rater", default="", metavar="COL", help="column that names the rater")
         parser.add_argument(
-            "--value", required=True, metavar="COL", help="column of the label; blank is missing"
+            "--unit", nargs="+", required=True, metavar="COL",
+            help="column that names what is rated; several name it together",
+        )  # fmt: skip
+        parser.add_argument(
+            "--value", default="", metavar="COL", help="column of the label; blank is missing"
         )
+        parser.add_argument(
+            "--counts", nargs="+", default=[], metavar="COL",
+            help="in place of --rater and --value: one row a unit, a column a label, in which is how often it was given",
+        )  # fmt: skip
+        parser.add_argument(
+            "--gold", default="", metavar="COL", help="column of the correct label: gives accuracies"
+        )
+        parser.add_argument(
+            "--missing-wrong", action="store_true",
+            help="with --gold: blank values, and units without one label, count as wrong",
+        )  # fmt: skip
+        parser.add_argument(
+            "--by", nargs="+", action="extend", default=[], metavar="COL",
+            help="columns of units or raters (kind, age): everything also for each of their values",
+        )  # fmt: skip
+        parser.add_argument(
+            "--only", nargs="+", action="extend", default=[], metavar="COL=VALUE",
+            help="only rows with this value; several of one column: any of them",
+        )  # fmt: skip
+        parser.add_argument(
+            "--units", default="", metavar="FILE",
+            help="also write each unit's distribution of labels (soft label) and entropy, as CSV",
+        )  # fmt: skip
         parser.add_argument(
             "--cluster", default="", metavar="COL",
             help="column of the instance that a unit belongs to: intervals draw those (else units)",
@@ -122,52 +155,128 @@ class Command(BaseCommand):
         parser.add_argument(
             "--aggregate",
             metavar="RULE",
-            help="also one label a unit: majority, dawid_skene, mace, per_rater or single:RATER",
+            help="also one label per unit: majority, dawid_skene, mace, median, mean, per_rater or single:RATER",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            summary, notes = self._summarize(options)
+            read, notes = _read(options)
+            summary = _summary(read, options)
+            beside = _beside(read, options)
+            if options["units"]:
+                shown = without_labels(read, options["without_label"]).ratings
+                Path(options["units"]).write_text(units_csv(unit_distributions(shown)), encoding="utf-8")
         except (UnreadableRatings, ValueError) as error:
             raise CommandError(str(error)) from error
         except OSError as error:
-            raise CommandError(f"{options['file']}: {error.strerror or error}") from error
+            raise CommandError(f"{error.filename or options['file']}: {error.strerror or error}") from error
         for note in notes:
             self.stderr.write(f"note: {note}")
         settings = {"bootstrap": {"replicates": options["bootstrap"], "seed": options["seed"]}}
         write = {"json": as_json, "csv": as_csv, "text": as_text}[options["format"]]
-        self.stdout.write(write(summary, settings), ending="")
+        self.stdout.write(write(summary, settings, beside), ending="")
 
-    def _summarize(self, options: dict[str, Any]) -> tuple[AgreementSummary, list[str]]:
-        from_stdin = options["file"] == "-"
-        source: Path | BinaryIO = BytesIO(sys.stdin.buffer.read()) if from_stdin else Path(options["file"])
-        read = read_ratings(
-            source,
-            rater=options["rater"],
-            unit=options["unit"],
-            value=options["value"],
-            cluster=options["cluster"],
-            level=options["level"],
-            order=options["order"],
-            simulators=options["simulators"],
-            spelling=Spelling(options["missing"], _pairs(options["recode"]), options["fold_case"]),
-            name="standard input" if from_stdin else options["file"],
+
+def _read(options: dict[str, Any]) -> tuple[ReadRatings, list[str]]:
+    """What the file holds, of the chosen rows; and remarks."""
+    from_stdin = options["file"] == "-"
+    source: Path | BinaryIO = BytesIO(sys.stdin.buffer.read()) if from_stdin else Path(options["file"])
+    name = "standard input" if from_stdin else options["file"]
+    only = _chosen(options["only"])
+    if options["counts"]:
+        for other in ("rater", "value", "cluster", "gold", "by", "only", "order", "simulators"):
+            if options[other]:
+                raise CommandError(f"--counts takes no --{other}")
+        read = read_counts(
+            source, unit=options["unit"], counts=options["counts"], level=options["level"], name=name
         )
-        notes = [*read.notes]
-        notes += [
-            f"nobody gave the label {label!r} of --without-label"
-            for label in options["without_label"]
-            if label not in read.ratings.labels
-        ]
-        summary = summarize(
+        return read, ["raters have no names: statistics of pairs and of single raters are left out"]
+    for needed in ("rater", "value"):
+        if not options[needed]:
+            raise CommandError(f"--{needed} is missing (or --counts, for a table of label counts)")
+    read = read_ratings(
+        source,
+        rater=options["rater"],
+        unit=options["unit"],
+        value=options["value"],
+        cluster=options["cluster"],
+        gold=options["gold"],
+        extra=[*options["by"], *only],
+        level=options["level"],
+        order=options["order"],
+        simulators=options["simulators"],
+        spelling=Spelling(options["missing"], _pairs(options["recode"]), options["fold_case"]),
+        name=name,
+    )
+    notes = [*read.notes]
+    notes += [
+        f"nobody gave the label {label!r} of --without-label"
+        for label in options["without_label"]
+        if label not in read.ratings.labels
+    ]
+    return (select_rows(read, only) if only else read), notes
+
+
+def _chosen(arguments: list[str]) -> dict[str, list[str]]:
+    """``COL=VALUE`` of ``--only`` as the values of each column."""
+    found: dict[str, list[str]] = {}
+    for argument in arguments:
+        column, equals, value = argument.partition("=")
+        if not equals or not column:
+            raise CommandError(f"--only: expected COL=VALUE, got {argument!r}")
+        found.setdefault(column, []).append(value)
+    return found
+
+
+def _summary(read: ReadRatings, options: dict[str, Any]) -> AgreementSummary:
+    return summarize(
+        read.ratings,
+        min_overlap=options["min_overlap"],
+        replicates=options["bootstrap"],
+        rng=np.random.default_rng(options["seed"]),
+        epsilon=options["epsilon"],
+        without_labels=options["without_label"],
+        rule=options["aggregate"],
+        blank=read.blank,
+        new_raters=options["raters"] == "new",
+        named=not options["counts"],
+    )
+
+
+def _beside(read: ReadRatings, options: dict[str, Any]) -> Beside:
+    """Groups and accuracy, as far as they were asked for."""
+    if options["missing_wrong"] and read.gold is None:
+        raise CommandError("--missing-wrong needs --gold")
+    read = without_labels(read, options["without_label"])
+    wrong, rule = options["missing_wrong"], options["aggregate"]
+    rule = None if rule == PerRater.name else rule or "majority"
+    resampling = {
+        "rng": np.random.default_rng(options["seed"]) if options["bootstrap"] else None,
+        "replicates": options["bootstrap"],
+    }
+    groups = {}
+    for column in dict.fromkeys(options["by"]):
+        extra = read.extra[column]
+        try:
+            names, codes = grouped_values(extra.names, np.concatenate((extra.codes, extra.unanswered)))
+        except ValueError as error:
+            raise CommandError(f"--by {column}: {error}") from None
+        groups[column] = by_group(
             read.ratings,
+            names,
+            codes[: len(read.ratings)],
+            gold=read.gold,
+            unanswered=(*read.unanswered, codes[len(read.ratings) :]) if wrong else None,
+            ties_wrong=wrong,
+            rule=rule,
             min_overlap=options["min_overlap"],
-            replicates=options["bootstrap"],
-            rng=np.random.default_rng(options["seed"]),
-            epsilon=options["epsilon"],
-            without_labels=options["without_label"],
-            rule=options["aggregate"],
-            blank=read.blank,
-            new_raters=options["raters"] == "new",
+            **resampling,
         )
-        return summary, notes
+    if read.gold is None:
+        return Beside(groups)
+    labels = None if rule is None else aggregate(read.ratings, rule)
+    unanswered = read.unanswered if wrong else None
+    right = accuracy(
+        read.ratings, read.gold, labels=labels, unanswered=unanswered, ties_wrong=wrong, **resampling
+    )
+    return Beside(groups, right)

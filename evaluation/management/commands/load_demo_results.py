@@ -1,4 +1,4 @@
-"""Load the demo's simulator and report; what is there already stays as it is."""
+"""Load the demo's simulator and report, unless they exist already."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``manage.py pipeline RECIPE --dataset FILE --endpoint NAME``: carry a recipe out from its material to its report."""
+"""``manage.py pipeline RECIPE --dataset FILE --endpoint NAME``: carry out a recipe from material to report."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from evaluation.management.commands.simulate import money
 from evaluation.models import Pipeline, Report, Run
 from evaluation.pipelines.advance import pipeline_advance
 from evaluation.pipelines.create import overrides_check, pipeline_create, recipe_save
-from evaluation.pipelines.options import ALL_STEPS
+from evaluation.pipelines.endpoints import ALL_STEPS, simulators_read
 from evaluation.pipelines.plan import StepPlan, pipeline_plan
 from evaluation.pipelines.recipe import RecipeError, recipe_check, recipe_file, recipe_names
 from evaluation.runs.inline import run_inline
@@ -57,6 +57,16 @@ class Command(BaseCommand):
         parser.add_argument(
             "--second", default="", help="The second model, for recipes whose generators alternate."
         )
+        parser.add_argument(
+            "--second-endpoint", default="", help="The endpoint of the second model; else the first one's."
+        )
+        parser.add_argument(
+            "--simulator",
+            action="append",
+            default=[],
+            metavar="ENDPOINT[ MODEL]",
+            help="A model that judges, instead of those that the recipe names. May be given several times.",
+        )
         parser.add_argument("--budget", type=money, help="The most that all its runs may cost together.")
         parser.add_argument(
             "--override",
@@ -81,8 +91,16 @@ class Command(BaseCommand):
         path: Path = options["dataset"]
         if not path.is_file():
             raise CommandError(f"no file {path}")
-        for_all = {"second": options["second"], "budget": options["budget"]}
-        whole = {name: str(value) for name, value in for_all.items() if value not in (None, "")}
+        for_all = {
+            "second": options["second"],
+            "second_endpoint": options["second_endpoint"],
+            "budget": options["budget"],
+        }
+        whole: dict[str, Any] = {
+            name: str(value) for name, value in for_all.items() if value not in (None, "")
+        }
+        if options["simulator"]:
+            whole["simulators"] = simulators_read(",".join(options["simulator"]))
         overrides |= {ALL_STEPS: whole} if whole else {}
         try:
             content = recipe_check(self._recipe(options["recipe"]))
@@ -95,6 +113,7 @@ class Command(BaseCommand):
                     longest=max(map(len, inputs)),
                     endpoint=endpoint,
                     overrides=overrides,
+                    workspace_id=owner,
                 )
             )
             if options["dry_run"]:
@@ -121,7 +140,8 @@ class Command(BaseCommand):
         self._follow(pipeline, inline=options["inline"])
 
     def _workspace(self, given: str) -> Workspace | None:
-        """By its number or its owner's user name; none where it is not given: only superusers reach the result."""
+        """The workspace with this number or owner's user name. None if not given; then only superusers reach the
+        result."""
         if not given:
             return None
         key = {"pk": given} if given.isdecimal() else {"personal_of__username": given}

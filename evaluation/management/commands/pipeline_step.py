@@ -1,4 +1,4 @@
-"""``manage.py pipeline_step PIPELINE STEP``: do one step of a pipeline again, alone."""
+"""``manage.py pipeline_step PIPELINE STEP``: repeat one step of a pipeline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``manage.py report STUDY [STUDY ...]``: compute a report here and now, and print it, write it or store it."""
+"""``manage.py report STUDY [STUDY ...]``: compute a report in this process, and print, write or store it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from evaluation.reports.choices import Choices, ChoicesError, specs
 
 
 def add_choice_arguments(parser: ArgumentParser) -> None:
-    """The arguments that choose what a report is computed on."""
+    """Add the arguments for a report's choices."""
     parser.add_argument(
         "study", nargs="+", help="The study's slug. With several, one report across them.", metavar="STUDY"
     )
@@ -36,7 +36,7 @@ def add_choice_arguments(parser: ArgumentParser) -> None:
 
 
 def choices_from(options: dict[str, Any]) -> Choices:
-    """The choices that the arguments make; an error ends the command with what was expected."""
+    """The choices in the arguments; raises ``CommandError`` with what was expected."""
     raw = {spec.name: options[spec.name] for spec in specs() if options.get(spec.name) is not None}
     try:
         return Choices.parse(raw | {"exclusions": not options["with_excluded"]})
@@ -47,7 +47,7 @@ def choices_from(options: dict[str, Any]) -> Choices:
 
 
 def studies_from(options: dict[str, Any]) -> list[Study]:
-    """The studies named, each once; one that is not there ends the command."""
+    """The named studies, without repetitions; raises ``CommandError`` for an unknown one."""
     found = []
     for slug in dict.fromkeys(options["study"]):
         study = Study.objects.filter(slug=slug, deleted_at__isnull=True).first()
@@ -58,7 +58,7 @@ def studies_from(options: dict[str, Any]) -> list[Study]:
 
 
 def named(studies: list[Study], error: object) -> str:
-    """An error with the study's name, which one across several already names."""
+    """An error with the study's name; errors across several studies already name it."""
     return f"{studies[0].slug}: {error}" if len(studies) == 1 else str(error)
 
 
@@ -100,7 +100,7 @@ class Command(BaseCommand):
             self.stdout.write(text, ending="")
 
     def store(self, studies: list[Study], choices: Any) -> None:
-        """Keep the report as one that a researcher asks for is kept, computed in this process."""
+        """Store the report in the same way as one that a researcher requests, but compute it in this process."""
         from evaluation.services.report import report_compute, report_create
 
         with transaction.atomic():
@@ -114,5 +114,5 @@ class Command(BaseCommand):
         self.stdout.write(f"report {report.pk}: {reverse('evaluation:report', args=[report.pk])}")
 
     def tell(self, options: dict[str, Any]) -> Any:
-        """What is being done goes to the error stream, so that the output stays clean; nothing at verbosity 0."""
+        """Print progress to standard error, so that the output contains only the report; nothing at verbosity 0."""
         return (lambda text: self.stderr.write(text)) if options["verbosity"] > 1 else (lambda text: None)

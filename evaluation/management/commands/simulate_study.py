@@ -18,7 +18,7 @@ from evaluation.planning.synthetic import COLUMNS, StudyDesign, draw_study
 
 class Command(BaseCommand):
     help = (
-        "Writes a simulated study as a long CSV (one row a rating, with the truth beside it), or with --width "
+        "Writes a simulated study as a long CSV (one row per rating, with the truth beside it), or with --width "
         "prints how many instances, items and judgments an interval of that width needs, and what they cost."
     )
     requires_system_checks: list[str] = []

@@ -37,8 +37,9 @@ class Explain(MaterialStep):
 
     ``method``: *cot* reasons and then answers; *post_hoc* answers and then gives reasons, in two calls (in one
     for generation); *answer_reason* does both in one reply, answer first; *forced* asks the post-hoc prompt for reasons
-    for the answer that ``base``, a post-hoc system, did not give, by default only where ``base`` was right. ``part`` takes
-    the train or test part of the dataset only, ``samples`` asks several times, ``reward`` conditions on a reward token.
+    for the answer that ``base``, a post-hoc system, did not give, by default only where ``base`` was right. ``part``
+    uses only the train or test part of the dataset, ``samples`` asks several times, ``reward`` conditions on a reward
+    token.
     """
 
     name = "explain"
@@ -46,16 +47,20 @@ class Explain(MaterialStep):
     max_tokens = 700
 
     def sampling(self, options: JSON) -> tuple[int, JSON]:
-        """``samples`` of each request, at ``temperature`` where one is given; one by default."""
+        """``samples`` of each request (one by default), at ``temperature`` if it is given."""
         samples = whole_number(options.get("samples", 1), "samples")
         heat = options.get("temperature")
         return samples, {} if heat is None else {"temperature": heat}
 
     def messages(self, run: Run, call: ClaimedCall) -> list[ChatMessage]:
-        """The chat; with the choice ``reward`` that of a model tuned on rewards, without demonstrations."""
+        """The chat; with the choice ``reward``, the chat for a model tuned on rewards, without demonstrations."""
         chat = super().messages(run, call)
         quantile = run.options.get("reward")
         return chat if quantile is None else conditioned(chat, int(quantile))
+
+    def schema(self, run: Run, call: ClaimedCall) -> JSON | None:
+        """None for a model tuned on rewards: it was trained on plain replies."""
+        return super().schema(run, call) if run.options.get("reward") is None else None
 
     def check(self, run: Run) -> None:
         super().check(run)
@@ -140,7 +145,7 @@ class Explain(MaterialStep):
 
 
 def other_answer(output: str, task: str, question: str) -> str:
-    """The answer that was not chosen; of several, the next letter that the question offers.
+    """An answer that was not chosen; if there are several, the next letter that the question offers.
 
     >>> other_answer("yes", "yes_no", ""), other_answer("B", "multiple_choice", "Which?\\nA: one\\nB: two")
     ('no', 'A')

@@ -50,7 +50,7 @@ _PREFERENCE = re.compile(
 
 
 def same(text: str) -> str:
-    """What makes two follow-ups exact duplicates: the text without case and spacing.
+    """The text in lower case and without spacing, by which two follow-ups are exact duplicates.
 
     >>> same("Can  owls swim?") == same("can owls swim?")
     True
@@ -76,7 +76,7 @@ class Counterfactuals(MaterialStep):
         self.wanted(run)
 
     def sampling(self, options: JSON) -> tuple[int, JSON]:
-        """As many samples as follow-ups where they are written one at a time."""
+        """One sample for each follow-up if they are written one at a time."""
         task = str(options.get("task", "yes_no"))
         if task not in ONE_AT_A_TIME or options.get("way", WAYS[0]) != WAYS[0]:
             return 1, {}
@@ -89,7 +89,7 @@ class Counterfactuals(MaterialStep):
         return task_of(run) in ONE_AT_A_TIME and self._way(run) == WAYS[0]
 
     def wanted(self, run: Run) -> int:
-        """How many follow-ups of each explanation are asked for."""
+        """The number of follow-ups to ask for, per explanation."""
         return number(run, "n", USUAL_NUMBER[task_of(run)])
 
     def jobs(self, run: Run) -> Iterator[Job]:
@@ -215,7 +215,7 @@ class Generalization(MaterialStep):
                 raise OptionError(f"kinds: {kind!r} is not one of {', '.join(KINDS)}")
 
     def kinds(self, run: Run) -> Sequence[str]:
-        """The kinds of question that are asked for; all three by default."""
+        """The kinds of question to ask for; all three by default."""
         return list(run.options.get("kinds", KINDS))
 
     def jobs(self, run: Run) -> Iterator[Job]:
@@ -289,7 +289,7 @@ def _written(rows: Any) -> dict[Any, set[str]]:
 
 
 def _note_doubled(calls: Sequence[tuple[Call, JSON]], doubled: Mapping[int, int]) -> None:
-    """Duplicates of follow-ups that were there already are counted where the reply is kept."""
+    """Record, with the stored reply, how many of its follow-ups existed already."""
     for call, parsed in calls:
         if doubled[call.pk]:
             call.parsed = parsed | {"duplicates_of_others": doubled[call.pk]}

@@ -1,4 +1,4 @@
-"""What the material steps share: their part of the prompt, their choices, the system that they speak for."""
+"""What the material steps share: their part of the prompt, their choices, and the system that the material comes from."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from evaluation.runs.structured import Form, form_schema, form_text
 from evaluation.selectors.material import VALIDATED, generalization_questions
 
 TASKS = ("yes_no", "multiple_choice", "preference", "news", "medical")
-#: The label under which a generation task gives its output.
+#: The label before the output of a generation task.
 OUTPUT_LABEL = {"news": "Summary", "medical": "Suggestion"}
 GENERATION = frozenset(OUTPUT_LABEL)
-#: Part of the explaining prompt -> the form of its reply, where there are answers to choose from.
+#: Part of the explaining prompt -> the form of its reply, for tasks with answers to choose from.
 FORMS: Mapping[str, Form] = {
     "cot": "reasons_answer",
     "answer": "answer",
@@ -31,7 +31,7 @@ SHOWN = {"response_1": "Response 1", "response_2": "Response 2"}
 
 
 class OptionError(ValueError):
-    """A run's choices do not fit its step; the message names the choice."""
+    """A choice of a run doesn't fit its step; the message names it."""
 
 
 def option(run: Run, name: str, allowed: Sequence[str] | None = None, default: str = "") -> str:
@@ -59,14 +59,14 @@ def task_of(run: Run) -> str:
 
 
 def form_of(task: str, part: str) -> Form:
-    """The form of an explanation, or of an output by the prompt that explained."""
+    """The form of an explanation, or of an output made with the same prompt."""
     if task in GENERATION:
         return "explained_output" if part == "cot" else "output_explained"
     return FORMS[part]
 
 
 class MaterialStep(Step):
-    """A step over a dataset. ``check`` looks at the choices before any call is made."""
+    """A step over a dataset. ``check`` checks the choices before any call is made."""
 
     defaults: ClassVar[JSON] = {}
 
@@ -80,7 +80,7 @@ class MaterialStep(Step):
             raise OptionError("dataset: this step needs one")
 
     def part(self, run: Run, call: ClaimedCall) -> str:
-        """The part of the prompt file that serves this call; empty where the file has no parts."""
+        """The part of the prompt file for this call; empty if the file has no parts."""
         return ""
 
     def values(self, run: Run, call: ClaimedCall) -> dict[str, str]:
@@ -92,16 +92,24 @@ class MaterialStep(Step):
         return render_prompt(text, self.values(run, call))
 
     def form(self, run: Run, call: ClaimedCall) -> Form:
-        """Of what the reply to this call consists."""
+        """The form of the reply to this call."""
         raise NotImplementedError
 
-    def schema(self, run: Run, call: ClaimedCall) -> JSON:
+    def schema(self, run: Run, call: ClaimedCall) -> JSON | None:
         return form_schema(self.form(run, call), task_of(run))
 
     def from_object(self, run: Run, call: ClaimedCall, value: JSON) -> JSON:
         task = task_of(run)
         text = form_text(self.form(run, call), task, value, OUTPUT_LABEL.get(task, ""))
         return self.parse(run, call, text)
+
+    def prompt_problems(self, run: Run, call: ClaimedCall) -> list[str]:
+        values = self.values(run, call)
+        said = "\n".join(message.content for message in self.messages(run, call))
+        if any(len(value) > 2 and value in said for value in values.values()):
+            return []
+        names = ", ".join(f"${name}" for name in values)
+        return [f"The prompt never shows what it asks about. Use one of these: {names}."]
 
     def demonstration(self, run: Run, call: ClaimedCall, text: str) -> JSON | None:
         task = task_of(run)
@@ -116,7 +124,7 @@ class MaterialStep(Step):
 
 
 def instances(run: Run) -> Any:
-    """The dataset's instances; with the choice ``part`` those of its train or test part."""
+    """The dataset's instances; with the choice ``part``, those of its train or test part."""
     found = Instance.objects.filter(dataset=run.dataset).order_by("pk")
     part = option(run, "part", ("all", "train", "test"), "all")
     if part == "all":
@@ -126,7 +134,7 @@ def instances(run: Run) -> Any:
 
 
 def in_test_part(key: str) -> bool:
-    """Whether an instance belongs to the fifth of a dataset that no model is trained on, by its key alone.
+    """Whether an instance belongs to the fifth of a dataset that no model is trained on. Depends only on its key.
 
     >>> [n for n in range(20) if in_test_part(str(n))]
     [11, 14]
@@ -135,7 +143,7 @@ def in_test_part(key: str) -> bool:
 
 
 def questions(run: Run) -> QuerySet[FollowUp]:
-    """The dataset's generalization questions; with the choice ``questions`` *validated* those that passed validation.
+    """The dataset's generalization questions; with the choice ``questions`` *validated*, those that passed validation.
 
     ``validation`` is the slug of the study whose verdicts count. Raises ``OptionError`` where it is missing.
     """
@@ -147,7 +155,7 @@ def questions(run: Run) -> QuerySet[FollowUp]:
 
 
 def explanations(run: Run) -> Any:
-    """The dataset's explanations, of the systems that the run names (``systems``; all without)."""
+    """The dataset's explanations by the run's ``systems``; by default, all."""
     found = Explanation.objects.filter(instance__dataset=run.dataset).order_by("pk")
     systems = run.options.get("systems")
     return found.filter(system__name__in=systems) if systems else found
@@ -160,7 +168,7 @@ def by_subject(model: Any, calls: Sequence[ClaimedCall], *related: str) -> Mappi
 
 
 def system_of(run: Run, method: str) -> System:
-    """The system that a run's explanations come from: the model with the method, named by the run if it says so."""
+    """The system of a run's explanations: its model with its method, under the run's name for it if there is one."""
     name = str(run.options.get("system") or f"{run.model} · {method.replace('_', '-')}")
     return system_made(run, name, method)
 
@@ -171,7 +179,7 @@ def systems_of(run: Run) -> QuerySet[System]:
 
 
 def system_made(run: Run, name: str, method: str) -> System:
-    """The system of that name in the run's workspace, made where there is none."""
+    """The system with that name in the run's workspace, created if necessary."""
     return systems_of(run).get_or_create(
         workspace=run.dataset.workspace if run.dataset else None,
         name=name[:200],
@@ -180,7 +188,7 @@ def system_made(run: Run, name: str, method: str) -> System:
 
 
 def results(groups: Sequence[Sequence[Call]]) -> Iterator[tuple[Call, int, JSON]]:
-    """Each finished call with the primary key of what it is about, and what its reply says."""
+    """Each finished call with the primary key of its subject and its parsed reply."""
     for group in groups:
         for call in group:
             if call.subject is not None and call.parsed is not None:
@@ -188,7 +196,7 @@ def results(groups: Sequence[Sequence[Call]]) -> Iterator[tuple[Call, int, JSON]
 
 
 def shown(output: str) -> str:
-    """An output as a prompt shows it.
+    """An output in the form in which prompts show it.
 
     >>> shown("response_2"), shown("yes")
     ('Response 2', 'yes')

@@ -1,4 +1,4 @@
-"""What systems really answer: on their follow-ups, from their explanations alone, without and with a rationale."""
+"""Systems' real outputs: on their follow-ups, from their explanations alone, without and with a rationale."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from evaluation.selectors.material import first_line
 
 
 class Outputs(MaterialStep):
-    """The output of a system on each follow-up of its explanations, by the very prompt that it explained with.
+    """The output of a system on each follow-up of its explanations, with the same prompt that it explained with.
 
     ``system`` names the system; ``method`` is how it explained.
     """
@@ -90,7 +90,7 @@ class Outputs(MaterialStep):
 
 
 def sanity_system(system: str) -> str:
-    """The name under which outputs written from a system's explanations are kept.
+    """The name of the system under which outputs written from another system's explanations are stored.
 
     >>> sanity_system("gpt · post-hoc")
     'gpt · post-hoc · from explanation'

@@ -1,4 +1,4 @@
-"""GEN-U of every single rationale, as a reward for training (Joshi et al. 2023, section 5)."""
+"""The GEN-U of each rationale, as a reward for training (Joshi et al. 2023, section 5)."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ from evaluation.runs.structured import Form
 
 
 class RewardAnswers(MaterialStep):
-    """A model answers each generalization question with each rationale of ``system``; the rewards follow from the answers.
-
-    Answers without a rationale come from GEN-U's own run (``gen_u``) by the same model, which has to come first.
+    """A model answers each generalization question with each rationale of ``system``; rewards are computed from the
+    answers. Answers without a rationale come from an earlier GEN-U run (``gen_u``) with the same model.
     ``questions`` is *all* or *validated*.
     """
 
@@ -80,4 +79,4 @@ class RewardAnswers(MaterialStep):
         return {"output": REFUSAL}
 
     def apply(self, run: Run, groups: Sequence[Sequence[Call]]) -> None:
-        """The answers stay with their calls; ``rewards_keep`` turns them into rewards once the run is done."""
+        """Does nothing: answers stay with their calls, and ``rewards_keep`` computes rewards once the run is done."""

@@ -1,4 +1,4 @@
-"""The batch API: a file of requests in, a file of replies out, in any order and not always whole."""
+"""The batch API: a file of requests in, a file of replies out, in any order and possibly incomplete."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from evaluation.providers.scripted.world import chance
 
 
 class Completer(Protocol):
-    """What batches need of the provider that they belong to."""
+    """The part of the provider that batches use."""
 
     counts: Counter[str]
 
@@ -25,7 +25,8 @@ class Completer(Protocol):
 
 
 class Batches:
-    """Files and batches of one provider. Replies come back shuffled; with ``faults`` some lack, some come twice."""
+    """Files and batches of one provider. Replies come back shuffled; with ``faults``, some are missing and some are
+    repeated."""
 
     def __init__(self, provider: Completer) -> None:
         self.provider = provider

@@ -1,4 +1,4 @@
-"""From the messages of a request to the text of a reply: the first skill that knows the question answers it."""
+"""From the messages of a request to the text of a reply: the first skill that recognises the question answers it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from evaluation.providers.scripted.ask import Ask
 from evaluation.providers.scripted.options import Options
 from evaluation.providers.scripted.skills import answer
 
-#: How a run opens the message that asks for a reply again; see ``evaluation.runs.repair``.
+#: The start of a message with which a run asks again; see ``evaluation.runs.repair``.
 AGAIN = "Your last reply could not be used"
 
 
@@ -30,7 +30,7 @@ def reply_to(
     texts = [str(message.get("content") or "") for message in messages]
     if len(texts) > 2 and texts[-1].startswith(
         AGAIN
-    ):  # its own reply and what was wrong with it: the task is before them
+    ):  # the last two messages are its own reply and what was wrong with it: the task is before them
         texts = texts[:-2]
     return answer(
         Ask(

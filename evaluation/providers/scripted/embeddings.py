@@ -1,4 +1,4 @@
-"""Embeddings without a model: words hashed into a few dimensions, so that texts with shared words are near."""
+"""Embeddings without a model: words hashed into a few dimensions, so that texts with common words are close."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The smallest HTTP/1.1 server that the scripted provider needs, on asyncio alone.
 
-One ``Connection`` a client; requests of a connection are answered in turn. Bodies come with a length.
+One ``Connection`` per client; the requests of a connection are answered in turn. Bodies must have a length.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Connection(asyncio.Protocol):
     async def _answer(self, request: Request) -> None:
         try:
             response = await self.handler(request)
-        except Exception as error:  # the server outlives any one request
+        except Exception as error:  # an error in one request must not end the server
             response = json_response({"error": {"message": repr(error), "type": "server_error"}}, 500)
         if response.stream is not None:
             await self._stream(response)
@@ -120,7 +120,7 @@ class Connection(asyncio.Protocol):
             return
         self.transport.write(_head(response) + b"connection: close\r\n\r\n")
         async for part in response.stream:
-            if self.transport is None:  # the client has had enough
+            if self.transport is None:  # the client has closed the connection
                 return
             self.transport.write(part)
             while self.transport is not None and self.transport.get_write_buffer_size() > MAX_UNSENT:
@@ -147,7 +147,7 @@ def _head(response: Response) -> bytes:
 
 
 async def serve(handler: Handler, host: str, port: int) -> asyncio.Server:
-    """Listen; port 0 takes a free one."""
+    """Listen; with port 0, on a free port."""
     tasks: set[asyncio.Task[None]] = set()
     return await asyncio.get_running_loop().create_server(
         lambda: Connection(handler, tasks), host, port, backlog=1024

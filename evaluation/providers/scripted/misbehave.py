@@ -1,4 +1,4 @@
-"""Replies that a correct server would never send. Each was seen, or is a small step from one that was."""
+"""Replies that a correct server would never send. Each has been seen in practice, or is close to one that has."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _deep(reply: dict[str, Any]) -> Response:
 
 
 def _deep_extra(reply: dict[str, Any]) -> Response:
-    """A good reply with a field beside it that is nested 400 deep: too much for recursive code, not for JSON."""
+    """A good reply with an extra field that is nested 400 levels deep: too deep for recursive code, but valid JSON."""
     body = json.dumps(reply)[:-1] + ',"extra":' + "[" * 400 + "]" * 400 + "}"
     return Response(200, body.encode(), JSON_TYPE)
 
@@ -82,7 +82,7 @@ def _bad_gzip(reply: dict[str, Any]) -> Response:
 
 
 def _nul(reply: dict[str, Any]) -> Response:
-    """The good reply, with NUL and half a surrogate pair in what is stored beside its text."""
+    """The good reply, with NUL and half a surrogate pair in the fields stored besides its text."""
     return json_response(reply | {"id": "a\x00b", "extra": {"\ud800": "\udfff\x00"}})
 
 
@@ -135,12 +135,12 @@ def _parts(reply: dict[str, Any]) -> Response:
 
 
 def _thinking(reply: dict[str, Any]) -> Response:
-    """All tokens went into the model's thinking."""
+    """A reply whose tokens were all used up by the model's reasoning."""
     return _with_message(reply, "length", content="", reasoning_content="First I look at the explanation.")
 
 
 def _partial(reply: dict[str, Any]) -> Response:
-    """A numbered list without its last third and with one entry that is no question; other replies as they are."""
+    """A numbered list without its last third and with one entry that isn't a question; other replies unchanged."""
     lines = _text(reply).splitlines()
     if not lines[0].startswith("1. ") or len(lines) < 3:
         return json_response(reply)

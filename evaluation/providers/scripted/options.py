@@ -1,4 +1,4 @@
-"""How a scripted model behaves: read from its name, e.g. ``scripted?faults=0.3&latency=0.2&seed=1``."""
+"""The behaviour of a scripted model, read from its name, e.g. ``scripted?faults=0.3&latency=0.2&seed=1``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 
 from evaluation.providers.scripted.misbehave import KINDS as MISBEHAVIOUR
 
-#: Names of what can go wrong, for ``kinds``; see ``misbehave`` for those at the end.
+#: Names of faults, for ``kinds``; ``misbehave`` describes those at the end.
 FAULTS: tuple[str, ...] = (
     "429",
     "500",
@@ -25,17 +25,18 @@ DEFAULT_FAULTS = ("429", "500", "hang", "truncated", "empty", "refusal")
 
 
 class BadOptions(ValueError):
-    """A model name whose options cannot be read."""
+    """The options in a model's name can't be read."""
 
 
 @dataclass(frozen=True)
 class Options:
     """The behaviour of one scripted model.
 
-    ``quality`` in [0, 1] is how often a judgment follows the rule that makes it right. ``faults`` in [0, 1] is
-    the share of requests that go wrong, each in one of ``kinds``. ``latency`` and ``jitter`` are seconds before
+    ``quality`` in [0, 1] is how often a judgment follows the rule that makes it right. ``faults`` in [0, 1] is the
+    share of requests that fail, each in one of ``kinds``. ``latency`` and ``jitter`` are seconds before
     the reply, ``hang`` the seconds that a hanging request is held, ``retry_after`` what a 429 asks for.
-    ``status`` makes every request fail with that HTTP status. ``seed`` draws another model of the same kind.
+    ``status`` makes every request fail with that HTTP status. Another ``seed`` gives a different model of the same
+    kind.
     """
 
     name: str = "scripted"
@@ -48,16 +49,16 @@ class Options:
     hang: float = 600.0
     status: int = 0
     seed: int = 0
-    #: Share of the tokens in that are reported as cached.
+    #: Share of the input tokens that are reported as cached.
     cached: float = 0.0
-    #: How many versions of the model answer in turns, each with a fingerprint of its own.
+    #: How many versions of the model answer in turn, each with its own fingerprint.
     versions: int = 1
-    #: A request that holds one of these texts, separated by ``|``, gets a 400 with this code.
+    #: A request that contains one of these texts, separated by ``|``, gets a 400 with this code.
     refuse: str = ""
     code: str = "context_length_exceeded"
-    #: Requests a second that are answered; those beyond it get a 429 without Retry-After. 0: no limit.
+    #: How many requests per second are answered; further ones get a 429 without Retry-After. 0: no limit.
     per_second: float = 0.0
-    #: Completion tokens are reported this many times over: an endpoint that charges more than it was asked for.
+    #: Reported completion tokens are multiplied by this: an endpoint that charges for more than it was asked for.
     overcharge: float = 1.0
     #: How fine-tuning goes wrong, if it does: reject, fail, cancel or quota. ``tuning_seconds``: how long a job takes.
     tuning: str = ""
@@ -65,7 +66,7 @@ class Options:
 
 
 def parse_model(model: str, extra: str = "") -> Options:
-    """Read a model name; ``extra`` is a further query (from the request's header or URL) that wins.
+    """Read a model name; ``extra`` is a further query (from the request's header or URL) that overrides it.
 
     >>> parse_model("scripted?faults=0.3&kinds=429,500").kinds
     ('429', '500')

@@ -1,10 +1,8 @@
-"""The scripted provider's fine-tuning: files checked, jobs that take their time, fail or succeed, models that remember.
-
-A tuned model answers from what it was trained on: under a reward token it gives the rationale that it saw under that
-token for the same question, never repeats the answer that only low rewards went with, and on questions that it has not seen
-follows its rules more often, the more of its examples had high rewards.
-
-What goes wrong is told by the model's options: ``tuning=reject`` (the job refuses the file), ``tuning=fail``,
+"""The scripted provider's fine-tuning: it checks files, runs jobs that take some time and fail or succeed, and its
+tuned models remember their training. With a reward token, a tuned model repeats a rationale that it saw with that token
+for the same question; it never repeats an answer that only had low rewards; and on new questions it follows its rules
+more often, the more of its examples had high rewards. The model's options set what goes wrong: ``tuning=reject`` (the
+job refuses the file), ``tuning=fail``,
 ``tuning=cancel``, ``tuning=quota``; ``tuning_seconds`` is how long a job takes.
 """
 
@@ -30,7 +28,7 @@ _ANSWER = re.compile(r"^Answer: (\w+)", re.MULTILINE)
 
 @dataclass
 class Tuned:
-    """What a tuned model was trained on: reward token -> question -> replies."""
+    """The training data of a tuned model: reward token -> question -> replies."""
 
     base: Options
     seen: dict[int, dict[str, list[str]]] = field(
@@ -38,7 +36,8 @@ class Tuned:
     )
 
     def recalled(self, token: int, question: str, sample: int) -> str:
-        """A reply seen for this question under this reward, else under another that is not the lowest; else nothing."""
+        """A reply seen for this question with this reward, or else with another that isn't the lowest; empty if there
+        is none."""
         for other in (token, *sorted((n for n in self.seen if n > 0), reverse=True)):
             replies = self.seen[other].get(question, []) if other in self.seen else []
             if replies:
@@ -46,7 +45,7 @@ class Tuned:
         return ""
 
     def avoided(self, question: str) -> set[str]:
-        """Answers that went with the lowest reward alone."""
+        """Answers that occurred only with the lowest reward."""
         return {
             found.group(1).lower()
             for text in self.seen.get(0, {}).get(question, [])
@@ -55,7 +54,7 @@ class Tuned:
 
     @property
     def improved(self) -> Options:
-        """The base model, following its rules more often the more examples had a reward above the lowest."""
+        """The base model's options, with a higher quality the more examples had a reward above the lowest."""
         counts = {token: sum(map(len, held.values())) for token, held in self.seen.items()}
         good = sum(count for token, count in counts.items() if token > 0) / max(sum(counts.values()), 1)
         return replace(self.base, quality=self.base.quality + (1 - self.base.quality) * good)
@@ -141,13 +140,13 @@ class Tuning:
         job |= {"status": "succeeded", "fine_tuned_model": name, "trained_tokens": len(content) // 4}
 
     def options_of(self, model: str) -> Options:
-        """The options of a model; of a tuned one those of its base."""
+        """The options of a model; for a tuned one, those of its base."""
         return self.models[model].base if model in self.models else parse_model(model)
 
     def recall(
         self, model: str, messages: Sequence[dict[str, Any]], sample: int
     ) -> tuple[str, set[str], Options | None]:
-        """What a tuned model recalls; the answers that it avoids; and the options that it answers with otherwise."""
+        """What a tuned model recalls, the answers that it avoids, and the options for its other answers."""
         tuned = self.models.get(model)
         if tuned is None or not messages:
             return "", set(), None

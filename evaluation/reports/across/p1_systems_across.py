@@ -68,7 +68,7 @@ def _by_dataset(across: Across) -> dict[str, list[Context]]:
 
 
 def pooled(contexts: list[Context]) -> FollowUps:
-    """The studies' follow-ups in one table; a system that two studies have is one a study."""
+    """The studies' follow-ups in one table; a system that two studies have is one per study."""
     tables = [ctx.follow_ups(ctx.headline.name, rule_of(ctx))[0] for ctx in contexts]
     uses = Counter(system for table in tables for system in set(table.system))
     columns: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""A report as CSV: one line a cell, with everything that the cell carries."""
+"""A report as CSV: one line per cell, with everything that the cell carries."""
 
 from __future__ import annotations
 

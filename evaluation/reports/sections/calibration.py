@@ -11,6 +11,7 @@ from evaluation.models import Run
 from evaluation.reports.content import Cell, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
+from evaluation.reports.sections.confidence import confidence_blocks
 from evaluation.reports.words import count, estimate, number
 
 #: At most this many items are listed for each simulator.
@@ -29,11 +30,13 @@ def calibration(ctx: Context) -> Section | None:
     blocks = [_overview(ctx, tests), _people(ctx, tests)]
     for name in ctx.simulators:
         blocks += _confusion(ctx, name, found.ratings)
+    scores, figures = confidence_blocks(ctx)
+    blocks.insert(1, scores)
     return Section(
         id="calibration",
         title="Simulators against people",
         prose=[_sentence(ctx, name, tests[name]) for name in ctx.simulators],
-        blocks=[block for block in blocks if block.rows],
+        blocks=[*(block for block in blocks if block.rows), *figures],
         notes=[
             "The alternative annotator test (Calderon, Reichart and Dror, 2025) leaves out each person in turn and asks "
             "whether the simulator is at least as close to the others, within ε. A winning rate of 0.5 or more means that it may "

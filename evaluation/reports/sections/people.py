@@ -69,7 +69,7 @@ def _money(amount: Decimal) -> str:
 
 
 def _work(ctx: Context, found: Conduct) -> Table:
-    """One row a study in the layout of P3 Table 17; rehearsal and imported raters have rows of their own."""
+    """One row per study in the layout of P3 Table 17; rehearsal and imported raters have rows of their own."""
     groups = [
         ("Participants", found.participants),
         ("Imported raters", found.imported),

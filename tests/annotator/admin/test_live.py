@@ -44,7 +44,7 @@ def researcher() -> User:
 
 @pytest.fixture
 def study(researcher: User) -> Study:
-    """Two conditions of six items each, two raters an item."""
+    """Two conditions of six items each, two raters per item."""
     made = make_study(by=researcher, slug="owls", redundancy=2, pay_per_item="0.50", min_seconds=5)
     for number in range(12):
         make_item(made, key=f"owl-{number}", condition="normal" if number < 6 else "forced")

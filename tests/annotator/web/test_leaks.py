@@ -221,7 +221,7 @@ def test_no_address_gives_away_what_is_not_for_the_person_yet(name: str) -> None
     page = bot.tasks(page, most=4, each=look)
     assert stages == set(range(len(bot.kind.stages(first[0].item.payload, first[0].presentation))))
     assert CODE in page.content.decode()
-    assert bot.held > 20, "the markers were never met, so their absence says nothing"
+    assert bot.held > 10, "the markers were never met, so their absence says nothing"
     bot.walk(about_the_study(bot), ways=1)
     assert not Message.objects.filter(rater=bot.participation.rater).exists()
 

@@ -27,7 +27,7 @@ ANNOTATOR = Path(__file__).resolve().parents[3] / "annotator"
 
 #: Elements that hold study material, which researchers write and translate, or what a person wrote.
 STUDY_MATERIAL = {
-    "block__label", "block__text", "block__list", "block-group__title",  # what is judged
+    "block__label", "block__text", "block__list", "block-group__title", "aside__label",  # what is judged
     "asked__label", "asked__help", "asked__text", "wordings", "option__label", "option__detail",  # what is asked
     "task__title", "task__lead", "stages", "committed", "answers",  # stages, and answers in words
     "prose", "fold__title", "example__title", "reason__text",  # instructions, consent, examples, reasons
@@ -225,8 +225,8 @@ def test_refusals_are_translated() -> None:
 
 
 def test_the_errors_of_answers_are_known_to_the_translation() -> None:
-    """HIT types import no Django, so the screens translate what they say: what an empty answer is told is in the list."""
-    from annotator.hit_types.base import FieldErrors
+    """HIT types don't import Django, so the screens translate their errors and must list each of them."""
+    from annotator.hit_types.base import FieldErrors, clean_text
 
     said = set()
     for kind in hit_types().values():
@@ -234,5 +234,8 @@ def test_the_errors_of_answers_are_known_to_the_translation() -> None:
             with pytest.raises(FieldErrors) as refused:
                 kind.parse_question(question.payload, question.gold, {})
             said |= set(refused.value.errors.values())
-    assert said
+    with pytest.raises(FieldErrors) as refused:
+        clean_text("\x00")
+    said |= set(refused.value.errors.values())
+    assert len(said) > 1
     assert said <= set(ANSWER_ERRORS)

@@ -145,8 +145,8 @@ def test_degenerate(rule):
 def test_wrong_rules():
     table = ratings_of([[1]])
     with pytest.raises(ValueError, match="rule: expected one of"):
-        aggregate(table, "median")
-    with pytest.raises(ValueError, match="one table a rater"):
+        aggregate(table, "average")
+    with pytest.raises(ValueError, match="one table per rater"):
         aggregate(table, "per_rater")
     with pytest.raises(ValueError, match="'zoe' is not a rater"):
         aggregate(table, "single:zoe")

@@ -218,7 +218,7 @@ def test_random_tables_at_every_level():
     [
         (("--level", "interval"), "expected a number"),
         (("--simulators", "zoe"), "no rater is called 'zoe'"),
-        (("--aggregate", "median"), "rule: expected one of"),
+        (("--aggregate", "average"), "rule: expected one of"),
         (("--aggregate", "single:zoe"), "'zoe' is not a rater"),
         (("--min-overlap", "0"), "expected a whole number, 1 or more"),
         (("--bootstrap", "-1"), "--bootstrap"),

@@ -27,7 +27,7 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 def rows(rng: Random, units: int = 60) -> list[tuple[str, str, str]]:
-    """(rater, unit, label), one to four raters a unit, who agree more often than not."""
+    """(rater, unit, label), one to four raters per unit, who agree more often than not."""
     found = []
     for unit in range(units):
         truth = rng.choice(LABELS)

@@ -24,6 +24,7 @@ from evaluation.services.dataset import DatasetFaults, dataset_load
 from tests.evaluation.pipelines.carried import MATERIAL, carried_out, material  # noqa: F401
 from tests.evaluation.run_factories import make_endpoint
 from tests.evaluation.scripted_process import ScriptedProcess
+from tests.public_data import PublicData
 
 #: Training needs more questions than these tests have: see test_quark.py.
 ONCE_THROUGH = [name for name in recipe_names() if name != "p3-quark"]
@@ -287,13 +288,11 @@ def test_a_second_pipeline_keeps_to_its_own_systems_and_to_its_budget(
         call_command("pipeline_step", "0", "x")
 
 
-SHARED = Path(__file__).parents[4] / "shared/data"
-
-
-@pytest.mark.skipif(not SHARED.is_dir(), reason="../shared/data is not here")
-def test_public_questions_and_rationales_are_material_for_every_recipe(tmp_path: Path) -> None:
-    """`make bench ARGS="llm-recipes ../shared/data"` carries each recipe out on them."""
-    files = material_files(SHARED, tmp_path)
+def test_public_questions_and_rationales_are_material_for_every_recipe(
+    public_data: PublicData, tmp_path: Path
+) -> None:
+    """The benchmark ``llm-recipes`` carries each recipe out on them."""
+    files = material_files(public_data.folder, tmp_path)
     assert {recipe_file(name)["task"] for name in recipe_names()} == set(files)
     for task, path in files.items():
         dataset, new = dataset_load(name=task, path=path, task=task)

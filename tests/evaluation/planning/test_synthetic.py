@@ -18,7 +18,7 @@ def test_sizes_redundancy_and_names():
     assert len(study.ratings) == design.judgments + design.items
     people = study.ratings.people()
     assert len(people) == 252
-    assert set(np.bincount(people.unit)) == {3}  # k raters an item; Ratings itself refuses one rater twice
+    assert set(np.bincount(people.unit)) == {3}  # k raters per item; Ratings itself refuses one rater twice
     assert study.ratings.simulators == {"gpt"}
     assert study.truth.system[0] == "system-1"
 
@@ -70,7 +70,7 @@ def test_raters_who_only_guess_do_not_agree():
     ("change", "message"),
     [
         ({"instances": 0}, "instances: expected 1 or more"),
-        ({"redundancy": 30}, "redundancy: 30 raters an item, but there are 20"),
+        ({"redundancy": 30}, "redundancy: 30 raters per item, but there are 20"),
         ({"accuracy": 1.2}, "accuracy: expected a value in"),
         ({"precision": ()}, "precision: expected one value for each system"),
         ({"precision": (0.5, 2.0)}, "precision"),

@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 
 @pytest.mark.parametrize("kind", ["429", "500", "hang", "disconnect", "truncated", "empty"])
 def test_failed_requests_are_retried_until_a_reply_arrives(scripted: ScriptedProcess, kind: str) -> None:
-    endpoint = make_endpoint(scripted, timeout_seconds=0.3)
+    endpoint = make_endpoint(scripted, timeout_seconds=0.3 if kind == "hang" else 60.0)
     model = f"scripted?faults=0.4&kinds={kind}&seed=5&retry_after=0.02"
     run = make_run(endpoint, make_material(12), model=model, max_attempts=12)
     work(run)

@@ -1,4 +1,4 @@
-"""What the scripted model can answer, in the order in which it is tried."""
+"""The skills of the scripted model, in the order in which they are tried."""
 
 from functools import partial
 
@@ -19,7 +19,7 @@ SKILLS: tuple[Skill, ...] = (judge, new_question, follow_up, follow_ups, explain
 
 
 def answer(ask: Ask) -> str:
-    """The reply of the first skill that knows the question."""
+    """The reply of the first skill that recognises the question."""
     wrapped: tuple[Skill, ...] = (partial(structured, answer=answer), partial(together, answer=answer))
     for skill in (*wrapped, *SKILLS):
         reply = skill(ask)

@@ -1,4 +1,4 @@
-"""Judging as a rater: the form of the answer is read from the instructions, the choice is made by rule of thumb."""
+"""Judge as a rater: the form of the answer is read from the instructions, and the choice follows simple rules."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _POSSIBLE = re.compile(r"^Possible answers: (.+)$", re.MULTILINE)
 
 
 def judge(ask: Ask) -> str | None:
-    """Answers whatever asks for a last line ``ANSWER: ...``, in one of the forms that the instructions list."""
+    """Answer questions that ask for a last line ``ANSWER: ...``, in one of the forms that the instructions list."""
     forms = list(dict.fromkeys(_FORM.findall(ask.system) or _FORM.findall(ask.text)))
     if not forms:
         return None
@@ -32,18 +32,20 @@ def judge(ask: Ask) -> str | None:
 
 
 def _several(ask: Ask, form: str) -> str:
-    """A label for each numbered thing: the text's own numbers, or those of the form where it has none."""
+    """A label for each numbered point: the text's own numbers, or those of the form if it has none."""
     labels = list(dict.fromkeys(label for _, label in _PAIR.findall(form)))
     things = dict(_POINT.findall(ask.text)) or {n: "" for n, _ in _PAIR.findall(form)}
     material = _looked_through(_POINT.sub("", ask.text))
     given = {n: _label(ask, n, thing, material, labels) for n, thing in things.items()}
-    if "say NONE" in ask.system and given.get("2") == "NO":  # of what cannot be answered no answer is right
+    if (
+        "say NONE" in ask.system and given.get("2") == "NO"
+    ):  # a question that can't be answered has no right answer
         given["3"] = "NONE"
     return "; ".join(f"{n}={label}" for n, label in given.items())
 
 
 def _looked_through(text: str) -> str:
-    """What points are looked for in: the article or the advice where one is shown beside the explanation."""
+    """The text in which points are looked for: the article or advice, if one is shown besides the explanation."""
     shown = {
         label: held for label, held in sections(text).items() if label.split()[-1] in _INPUTS_AND_OUTPUTS
     }
@@ -51,14 +53,14 @@ def _looked_through(text: str) -> str:
 
 
 def _label(ask: Ask, number: str, thing: str, material: str, labels: list[str]) -> str:
-    if not thing:  # a property of the whole text: mostly there
+    if not thing:  # a property of the whole text: usually present
         best = labels[0] if chance("property", number, ask.text) < 0.75 else labels[-1]
     elif (
         len(labels) > 2
-    ):  # explanations: those that only repeat, or have nothing to do with it, do not justify
+    ):  # explanations that only repeat the question, or are unrelated to it, don't justify the answer
         shared = overlap(thing, material)
         best = labels[-1] if shared > 0.9 else labels[0] if shared > 0.25 else labels[1]
-    else:  # points: there if most of their words are
+    else:  # a point is present if most of its words are
         best = labels[0] if overlap(thing, material) >= 0.5 else labels[-1]
     return best if ask.right("label", number, ask.text) else pick(tuple(labels), "other", number, ask.text)
 
@@ -103,7 +105,7 @@ def _choose(ask: Ask, forms: list[str]) -> str:
 
 
 def _prefer(ask: Ask, upper: dict[str, str], abstain: str) -> str:
-    """The response that has more of what the explanation names; the longer one where there is no explanation."""
+    """The response with more of what the explanation mentions; without an explanation, the longer one."""
     parts = sections(ask.text)
     first, second, explanation = (
         parts.get("response 1", ""),
@@ -120,7 +122,7 @@ def _prefer(ask: Ask, upper: dict[str, str], abstain: str) -> str:
 
 
 def simulate(ask: Ask, parts: dict[str, str], follow_up: str, answered: str) -> bool | None:
-    """What the robot will say: as before where the follow-up keeps to the matter, turned where it is negated."""
+    """Predict the robot's answer: the same if the follow-up is on the same subject, and the opposite if it is negated."""
     starter, explanation = named(parts, "starter"), named(parts, "explanation")
     shared = overlap(follow_up, f"{starter} {explanation}")
     if shared < 0.34:
@@ -130,7 +132,7 @@ def simulate(ask: Ask, parts: dict[str, str], follow_up: str, answered: str) -> 
 
 
 def believe(ask: Ask, parts: dict[str, str]) -> bool:
-    """A yes/no question of the world; a rationale, if there is one, is believed where it denies something."""
+    """Answer a yes/no question about the world; a rationale, if there is one, is believed if it denies something."""
     question = named(parts, "follow-up") or named(parts, "question") or ask.text
     rationale = named(parts, "rationale") or named(parts, "explanation")
     answer = truth(question, ask.options.seed) if not rationale else negated(rationale) == negated(question)

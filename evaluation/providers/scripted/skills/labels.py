@@ -1,4 +1,4 @@
-"""The labelled pieces of a question: lines that open with "Follow-up question:" and the like."""
+"""The labelled parts of a question: lines that start with "Follow-up question:" and the like."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _LABEL = re.compile(r"^([A-Z][\w'’ -]{1,60}?(?: \d+)?):[ \t]*(.*)$", re.MULTIL
 
 
 def sections(text: str) -> dict[str, str]:
-    """Label in lower case -> its text, which goes on to the next label. The last of two alike wins.
+    """Label in lower case -> its text, up to the next label. If a label occurs twice, the last one counts.
 
     >>> sections("Question: Can owls swim?\\nThe robot's explanation: Owls float.\\nThey paddle.")
     {'question': 'Can owls swim?', "the robot's explanation": 'Owls float.\\nThey paddle.'}
@@ -22,6 +22,6 @@ def sections(text: str) -> dict[str, str]:
 
 
 def named(parts: dict[str, str], *words: str) -> str:
-    """The text of the last label that holds all these words; empty where none does."""
+    """The text of the last label that contains all these words; empty if none does."""
     hits = [text for label, text in parts.items() if all(word in label for word in words)]
     return hits[-1] if hits else ""

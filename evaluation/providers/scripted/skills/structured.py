@@ -1,4 +1,4 @@
-"""Replies held to a JSON schema: what the model would have said in plain words, put into the object that is asked for."""
+"""Replies that follow a JSON schema: the model's plain reply, converted to the object that is asked for."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LABEL = re.compile(r"^(?:Explanation|Reason|Summary|Suggestion|Answer|ANSWER): 
 
 
 def structured(ask: Ask, answer: Callable[[Ask], str]) -> str | None:
-    """A JSON object that keeps to the request's schema."""
+    """A JSON object that fits the request's schema."""
     schema = (ask.schema or {}).get("schema")
     if not isinstance(schema, dict):
         return None
@@ -37,7 +37,7 @@ def _value(ask: Ask, name: str, schema: dict[str, Any], said: str) -> Any:
 
 
 def _chosen(ask: Ask, name: str, values: list[str], said: str) -> str:
-    """The value that was named last in plain words; where none was, one by rule of thumb."""
+    """The value that the plain reply names last; if it names none, one chosen by a simple rule."""
     last = said.strip().splitlines()[-1] if ask.text else said
     named = re.findall(rf"\b({'|'.join(re.escape(value) for value in values)})\b", last, re.IGNORECASE)
     if named:
@@ -46,7 +46,7 @@ def _chosen(ask: Ask, name: str, values: list[str], said: str) -> str:
 
 
 def _text(name: str, said: str) -> str:
-    """The piece of that name where the plain reply has labels; else all but its closing answer."""
+    """The part with that name if the plain reply has labels; otherwise everything except its final answer."""
     pieces = dict(re.findall(r"^([\w -]+?): (.+)$", said, re.MULTILINE))
     if name == "explanation":
         found = pieces.get("Explanation") or pieces.get("Reason")

@@ -1,4 +1,4 @@
-"""Several tasks in one request: each answered as if it were the only one."""
+"""Several tasks in one request, each answered as if it were the only one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TASK = re.compile(r"^=== Task (\S+) ===$", re.MULTILINE)
 
 
 def together(ask: Ask, answer: Callable[[Ask], str]) -> str | None:
-    """A JSON array of replies, by the tasks' names and in another order."""
+    """A JSON array of replies with the tasks' names, in a different order."""
     if '"task":' not in ask.system:
         return None
     marks = list(_TASK.finditer(ask.text))
@@ -22,7 +22,7 @@ def together(ask: Ask, answer: Callable[[Ask], str]) -> str | None:
     pieces = [
         (mark.group(1), ask.text[mark.end() : end].strip()) for mark, end in zip(marks, ends, strict=False)
     ]
-    # Tasks that share no instructions bring their own along.
+    # Tasks without common instructions have their own.
     replies = [
         {"task": name, "reply": answer(replace(ask, text=text, system=shared.strip() or text))}
         for name, text in pieces

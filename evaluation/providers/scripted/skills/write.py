@@ -1,4 +1,4 @@
-"""Writing material: explanations, follow-up questions, articles and complaints, units, outputs."""
+"""Write material: explanations, follow-up questions, articles and complaints, units, outputs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SETTINGS = (
     "near the sea",
     "in a large city",
 )
-#: Kind of element -> the sentence with which an article has it.
+#: Kind of element -> the sentence for it in an article.
 _ELEMENTS = {
     "the decision that was taken and who took it": "The council of {place} took the decision to rebuild its {thing}; it was taken on Tuesday.",
     "the figure that led to it": "A figure of {figure} visitors a day led to that.",
@@ -42,7 +42,7 @@ _OPTION = re.compile(r"^([A-H])[.:] (.+)$", re.MULTILINE)
 
 
 def follow_up(ask: Ask) -> str | None:
-    """One new question with a guess of the answer, or one new example; samples of one request differ."""
+    """Write one new question with a guess of the answer, or one new example; samples of one request differ."""
     parts = sections(ask.text)
     if "starter question" in parts and ask.text.rstrip().endswith("Follow-up question:"):
         question = _variant(ask, parts, _place(ask))
@@ -57,7 +57,7 @@ def follow_up(ask: Ask) -> str | None:
 
 
 def _place(ask: Ask) -> int:
-    """Which of its follow-ups a sample writes; now and then the fifth is the first again."""
+    """Which of its follow-ups a sample writes; occasionally the fifth repeats the first."""
     return 0 if ask.sample == 4 and chance("twice", ask.text) < 0.3 else ask.sample
 
 
@@ -129,7 +129,7 @@ def generate(ask: Ask) -> str | None:
 
 
 def _obedient(label: str, explanation: str, source: str) -> str:
-    """An output that holds all that its explanation promises."""
+    """An output that contains everything its explanation promises."""
     if label == "Suggestion":
         advice = [
             s.removeprefix("It helps to ").rstrip(".") for s in sentences(explanation) if "It helps to" in s
@@ -173,7 +173,7 @@ def _suggestion(ask: Ask, query: str) -> tuple[str, str]:
 
 
 def follow_ups(ask: Ask) -> str | None:
-    """A numbered list of new questions, examples, articles or complaints; now and then one comes twice."""
+    """A numbered list of new questions, examples, articles or complaints; occasionally one is repeated."""
     n = number_wanted(ask)
     if not n:
         return None
@@ -194,7 +194,7 @@ def follow_ups(ask: Ask) -> str | None:
 def _variant(ask: Ask, parts: dict[str, str], k: int) -> str:
     starter, *options = parts["starter question"].splitlines()
     stem = starter.strip().rstrip("?")
-    if "slight changes" in ask.system:  # the baseline, which has no explanation to go by
+    if "slight changes" in ask.system:  # the baseline, which has no explanation to use
         return "\n".join([f"{stem}, {pick(_THINGS, 'slight', k, stem)} {k + 1} aside?", *options])
     setting = _SETTINGS[(k // 3 + int(chance("s", stem) * 7) + 3 * ask.options.seed) % len(_SETTINGS)]
     forms = (
@@ -206,7 +206,7 @@ def _variant(ask: Ask, parts: dict[str, str], k: int) -> str:
 
 
 def new_question(ask: Ask) -> str | None:
-    """One generalization question, rephrased, turned round or of similar reasoning; samples of one request differ."""
+    """Write one generalization question: rephrased, reversed or of similar reasoning; samples of one request differ."""
     if not ask.text.rstrip().endswith("New question:"):
         return None
     parts = sections(ask.text)
@@ -231,7 +231,7 @@ def _example(ask: Ask, k: int) -> str:
 
 
 def _article(ask: Ask, k: int) -> str:
-    """An article with most of the elements that the description names, and some of the others."""
+    """Write an article with most of the elements that the description names, and some others."""
     about = {
         "place": pick(_PLACES, "p", k, ask.text),
         "thing": pick(_THINGS, "t", k, ask.text),
@@ -253,7 +253,7 @@ def _complaint(ask: Ask, parts: dict[str, str], k: int) -> str:
 
 
 def units(ask: Ask) -> str | None:
-    """The elements of a description, or the person's particulars and the suggestions."""
+    """The elements of a description, or the person's details and the suggestions."""
     text = sections(ask.text)
     if "- <particular>" in ask.system:
         found = sentences(text.get("explanation", ""))

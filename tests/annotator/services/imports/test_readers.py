@@ -64,7 +64,7 @@ def test_jsonl_blank_lines_at_the_end_are_nothing() -> None:
         ("x.xlsx", b"PK\x03\x04", None, "not a readable Excel workbook"),
         ("x.xlsx", b"a,b\n1,2\n", None, "not an Excel workbook"),
         ("x.jsonl", b'{"a": 1}\n{"a": \n', 2, "is not JSON"),
-        ("x.jsonl", b'[{"a": 1}]\n', 1, "one JSON object a line"),
+        ("x.jsonl", b'[{"a": 1}]\n', 1, "one JSON object per line"),
         ("x.jsonl", b'{"a": 1, "a": 2}\n', 1, "stands twice"),
         ("x.jsonl", b'{"b": {"a": 1, "a": 2}}\n', 1, "stands twice"),
         ("x.jsonl", b'{"a": NaN}\n', 1, "not JSON"),

@@ -1,0 +1,31 @@
+"""Who asked to be told when a full study has places again."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+
+
+class PlaceAlert(models.Model):
+    """One request of a person to be told about places of a study: on their own page, and by email if they gave an address.
+
+    The address belongs to this request only. It is removed once the email is sent.
+    """
+
+    study = models.ForeignKey("Study", models.CASCADE, related_name="place_alerts")
+    rater = models.ForeignKey("Rater", models.CASCADE, related_name="place_alerts")
+    email = models.EmailField(blank=True, default="", db_default="")
+    #: The address of the study for this person, as their browser knows this server.
+    url = models.CharField(max_length=500)
+    asked_at = models.DateTimeField(auto_now_add=True)
+    told_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["study", "rater"], name="place_alert_once"),
+            models.CheckConstraint(name="place_alert_forgets_email", condition=Q(told_at=None) | Q(email="")),
+        ]
+        indexes = [models.Index(fields=["asked_at"], name="place_alert_open", condition=Q(told_at=None))]
+
+    def __str__(self) -> str:
+        return f"{self.study.slug}: asked on {self.asked_at:%Y-%m-%d}"

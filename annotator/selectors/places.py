@@ -1,0 +1,90 @@
+"""The places that a study, or one person in it, has left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db import connection
+
+from annotator.models import Participation, PlaceAlert, Study
+
+#: Counted up to here and no further: a page doesn't wait for a count of a very large study.
+MOST = 1000
+
+_OF_STUDY = """
+SELECT (SELECT count(*) FROM (SELECT 1 FROM annotator_place p
+        WHERE p.study_id = %(study)s AND NOT p.rehearsal AND p.assignment_id IS NULL LIMIT %(most)s) free),
+    EXISTS (SELECT 1 FROM annotator_place p JOIN annotator_assignment a ON a.id = p.assignment_id AND a.state = 'leased'
+        WHERE p.study_id = %(study)s AND NOT p.rehearsal)
+"""
+# What somebody has had, in whatever state, they don't get again: the item, or the instance if only one of each is allowed.
+_MINE = {
+    False: "SELECT 1 FROM annotator_assignment m WHERE m.rater_id = %(rater)s AND m.item_id = i.id",
+    True: "SELECT 1 FROM annotator_assignment m WHERE m.rater_id = %(rater)s AND m.instance_id_of_item = i.instance_id",
+}
+_UNIT = {False: "i.id", True: "i.instance_id"}
+FREE_TASKS = """
+SELECT count(*) AS seen, count(DISTINCT unit) AS tasks FROM (
+    SELECT {unit} AS unit FROM annotator_place p JOIN annotator_item i ON i.id = p.item_id
+    WHERE p.study_id = %(study)s
+        AND p.rehearsal = (SELECT r.rehearsal FROM annotator_rater r WHERE r.id = %(rater)s)
+        AND p.assignment_id IS NULL AND NOT EXISTS ({mine})
+    LIMIT %(most)s) free
+"""
+_HELD = """
+SELECT EXISTS (SELECT 1 FROM annotator_place p JOIN annotator_assignment a ON a.id = p.assignment_id AND a.state = 'leased'
+    JOIN annotator_item i ON i.id = p.item_id
+    WHERE p.study_id = %(study)s
+        AND p.rehearsal = (SELECT r.rehearsal FROM annotator_rater r WHERE r.id = %(rater)s)
+        AND NOT EXISTS ({mine}))
+"""
+
+
+@dataclass(frozen=True)
+class Places:
+    """``free`` is ``MOST`` where there are that many or more; ``held``: others have tasks in hand that may come back."""
+
+    free: int
+    held: bool
+
+    @property
+    def many(self) -> bool:
+        return self.free >= MOST
+
+    @property
+    def full(self) -> bool:
+        return self.free == 0
+
+
+def places_of(study: Study) -> Places:
+    """The places left for anybody; rehearsals have places of their own."""
+    with connection.cursor() as cursor:
+        cursor.execute(_OF_STUDY, {"study": study.pk, "most": MOST})
+        return Places(*cursor.fetchone())
+
+
+def places_for(participation: Participation) -> Places:
+    """The tasks that one person could still get; the task in their own hand isn't among them."""
+    study = participation.study
+    values = {"study": study.pk, "rater": participation.rater_id, "most": MOST}
+    one = study.one_condition_per_instance
+    with connection.cursor() as cursor:
+        cursor.execute(free_tasks_sql(one), values)
+        _, free = cursor.fetchone()
+        cursor.execute(_HELD.format(mine=_MINE[one]), values)
+        return Places(free, cursor.fetchone()[0])
+
+
+def free_tasks_sql(one_condition: bool) -> str:
+    """The statement that counts the places that somebody could take (``seen``) and the tasks that these are (``tasks``)."""
+    return FREE_TASKS.format(unit=_UNIT[one_condition], mine=_MINE[one_condition])
+
+
+def place_alerts_of(*, rater_id: int) -> list[PlaceAlert]:
+    """The studies that somebody wants to hear about, and of those that they were told about, the ones that have places."""
+    alerts = PlaceAlert.objects.select_related("study").filter(
+        rater_id=rater_id, study__state=Study.State.LIVE, study__deleted_at=None
+    )
+    return [
+        one for one in alerts.order_by("asked_at") if one.told_at is None or not places_of(one.study).full
+    ]

@@ -1,0 +1,90 @@
+"""Requests to be told when a full study has places again, and the job that tells people."""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+from smtplib import SMTPRecipientsRefused
+
+from django.core.exceptions import ValidationError
+from django.core.mail import send_mail
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext
+
+from annotator.models import PlaceAlert, Rater, Study
+from annotator.selectors.places import places_of
+
+log = logging.getLogger(__name__)
+#: For so long, a place counts as meant for whoever was told about it.
+MINUTES_TO_COME = 60
+#: Requests that were never met are removed after so many days.
+DAYS_KEPT = 60
+
+
+def place_alert_make(*, study: Study, rater: Rater, url: str, email: str = "") -> PlaceAlert:
+    """Ask to be told once when there are places again; asking again renews the request.
+
+    Raises ``ValidationError`` for an email address that is not one.
+    """
+    alert = PlaceAlert(study=study, rater=rater, url=url, email=email.strip())
+    try:
+        alert.clean_fields()
+    except ValidationError as error:
+        if "email" not in error.message_dict:
+            raise
+        raise ValidationError(
+            {"email": gettext("Enter an email address like name@example.org, or leave the field empty.")}
+        ) from None
+    fields = {"url": alert.url, "email": alert.email, "told_at": None}
+    return PlaceAlert.objects.update_or_create(study=study, rater=rater, defaults=fields)[0]
+
+
+def place_alerts_sweep() -> int:
+    """Tell people about free places, in the order in which they asked; returns how many were told.
+
+    As many people are told as there are places that nobody else was told about in the last hour. Run by the sweeper, at
+    any time, twice: who was told is locked and marked one by one.
+    """
+    now = timezone.now()
+    PlaceAlert.objects.filter(asked_at__lt=now - timedelta(days=DAYS_KEPT)).delete()
+    told = 0
+    open_ = PlaceAlert.objects.filter(told_at=None, study__state=Study.State.LIVE, study__deleted_at=None)
+    for study in Study.objects.filter(pk__in=open_.values("study_id")):
+        expected = PlaceAlert.objects.filter(
+            study=study, told_at__gt=now - timedelta(minutes=MINUTES_TO_COME)
+        ).count()
+        for _ in range(places_of(study).free - expected):
+            if not _tell_next(study):
+                break
+            told += 1
+    return told
+
+
+@transaction.atomic
+def _tell_next(study: Study) -> bool:
+    """Tell whoever asked first; False where nobody is left."""
+    waiting = PlaceAlert.objects.select_for_update(skip_locked=True).filter(study=study, told_at=None)
+    alert = waiting.order_by("asked_at", "pk").first()
+    if alert is None:
+        return False
+    if alert.email:
+        _mail(alert, study)
+    alert.told_at, alert.email = timezone.now(), ""
+    alert.save(update_fields=["told_at", "email"])
+    return True
+
+
+def _mail(alert: PlaceAlert, study: Study) -> None:
+    """The own page says it as well, so a mail that can't be delivered is logged and not tried again."""
+    subject = gettext("There are places again: {title}").format(title=study.title)
+    text = gettext(
+        "You asked to be told when the study “{title}” has places again. It has some now:\n\n{url}\n\n"
+        "Others were told too, so come soon if you can. We have deleted your email address and won't write again.\n"
+    ).format(title=study.title, url=alert.url)
+    try:
+        send_mail(subject, text, None, [alert.email])
+    except (OSError, SMTPRecipientsRefused) as error:
+        log.warning(
+            "the email about places of study %s could not be sent: %s", study.pk, type(error).__name__
+        )

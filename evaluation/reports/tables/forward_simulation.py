@@ -1,0 +1,233 @@
+"""Forward simulation: accuracy of predictions by what people saw beside the input, and the gain over no explanation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from annotator.hit_types.base import NEITHER, REFUSAL
+from evaluation.agreement import Aggregated, holm
+from evaluation.core.estimate import Estimate
+from evaluation.core.ratings_table import Ratings
+from evaluation.metrics import ForwardAccuracy, forward_accuracy
+from evaluation.reports.columns import rule_of
+from evaluation.reports.content import Cell, Figure, Section, Table, TableColumn, TableRow
+from evaluation.reports.context import Context
+from evaluation.reports.registry import section
+from evaluation.reports.words import estimate, listed
+
+#: The condition without an explanation, as the HIT type names it.
+CONTROL = "no explanation"
+UNNAMED = "no condition"
+TIE = "(tie)"
+
+
+@section(order=40, title="Forward simulation", measure="forward_simulation")
+def forward_simulation(ctx: Context) -> Section | None:
+    """Accuracy by condition, of one label an item and of single predictions, for people and each simulator."""
+    sides = [side for side in _sides(ctx) if len(side.ratings)]
+    if not sides:
+        return None
+    measured = [(side, _measure(ctx, side, ""), _measure_ratings(ctx, side)) for side in sides]
+    return Section(
+        id="forward-simulation",
+        title="Forward simulation",
+        prose=[_sentence(side, labelled) for side, labelled, _ in measured],
+        blocks=[
+            _table(measured),
+            *([_differences(measured)] if any(one.differences for _, one, _ in measured) else []),
+            *_by_system(ctx, sides),
+            _figure(measured),
+        ],
+        notes=[
+            "A prediction is right where it is the system’s real output on the same input. The correct answer to the input "
+            "plays no part.",
+            "Refusals and outputs that are neither answer are left out."
+            if ctx.choices.refusals == "left_out"
+            else "No prediction of a refusal, or of an output that is neither answer, is right.",
+        ],
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """Whose predictions: people under a rule, or one simulator."""
+
+    name: str
+    rule: str
+    ratings: Ratings
+    labels: Aggregated
+
+
+def _sides(ctx: Context) -> list[_Side]:
+    variable, rule = ctx.headline.name, rule_of(ctx)
+    ratings = ctx.ratings(variable)
+    alone = rule.partition(":")[2] if rule.startswith("single:") else ""
+    own = ratings.only_raters([alone]) if alone else ratings.people()
+    sides = [_Side(alone or ctx.people.capitalize(), rule, own, ctx.labels(variable, rule)[0])]
+    for name in ctx.simulators:
+        if name != alone:
+            single = f"single:{name}"
+            sides.append(_Side(name, single, ratings.only_raters([name]), ctx.labels(variable, single)[0]))
+    return sides
+
+
+@dataclass(frozen=True, eq=False)
+class _Units:
+    """The units of the variable, one entry each."""
+
+    real: npt.NDArray[np.object_]
+    instance: npt.NDArray[np.object_]
+    condition: npt.NDArray[np.object_]
+    system: npt.NDArray[np.object_]
+
+
+def _units(ctx: Context) -> _Units:
+    units = ctx.data.table(ctx.headline.name).units
+    real = np.asarray(units.output.values(""), dtype=object)
+    if ctx.choices.refusals == "left_out":
+        real = np.where(np.isin(real.astype(str), (REFUSAL, NEITHER)), "", real)
+    condition = np.asarray(units.condition.values(""), dtype=object)
+    return _Units(
+        real=real,
+        instance=np.asarray(units.instance.values(""), dtype=object),
+        condition=np.where(condition == "", UNNAMED, condition),
+        system=np.asarray(units.system.values(""), dtype=object),
+    )
+
+
+def _measure(ctx: Context, side: _Side, system: str) -> ForwardAccuracy:
+    """One label an item; of one system's items where it is named."""
+    units = _units(ctx)
+    rated = side.ratings.grouped.sizes > 0
+    rows = np.flatnonzero(rated & ((units.system == system) | (not system)))
+    none = TIE if ctx.choices.ties == "wrong" else None
+    names = np.array([*side.labels.labels, none], dtype=object)
+    return _accuracy(ctx, units, rows, names[side.labels.value[rows]])
+
+
+def _measure_ratings(ctx: Context, side: _Side) -> ForwardAccuracy:
+    """Every rater's own prediction."""
+    names = np.array(side.ratings.labels, dtype=object)
+    return _accuracy(ctx, _units(ctx), side.ratings.unit, names[side.ratings.value])
+
+
+def _accuracy(
+    ctx: Context, units: _Units, rows: npt.NDArray[np.integer], predicted: npt.NDArray[np.object_]
+) -> ForwardAccuracy:
+    return forward_accuracy(
+        predicted.tolist(),
+        units.real[rows].tolist(),
+        units.instance[rows].tolist(),
+        units.condition[rows].tolist(),
+        control=CONTROL,
+        **ctx.resampling,
+    )
+
+
+def _sentence(side: _Side, found: ForwardAccuracy) -> str:
+    said = [f"{estimate(one, 'percent')} with {name}" for name, one in found.accuracy.items()]
+    return f"Right predictions of {side.name}: {listed(said)}."
+
+
+_Measured = list[tuple[_Side, ForwardAccuracy, ForwardAccuracy]]
+
+
+def _table(measured: _Measured) -> Table:
+    rows = []
+    for side, labelled, single in measured:
+        for name in single.accuracy:
+            one = labelled.accuracy.get(name, Estimate(np.nan, reason="no item has a label"))
+            cells = [Cell.of(one, shape="percent", rule=side.rule), Cell.count(one.n)]
+            cells += [Cell.of(single.accuracy[name], shape="percent", rule="per_rater")]
+            rows.append(TableRow([name], [*cells, Cell.count(single.accuracy[name].n)], group=side.name))
+    return Table(
+        id="forward-simulation",
+        title="Accuracy of predictions by condition, %",
+        head=["Shown beside the input"],
+        columns=[
+            TableColumn("One label an item"),
+            TableColumn("Items"),
+            TableColumn("Single predictions"),
+            TableColumn("Predictions"),
+        ],
+        rows=rows,
+    )
+
+
+def _differences(measured: _Measured) -> Table:
+    rows = []
+    for side, labelled, _ in measured:
+        adjusted = holm([one.p_permutation for one in labelled.differences.values()])
+        for (name, one), p in zip(labelled.differences.items(), adjusted, strict=True):
+            cells = [
+                Cell.of(one.first_mean, shape="percent"),
+                Cell.of(one.second_mean, shape="percent"),
+                Cell.of(one.difference, shape="percent"),
+                Cell.number(float(p), reason="too few instances", shape="p"),
+                Cell.count(one.difference.n),
+            ]
+            rows.append(TableRow([name], cells, group=side.name))
+    return Table(
+        id="forward-simulation-gain",
+        title=f"Gain over the control ({CONTROL}), %",
+        head=["Shown beside the input"],
+        columns=[
+            TableColumn("With it"),
+            TableColumn("Control"),
+            TableColumn("Difference"),
+            TableColumn("p (Holm)"),
+            TableColumn("Instances"),
+        ],
+        rows=rows,
+        notes=[
+            "On instances that have both, each instance counting once: paired bootstrap interval and permutation test."
+        ],
+    )
+
+
+def _by_system(ctx: Context, sides: list[_Side]) -> list[Table]:
+    systems = sorted(set(_units(ctx).system) - {""})
+    if len(systems) < 2:
+        return []
+    found = {(side.name, s): _measure(ctx, side, s).accuracy for side in sides for s in systems}
+    conditions = sorted({name for accuracy in found.values() for name in accuracy})
+    nothing = Estimate(np.nan, reason="no item of this condition")
+    rows = [
+        TableRow(
+            [system],
+            [
+                Cell.of(found[side.name, system].get(name, nothing), shape="percent", rule=side.rule)
+                for name in conditions
+            ],
+            group=side.name,
+        )
+        for side in sides
+        for system in systems
+    ]
+    return [
+        Table(
+            id="forward-simulation-systems",
+            title="Accuracy of predictions by system and condition, one label an item, %",
+            head=["System"],
+            columns=[TableColumn(name) for name in conditions],
+            rows=rows,
+        )
+    ]
+
+
+def _figure(measured: _Measured) -> Figure:
+    points = [
+        {"label": name, "group": side.name if len(measured) > 1 else "", **one.to_dict()}
+        for side, labelled, _ in measured
+        for name, one in labelled.accuracy.items()
+    ]
+    return Figure(
+        id="forward-simulation-accuracy",
+        title="Accuracy of predictions by condition",
+        alt="The values of the table with their intervals.",
+        form="intervals",
+        data={"x": "Right predictions, %", "shape": "percent", "points": points},
+    )

@@ -1,0 +1,140 @@
+/* Keeps in view what the current question is about. Material that is longer than the window is pinned at its bottom; a text
+   that is cut can be scrolled with the keyboard and shown whole; the page follows the current question. */
+(() => {
+  "use strict";
+  const { foretell } = window;
+  const root = document.documentElement;
+  const GAP = 12;
+
+  const sticky = (element) => getComputedStyle(element).position === "sticky";
+  const docked = (panel) => sticky(panel) && getComputedStyle(panel).bottom !== "auto";
+
+  /* Whether the context stays above the questions, and not in a column beside them. */
+  const isAbove = (context) =>
+    sticky(context) && !(context.closest(".reading--beside") && getComputedStyle(context.parentElement).display === "grid");
+
+  /* The part of the window between what stays at its top and what stays at its bottom. */
+  function room() {
+    let top = document.querySelector(".top")?.getBoundingClientRect().bottom ?? 0;
+    const context = document.querySelector("[data-context]");
+    if (context && isAbove(context)) top += context.offsetHeight;
+    const panel = document.querySelector("[data-panel]");
+    const bottom = panel && docked(panel) ? panel.getBoundingClientRect().top : innerHeight;
+    return { top, bottom };
+  }
+
+  /* Scroll only the list, not the page: the panel is in view already. */
+  function within(list, asked) {
+    const [outer, inner] = [list.getBoundingClientRect(), asked.getBoundingClientRect()];
+    if (inner.bottom > outer.bottom) list.scrollTop += Math.min(inner.bottom - outer.bottom, inner.top - outer.top);
+    else if (inner.top < outer.top) list.scrollTop -= outer.top - inner.top;
+  }
+
+  /* Scroll as little as needed for the question, and the text beside it, to be in view. */
+  foretell.show = (asked) => {
+    const row = asked.closest(".paired__row, .quiz");
+    if (!row) {
+      const list = asked.closest(".panel__fields");
+      if (list) within(list, asked);
+      return;
+    }
+    const { top, bottom } = room();
+    const box = row.getBoundingClientRect();
+    const above = top + GAP;
+    if (box.top >= above && box.bottom <= bottom) return;
+    const far = box.height > bottom - above || box.top < above;
+    scrollBy({ top: far ? box.top - above : box.bottom - bottom + GAP, behavior: "instant" });
+  };
+
+  /* Texts that are cut get a place in the tab order, to be scrolled with the arrow keys. */
+  function cut(holder) {
+    let any = false;
+    for (const block of holder.querySelectorAll(".block, .blocks")) {
+      const clipped = block.scrollHeight > block.clientHeight + 2 && getComputedStyle(block).overflowY === "auto";
+      any ||= clipped;
+      if (clipped) {
+        block.tabIndex = 0;
+        block.setAttribute("role", "region");
+        block.setAttribute("aria-labelledby", block.querySelector(".block__label").id);
+      } else {
+        for (const name of ["tabindex", "role", "aria-labelledby"]) block.removeAttribute(name);
+      }
+    }
+    const button = holder.querySelector("[data-expand]");
+    if (button) button.hidden = !any && !holder.hasAttribute("data-expanded");
+  }
+
+  foretell.on("[data-expand]", (button) => {
+    button.addEventListener("click", () => {
+      const holder = button.parentElement;
+      const open = holder.toggleAttribute("data-expanded");
+      button.setAttribute("aria-expanded", String(open));
+      button.textContent = open ? button.dataset.less : button.dataset.more;
+      cut(holder);
+    });
+  });
+
+  /* Call `measure` when the size of the window, of the bar at the bottom or of the element itself changes. */
+  function watch(element, measure) {
+    const observer = new ResizeObserver(() => {
+      if (element.isConnected) measure();
+      else observer.disconnect();
+    });
+    observer.observe(element);
+    observer.observe(root);
+    const panel = document.querySelector("[data-panel]");
+    if (panel) observer.observe(panel);
+    document.fonts?.ready.then(measure);
+  }
+
+  foretell.on("[data-context]", (context) => {
+    watch(context, () => {
+      root.style.setProperty("--context", isAbove(context) ? `${context.offsetHeight}px` : "0px");
+      cut(context);
+    });
+  });
+
+  foretell.on("[data-pin]", (pinned) => {
+    watch(pinned, () => {
+      const { bottom } = room();
+      pinned.removeAttribute("data-pinned");
+      const end = pinned.getBoundingClientRect().bottom + scrollY;
+      pinned.toggleAttribute("data-pinned", end > bottom);
+      cut(pinned);
+    });
+  });
+
+  /* To the text that the current question is about, and back to the question. */
+  foretell.toText = (form) => {
+    const asked = form.querySelector("[data-current]");
+    const text = form.querySelector("[data-context] [tabindex], [data-pin] [tabindex]") ?? aboutOf(form, asked);
+    if (!asked || !text) return;
+    if (text.contains(document.activeElement)) {
+      asked.querySelector(":checked, input, textarea")?.focus({ preventScroll: true });
+      foretell.show(asked);
+    } else {
+      if (!text.hasAttribute("tabindex")) text.tabIndex = -1;
+      text.focus({ preventScroll: true });
+      text.scrollIntoView({ block: "nearest" });
+    }
+  };
+
+  function aboutOf(form, asked) {
+    const names = asked?.dataset.about?.split(" ") ?? [];
+    const scope = asked?.closest("[data-scope]") ?? form;
+    return scope.querySelector(names.map((name) => `[data-block="${CSS.escape(name)}"]`).join(",") || ".block");
+  }
+
+  /* The question before or after the current one. */
+  foretell.step = (form, by) => {
+    const all = [...form.querySelectorAll("[data-asked]")].filter((asked) => !asked.hidden);
+    const now = all.findIndex((asked) => asked.hasAttribute("data-current"));
+    const to = all[Math.min(Math.max(now + by, 0), all.length - 1)];
+    to?.querySelector(":checked, input, textarea")?.focus({ preventScroll: true });
+    if (to) foretell.show(to);
+  };
+
+  document.addEventListener("htmx:afterSwap", () => {
+    if (!document.querySelector("[data-context]")) root.style.setProperty("--context", "0px");
+  });
+})();

@@ -1,0 +1,204 @@
+"""What a question is about stays in view while it is answered: every HIT type, short and long material, laptop and phone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotator.hit_types.base import JSON, Stage, answers_in_words
+from annotator.hit_types.registry import hit_type_get
+from annotator.services.demo import demo_lines
+from annotator.web.style_gallery.samples import Screen, task
+from annotator.web.task_page import stage_marks
+from tests.annotator.web.test_annotator_flow import TYPES
+from tests.e2e.style_server import served
+
+pytestmark = pytest.mark.browser
+SENTENCE = "The harbour of the old town was closed again for the third time this year, as nobody had paid the lamps. "
+#: Payload key -> how many sentences of 20 words are added to make the material long.
+LONGER = {
+    "input": 100, "output": 8, "rationale": 6, "explanation": 6, "context": 6, "response_1": 5, "response_2": 5,
+    "follow_up_response_1": 5, "follow_up_response_2": 5, "question": 1, "follow_up": 1, "follow_up_context": 1,
+}  # fmt: skip
+
+#: Names of the blocks that the open question is about and whose first lines can't be seen; and hidden options.
+HIDDEN = """lines => {
+    const within = (x, y, element) => element.contains(document.elementFromPoint(x, y));
+    const asked = document.querySelector('[data-open-question]') ?? document.querySelector('[data-current]');
+    const scope = asked.closest('[data-scope]');
+    const hidden = [];
+    for (const name of asked.dataset.about.split(' ')) {
+        const block = scope.querySelector(`[data-block="${name}"]`);
+        const text = block.querySelector('.block__text, .block__list, .block__body');
+        const range = document.createRange();
+        range.selectNodeContents(text);
+        const seen = [...range.getClientRects()].filter((rect) => rect.width > 1).slice(0, lines);
+        const clear = (rect) => [rect.top + 2, rect.bottom - 4].every((y) => within(rect.left + 3, y, block));
+        if (!seen.length || !seen.every(clear)) hidden.push(name);
+    }
+    for (const option of asked.querySelectorAll('.option')) {
+        const box = option.getBoundingClientRect();
+        if (!within(box.left + box.width / 2, box.top + box.height / 2, option)) hidden.push(option.innerText);
+    }
+    return hidden;
+}"""
+
+
+def longer(payload: JSON) -> JSON:
+    """The item with long texts, where its type allows them to be."""
+    made = {k: f"{v} {SENTENCE * LONGER[k]}".strip() if k in LONGER else v for k, v in payload.items()}
+    if "explanations" in made:
+        made["explanations"] = [one | {"text": one["text"] + SENTENCE * 3} for one in made["explanations"]]
+    if "units" in made:
+        made["units"] = [unit | {"text": f"{unit['text']} ({n})"} for n in range(3) for unit in made["units"]]
+    return made
+
+
+def stages_of(name: str, length: str) -> Iterator[tuple[tuple[Stage, ...], int, JSON]]:
+    """Each stage of the type's first demo item, with the answers before it."""
+    kind = hit_type_get(name)
+    payload = kind.parse_item(json.loads(demo_lines(name, 1)[0])).payload
+    stages = kind.stages(longer(payload) if length == "long" else payload, {})
+    response: JSON = {}
+    for number, stage in enumerate(stages):
+        yield stages, number, dict(response)
+        response |= {field.name: field.options[-1].value for field in stage.fields if field.options}
+
+
+@pytest.fixture(scope="module")
+def style() -> Iterator[str]:
+    with served() as address:
+        yield f"{address}/style/screen/"
+
+
+def show(style: str, page: Page, monkeypatch: pytest.MonkeyPatch, stage: Stage, **changes: Any) -> None:
+    screen = Screen("in-view", "In view", "annotator/task.html", task(stage, **changes))
+    monkeypatch.setattr("annotator.web.style_gallery.views.screens", lambda: [screen])
+    page.goto(style + "in-view/")
+    page.wait_for_selector("[data-current]")
+    page.evaluate("document.fonts.ready")
+    settle(page)
+
+
+def settle(page: Page) -> None:
+    """Two frames: layout, then what observes it."""
+    page.evaluate(
+        "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 0))))"
+    )
+
+
+def play(page: Page, *, touch: bool, lines: int) -> int:
+    """Answer every question, with one key each or by touch; returns the number of presses."""
+    presses = 0
+    while page.locator("[data-open-question]").count():
+        settle(page)
+        assert page.evaluate(HIDDEN, lines) == [], f"after {presses} answers"
+        opened = page.locator("[data-open-question]")
+        if opened.locator("textarea").count():
+            opened.locator("textarea").fill("The lamps are missing.")
+            continue
+        option = opened.locator("input").last
+        if touch:
+            name = option.get_attribute("id")
+            box = page.locator(f"label[for={name}]").bounding_box()
+            assert box
+            page.touchscreen.tap(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+            expect(page.locator(f"#{name}")).to_be_checked()
+        else:
+            page.keyboard.press(option.get_attribute("data-key") or "")
+        presses += 1
+    return presses
+
+
+@pytest.mark.parametrize("length", ["short", "long"])
+@pytest.mark.parametrize("name", TYPES)
+def test_what_is_asked_about_stays_in_view_on_a_laptop(
+    style: str, page: Page, monkeypatch: pytest.MonkeyPatch, name: str, length: str
+) -> None:
+    for stages, number, before in stages_of(name, length):
+        said = answers_in_words(stages[:number], before)
+        show(style, page, monkeypatch, stages[number], stages=stage_marks(stages, number), committed=said)
+        presses = play(page, touch=False, lines=2)
+        assert presses <= len(stages[number].fields), "more presses than questions"
+
+
+@pytest.mark.parametrize("length", ["short", "long"])
+@pytest.mark.parametrize("name", TYPES)
+def test_what_is_asked_about_stays_in_view_on_a_phone(
+    style: str, phone: Page, monkeypatch: pytest.MonkeyPatch, name: str, length: str
+) -> None:
+    for stages, number, before in stages_of(name, length):
+        said = answers_in_words(stages[:number], before)
+        show(style, phone, monkeypatch, stages[number], stages=stage_marks(stages, number), committed=said)
+        clipped = phone.eval_on_selector_all(
+            ".committed dt, .committed dd",
+            "all => all.filter(one => one.scrollWidth > one.clientWidth + 1).length",
+        )
+        assert clipped == 0, "an earlier answer is cut off"
+        play(phone, touch=True, lines=1)
+        phone.set_viewport_size({"width": 320, "height": 640})
+        assert phone.evaluate("document.documentElement.scrollWidth") <= 320, "scrolls sideways"
+        phone.set_viewport_size({"width": 390, "height": 844})
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_every_question_says_what_it_is_about(name: str) -> None:
+    for stages, number, _ in stages_of(name, "short"):
+        blocks = {block.name for block in stages[number].blocks}
+        for field in stages[number].fields:
+            assert field.about, field.name
+            assert set(field.about) <= blocks, field.name
+
+
+def test_four_explanations_take_one_and_a_half_screens_at_most(
+    style: str, page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kind = hit_type_get("plausibility")
+    payload = kind.parse_item(json.loads(demo_lines("plausibility", 1)[0])).payload
+    payload["explanations"] = [one | {"text": SENTENCE * 3} for one in payload["explanations"]]
+    assert len(payload["explanations"]) == 4
+    show(style, page, monkeypatch, kind.stages(payload, {})[0])
+    assert page.evaluate("document.documentElement.scrollHeight") <= 1.5 * 768
+    tops = {option.bounding_box()["y"] for option in page.locator("[data-current] .option").all()}  # type: ignore[index]
+    assert len(tops) == 1, "yes, moderate and no are not side by side"
+
+
+def test_keys_lead_to_the_next_question_and_to_the_text(
+    style: str, page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stages, number, _ = list(stages_of("atomic_units", "long"))[1]
+    show(style, page, monkeypatch, stages[number])
+    name = "document.querySelector('[data-current] input').name"
+    first = page.evaluate(name)
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    third = page.evaluate(name)
+    page.keyboard.press("1")
+    assert page.locator(f"[name={third}]").first.is_checked()
+    for _ in range(9):
+        page.keyboard.press("k")
+    assert page.evaluate(name) == first
+    page.keyboard.press("t")
+    article = page.locator("[data-block=input]")
+    assert article.evaluate("one => one === document.activeElement")
+    page.keyboard.press("End")
+    expect(article).not_to_have_js_property("scrollTop", 0)
+    page.keyboard.press("t")
+    assert page.evaluate("document.activeElement.name") == first
+
+
+def test_a_text_that_is_cut_can_be_shown_whole(
+    style: str, phone: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stages, number, _ = next(stages_of("simulation_preference", "long"))
+    show(style, phone, monkeypatch, stages[number])
+    pinned = phone.locator("[data-pin]")
+    before = pinned.evaluate("one => one.offsetHeight")
+    phone.get_by_role("button", name="Show more").tap()
+    assert pinned.evaluate("one => one.offsetHeight") > before
+    phone.get_by_role("button", name="Show less").tap()
+    assert pinned.evaluate("one => one.offsetHeight") == before

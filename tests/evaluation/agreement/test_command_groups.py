@@ -1,0 +1,246 @@
+"""What the command says beside agreement: means, groups, filters, accuracy, soft labels, tables of counts."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from django.core.management import CommandError, call_command
+from scipy.stats import entropy
+
+from evaluation.agreement import Ratings, aggregate, krippendorff_alpha
+from evaluation.agreement.accuracy import accuracy
+from evaluation.agreement.by_group import by_group, grouped_values
+from evaluation.agreement.descriptive import mean_label, median_label, unit_distributions
+from evaluation.agreement.gwet import add_ac2_interval, gwet_ac2
+
+ROWS = """r,q,sys,v,kind,age,right
+ann,q1,a,1,easy,30,1
+bob,q1,a,2,easy,41,1
+ann,q1,b,3,hard,30,3
+bob,q1,b,3,hard,41,3
+ann,q2,a,2,easy,30,
+bob,q2,a,,easy,41,
+ann,q2,b,1,hard,30,2
+bob,q2,b,2,hard,41,2
+"""
+
+
+@pytest.fixture
+def path(tmp_path):
+    found = tmp_path / "r.csv"
+    found.write_text(ROWS)
+    return found
+
+
+def run(path, *options, rater=("--rater", "r", "--value", "v"), level="interval", form="json"):
+    out = io.StringIO()
+    call_command("agreement", str(path), *rater, "--unit", "q", "sys", "--level", level, "--format", form,
+                 "--min-overlap", "1", *options, stdout=out, stderr=io.StringIO())  # fmt: skip
+    return json.loads(out.getvalue()) if form == "json" else out.getvalue()
+
+
+def test_several_columns_name_a_unit(path):
+    found = run(path)
+    assert (found["units"], found["ratings"]) == (4, 7)
+    assert found["mean"]["value"] == pytest.approx((1 + 2 + 3 + 3 + 2 + 1 + 2) / 7)
+    assert found["median"]["value"] == 2.0
+    path.write_text(ROWS + "ann,q1 · a,b,1,easy,30,\nann,q1,a · b,1,easy,30,\n")
+    with pytest.raises(CommandError, match="two units are called the same"):
+        run(path)
+
+
+def test_groups_by_columns_of_units_and_raters(path):
+    frame = pd.read_csv(path)
+    found = run(path, "--by", "kind", "age", "--bootstrap", "100")["groups"]
+    for column, groups in found.items():
+        for name, group in groups.items():
+            part = frame[frame[column].astype(str) == name].dropna(subset=["v"])
+            assert group["ratings"] == len(part)
+            assert group["mean"]["value"] == pytest.approx(part["v"].mean())
+            assert group["median"]["value"] == pytest.approx(part["v"].median())
+            assert group["raters"] == part["r"].nunique()
+    # easy: one unit has two ratings, and they differ; hard: of two units one agrees
+    assert found["kind"]["easy"]["percent_agreement"]["value"] == 0.0
+    assert found["kind"]["hard"]["percent_agreement"]["value"] == 0.5
+    text = run(path, "--by", "kind", form="text")
+    assert "kind  ratings  units  raters" in text
+    assert "group:mean,kind,easy" in run(path, "--by", "kind", form="csv")
+
+
+def test_filters_leave_only_what_was_asked_for(path):
+    found = run(path, "--only", "kind=hard")
+    assert (found["units"], found["ratings"], found["raters"]) == (2, 4, 2)
+    both = run(path, "--only", "age=30", "age=41", "kind=hard")
+    assert both["krippendorff_alpha"] == found["krippendorff_alpha"]
+    assert run(path, "--only", "age=30")["raters"] == 1
+    with pytest.raises(CommandError, match="no row has 'soft' in 'kind'; there are 'easy', 'hard'"):
+        run(path, "--only", "kind=soft")
+    with pytest.raises(CommandError, match="expected COL=VALUE"):
+        run(path, "--only", "kind")
+
+
+def test_accuracy_against_gold_and_missing_as_wrong(path):
+    found = run(path, "--gold", "right", "--by", "kind", "--aggregate", "median")
+    # ann: 1, 3 right, 1 for 2 wrong; bob: 2 for 1 wrong, 3 right, 2 right; q2 a has no gold
+    assert found["accuracy"]["ratings"]["value"] == pytest.approx(4 / 6)
+    assert found["accuracy"]["ratings"]["left_out"] == {"without a correct label": 1}
+    assert found["accuracy"]["raters"]["ann"]["value"] == pytest.approx(2 / 3)
+    # medians: q1 a 1.5, q1 b 3, q2 b 1.5
+    assert found["accuracy"]["labels"]["value"] == pytest.approx(1 / 3)
+    assert found["groups"]["kind"]["hard"]["accuracy"]["value"] == pytest.approx(3 / 4)
+    path.write_text(ROWS.replace("bob,q1,b,3,", "bob,q1,b,,"))
+    assert run(path, "--gold", "right")["accuracy"]["ratings"]["n"] == 5
+    missing = run(path, "--gold", "right", "--missing-wrong", "--by", "kind")
+    assert (missing["accuracy"]["ratings"]["value"], missing["accuracy"]["ratings"]["n"]) == (0.5, 6)
+    assert missing["groups"]["kind"]["hard"]["accuracy"]["n"] == 4
+    # majority: q1 a ties (wrong), q1 b 3 (right), q2 b ties (wrong)
+    assert missing["accuracy"]["labels"]["value"] == pytest.approx(1 / 3)
+    with pytest.raises(CommandError, match="--missing-wrong needs --gold"):
+        run(path, "--missing-wrong")
+    path.write_text(ROWS + "cleo,q1,a,1,easy,30,2\n")
+    with pytest.raises(CommandError, match="'q1 · a' has '1' in an earlier line"):
+        run(path, "--gold", "right")
+
+
+def test_labels_left_out_leave_gold_where_it_was(path):
+    found = run(path, "--gold", "right", "--without-label", "1", level="nominal")
+    # left: bob 2 for q1 a, whose gold is no longer a label; 3, 3 and bob's 2 right
+    assert found["accuracy"]["ratings"]["value"] == 1.0
+    assert found["accuracy"]["ratings"]["n"] == 3
+
+
+def test_soft_labels_and_entropy(path, tmp_path):
+    run(path, "--units", str(tmp_path / "u.csv"))
+    frame = pd.read_csv(tmp_path / "u.csv", index_col="unit")
+    assert frame.loc["q1 · a", ["1", "2", "3"]].tolist() == [0.5, 0.5, 0]
+    assert frame.loc["q1 · a", "entropy"] == 1.0
+    assert frame.loc["q1 · b", "entropy"] == 0.0
+    assert frame.loc["q1 · a", "mean"] == 1.5
+
+
+def test_a_table_of_counts(tmp_path):
+    path = tmp_path / "counts.csv"
+    path.write_text("q,sys,low,high\nq1,a,3,1\nq1,b,0,4\nq2,a,2,2\nq2,b,,0\n")
+    found = run(path, rater=("--counts", "low", "high"), level="ordinal")
+    rows = [(f"r{n}", unit, label) for unit, given in (("1", "lllh"), ("2", "hhhh"), ("3", "llhh")) for n, label in enumerate(given)]  # fmt: skip
+    expected = Ratings.from_rows(rows, labels=["l", "h"], level="ordinal")
+    assert found["krippendorff_alpha"]["value"] == pytest.approx(krippendorff_alpha(expected).value)
+    assert found["ratings"] == 12
+    assert "cohen_kappa" not in found
+    assert "rater_agreement" not in found
+    text = run(path, rater=("--counts", "low", "high"), form="text", level="ordinal")
+    assert "kappa, mean of pairs" not in text
+    assert "12 ratings of 4 units, ordinal labels" in text
+    run(path, rater=("--counts", "low", "high"), form="csv", level="ordinal")
+    for content, message in (
+        ("q,sys,low,high\nq1,a,x,1\n", "line 2, column 'low': 'x'; expected how many ratings"),
+        ("q,sys,low,high\nq1,a,1.5,1\n", "expected how many ratings"),
+        ("q,sys,low,high\nq1,a,1,1\nq1,a,1,1\n", "'q1 · a' is listed twice"),
+    ):
+        path.write_text(content)
+        with pytest.raises(CommandError, match=message):
+            run(path, rater=("--counts", "low", "high"), level="ordinal")
+    with pytest.raises(CommandError, match="--counts takes no --rater"):
+        run(path, rater=("--counts", "low", "high", "--rater", "r"))
+    with pytest.raises(CommandError, match="--value is missing"):
+        run(path, rater=("--rater", "r"))
+
+
+def test_numbers_are_cut_at_quartiles_and_too_many_texts_refused():
+    names, codes = grouped_values([str(n) for n in range(100)], np.arange(100, dtype=np.int32))
+    assert len(names) == 4
+    assert np.bincount(codes).tolist() == [25, 25, 25, 25]
+    with pytest.raises(ValueError, match="expected at most 50"):
+        grouped_values([f"n{n}" for n in range(100)], np.arange(100, dtype=np.int32))
+
+
+def table(seed=0, raters=4, units=60, labels=5, level="interval"):
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(1, labels + 1, units)
+    rows = [
+        (f"r{r}", f"u{u}", str(int(np.clip(truth[u] + rng.integers(-1, 2), 1, labels))))
+        for r in range(raters)
+        for u in range(units)
+        if rng.random() < 0.8
+    ]
+    return Ratings.from_rows(rows, labels=[str(k) for k in range(1, labels + 1)], level=level)
+
+
+def test_means_medians_and_entropy_against_numpy_and_scipy():
+    for seed in range(20):
+        ratings = table(seed)
+        values = ratings.numbers[ratings.value]
+        assert mean_label(ratings).value == pytest.approx(values.mean())
+        assert median_label(ratings).value == pytest.approx(np.median(values))
+        found = unit_distributions(ratings)
+        for row, unit in zip(found.rows(), found.unit, strict=True):
+            counts = np.bincount(ratings.value[ratings.unit == unit])
+            assert row["entropy"] == pytest.approx(entropy(counts, base=2), abs=1e-12)
+            assert row["mean"] == pytest.approx(values[ratings.unit == unit].mean())
+
+
+def test_many_labels_have_medians_too():
+    rng = np.random.default_rng(5)
+    rows = [(f"r{r}", f"u{u}", f"{rng.normal():.6f}") for r in range(3) for u in range(50)]
+    ratings = Ratings.from_rows(rows, level="interval")
+    found = median_label(ratings, rng=np.random.default_rng(0), replicates=100)
+    assert found.value == pytest.approx(np.median(ratings.numbers[ratings.value]))
+    assert found.low < found.value < found.high
+
+
+def test_median_and_mean_as_rules():
+    rows = [("a", "u", "1"), ("b", "u", "2"), ("c", "u", "4"), ("a", "v", "1"), ("b", "v", "4")]
+    labels = ["1", "2", "4"]
+    interval = Ratings.from_rows(rows, labels=labels, level="interval")
+    assert aggregate(interval, "median").by_unit() == {"u": "2", "v": "2.5"}
+    assert aggregate(interval, "mean").by_unit() == {"u": "2.3333333333333335", "v": "2.5"}
+    ordinal = Ratings.from_rows(rows, labels=labels, level="ordinal")
+    found = aggregate(ordinal, "median")
+    assert found.by_unit() == {"u": "2", "v": None}
+    assert found.left_out == {"units whose median lies between two labels": 1}
+    with pytest.raises(ValueError, match="a number is needed"):
+        aggregate(Ratings.from_rows([("a", "u", "yes")]), "median")
+
+
+def test_every_interval_holds_its_estimate_and_zero_replicates_have_none():
+    for seed in range(10):
+        ratings = table(seed, units=12)
+        rng = np.random.default_rng(seed)
+        for weights in ("linear", "quadratic"):
+            found = add_ac2_interval(
+                gwet_ac2(ratings, weights=weights), ratings, weights=weights, rng=rng, replicates=100
+            )
+            assert found.low <= found.value <= found.high <= 1
+        for found in (f(ratings, rng=rng, replicates=100) for f in (mean_label, median_label)):
+            assert found.low <= found.value <= found.high
+        assert np.isnan(median_label(ratings, rng=rng, replicates=0).low)
+
+
+@pytest.mark.parametrize("statistic", ["mean", "median", "ac2"])
+def test_coverage(statistic):
+    """150 studies of a population: intervals over units hold what all units would show in 95 % of them."""
+    whole = table(99, units=40_000)
+    estimate = {"mean": mean_label, "median": median_label, "ac2": gwet_ac2}[statistic]
+    truth, covered = estimate(whole).value, 0
+    for seed in range(150):
+        ratings, rng = table(1_000 + seed), np.random.default_rng(seed)
+        if statistic == "ac2":
+            found = add_ac2_interval(gwet_ac2(ratings), ratings, weights="quadratic", rng=rng, replicates=200)
+        else:
+            found = estimate(ratings, rng=rng, replicates=200)
+        covered += found.low <= truth <= found.high
+    assert covered >= 134
+
+
+def test_groups_of_nobody_and_of_the_wrong_length():
+    ratings = table()
+    with pytest.raises(ValueError, match="codes: expected shape"):
+        by_group(ratings, ["a"], np.zeros(1, dtype=np.int32))
+    (only,) = by_group(ratings, ["a"], np.full(len(ratings), -1, dtype=np.int32))
+    assert only.name == "(blank)"
+    with pytest.raises(ValueError, match="gold: expected shape"):
+        accuracy(ratings, np.zeros(1, dtype=np.int32))
