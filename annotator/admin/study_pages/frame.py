@@ -57,6 +57,7 @@ TABS = (
         (
             ("admin:study_raters", "Raters", VIEWER),
             ("admin:study_payments", "Payments", VIEWER),
+            ("admin:study_data_requests", "Deletion requests", REVIEWER),
         ),
     ),
     Tab(
