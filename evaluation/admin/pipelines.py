@@ -23,6 +23,7 @@ from evaluation.models import Pipeline, Recipe, Report, Run
 from evaluation.pipelines.advance import pipeline_cancel, pipeline_resume, pipeline_step_again
 from evaluation.pipelines.control import pipeline_budget_set, pipeline_pause, pipeline_retry_failed
 from evaluation.pipelines.endpoints import ALL_STEPS
+from evaluation.pipelines.recipe import recipe_file, recipe_names
 from evaluation.selectors.pipeline import pipeline_get_for, pipeline_steps, pipelines_for, recipes_for
 
 EDITOR = Membership.Role.EDITOR
@@ -149,6 +150,12 @@ class RecipeAdmin(ReadOnlyAdmin):
     search_fields = ("name",)
     fields = ("workspace", "name", "version", "digest", "content", "created_by", "created_at")
     readonly_fields = fields
+    list_before_template = "admin/evaluation/recipes_shipped.html"
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        """Recipes that were saved; above them, those that ship."""
+        shipped = [(name, recipe_file(name)) for name in recipe_names()]
+        return super().changelist_view(request, {**(extra_context or {}), "shipped": shipped})
 
     @display(description="Title")
     def title_shown(self, recipe: Recipe) -> str:

@@ -19,7 +19,7 @@ from annotator.models import Membership
 from annotator.selectors.study import studies_for, study_get_for
 from evaluation.admin.base import ReadOnlyAdmin, RowAction, WithActions, error_text
 from evaluation.forms.prompts import PromptForm
-from evaluation.forms.runs import BudgetForm, NewRunForm
+from evaluation.forms.runs import BudgetForm, NewRunForm, run_fields
 from evaluation.models import Call, Run
 from evaluation.runs.estimate import run_estimate
 from evaluation.runs.lifecycle import (
@@ -96,6 +96,13 @@ class RunAdmin(WithActions):
     @display(description="Calls")
     def progress_shown(self, run: Any) -> str:
         return f"{run.calls_settled:,} of {run.calls_total:,}"
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """A new run is asked only for what its kind needs."""
+        if obj is None:
+            kind = request.POST.get("kind") or request.GET.get("kind") or "simulate"
+            return [(None, {"fields": run_fields(kind)})]
+        return super().get_fieldsets(request, obj)
 
     def response_add(
         self, request: HttpRequest, obj: Any, post_url_continue: str | None = None

@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.utils.html import format_html, format_html_join
 
 from annotator.models import Dataset, Membership, User, Workspace
 from annotator.selectors.study import studies_for
@@ -111,8 +112,22 @@ class BudgetForm(forms.ModelForm):
         """The service compares the budgets with what has been used."""
 
 
+#: What only a simulator asks for, and what only a step over a dataset asks for.
+OF_SIMULATORS = ("study", "samples", "together", "max_attempts", "max_unparsable")
+OF_STEPS = ("material", "options")
+
+
+def run_fields(kind: str) -> list[str]:
+    """The fields of a new run of this kind, in the order in which they are asked; JSON comes last."""
+    others = OF_STEPS if kind == "simulate" else OF_SIMULATORS
+    return [name for name in NewRunForm.Meta.fields if name not in others]
+
+
 class NewRunForm(forms.ModelForm):
-    """A new run: a simulator on a study, or a step over a dataset. Checking it writes nothing; ``save`` creates it."""
+    """A new run: a simulator on a study, or a step over a dataset. Checking it writes nothing; ``save`` creates it.
+
+    It has only the fields that its kind needs: the kind that was sent, or the first one of ``initial``.
+    """
 
     kind = forms.ChoiceField(choices=())
     #: Not named "dataset": the admin's theme treats a field of that name as one of its own.
@@ -147,9 +162,9 @@ class NewRunForm(forms.ModelForm):
     class Meta:
         model = Run
         fields = (
-            "kind", "study", "material", "endpoint", "model", "temperature", "seed", "logprobs", "parameters", "options", "prompt",
+            "kind", "study", "material", "endpoint", "model", "temperature", "seed", "logprobs", "prompt",
             "samples", "together", "mode", "workers", "use_cache", "max_attempts", "max_unparsable",
-            "max_failed_share", "budget_cost", "budget_calls", "preview_item",
+            "max_failed_share", "budget_cost", "budget_calls", "preview_item", "parameters", "options",
         )  # fmt: skip
 
     user: User
@@ -158,14 +173,29 @@ class NewRunForm(forms.ModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["kind"].choices = [(step.name, step.title) for step in steps().values()]  # type: ignore[attr-defined]
+        kinds = [(step.name, step.title) for step in steps().values()]
+        self.fields["kind"].choices = kinds  # type: ignore[attr-defined]
+        kind = str(self.data.get("kind") or self.initial.get("kind") or "simulate")
+        self.fields["kind"].initial = kind
+        self.fields["kind"].help_text = format_html(
+            "Each kind has fields of its own: {}",
+            format_html_join(
+                ", ", '<a href="?kind={}">{}</a>', ((name, title) for name, title in kinds if name != kind)
+            ),
+        )
         self.fields["study"].queryset = studies_for(user=self.user, role=EDITOR)  # type: ignore[attr-defined]
         self.fields["material"].queryset = datasets_for(user=self.user, role=EDITOR)  # type: ignore[attr-defined]
         self.fields["endpoint"].queryset = endpoints_usable_by(user=self.user)  # type: ignore[attr-defined]
+        endpoints = list(self.fields["endpoint"].queryset[:2])  # type: ignore[attr-defined]
+        if len(endpoints) == 1:
+            self.fields["endpoint"].initial = endpoints[0].pk
         self.fields["model"].required = self.fields["max_failed_share"].required = False
         self.fields["model"].help_text = "Leave empty to use the endpoint's model."
         for name in ("parameters", "options"):
             self.fields[name].widget.attrs["rows"] = 3
+        kept = run_fields(kind)
+        for name in [name for name in self.fields if name not in kept]:
+            del self.fields[name]
         dress(self)
 
     def clean(self) -> dict[str, Any]:

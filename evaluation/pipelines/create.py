@@ -14,6 +14,7 @@ from annotator.models import Dataset, User, Workspace
 from evaluation.models import Endpoint, Pipeline, Recipe
 from evaluation.pipelines.endpoints import ALL_STEPS, endpoint_by_name, endpoints_check, simulators_check
 from evaluation.pipelines.recipe import recipe_check
+from evaluation.pipelines.steps.material import in_test_part
 from evaluation.runs.text import clean
 from evaluation.runs.wake import pipeline_wake
 from evaluation.selectors.endpoint import endpoint_check
@@ -62,12 +63,14 @@ def pipeline_create(
     model that a recipe calls ``{second}`` (by default the endpoint's own), at ``second_endpoint``; and ``simulators``,
     the models that judge instead of those that the recipe names. A step's ``endpoint`` is the name of its own.
 
-    Raises ``ValidationError`` for overrides that don't fit the recipe and for a recipe or endpoint of another workspace.
+    Raises ``ValidationError`` for overrides that don't fit the recipe, for a recipe or endpoint of another workspace, and
+    for a dataset without questions in a part that the recipe needs.
     """
     overrides_check(content=recipe.content, overrides=overrides)
     endpoint_check(endpoint=endpoint, workspace_id=dataset.workspace_id)
     if recipe.workspace_id != dataset.workspace_id:
         raise ValidationError({"recipe": "This recipe belongs to another workspace. Save it in this one."})
+    parts_check(content=recipe.content, dataset=dataset)
     overrides = _with_second(overrides or {}, workspace_id=dataset.workspace_id)
     endpoints_check(
         content=recipe.content, overrides=overrides, endpoint=endpoint, workspace_id=dataset.workspace_id
@@ -82,6 +85,22 @@ def pipeline_create(
         )
         transaction.on_commit(lambda: pipeline_wake(pipeline_pk=pipeline.pk))
     return pipeline
+
+
+def parts_check(*, content: JSON, dataset: Dataset) -> None:
+    """Check that a recipe that trains on some questions and tests on others finds both; raises ``ValidationError``."""
+    wanted = {str(step.get("options", {}).get("part", "all")) for step in content["steps"]} - {"all"}
+    if not wanted:
+        return
+    keys = list(dataset.instances.values_list("key", flat=True))
+    there = {"test" if in_test_part(key) else "train" for key in keys}
+    if missing := sorted(wanted - there):
+        raise ValidationError(
+            {
+                "dataset": f"None of its {len(keys):,} instances is in the {missing[0]} part, and this recipe trains on one part"
+                " and tests on the other. About one instance in five is for testing, by its key. Use more instances."
+            }
+        )
 
 
 def _with_second(overrides: JSON, *, workspace_id: int | None) -> JSON:

@@ -25,7 +25,7 @@ def step_options(pipeline: Pipeline, step: JSON) -> JSON:
     if not second_model(pipeline):
         own = own | (step.get("without_second") or {})
     chosen = own | pipeline.overrides.get(step["name"], {})
-    options: JSON = filled(chosen, pipeline.endpoint.model, second_model(pipeline))
+    options: JSON = filled(chosen, pipeline.endpoint.model, second_model(pipeline), pipeline.pk)
     options = _with_tuned(pipeline, options)
     if options.get("questions") == VALIDATED:
         options["validation"] = _validation_study(pipeline, step)

@@ -175,7 +175,10 @@ def tuning_step(*, pipeline: Pipeline, step: str, options: JSON, left: Decimal |
 def _tuning_create(pipeline: Pipeline, step: str, options: JSON, left: Decimal | None) -> None:
     examples = examples_of(pipeline)
     if not examples:
-        raise ValidationError("no rationale has a reward yet; a reward step comes before fine_tune")
+        raise ValidationError(
+            "no rationale has a reward, so there is nothing to train on: no question of the training part was accepted, or no"
+            " reward step comes before this one"
+        )
     lines = chat_lines(examples)
     epochs = int(options.get("epochs", 1))
     price = Decimal(str(options.get("price", 0)))

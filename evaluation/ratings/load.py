@@ -16,6 +16,7 @@ from annotator.hit_types.base import HitType, Variable
 from annotator.models import Item, Study
 from annotator.selectors.study import study_hit_type
 from evaluation.core.ratings_table import Ratings
+from evaluation.ratings.attributes import judgments_filter
 from evaluation.ratings.columns import Coded, Codes, distinct
 from evaluation.ratings.judgments import Judgments, judgments_load
 from evaluation.ratings.mapping import Entries, map_pairs, map_responses
@@ -171,8 +172,12 @@ class StudyRatings:
         return found.hexdigest()
 
 
-def study_ratings(*, study: Study, exclusions: bool = True, rehearsal: bool = False) -> StudyRatings:
+def study_ratings(
+    *, study: Study, exclusions: bool = True, rehearsal: bool = False, only: str = ""
+) -> StudyRatings:
     """Fetch a study's judgments and read their responses into ratings; ``rehearsal`` counts those instead of people's.
+
+    ``only`` is a filter such as ``kind=hard; rater:age=30`` (see ``evaluation.ratings.attributes``).
 
     Each distinct response is read once where the HIT type's ratings don't need the item, else each distinct
     pair of item and response. Raises ``KeyError`` for an unknown HIT type, and ``ValueError`` where a stored
@@ -180,6 +185,8 @@ def study_ratings(*, study: Study, exclusions: bool = True, rehearsal: bool = Fa
     """
     hit_type = study_hit_type(study)
     judgments = judgments_load(study=study, exclusions=exclusions, rehearsal=rehearsal)
+    if only:
+        judgments = judgments_filter(judgments, only)
     if not hit_type.ratings_need_item:
         entries = map_responses(hit_type, judgments.responses)
         owner, owners = judgments.response.astype(np.int64), len(judgments.responses)

@@ -63,6 +63,8 @@ class ChoiceSpec:
             return _flag(value)
         if self.kind == "whole":
             return _whole(value, self.least, self.most)
+        if value == self.default == "":
+            return value
         if not isinstance(value, str) or not value or len(value) > 200:
             raise ValueError("expected a name")
         named = self.kind == "rule" and value.startswith("single:") and value != "single:"
@@ -85,7 +87,8 @@ class Choices:
     ``mace``, ``per_rater``, or ``single:<rater>``, which may be a simulator. ``exclusions`` says whether excluded
     raters, items and judgments are left out. ``labels`` is the label set of the reported agreement. ``restriction``
     says on which instances systems are compared. ``refusals`` and ``ties`` say whether follow-ups without an answer of the
-    system, or without a label of the raters, count as wrong or are left out of precision. Pairs of raters that share fewer than ``min_overlap`` units are
+    system, or without a label of the raters, count as wrong or are left out of precision. ``by`` names an attribute that makes
+    groups, ``only`` filters by attributes. Pairs of raters that share fewer than ``min_overlap`` units are
     listed but not averaged. ``replicates`` bootstrap replicates drawn from ``seed`` make the intervals; 0 replicates:
     no intervals. ``encoder`` embeds texts for the cosine.
 
@@ -109,6 +112,13 @@ class Choices:
     ties: str = _choice(
         "left_out", "option", "Follow-ups on which raters tie", options=TIES,
         hint="They have no label, so precision leaves them out unless you count them as wrong.",
+    )  # fmt: skip
+    by: str = _choice(
+        "", "text", "Groups by",
+        hint="An attribute of items (condition, kind, system, a column of your own) or of raters (rater:age, rater:exam score).",
+    )  # fmt: skip
+    only: str = _choice(
+        "", "text", "Only", hint="A part of the study: kind=hard; rater:native=yes. Empty: all of it.",
     )  # fmt: skip
     min_overlap: int = _choice(
         10, "whole", "Minimum shared units per pair", least=1, most=10**6,

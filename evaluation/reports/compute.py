@@ -11,6 +11,7 @@ from typing import Any
 
 from annotator.models import Study
 from evaluation.core.version import libraries, software
+from evaluation.ratings.attributes import attribute_load
 from evaluation.ratings.load import StudyRatings, study_ratings
 from evaluation.reports.choices import LABEL_SETS, REFUSALS, RESTRICTIONS, TIES, Choices
 from evaluation.reports.content import JSON, Document, Section
@@ -146,7 +147,12 @@ def _distinct_titles(studies: Sequence[Study]) -> dict[int, str]:
 
 def _context(study: Study, choices: Choices, progress: Callable[[str], None]) -> Context:
     progress("Reading the judgments")
-    data = study_ratings(study=study, exclusions=choices.exclusions, rehearsal=choices.count == "rehearsal")
+    data = study_ratings(
+        study=study,
+        exclusions=choices.exclusions,
+        rehearsal=choices.count == "rehearsal",
+        only=choices.only,
+    )
     return Context(study=study, choices=choices, data=data, progress=progress)
 
 
@@ -171,9 +177,21 @@ def with_deviations(section: Section, contexts: Sequence[Context]) -> Section:
 
 def inputs_hash_of(data: StudyRatings | Sequence[StudyRatings], choices: Choices) -> str:
     """SHA-256 of everything that went in: ratings, names, attributes and choices."""
-    digests = data.digest if isinstance(data, StudyRatings) else [one.digest for one in data]
+    every = [data] if isinstance(data, StudyRatings) else data
+    found = [one.digest for one in every]
+    digests: Any = found[0] if isinstance(data, StudyRatings) else found
+    if choices.by:
+        digests = [digests, [_groups_digest(one, choices.by) for one in every]]
     whole = json.dumps([digests, choices.to_json()], sort_keys=True, ensure_ascii=False)
     return sha256(whole.encode()).hexdigest()
+
+
+def _groups_digest(data: StudyRatings, name: str) -> str:
+    """SHA-256 of the groups that a report is cut by."""
+    found = attribute_load(data.judgments, name)
+    names = data.judgments.items.key.values("") if found.of == "items" else data.judgments.raters.names
+    pairs = sorted(zip(map(str, names), found.codes.tolist(), strict=True))
+    return sha256(json.dumps([found.names, pairs], ensure_ascii=False).encode()).hexdigest()
 
 
 def _facts(study: Study, data: StudyRatings, choices: Choices, inputs_hash: str) -> list[tuple[str, str]]:
@@ -188,6 +206,7 @@ def _common_facts(data: Sequence[StudyRatings], choices: Choices, inputs_hash: s
     return [
         ("Counted", _counted(data)),
         ("Aggregation", choices.rule_title),
+        *([("Only", choices.only)] if choices.only else []),
         ("Exclusions", "left out" if choices.exclusions else "counted"),
         ("Inputs", inputs_hash),
         ("Software", software()),

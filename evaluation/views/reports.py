@@ -12,7 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotator.models import Membership, Study
-from annotator.selectors.study import study_get_for
+from annotator.selectors.study import studies_for, study_get_for
 from evaluation.forms.reports import ReportForm
 from evaluation.models import Report
 from evaluation.reports.exports import FORMATS, export
@@ -60,8 +60,15 @@ def _list(request: HttpRequest, study: Study, form: ReportForm, status: int = 20
         "reports": reports_of(study=study, user=request.user)[:200],
         "form": form,
         "joinable": _joinable(request, study, ticked),
+        "can_compute": _can_compute(request, study),
     }
     return render(request, "evaluation/reports.html", context, status=status)
+
+
+def _can_compute(request: HttpRequest, study: Study) -> bool:
+    """Whether the researcher may ask for reports: viewers read those that are there."""
+    reviewed = studies_for(user=request.user, role=Membership.Role.REVIEWER)
+    return reviewed.filter(pk=study.pk).exists()
 
 
 def _joinable(request: HttpRequest, study: Study, chosen: set[int]) -> list[tuple[int, str, str, bool]]:
@@ -76,7 +83,12 @@ def _joinable(request: HttpRequest, study: Study, chosen: set[int]) -> list[tupl
 def report(request: HttpRequest, pk: int) -> HttpResponse:
     """One report: the page itself once it is done, until then how far it has come."""
     found = report_get_for(user=request.user, pk=pk)
-    context: dict[str, Any] = {"report": found, "study": found.study, "formats": FORMATS.values()}
+    context: dict[str, Any] = {
+        "report": found,
+        "study": found.study,
+        "formats": FORMATS.values(),
+        "can_compute": _can_compute(request, found.study),
+    }
     if found.state != Report.State.DONE:
         return render(request, "evaluation/report_waiting.html", context)
     context["page"] = page_of(
@@ -84,11 +96,22 @@ def report(request: HttpRequest, pk: int) -> HttpResponse:
         lambda name: reverse("evaluation:report_file", args=[found.pk, name]),
         lambda study, item: reverse("admin:study_item", args=[study, item]),
     )
+    context["contested"] = _contested(found)
     context["form"] = ReportForm(study=found.study, initial=found.choices)
     context["joinable"] = _joinable(request, found.study, {study.pk for study in found.studies})
     of_study = reports_of(study=found.study, user=request.user)
     context["others"] = of_study.filter(state=Report.State.DONE).exclude(pk=pk)[:50]
     return render(request, "evaluation/report.html", context)
+
+
+def _contested(report: Report) -> str:
+    """Where the items are that the raters of a report on one study disagree on."""
+    if len(report.studies) > 1:
+        return ""
+    rehearsal = report.choices.get("count") == "rehearsal"
+    return reverse("admin:study_contested", args=[report.study_id]) + (
+        "?count=rehearsal" if rehearsal else ""
+    )
 
 
 @login_required

@@ -95,7 +95,7 @@ class MaterialStep(Step):
         """The form of the reply to this call."""
         raise NotImplementedError
 
-    def schema(self, run: Run, call: ClaimedCall) -> JSON:
+    def schema(self, run: Run, call: ClaimedCall) -> JSON | None:
         return form_schema(self.form(run, call), task_of(run))
 
     def from_object(self, run: Run, call: ClaimedCall, value: JSON) -> JSON:

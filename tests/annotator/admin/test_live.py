@@ -277,7 +277,7 @@ def test_its_queries_do_not_grow_with_the_study(study: Study, researcher: User) 
     for _ in range(2):
         work(study, 8)
     assert queries() <= few + 1
-    assert few <= 24
+    assert few <= 26
 
 
 def test_it_is_for_the_studys_researchers_alone(study: Study) -> None:

@@ -172,6 +172,21 @@ def test_judgments_from_elsewhere(researcher_client: Client, researcher: User) -
     assert (study.items.count(), study.judgments.count()) == (2, 3)
 
 
+def test_judgments_of_one_rater_who_is_named(researcher_client: Client, researcher: User) -> None:
+    study = study_create(by=researcher, hit_type="external_labels", slug="labels", title="Labels")
+    where = f"{ROOT}{study.pk}/import-judgments/"
+    text = "item,label\nq1,yes\nq2,no\n"
+    form = sent_form(researcher_client.post(where, {"file": upload(text, "one.csv")}).content.decode())
+    one = form | {"rater": "(one rater for all rows)"}
+    unnamed = researcher_client.post(where, one | {"import": "1"}).content.decode()
+    assert "Give the name of the rater." in unnamed
+    unused = researcher_client.post(where, form | {"rater_name": "ann", "import": "1"}).content.decode()
+    assert "Leave it empty, or choose" in unused
+    assert not Judgment.objects.exists()
+    researcher_client.post(where, one | {"rater_name": "ann", "import": "1"})
+    assert set(study.judgments.values_list("rater__name", "item__key")) == {("ann", "q1"), ("ann", "q2")}
+
+
 def test_judgments_into_a_study_that_is_asked_here(researcher_client: Client, researcher: User) -> None:
     study = make_study(by=researcher)
     make_item(study, key="a")

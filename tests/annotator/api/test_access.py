@@ -13,7 +13,15 @@ from annotator.models import Membership, Study, User, WorkspaceMember
 from annotator.services.exclusion import exclusion_make
 from annotator.services.exports import export_request
 from tests.annotator.api.conftest import client_of
-from tests.factories import lab_twin, make_item, make_judgment, make_rater, make_study, make_user
+from tests.factories import (
+    lab_twin,
+    make_file_import,
+    make_item,
+    make_judgment,
+    make_rater,
+    make_study,
+    make_user,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -28,6 +36,11 @@ OF_STUDY = [
     ("study-progress", "get", "viewer"),
     ("study-items", "get", "viewer"),
     ("material_import", "post", "editor"),
+    ("uploads", "post", "editor"),
+    ("upload_pieces", "put", "editor"),
+    ("file_import", "get", "editor"),
+    ("file_import_cancel", "post", "editor"),
+    ("file_import_problems", "get", "editor"),
     ("judgments", "get", "viewer"),
     ("judgments_import", "post", "editor"),
     ("judgments_export", "get", "viewer"),
@@ -49,11 +62,17 @@ def places(researcher: User) -> dict[str, str]:
     judgment = make_judgment(make_item(study), make_rater("ann"))
     exclusion = exclusion_make(study=study, by=researcher, judgment=judgment, reason="x")
     export = export_request(study=study, by=researcher)
+    large = make_file_import(study, researcher)
     root = "/api/v1/"
     return {
         "study-detail": f"{root}studies/mine/",
         **{f"study-{verb}": f"{root}studies/mine/{verb}/" for verb in ("launch", "pause", "resume", "close", "progress", "items")},
         "material_import": f"{root}studies/mine/material/",
+        "uploads": f"{root}studies/mine/uploads/",
+        "upload_pieces": f"{root}studies/mine/uploads/pieces/",
+        "file_import": f"{root}imports/{large.pk}/",
+        "file_import_cancel": f"{root}imports/{large.pk}/cancel/",
+        "file_import_problems": f"{root}imports/{large.pk}/problems/",
         "judgments": f"{root}studies/mine/judgments/",
         "judgments_import": f"{root}studies/mine/judgments/import/",
         "judgments_export": f"{root}studies/mine/judgments/export/",

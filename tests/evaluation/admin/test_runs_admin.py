@@ -270,6 +270,7 @@ def test_a_pipeline_is_begun_watched_and_its_steps_done_again(
     assert "no step" in boss.post(again, {"step": "nonsense"}, follow=True).content.decode()
     recipes = boss.get(reverse("admin:evaluation_recipe_changelist")).content.decode()
     assert "p2-medical v1" in recipes
+    assert all(f"?recipe={name}" in recipes for name in recipe_names()), "those that ship are listed too"
 
 
 def test_a_pipeline_that_pauses_goes_on_or_is_cancelled(boss: Client, scripted: ScriptedProcess) -> None:
