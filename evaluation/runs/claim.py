@@ -13,7 +13,6 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from django.conf import settings
 from django.db import connection, transaction
 from django.utils import timezone
 
@@ -21,7 +20,7 @@ from annotator.core import jobs
 from annotator.models import Workspace
 from evaluation.models import Endpoint, Run
 from evaluation.providers.base import ChatRequest
-from evaluation.runs.health import copy_state, window_of
+from evaluation.runs.health import copy_state, outage_reason, window_of
 from evaluation.runs.repair import repair_messages
 from evaluation.runs.request import Prices, cache_key, likely_tokens, most_tokens, request_build, share_of
 from evaluation.runs.step import ClaimedCall, Step
@@ -119,7 +118,7 @@ def claim(
         row = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
         if row.state != Run.State.RUNNING:
             return Claim(row.state)
-        if reason := _outage(row, place, now):
+        if reason := outage_reason(row, place, now):
             row.state, row.reason = Run.State.PAUSED, reason
             row.save(update_fields=["state", "reason"])
             return Claim(row.state)
@@ -151,19 +150,6 @@ def claim(
         if not ready and not hits:
             return Claim(row.state, others=flying - own, wait=0.2)
         return Claim(row.state, tuple(ready), tuple(hits), others=flying - own)
-
-
-def _outage(run: Run, endpoint: Endpoint, now: datetime) -> str:
-    """Why the run is to pause, if the endpoint has been failing for too long; empty otherwise."""
-    if endpoint.failing_since is None:
-        return ""
-    since = max(filter(None, (endpoint.failing_since, run.resumed_at, run.started_at)))
-    if (now - since).total_seconds() < settings.RUN_OUTAGE_SECONDS:
-        return ""
-    return (
-        f"No request to {endpoint} has succeeded since {endpoint.failing_since:%Y-%m-%d %H:%M} UTC. Last error: "
-        f"{endpoint.trouble} Resume the run when the endpoint works again; no call was given up."
-    )
 
 
 def ahead(concurrency: int) -> int:
