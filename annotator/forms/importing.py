@@ -19,6 +19,7 @@ from annotator.services.imports.value_columns import (
 )
 
 UNNAMED = "(the file names no rater)"
+ONE = "(one rater for all rows)"
 
 
 class UploadForm(PlainForm):
@@ -76,6 +77,12 @@ class JudgmentsForm(PlainForm):
 
     item = forms.ChoiceField(help_text="The column that identifies what was judged.")
     rater = forms.ChoiceField(help_text="The column that identifies who judged.")
+    rater_name = SafeTextField(
+        required=False,
+        max_length=200,
+        label="Name of the rater",
+        help_text=f"If one rater made all judgments of the file: choose “{ONE}” above and name them here.",
+    )
     values = forms.MultipleChoiceField(
         label="Values",
         widget=forms.CheckboxSelectMultiple,
@@ -103,7 +110,7 @@ class JudgmentsForm(PlainForm):
         required=False,
         max_length=200,
         label="Missing",
-        help_text="Labels that stand for no answer, with commas: NA, nan",
+        help_text="Labels that mean no answer, separated by commas: NA, nan",
     )
     fold_case = forms.BooleanField(
         required=False, label="Read labels that differ only in upper and lower case as one"
@@ -119,7 +126,7 @@ class JudgmentsForm(PlainForm):
         names = [(name, name) for name in header]
         for name, choices in (
             ("item", names),
-            ("rater", [*names, (UNNAMED, UNNAMED)]),
+            ("rater", [*names, (ONE, ONE), (UNNAMED, UNNAMED)]),
             ("values", names),
         ):
             self.fields[name].choices = choices  # type: ignore[attr-defined]
@@ -130,6 +137,10 @@ class JudgmentsForm(PlainForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
+        if cleaned.get("rater") == ONE and not cleaned.get("rater_name"):
+            self.add_error("rater_name", "Give the name of the rater.")
+        if cleaned.get("rater") != ONE and cleaned.get("rater_name"):
+            self.add_error("rater_name", f"Leave it empty, or choose “{ONE}” above.")
         aside = cleaned.get("aside") or ""
         if aside and not all(aside.partition("=")[::2]):
             self.add_error("aside", "Expected VALUE=NAME, such as -9=needs_more_info.")
@@ -138,10 +149,11 @@ class JudgmentsForm(PlainForm):
     def columns(self) -> JudgmentColumns:
         data: Mapping[str, Any] = self.cleaned_data
         value, _, name = (data.get("aside") or "").partition("=")
-        unnamed = data["rater"] == UNNAMED
+        unnamed, one = data["rater"] == UNNAMED, data["rater"] == ONE
         return JudgmentColumns(
             item=data["item"],
-            rater="" if unnamed else data["rater"],
+            rater="" if unnamed or one else data["rater"],
+            rater_name=data["rater_name"] if one else "",
             unnamed=unnamed,
             values=tuple(
                 ValueColumn(

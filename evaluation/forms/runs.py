@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.utils.html import format_html, format_html_join
 
 from annotator.models import Dataset, Membership, User, Workspace
 from annotator.selectors.study import studies_for
@@ -16,7 +17,7 @@ from evaluation.pipelines.material_run import material_run_create, material_run_
 from evaluation.runs.create import RunPlan
 from evaluation.runs.estimate import CostEstimate, run_estimate
 from evaluation.runs.registry import steps
-from evaluation.runs.request import parameters_check
+from evaluation.runs.request import parameters_check, sampling
 from evaluation.selectors.endpoint import endpoints_usable_by
 from evaluation.selectors.run import datasets_for
 from evaluation.services.endpoint import endpoint_save
@@ -35,7 +36,8 @@ class EndpointForm(forms.ModelForm):
     class Meta:
         model = Endpoint
         fields = (
-            "workspace", "name", "base_url", "model", "deployment", "key", "key_variable", "shared_with", "parameters",
+            "workspace", "name", "protocol", "base_url", "model", "deployment", "key", "key_variable", "shared_with",
+            "parameters", "api_version", "headers", "ca_certificates",
             "structured", "concurrency",
             "requests_per_minute", "tokens_per_minute", "price_in", "price_cached", "price_out", "timeout_seconds",
         )  # fmt: skip
@@ -57,6 +59,7 @@ class EndpointForm(forms.ModelForm):
         owned = workspaces_for(user=self.user, role=Membership.Role.OWNER)
         self.fields["workspace"].queryset = owned  # type: ignore[attr-defined]
         self.fields["workspace"].required = True
+        self.fields["protocol"].required = False
         self.fields["workspace"].initial = owned.filter(personal_of=self.user).first()
         # Workspaces of other people that it is shared with already stay on the list.
         shared = workspaces_for(user=self.user)
@@ -66,6 +69,9 @@ class EndpointForm(forms.ModelForm):
         if not self.user.is_superuser:
             self.fields.pop("key_variable", None)
         dress(self)
+
+    def clean_headers(self) -> Any:
+        return self.cleaned_data["headers"] or {}
 
     def clean_parameters(self) -> Any:
         parameters = self.cleaned_data["parameters"]
@@ -106,13 +112,40 @@ class BudgetForm(forms.ModelForm):
         """The service compares the budgets with what has been used."""
 
 
+#: What only a simulator asks for, and what only a step over a dataset asks for.
+OF_SIMULATORS = ("study", "samples", "together", "max_attempts", "max_unparsable")
+OF_STEPS = ("material", "options")
+
+
+def run_fields(kind: str) -> list[str]:
+    """The fields of a new run of this kind, in the order in which they are asked; JSON comes last."""
+    others = OF_STEPS if kind == "simulate" else OF_SIMULATORS
+    return [name for name in NewRunForm.Meta.fields if name not in others]
+
+
 class NewRunForm(forms.ModelForm):
-    """A new run: a simulator on a study, or a step over a dataset. Checking it writes nothing; ``save`` creates it."""
+    """A new run: a simulator on a study, or a step over a dataset. Checking it writes nothing; ``save`` creates it.
+
+    It has only the fields that its kind needs: the kind that was sent, or the first one of ``initial``.
+    """
 
     kind = forms.ChoiceField(choices=())
     #: Not named "dataset": the admin's theme treats a field of that name as one of its own.
     material = forms.ModelChoiceField(Dataset.objects.none(), required=False, label="Dataset")
-    temperature = forms.FloatField(required=False, min_value=0, max_value=2)
+    temperature = forms.FloatField(
+        required=False,
+        min_value=0,
+        max_value=2,
+        help_text="Empty: the step's own (counterfactuals 1, generalization questions 0.7), or else the server's.",
+    )
+    seed = forms.IntegerField(
+        required=False, min_value=0, help_text="Of several samples, each has the next number."
+    )
+    logprobs = forms.BooleanField(
+        required=False,
+        label="Log probabilities",
+        help_text="Ask for them and store the model's probability of each label beside it.",
+    )
     prompt = forms.CharField(
         required=False,
         widget=forms.Textarea(attrs={"rows": 8}),
@@ -129,9 +162,9 @@ class NewRunForm(forms.ModelForm):
     class Meta:
         model = Run
         fields = (
-            "kind", "study", "material", "endpoint", "model", "temperature", "parameters", "options", "prompt",
+            "kind", "study", "material", "endpoint", "model", "temperature", "seed", "logprobs", "prompt",
             "samples", "together", "mode", "workers", "use_cache", "max_attempts", "max_unparsable",
-            "max_failed_share", "budget_cost", "budget_calls", "preview_item",
+            "max_failed_share", "budget_cost", "budget_calls", "preview_item", "parameters", "options",
         )  # fmt: skip
 
     user: User
@@ -140,14 +173,29 @@ class NewRunForm(forms.ModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["kind"].choices = [(step.name, step.title) for step in steps().values()]  # type: ignore[attr-defined]
+        kinds = [(step.name, step.title) for step in steps().values()]
+        self.fields["kind"].choices = kinds  # type: ignore[attr-defined]
+        kind = str(self.data.get("kind") or self.initial.get("kind") or "simulate")
+        self.fields["kind"].initial = kind
+        self.fields["kind"].help_text = format_html(
+            "Each kind has fields of its own: {}",
+            format_html_join(
+                ", ", '<a href="?kind={}">{}</a>', ((name, title) for name, title in kinds if name != kind)
+            ),
+        )
         self.fields["study"].queryset = studies_for(user=self.user, role=EDITOR)  # type: ignore[attr-defined]
         self.fields["material"].queryset = datasets_for(user=self.user, role=EDITOR)  # type: ignore[attr-defined]
         self.fields["endpoint"].queryset = endpoints_usable_by(user=self.user)  # type: ignore[attr-defined]
+        endpoints = list(self.fields["endpoint"].queryset[:2])  # type: ignore[attr-defined]
+        if len(endpoints) == 1:
+            self.fields["endpoint"].initial = endpoints[0].pk
         self.fields["model"].required = self.fields["max_failed_share"].required = False
         self.fields["model"].help_text = "Leave empty to use the endpoint's model."
         for name in ("parameters", "options"):
             self.fields[name].widget.attrs["rows"] = 3
+        kept = run_fields(kind)
+        for name in [name for name in self.fields if name not in kept]:
+            del self.fields[name]
         dress(self)
 
     def clean(self) -> dict[str, Any]:
@@ -207,9 +255,11 @@ class NewRunForm(forms.ModelForm):
         }
 
     def _plan(self, cleaned: dict[str, Any], *more: str) -> RunPlan:
-        parameters = dict(cleaned.get("parameters") or {})
-        if cleaned.get("temperature") is not None:
-            parameters["temperature"] = cleaned["temperature"]
+        parameters = dict(cleaned.get("parameters") or {}) | sampling(
+            temperature=cleaned.get("temperature"),
+            seed=cleaned.get("seed"),
+            logprobs=bool(cleaned.get("logprobs")),
+        )
         names = ("model", "prompt", "mode", "workers", "use_cache", "budget_cost", "budget_calls", *more)
         chosen = {name: cleaned[name] for name in names}
         if cleaned.get("max_failed_share") is not None:

@@ -1,4 +1,4 @@
-"""Agreement of one variable under one label set, with intervals: what the agreement section and tables show."""
+"""Agreement on one variable with one label set, with intervals, for the agreement section and tables."""
 
 from __future__ import annotations
 

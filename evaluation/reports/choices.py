@@ -1,4 +1,4 @@
-"""What a researcher chooses about a report; together with the judgments it fixes every digit.
+"""The choices of a report; together with the judgments they determine every digit.
 
 Each choice is declared once, on the field of ``Choices``: forms, the API's schema and the commands' arguments are
 made from the declaration (``specs``), and ``Choices.parse`` checks against it.
@@ -27,7 +27,7 @@ TIES = {"left_out": "Left out", "wrong": "Counted as wrong predictions"}
 
 
 class ChoicesError(ValueError):
-    """Choices that cannot be used: one message a field."""
+    """Invalid choices, with one message per field."""
 
     def __init__(self, errors: Mapping[str, str]):
         self.errors = dict(errors)
@@ -36,7 +36,7 @@ class ChoicesError(ValueError):
 
 @dataclass(frozen=True)
 class ChoiceSpec:
-    """How one choice is asked for and checked.
+    """How one choice is presented and checked.
 
     ``kind``: ``rule`` (one of ``options`` or ``single:<rater>``), ``option`` (one of ``options``), ``flag``, ``whole``
     (a whole number from ``least`` to ``most``) or ``text``. ``argument`` is its name on the command line.
@@ -58,7 +58,7 @@ class ChoiceSpec:
         return f"--{(self.argument or self.name).replace('_', '-')}"
 
     def parse(self, value: Any) -> Any:
-        """The value checked; raises ``ValueError`` with what was expected."""
+        """Check a value and return it; raises ``ValueError`` with what was expected."""
         if self.kind == "flag":
             return _flag(value)
         if self.kind == "whole":
@@ -82,8 +82,9 @@ def _choice(default: Any, kind: str, label: str, **more: Any) -> Any:
 class Choices:
     """The choices of one report.
 
-    ``count`` says whose judgments count beside the simulators': those of ``people`` (of rehearsal raters where nobody
-    else has judged), or of ``rehearsal`` raters. ``rule`` aggregates several raters' labels: ``majority``, ``dawid_skene``,
+    ``count`` says whose judgments count besides the simulators': those of ``people`` (or of rehearsal raters if nobody
+    else has judged), or of ``rehearsal`` raters. ``rule`` aggregates several raters' labels: ``majority``,
+    ``dawid_skene``,
     ``mace``, ``per_rater``, or ``single:<rater>``, which may be a simulator. ``exclusions`` says whether excluded
     raters, items and judgments are left out. ``labels`` is the label set of the reported agreement. ``restriction``
     says on which instances systems are compared. ``refusals`` and ``ties`` say whether follow-ups without an answer of the

@@ -1,4 +1,4 @@
-"""What the statistics of a report are, in a sentence each: shown where the name is pointed at, and in the docs."""
+"""One sentence on each statistic of a report, shown as a tooltip and in the docs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ TERMS = {
 
 
 def explained(text: str) -> str:
-    """The explanation of the longest term that a heading contains; nothing where it contains none.
+    """The explanation of the longest term that a heading contains; empty if it contains none.
 
     >>> explained("Gwet’s AC1, people")[:23]
     'Agreement beyond chance'
@@ -47,6 +47,6 @@ def explained(text: str) -> str:
 
 
 def term_in(text: str) -> str:
-    """The longest term that a heading contains; empty where it contains none."""
+    """The longest term that a heading contains; empty if it contains none."""
     lower = text.lower()
     return max((term for term in TERMS if term.lower() in lower), key=len, default="")

@@ -9,7 +9,7 @@ from django.utils.http import urlencode
 
 from annotator.admin.study_pages.frame import VIEWER, render, study_page
 from annotator.hit_types.base import HitType
-from annotator.models import ExamAttempt, Judgment, Study
+from annotator.models import ExamAttempt, Judgment, Rater, Study
 from annotator.selectors.contested import agreement_with_others, contested_items, filter_choices
 from annotator.selectors.judgment import ExclusionReasons
 from annotator.selectors.live import flagged_raters, gold_checks
@@ -71,7 +71,8 @@ def _exams(study: Study, shown: list[int]) -> dict[int, tuple[int, int]]:
 @study_page(VIEWER, people="contested items")
 def contested(request: HttpRequest, study: Study) -> HttpResponse:
     """The items with the most different answers, people and simulators side by side."""
-    rehearsal = request.GET.get("count") == "rehearsal"
+    count = request.GET.get("count")
+    rehearsal = count == "rehearsal" or (not count and _only_rehearsed(study))
     filters = {
         name: (request.GET.get(name) or "").replace("\x00", "")[:200]
         for name in ("system", "condition", "kind", "rater")
@@ -93,6 +94,12 @@ def contested(request: HttpRequest, study: Study) -> HttpResponse:
         rater=filters["rater"], rehearsal=rehearsal, chosen=bool(kept),
         following=urlencode(kept | {"from": offset + CONTESTED}) if len(found) > CONTESTED else "",
     )  # fmt: skip
+
+
+def _only_rehearsed(study: Study) -> bool:
+    """Whether nobody but rehearsal raters has judged: before the launch, unless judgments were imported."""
+    people = study.judgments.filter(rater__kind=Rater.Kind.HUMAN, rater__rehearsal=False)
+    return study.state == Study.State.DRAFT and study.rehearsals.exists() and not people.exists()
 
 
 def _answers(

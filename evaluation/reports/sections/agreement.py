@@ -17,9 +17,9 @@ from evaluation.reports.context import Context
 from evaluation.reports.registry import section
 from evaluation.reports.words import count, estimate, left_out, listed
 
-#: Up to this many raters, every pair is shown; above, each rater against the rest.
+#: With up to this many raters every pair is shown; with more, each rater compared with the rest.
 MATRIX = 24
-#: At most this many raters are listed, those who agree least first.
+#: At most this many raters are listed, those with the lowest agreement first.
 LISTED = 200
 #: What a side without Fleiss' kappa for unequal numbers shows beside one that has it.
 SAME_NUMBERS = undefined("units have the same number of ratings, or none can be compared")
@@ -39,7 +39,7 @@ FURTHER = {
 
 @section(order=20, title="Computing agreement")
 def agreement(ctx: Context) -> Section:
-    """One table and one plot a variable, then every pair of raters (or each rater against the rest)."""
+    """One table and one plot per variable, then every pair of raters (or each rater compared with the rest)."""
     prose: list[str] = []
     blocks: list[Table | Figure] = []
     for variable in ctx.data.variables:
@@ -136,7 +136,7 @@ def _denominators(found: Agreement, who: str) -> str:
 
 
 def _figures(ctx: Context, variable: Variable, shown: Agreement, whole: Agreement) -> list[Figure]:
-    """The means of kappa where any is defined, the labels given, and for the headline variable every pair."""
+    """The means of kappa if any is defined, the labels given and, for the headline variable, every pair."""
     means = [shown.human_human, *shown.human_simulator.values()]
     figures = [_kappas(ctx, variable, shown)] if any(one.defined for one in means) else []
     figures += _shares(ctx, variable, whole)
@@ -164,7 +164,7 @@ def _kappas(ctx: Context, variable: Variable, found: Agreement) -> Figure:
 
 
 def _shares(ctx: Context, variable: Variable, found: Agreement) -> list[Figure]:
-    """How often each label was given: what kappa must be read beside."""
+    """How often each label was given, which is needed to interpret kappa."""
     rows = {ctx.people: found.prevalence} | found.by_simulator
     rows = {
         name: shares for name, shares in rows.items() if shares and not np.isnan(list(shares.values())).any()

@@ -15,6 +15,7 @@ from annotator.models import Study, User
 from annotator.selectors.contested import agreement_with_others, contested_items
 from annotator.services.exclusion import exclusion_make
 from annotator.services.rehearsal.fill import rehearsal_raters, rehearse
+from annotator.services.rehearsal.run import rehearsal_request, rehearsal_run
 from tests.factories import make_item, make_judgment, make_rater, make_study
 
 pytestmark = pytest.mark.django_db
@@ -109,3 +110,11 @@ def test_their_queries_do_not_grow(researcher_client: Client, study: Study) -> N
             make_judgment(item, make_rater(f"{page}-x{number}"), "yes")
             make_judgment(item, make_rater(f"{page}-y{number}"), "no")
         assert queries(page) == few <= 20, page
+
+
+def test_before_the_launch_a_rehearsal_is_shown_at_once(researcher_client: Client, researcher: User) -> None:
+    draft = make_study(by=researcher, items=6)
+    request = rehearsal_request(study=draft, by=researcher, raters=4, accuracy=0.5, seed=1)
+    rehearsal_run(rehearsal_pk=request.pk)
+    assert "bits" in text(researcher_client, draft, "contested")
+    assert "No item has two different answers" in text(researcher_client, draft, "contested", count="people")

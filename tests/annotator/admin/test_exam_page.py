@@ -77,6 +77,21 @@ def test_own_questions_are_saved_previewed_and_taken_back(researcher_client: Cli
     assert study.exam_own is None
 
 
+@pytest.mark.parametrize("which", ["exam", "practice"])
+def test_a_preview_says_that_it_is_one_and_leads_back(
+    researcher_client: Client, study: Study, which: str
+) -> None:
+    where = reverse("annotator:preview_questions", args=[study.pk, which])
+    page = researcher_client.get(where).content.decode()
+    assert "Preview, nothing is saved:" in page
+    assert f'href="{at(study)}"' in page
+    if which == "exam":
+        sent = {f"q{number}-helpful": "no" for number in range(1, 4)} | {"handed-in": "1"}
+        result = researcher_client.post(where, sent).content.decode()
+        assert "This is a preview. Nothing is saved." in result
+        assert f'href="{at(study)}"' in result
+
+
 def test_faults_are_named_and_nothing_is_saved(researcher_client: Client, study: Study) -> None:
     questions = own(3)
     questions[2]["gold"] = {"helpful": "perhaps"}
@@ -328,7 +343,7 @@ def test_a_viewer_neither_grants_nor_revokes(live: Study) -> None:
     assert Qualification.objects.get().revoked_at is None
 
 
-def test_accepted_work_is_said_to_the_person(
+def test_people_see_that_their_work_was_accepted(
     researcher_client: Client, researcher: User, live: Study
 ) -> None:
     person = make_participation(live)

@@ -141,7 +141,7 @@ def test_tickets_are_ones_own(researcher_client: Client, study: Study, researche
     assert not Item.objects.exists()
 
 
-def test_files_that_nobody_came_back_for_are_removed(
+def test_files_of_abandoned_imports_are_removed(
     researcher_client: Client, study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     researcher_client.post(f"{ROOT}{study.pk}/import/", {"file": upload(json.dumps(ROW))})
@@ -170,6 +170,21 @@ def test_judgments_from_elsewhere(researcher_client: Client, researcher: User) -
     assert not Judgment.objects.exists()
     researcher_client.post(f"{ROOT}{study.pk}/import-judgments/", sent_form(html) | {"import": "1"})
     assert (study.items.count(), study.judgments.count()) == (2, 3)
+
+
+def test_judgments_of_one_rater_who_is_named(researcher_client: Client, researcher: User) -> None:
+    study = study_create(by=researcher, hit_type="external_labels", slug="labels", title="Labels")
+    where = f"{ROOT}{study.pk}/import-judgments/"
+    text = "item,label\nq1,yes\nq2,no\n"
+    form = sent_form(researcher_client.post(where, {"file": upload(text, "one.csv")}).content.decode())
+    one = form | {"rater": "(one rater for all rows)"}
+    unnamed = researcher_client.post(where, one | {"import": "1"}).content.decode()
+    assert "Give the name of the rater." in unnamed
+    unused = researcher_client.post(where, form | {"rater_name": "ann", "import": "1"}).content.decode()
+    assert "Leave it empty, or choose" in unused
+    assert not Judgment.objects.exists()
+    researcher_client.post(where, one | {"rater_name": "ann", "import": "1"})
+    assert set(study.judgments.values_list("rater__name", "item__key")) == {("ann", "q1"), ("ann", "q2")}
 
 
 def test_judgments_into_a_study_that_is_asked_here(researcher_client: Client, researcher: User) -> None:

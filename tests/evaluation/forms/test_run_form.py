@@ -67,3 +67,26 @@ def test_a_study_without_items_has_nothing_to_ask(scripted: ScriptedProcess) -> 
     with pytest.raises(NothingToAsk) as raised:
         simulation_draft(study=make_material(0), endpoint=make_endpoint(scripted))
     assert isinstance(raised.value, ValidationError)
+
+
+def asked(kind: str) -> list[str]:
+    user = make_user(staff=True, is_superuser=True)
+    return list(type("Form", (NewRunForm,), {"user": user})(initial={"kind": kind}).fields)
+
+
+def test_only_what_the_kind_needs_is_asked_and_json_comes_last() -> None:
+    simulate, generate = asked("simulate"), asked("counterfactuals")
+    assert not {"material", "options"} & set(simulate)
+    assert not {"study", "samples", "together", "max_attempts", "max_unparsable"} & set(generate)
+    assert simulate[:3] == ["kind", "study", "endpoint"]
+    assert generate[:3] == ["kind", "material", "endpoint"]
+    assert (simulate[-1], generate[-2:]) == ("parameters", ["parameters", "options"])
+
+
+def test_the_only_endpoint_is_chosen(scripted: ScriptedProcess) -> None:
+    user = make_user(staff=True, is_superuser=True)
+    own = type("Form", (NewRunForm,), {"user": user})
+    only = make_endpoint(scripted)
+    assert own()["endpoint"].value() == only.pk
+    make_endpoint(scripted, name="another")
+    assert own()["endpoint"].value() is None
