@@ -102,7 +102,7 @@ def opened(client: Any, url: str, rounds: int) -> tuple[int, float, float]:
         with connection.execute_wrapper(count):
             reply = client.get(url)
         visits.append((1000 * (time.perf_counter() - began), sum(queries)))
-        assert reply.status_code == 200, (url, reply.status_code)  # noqa: S101 - a benchmark
+        assert reply.status_code == 200, (url, reply.status_code)
     return len(queries), min(visit[0] for visit in visits[1:]), min(visit[1] for visit in visits[1:])
 
 
@@ -124,7 +124,10 @@ def main() -> None:
     for address in addresses:
         queries, ms, in_queries = opened(client, address, chosen.rounds)
         over = ", ".join(["queries"] * (queries > MOST_QUERIES) + ["time"] * (ms > MOST_MS))
-        print(f"| {address.removeprefix(root)} | {queries} | {ms:.0f} | {in_queries:.0f} | {over and 'over: ' + over} |", flush=True)
+        print(
+            f"| {address.removeprefix(root)} | {queries} | {ms:.0f} | {in_queries:.0f} | {over and 'over: ' + over} |",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":
