@@ -7,6 +7,7 @@ from annotator.core.jobs import job
 from annotator.services.assignment import leases_expire
 from annotator.services.erasure import retention_sweep
 from annotator.services.exports import export_build, exports_sweep
+from annotator.services.imports.file_imports import file_import_run, file_imports_sweep
 from annotator.services.imports.pending_uploads import pending_uploads_sweep
 from annotator.services.place_alert import place_alerts_sweep
 from annotator.services.rehearsal.run import rehearsal_run, rehearsals_sweep
@@ -53,6 +54,18 @@ def studies_purge_task() -> int:
 def retention_sweep_task() -> int:
     """Anonymise participants of studies whose retention period is over."""
     return retention_sweep()
+
+
+@job("annotator.file_import_run")
+def file_import_run_task(*, file_import_pk: int) -> bool:
+    """Import a large file."""
+    return file_import_run(file_import_pk=file_import_pk)
+
+
+@job("annotator.file_imports_sweep")
+def file_imports_sweep_task() -> int:
+    """Queue imports again that no worker carries out, and remove old lists of problems."""
+    return file_imports_sweep()
 
 
 @job("annotator.uploads_sweep")

@@ -6,6 +6,7 @@ from django.contrib.auth import views as auth
 from django.urls import path, re_path
 from django.views.generic import TemplateView
 
+from annotator.accounts.login import LogIn
 from annotator.core import converters  # noqa: F401  registers them
 from annotator.web.views import (
     colleague,
@@ -28,7 +29,7 @@ urlpatterns = [
     path("join/<token:token>/tell-me/", places.place_alert, name="place_alert"),
     path("return/<token:token>/", join.return_link, name="return"),
     path("colleague/<token:token>/", colleague.colleague, name="colleague"),
-    path("login/", join.LogIn.as_view(), name="login"),
+    path("login/", LogIn.as_view(), name="login"),
     path("logout/", auth.LogoutView.as_view(next_page="/login/"), name="logout"),
     path("signup/", join.signup, name="signup"),
     path("password/", passwords.PasswordChange.as_view(), name="password_change"),
@@ -45,6 +46,7 @@ urlpatterns = [
         name="password_reset_confirm",
     ),
     path("me/", me.me, name="me"),
+    path("me/replies-read/", me.read, name="replies_read"),
     path("me/data/", me.data, name="data"),
     path("study/<slug:slug>/", steps.study, name="study"),
     path("study/<slug:slug>/consent/", steps.consent, name="consent"),

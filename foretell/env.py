@@ -88,6 +88,14 @@ PROXIES = number("PROXIES", 0)
 EMAIL_URL = text("EMAIL_URL", "consolemail://")
 DEFAULT_FROM_EMAIL = text("DEFAULT_FROM_EMAIL", "foretell@localhost")
 
+# Single sign-on of researchers with OpenID Connect
+OIDC_ISSUER = text("OIDC_ISSUER").rstrip("/")
+OIDC_CLIENT_ID = text("OIDC_CLIENT_ID")
+OIDC_CLIENT_SECRET = text("OIDC_CLIENT_SECRET")
+OIDC_NAME = text("OIDC_NAME", "single sign-on")
+OIDC_REQUIRED_CLAIM = text("OIDC_REQUIRED_CLAIM")
+OIDC_SECOND_FACTOR = flag("OIDC_SECOND_FACTOR", False)
+
 # Limits that keep one visitor from taking places that others need
 JOINS_PER_ADDRESS = number("JOINS_PER_ADDRESS", 100, least=1)
 JOINS_PER_ACCOUNT = number("JOINS_PER_ACCOUNT", 50, least=1)
@@ -164,6 +172,12 @@ def production_problems() -> list[str]:
             "PROXIES that header is ignored and every page redirects to itself. Set PROXIES to the number of proxies "
             "in front of Foretell, usually 1 (or HTTPS=0 if only a private network can reach it)."
         )
+    if OIDC_ISSUER and not (OIDC_CLIENT_ID and OIDC_CLIENT_SECRET):
+        problems.append("OIDC_ISSUER is set, so OIDC_CLIENT_ID and OIDC_CLIENT_SECRET must be set too.")
+    if OIDC_ISSUER and not OIDC_ISSUER.startswith("https://"):
+        problems.append("OIDC_ISSUER must begin with https://.")
+    if OIDC_REQUIRED_CLAIM and "=" not in OIDC_REQUIRED_CLAIM:
+        problems.append("OIDC_REQUIRED_CLAIM must be a claim and its value, such as groups=foretell.")
     if METRICS_TOKEN and len(METRICS_TOKEN) < 20:
         problems.append("METRICS_TOKEN is too short: 20 random characters at least.")
     if not text("EMAIL_URL"):

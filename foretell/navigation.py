@@ -45,6 +45,7 @@ GROUPS = (
         (
             ("Users", "key", "admin:annotator_user_changelist"),
             ("API", "code", "api:docs"),
+            ("Two-factor login", "shield_lock", "mfa_index"),
             ("Your API tokens", "token", "admin:api_token"),
         ),
     ),

@@ -32,6 +32,11 @@ INSTALLED_APPS = [
     "rest_framework",
     "rest_framework.authtoken",
     "drf_spectacular",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
     "foretell",
     "annotator",
     "evaluation",
@@ -48,6 +53,8 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "annotator.accounts.acting.ActingMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "annotator.accounts.second_factor.SecondFactorMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "foretell.policy.ContentPolicyMiddleware",
@@ -142,6 +149,9 @@ FILE_UPLOAD_HANDLERS = [
 #: Limits for one imported file of material or judgments.
 IMPORT_MAX_BYTES = 500_000_000
 IMPORT_MAX_ROWS = 2_000_000
+#: Larger files are imported by a worker; uploads come in pieces of this size, so that a proxy's limit doesn't matter.
+IMPORT_BACKGROUND_BYTES = 20_000_000
+IMPORT_PIECE_BYTES = 4_000_000
 
 # --- Authentication ---------------------------------------------------------------------------------------
 AUTH_USER_MODEL = "annotator.User"
@@ -166,6 +176,39 @@ PASSWORD_HASHERS = [
     "django.contrib.auth.hashers.ScryptPasswordHasher",
     "django.contrib.auth.hashers.PBKDF2PasswordHasher",
 ]
+# Two-factor login and single sign-on are allauth's. Its own pages for accounts and addresses aren't used.
+ACCOUNT_ADAPTER = "annotator.accounts.second_factor.AccountAdapter"
+ACCOUNT_EMAIL_VERIFICATION = "none"
+MFA_ADAPTER = "annotator.accounts.second_factor.SecondFactorAdapter"
+MFA_FORMS = {
+    "authenticate": "annotator.accounts.second_factor.LoginCodeForm",
+    "reauthenticate": "annotator.accounts.second_factor.ReauthenticationCodeForm",
+}
+MFA_ALLOW_UNVERIFIED_EMAIL = True
+MFA_TOTP_ISSUER = "Foretell"
+MFA_TOTP_TOLERANCE = 1  # the clocks of phones: one code before and after
+OIDC_ISSUER, OIDC_NAME = env.OIDC_ISSUER, env.OIDC_NAME
+OIDC_REQUIRED_CLAIM, OIDC_SECOND_FACTOR = env.OIDC_REQUIRED_CLAIM, env.OIDC_SECOND_FACTOR
+SOCIALACCOUNT_ADAPTER = "annotator.accounts.single_sign_on.SingleSignOnAdapter"
+SOCIALACCOUNT_LOGIN_ON_GET = True  # the policy lets forms go to this site only
+SOCIALACCOUNT_OPENID_CONNECT_URL_PREFIX = ""
+SOCIALACCOUNT_STORE_TOKENS = False
+SOCIALACCOUNT_PROVIDERS = {
+    "openid_connect": {
+        "OAUTH_PKCE_ENABLED": True,
+        "APPS": [
+            {
+                "provider_id": "oidc",
+                "name": env.OIDC_NAME,
+                "client_id": env.OIDC_CLIENT_ID,
+                "secret": env.OIDC_CLIENT_SECRET,
+                "settings": {"server_url": env.OIDC_ISSUER},
+            }
+        ]
+        if env.OIDC_ISSUER
+        else [],
+    }
+}
 SESSION_ENGINE = "annotator.accounts.sessions"
 SESSION_COOKIE_AGE = 14 * 24 * 3600
 SESSION_COOKIE_HTTPONLY = True
@@ -274,6 +317,7 @@ CELERY_TASK_ROUTES = {
     "evaluation.pipeline_advance": {"queue": env.LONG_QUEUE},
     "evaluation.report_build": {"queue": env.LONG_QUEUE},
     "annotator.export_build": {"queue": env.LONG_QUEUE},
+    "annotator.file_import_run": {"queue": env.LONG_QUEUE},
 }
 #: name -> {"task", "schedule" in seconds}; a test checks that every task exists.
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
@@ -282,6 +326,7 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "reports": {"task": "evaluation.reports_sweep", "schedule": 60.0},
     "pipelines": {"task": "evaluation.pipelines_sweep", "schedule": float(env.RUN_SWEEP_SECONDS)},
     "exports": {"task": "annotator.exports_sweep", "schedule": 60.0},
+    "file imports": {"task": "annotator.file_imports_sweep", "schedule": 60.0},
     "places that are free again": {"task": "annotator.place_alerts_sweep", "schedule": 60.0},
     "rehearsals": {"task": "annotator.rehearsals_sweep", "schedule": 60.0},
     "personal data to anonymise": {"task": "annotator.retention_sweep", "schedule": 3600.0},

@@ -5,9 +5,13 @@ from __future__ import annotations
 from itertools import count
 from typing import Any
 
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+
 from annotator.models import (
     Dataset,
     Explanation,
+    FileImport,
     FollowUp,
     Instance,
     Item,
@@ -49,6 +53,17 @@ def make_study(*, items: int = 0, by: User | None = None, launched: bool = False
         study_launch(study=study)
         study.refresh_from_db()
     return study
+
+
+def make_file_import(study: Study, by: User, **fields: Any) -> FileImport:
+    """A large import that was refused, with its list of problems."""
+    problem = {"file": "m.csv", "line": 3, "field": "answer", "value": "maybe", "expected": "one of: yes, no"}
+    values: dict[str, Any] = {
+        "kind": "material", "name": "m.csv", "size": 30_000_000, "state": "refused", "problems": [problem],
+        "problem_count": 1,
+        "problems_file": default_storage.save("imports-problems/test.csv", ContentFile(b"line,column,value,problem\r\n")),
+    }  # fmt: skip
+    return FileImport.objects.create(study=study, created_by=by, **values | fields)
 
 
 def simulation_payload(number: int | str = 1) -> dict[str, str]:
@@ -108,7 +123,7 @@ def make_item(
     )
 
 
-def lab_twin(study: Study, owner: User) -> Study:
+def lab_copy(study: Study, owner: User) -> Study:
     """A study of another lab with the same names of dataset, system and items, the same participants and labels."""
     twin = make_study(by=owner, slug=f"{study.slug}-twin", title="A twin of another lab")
     Dataset.objects.create(workspace=twin.workspace, name=study.slug)

@@ -11,6 +11,7 @@ from django.utils.crypto import salted_hmac
 from rest_framework.authentication import TokenAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 
+from annotator.accounts.second_factor import REQUIRED, second_factor_missing
 from annotator.models import ApiToken, User
 
 _NOTED_AFTER = timedelta(hours=1)
@@ -41,6 +42,8 @@ class ApiTokenAuthentication(TokenAuthentication):
             raise AuthenticationFailed(
                 "This token doesn't exist, has expired, or was ended by a new password. Create another one."
             )
+        if second_factor_missing(token.user):
+            raise AuthenticationFailed(REQUIRED)
         # Not on every request: otherwise a program that reads a lot would also write a lot.
         unused = Q(last_used_at__isnull=True) | Q(last_used_at__lt=now - _NOTED_AFTER)
         ApiToken.objects.filter(unused, pk=token.pk).update(last_used_at=now)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
 from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.models import Group
@@ -23,6 +26,7 @@ from annotator.admin.access import (
     WorkspaceScoped,
 )
 from annotator.core.read_only import ReadOnlyMixin
+from annotator.core.words import plural
 from annotator.forms.people import GrantForm, RevokeForm
 from annotator.models import ExamQuestion, Qualification, QualificationEvent, Rater, Snapshot, User
 from annotator.selectors.study import studies_for
@@ -30,9 +34,12 @@ from annotator.selectors.user import user_of
 from annotator.services.account import account_delete, account_save
 from annotator.services.audit import people_viewed
 from annotator.services.exam import qualification_revoke
+from annotator.services.second_factor import second_factor_remove
 
 admin.site.unregister(Group)
 admin.site.unregister(TokenProxy)  # nobody may see other people's tokens
+for _model in (Authenticator, EmailAddress, SocialAccount, SocialApp, SocialToken):
+    admin.site.unregister(_model)
 
 
 @admin.register(User)
@@ -47,6 +54,7 @@ class UserAdmin(DjangoUserAdmin, ModelAdmin):
     )
     list_filter = ("is_staff", "is_superuser", "is_active")
     filter_horizontal = ()
+    actions = ("second_factor_remove",)
 
     form = UserChangeForm
     add_form = UserCreationForm
@@ -55,6 +63,13 @@ class UserAdmin(DjangoUserAdmin, ModelAdmin):
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         people_viewed(by=request.user, page="accounts", everywhere=True)
         return super().changelist_view(request, extra_context)
+
+    @admin.action(description="Remove the second factor of people who lost their phone")
+    def second_factor_remove(self, request: HttpRequest, rows: QuerySet[User]) -> None:
+        removed = [one for one in rows if second_factor_remove(user=one, by=user_of(request))]
+        messages.success(
+            request, f"{plural(len(removed), 'person', 'people')} can log in with the password alone."
+        )
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
         account_save(account=obj)

@@ -19,10 +19,16 @@ from annotator.admin.access import OWNER, AddedByService
 from annotator.admin.study_pages.audit import audit_context, audit_file
 from annotator.core import converters  # noqa: F401 - registers them
 from annotator.forms.service import errors_add
-from annotator.forms.workspace import MemberForm, NewWorkspaceForm
+from annotator.forms.workspace import MemberForm, NewWorkspaceForm, WorkspaceSettingsForm
 from annotator.models import Workspace
+from annotator.selectors.user import user_of
 from annotator.selectors.workspace import workspace_get_for, workspace_role, workspaces_for
-from annotator.services.workspace import workspace_member_remove, workspace_member_set
+from annotator.services.workspace import (
+    workspace_delete,
+    workspace_member_remove,
+    workspace_member_set,
+    workspace_update,
+)
 
 
 @admin.register(Workspace)
@@ -60,7 +66,8 @@ class WorkspaceAdmin(AddedByService):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
-        return redirect("admin:workspace_members", int(object_id) if object_id.isdecimal() else 0)
+        known = object_id.isdecimal() and len(object_id) < 19
+        return redirect("admin:workspace_members", int(object_id) if known else 0)
 
     def get_urls(self) -> list[Any]:
         view = self.admin_site.admin_view
@@ -75,8 +82,12 @@ def members(request: HttpRequest, pk: int) -> HttpResponse:
     """Show the members to each of them; let an owner add, change and remove them."""
     workspace = workspace_get_for(user=request.user, pk=pk)
     form = MemberForm(request.POST if "username" in request.POST else None)
+    rules = WorkspaceSettingsForm(request.POST if "settings" in request.POST else None, instance=workspace)
     if request.method == "POST":
         workspace = workspace_get_for(user=request.user, pk=pk, role=OWNER)
+        asked = "settings" in request.POST or "delete" in request.POST
+        if asked and (done := _change(request, workspace, rules)):
+            return done
         removed = request.POST.get("remove", "")
         try:
             if removed.isdecimal():
@@ -100,10 +111,29 @@ def members(request: HttpRequest, pk: int) -> HttpResponse:
         "members": workspace.members.select_related("user").order_by("user__username"),
         "may_change": workspace_role(user=request.user, workspace=workspace) == OWNER,
         "form": form,
+        "rules": rules,
     }
-    return render(
-        request, "admin/annotator/workspace_members.html", context, status=400 if form.errors else 200
-    )
+    failed = form.errors or rules.errors
+    return render(request, "admin/annotator/workspace_members.html", context, status=400 if failed else 200)
+
+
+def _change(request: HttpRequest, workspace: Workspace, rules: WorkspaceSettingsForm) -> HttpResponse | None:
+    """Save the settings or delete the workspace; None where the form shows errors."""
+    try:
+        if "delete" in request.POST:
+            workspace_delete(workspace=workspace, by=user_of(request))
+            messages.success(request, f"The workspace {workspace.name} was deleted.")
+            return redirect("admin:annotator_workspace_changelist")
+        if rules.is_valid():
+            workspace_update(workspace=workspace, by=user_of(request), **rules.cleaned_data)
+            messages.success(request, "Settings saved.")
+            return redirect("admin:workspace_members", workspace.pk)
+    except ValidationError as error:
+        if "delete" in request.POST:
+            messages.error(request, " ".join(error.messages))
+            return redirect("admin:workspace_members", workspace.pk)
+        errors_add(rules, error)
+    return None
 
 
 @require_safe

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import IO, Any
 
 from django.core.exceptions import RequestDataTooBig
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers, status
-from rest_framework.parsers import BaseParser, MultiPartParser
+from rest_framework.parsers import BaseParser, JSONParser, MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotator.api.access import EDITOR, study_of
+from annotator.api.access import EDITOR, person, study_of
 from annotator.api.serializers import (
     DetailSerializer,
+    FileImportSerializer,
     ImportRefusedSerializer,
     JudgmentColumnsSerializer,
     JudgmentsImportedSerializer,
@@ -27,8 +29,16 @@ from annotator.api.serializers import (
     MaterialImportSerializer,
     texts_by_name,
 )
+from annotator.models import FileImport, Study
+from annotator.services.imports.file_imports import (
+    file_import_request,
+    in_background,
+    judgments_options,
+    material_options,
+)
 from annotator.services.imports.judgments_import import judgments_import
 from annotator.services.imports.material_import import material_import
+from annotator.services.imports.pending_uploads import Parked, park, parked, upload_end
 from annotator.services.imports.readers import max_bytes
 
 BODIES = {
@@ -80,7 +90,15 @@ class ParquetParser(RowsParser):
 class ImportView(APIView):
     """What the two imports share: permissions and the uploaded file."""
 
-    parser_classes = [MultiPartParser, RowsParser, TsvParser, NdjsonParser, JsonlParser, ParquetParser]
+    parser_classes = [
+        MultiPartParser,
+        JSONParser,
+        RowsParser,
+        TsvParser,
+        NdjsonParser,
+        JsonlParser,
+        ParquetParser,
+    ]
 
     def sent(self, request: Request, *objects: str) -> tuple[IO[bytes] | None, str, dict[str, Any]]:
         """(file, its name, the other values). If the rows are the request's body, the other values are in the query,
@@ -97,6 +115,59 @@ class ImportView(APIView):
                     values[name] = from_json(name, request.query_params[name])
             return body, BODIES[media], values
         return None, "", data
+
+    def carry_out(
+        self,
+        request: Request,
+        study: Study,
+        *,
+        kind: str,
+        source: IO[bytes] | None,
+        name: str,
+        data: Mapping[str, Any],
+        options: Mapping[str, Any],
+        run: Callable[..., Any],
+    ) -> Response:
+        """Import at once, or have a worker import a large file (202)."""
+        by = person(request)
+        waiting = None
+        if ticket := data.get("upload"):
+            waiting = parked(ticket=ticket, study_pk=study.pk, user_pk=by.pk)
+            if waiting is None:
+                raise serializers.ValidationError({"upload": ["has expired, or isn't yours"]})
+            upload_whole(waiting, data["size"])
+        elif source is None:
+            raise serializers.ValidationError(
+                {"file": ["send a file, a body of rows, or an upload with its size"]}
+            )
+        elif not data["dry_run"] and in_background(length(source)):
+            waiting = park(study_pk=study.pk, user_pk=by.pk, file=source, name=name)
+        if waiting is not None and not data["dry_run"] and in_background(waiting.size):
+            job = file_import_request(study=study, by=by, kind=kind, waiting=waiting, options=options)
+            return Response(FileImportSerializer(job).data, status=status.HTTP_202_ACCEPTED)
+        if waiting is not None:
+            with waiting.open() as file:
+                result = run(study=study, file=file, name=waiting.name, dry_run=data["dry_run"])
+            if not result.dry_run:
+                waiting.discard()
+        else:
+            result = run(study=study, file=source, name=name, dry_run=data["dry_run"])
+        made = status.HTTP_200_OK if result.dry_run else status.HTTP_201_CREATED
+        return Response(result.as_json(), status=made)
+
+
+def length(file: IO[bytes]) -> int:
+    size = file.seek(0, 2)
+    file.seek(0)
+    return size
+
+
+def upload_whole(upload: Parked, size: int | None) -> None:
+    """Put the pieces together; nothing happens where that was done."""
+    try:
+        upload_end(upload=upload, size=size or 0)
+    except ValueError as error:
+        raise serializers.ValidationError({"upload": [str(error)]}) from None
 
 
 def from_json(name: str, text: str) -> Any:
@@ -116,28 +187,32 @@ class MaterialImport(ImportView):
             OpenApiParameter("constants", str, description="JSON; for a body of rows"),
             OpenApiParameter("dry_run", bool, description="for a body of rows"),
         ],
-        responses={201: MaterialImportedSerializer, 200: MaterialImportedSerializer, **REPLIES},
+        responses={
+            201: MaterialImportedSerializer,
+            200: MaterialImportedSerializer,
+            202: FileImportSerializer,
+            **REPLIES,
+        },
     )
     def post(self, request: Request, slug: str) -> Response:
         """All rows or none. Needs the role of an editor."""
         study = study_of(request, slug, EDITOR)
         file, name, values = self.sent(request, "mapping", "constants")
         form = MaterialImportSerializer(data=values)
-        if file is not None:
-            form.fields.pop("file")
         form.is_valid(raise_exception=True)
         data = form.validated_data
-        upload = file if file is not None else data["file"]
-        result = material_import(
-            study=study,
-            file=upload,
-            name=name or upload.name,
-            mapping=texts_by_name(data.get("mapping") or {}),
-            constants=texts_by_name(data.get("constants") or {}),
-            dry_run=data["dry_run"],
+        upload = file if file is not None else data.get("file")
+        mapping, constants = (texts_by_name(data.get(key) or {}) for key in ("mapping", "constants"))
+        return self.carry_out(
+            request,
+            study,
+            kind=FileImport.Kind.MATERIAL,
+            source=upload,
+            name=name or getattr(upload, "name", ""),
+            data=data,
+            options=material_options(mapping=mapping, constants=constants),
+            run=partial(material_import, mapping=mapping, constants=constants),
         )
-        made = status.HTTP_200_OK if result.dry_run else status.HTTP_201_CREATED
-        return Response(result.as_json(), status=made)
 
 
 class JudgmentsImport(ImportView):
@@ -149,27 +224,32 @@ class JudgmentsImport(ImportView):
             OpenApiParameter("columns", str, description="JSON; for a body of rows"),
             OpenApiParameter("dry_run", bool, description="for a body of rows"),
         ],
-        responses={201: JudgmentsImportedSerializer, 200: JudgmentsImportedSerializer, **REPLIES},
+        responses={
+            201: JudgmentsImportedSerializer,
+            200: JudgmentsImportedSerializer,
+            202: FileImportSerializer,
+            **REPLIES,
+        },
     )
     def post(self, request: Request, slug: str) -> Response:
         """All rows or none. Needs the role of an editor."""
         study = study_of(request, slug, EDITOR)
         file, name, values = self.sent(request, "columns")
         form = JudgmentsImportSerializer(data=values)
-        if file is not None:
-            form.fields.pop("file")
         form.is_valid(raise_exception=True)
-        if not isinstance(form.validated_data["columns"], dict):
+        data = form.validated_data
+        if not isinstance(data["columns"], dict):
             raise serializers.ValidationError({"columns": ["expected a JSON object"]})
-        columns = JudgmentColumnsSerializer(data=form.validated_data["columns"])
+        columns = JudgmentColumnsSerializer(data=data["columns"])
         columns.is_valid(raise_exception=True)
-        upload = file if file is not None else form.validated_data["file"]
-        result = judgments_import(
-            study=study,
-            file=upload,
-            name=name or upload.name,
-            columns=columns.columns(),
-            dry_run=form.validated_data["dry_run"],
+        upload = file if file is not None else data.get("file")
+        return self.carry_out(
+            request,
+            study,
+            kind=FileImport.Kind.JUDGMENTS,
+            source=upload,
+            name=name or getattr(upload, "name", ""),
+            data=data,
+            options=judgments_options(columns.columns()),
+            run=partial(judgments_import, columns=columns.columns()),
         )
-        made = status.HTTP_200_OK if result.dry_run else status.HTTP_201_CREATED
-        return Response(result.as_json(), status=made)

@@ -7,7 +7,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from annotator.models import Exclusion, Export, Item, Judgment, Study
+from annotator.models import Exclusion, Export, FileImport, Item, Judgment, Study
 from annotator.selectors.judgment import FILTERS
 from annotator.services.imports.value_columns import JudgmentColumns, ValueColumn
 
@@ -135,9 +135,13 @@ class DetailSerializer(serializers.Serializer[Any]):
 
 
 class MaterialImportSerializer(serializers.Serializer[Any]):
-    """``mapping`` and ``constants`` are JSON objects; in a form, as text."""
+    """``mapping`` and ``constants`` are JSON objects; in a form, as text. A file, or an upload and its size."""
 
-    file = serializers.FileField()
+    file = serializers.FileField(required=False)
+    upload = serializers.CharField(required=False, help_text="The ticket of a file that was sent in pieces.")
+    size = serializers.IntegerField(
+        required=False, min_value=1, max_value=10**12, help_text="Of the upload, in bytes."
+    )
     mapping = serializers.JSONField(required=False, help_text='{"question": "Input.question"}')
     constants = serializers.JSONField(required=False, help_text='{"system": "gpt-x"}')
     dry_run = serializers.BooleanField(required=False, default=False)
@@ -161,6 +165,32 @@ class MaterialImportedSerializer(serializers.Serializer[Any]):
     ignored = serializers.ListField(child=serializers.CharField(), help_text="Columns that are not used.")
     warnings = serializers.ListField(child=serializers.CharField())
     dry_run = serializers.BooleanField()
+
+
+class UploadSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField(max_length=150, help_text="The file's name, which says its format.")
+
+
+class ReceivedSerializer(serializers.Serializer[Any]):
+    received = serializers.IntegerField(help_text="Bytes so far, without a gap.")
+
+
+class UploadBegunSerializer(ReceivedSerializer):
+    upload = serializers.CharField(help_text="The upload's ticket.")
+    piece_bytes = serializers.IntegerField(help_text="A size of pieces that gets through most proxies.")
+
+
+class FileImportSerializer(serializers.ModelSerializer[FileImport]):
+    problems = FaultSerializer(many=True, read_only=True, help_text="The first hundred.")
+    result = serializers.DictField(read_only=True, help_text="What an import at once would have returned.")
+
+    class Meta:
+        model = FileImport
+        fields = (
+            "id", "kind", "name", "state", "size", "bytes_read", "result", "problem_count", "problems", "error",
+            "created_at", "finished_at",
+        )  # fmt: skip
+        read_only_fields = fields
 
 
 class ValueColumnSerializer(serializers.Serializer[Any]):
@@ -223,9 +253,13 @@ class JudgmentColumnsSerializer(serializers.Serializer[Any]):
 
 
 class JudgmentsImportSerializer(serializers.Serializer[Any]):
-    """``columns`` is a JSON object (in a form, as text)."""
+    """``columns`` is a JSON object (in a form, as text). A file, or an upload and its size."""
 
-    file = serializers.FileField()
+    file = serializers.FileField(required=False)
+    upload = serializers.CharField(required=False, help_text="The ticket of a file that was sent in pieces.")
+    size = serializers.IntegerField(
+        required=False, min_value=1, max_value=10**12, help_text="Of the upload, in bytes."
+    )
     columns = serializers.JSONField(
         help_text='{"item": "key", "rater": "WorkerId", "values": [{"column": "label"}]}'
     )

@@ -6,7 +6,7 @@ from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView
 from rest_framework.routers import SimpleRouter
 
-from annotator.api import docs, imports, judgments, studies
+from annotator.api import docs, file_imports, imports, judgments, studies
 from annotator.core import converters  # noqa: F401 - registers them
 
 app_name = "api"
@@ -19,6 +19,13 @@ urlpatterns = [
     path("schema/", SpectacularAPIView.as_view(), name="schema"),
     path("docs/", docs.page, name="docs"),
     path("hit-types/", studies.HitTypes.as_view(), name="hit_types"),
+    path("studies/<study:slug>/uploads/", file_imports.Uploads.as_view(), name="uploads"),
+    path("studies/<study:slug>/uploads/pieces/", file_imports.UploadPieces.as_view(), name="upload_pieces"),
+    path("imports/<row:pk>/", file_imports.FileImportDetail.as_view(), name="file_import"),
+    path("imports/<row:pk>/cancel/", file_imports.FileImportCancel.as_view(), name="file_import_cancel"),
+    path(
+        "imports/<row:pk>/problems/", file_imports.FileImportProblems.as_view(), name="file_import_problems"
+    ),
     path("studies/<study:slug>/material/", imports.MaterialImport.as_view(), name="material_import"),
     path("studies/<study:slug>/judgments/", judgments.JudgmentList.as_view(), name="judgments"),
     path(

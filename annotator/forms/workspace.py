@@ -63,3 +63,15 @@ class MemberForm(forms.Form):
             "studies and start runs, owners also manage members and endpoints."
         ),
     )
+
+
+class WorkspaceSettingsForm(forms.ModelForm):
+    """What an owner sets for everybody in the workspace. The service validates and stores it."""
+
+    class Meta:
+        model = Workspace
+        fields = ("name", "second_factor_required")
+        widgets = {"name": UnfoldAdminTextInputWidget}
+
+    def _post_clean(self) -> None:
+        """Skip the model's own validation and leave the row alone."""

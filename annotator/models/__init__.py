@@ -14,6 +14,7 @@ from annotator.models.exam import (
     QualificationEvent,
 )
 from annotator.models.export import Export
+from annotator.models.file_import import FileImport
 from annotator.models.item import Item, Place
 from annotator.models.judgment import Exclusion, Judgment, Review
 from annotator.models.material import AtomicUnit, Dataset, Explanation, FollowUp, Instance, Output, System
@@ -43,6 +44,7 @@ __all__ = [
     "Exclusion",
     "Explanation",
     "Export",
+    "FileImport",
     "FollowUp",
     "Instance",
     "Invitation",

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from django.contrib.auth.signals import user_logged_in
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import ProtectedError
 
+from annotator.core.words import listed
 from annotator.models import AuditAction, Membership, User, Workspace, WorkspaceMember
-from annotator.services.audit import audit_write
+from annotator.services.audit import audit_change, audit_write
 
 OWNER = Membership.Role.OWNER
 
@@ -38,6 +41,42 @@ def workspace_create(*, by: User, name: str) -> Workspace:
         action=AuditAction.WORKSPACE_CREATED, workspace=workspace, by=by, member=by, after={"name": name}
     )
     return workspace
+
+
+#: What an owner sets.
+SETTINGS = ("name", "second_factor_required", "model_budget")
+
+
+@transaction.atomic
+def workspace_update(*, workspace: Workspace, by: User, **changes: Any) -> Workspace:
+    """Change some of ``SETTINGS``. Raises ``ValidationError``."""
+    workspace = Workspace.objects.select_for_update().get(pk=workspace.pk)
+    before = {name: getattr(workspace, name) for name in SETTINGS}
+    for name in SETTINGS:
+        setattr(workspace, name, changes.get(name, before[name]))
+    workspace.full_clean()
+    workspace.save(update_fields=list(SETTINGS))
+    audit_change(
+        action=AuditAction.WORKSPACE_CHANGED, row=workspace, before=before, names=SETTINGS, workspace=workspace, by=by
+    )  # fmt: skip
+    return workspace
+
+
+@transaction.atomic
+def workspace_delete(*, workspace: Workspace, by: User) -> None:
+    """Delete a workspace that owns nothing any more. Its audit trail stays. Raises ``ValidationError``."""
+    workspace = Workspace.objects.select_for_update().get(pk=workspace.pk)
+    if workspace.personal_of_id is not None:
+        raise ValidationError("This is somebody's own workspace. It stays as long as they have an account.")
+    members = {member.user_id: member.role for member in workspace.members.all()}
+    before = {"name": workspace.name, "members": members}
+    audit_write(action=AuditAction.WORKSPACE_DELETED, workspace=workspace, by=by, before=before)
+    try:
+        workspace.delete()
+    except ProtectedError as error:
+        owned = Counter(str(row._meta.verbose_name_plural) for row in error.protected_objects)
+        words = listed([f"{count} {name}" for name, count in sorted(owned.items())])
+        raise ValidationError(f"It still owns {words}. Move or delete them first.") from None
 
 
 @transaction.atomic

@@ -74,7 +74,8 @@ class Annotator:
         try:
             while not self.over.is_set():
                 for study in self.studies:
-                    self.work_on(study)
+                    if not self.over.is_set():
+                        self.work_on(study)
                 self.over.wait(2.0)
         except GaveUp as error:
             self.ledger.faults.append(f"no reply to {error}")

@@ -12,6 +12,7 @@ import argparse
 import json
 import os
 import platform
+import signal
 import sys
 import tempfile
 import threading
@@ -22,6 +23,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import psutil
 import psycopg
 
 from benchmarks.ordeal.annotator import Annotator, Open
@@ -30,6 +32,8 @@ from benchmarks.ordeal.plan import REDUNDANCY, Plan
 from benchmarks.ordeal.setups import SETUPS, Setup, count
 
 HERE = Path(__file__).parent
+#: How long all places may be taken in Postgres while the annotators' ledgers say otherwise.
+SETTLED_SECONDS = 60
 _COUNTED = "SELECT count(*) FROM annotator_judgment WHERE standing = 'counted'"
 
 
@@ -55,7 +59,11 @@ def kill_by_plan(
             if over.wait(0.05):
                 return
         for _ in range(600):  # until the process runs: it may still be starting again after the kill before
-            if setup.kill(kill.victim, rng):
+            try:
+                done = setup.kill(kill.victim, rng)
+            except psutil.Error:  # it ended while it was looked at
+                done = False
+            if done:
                 killed[kill.victim] += 1
                 break
             if over.wait(0.1):
@@ -79,21 +87,22 @@ def ordeal(plan: Plan, setup: Setup, *, seconds: float) -> dict[str, Any]:
     began = time.monotonic()
     for thread in (*threads, killer):
         thread.start()
-    said_at, complete = 0.0, False
+    said_at, full_since, complete = 0.0, 0.0, False
     while (
         not complete and time.monotonic() - began < seconds and any(thread.is_alive() for thread in threads)
     ):
         time.sleep(1)
-        # An answer that is taken back at the very end leaves a place free again, so the clients must agree.
-        enough = progress.done >= plan.all_places()
-        complete = (
-            enough and not killer.is_alive() and count(setup.database_url, _COUNTED) == plan.all_places()
-        )
-        if time.monotonic() - said_at > 15:
-            said_at = time.monotonic()
+        now = time.monotonic()
+        full = not killer.is_alive() and count(setup.database_url, _COUNTED) == plan.all_places()
+        full_since = (full_since or now) if full else 0.0
+        # An answer that is taken back at the very end leaves a place free again, so the clients must agree; if they
+        # don't for a while, the comparison says what is wrong.
+        complete = full and (progress.done >= plan.all_places() or now - full_since > SETTLED_SECONDS)
+        if now - said_at > 15:
+            said_at = now
             print(
                 f"{said_at - began:6.0f} s  {progress.done:6} of {plan.all_places()}  kills {killed.total():4}"
-                f"  resent {traffic.resent}",
+                f"  resent {traffic.resent}  faults {sum(len(person.ledger.faults) for person in people)}",
                 flush=True,
             )
     over.set()
@@ -137,6 +146,7 @@ def outcome(
         "counted": sum(1 for *_, standing in stored if standing == "counted"),
         "lost": len(told.keys() - kept.keys()),
         "stored_but_never_acknowledged": len(kept.keys() - told.keys()),
+        "never_acknowledged": sorted(kept.keys() - told.keys())[:20],
         "acknowledged_twice": twice,
         "stored_otherwise_than_acknowledged": sum(
             1 for pk, answers in told.items() if pk in kept and not same_answer(answers, kept[pk])
@@ -190,6 +200,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=3600, help="Give up after so long.")
     parser.add_argument("--keep", action="store_true", help="Write the result beside this file.")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the set-up is stopped
     plan = Plan(options.seed, options.setup, options.annotators, options.places, options.kills)
     with tempfile.TemporaryDirectory(prefix="foretell-ordeal-") as directory:
         setup: Setup = SETUPS[options.setup](Path(directory))

@@ -19,7 +19,7 @@ import psycopg
 
 from foretell import env
 from foretell.embedded import EmbeddedServers
-from foretell.embedded.process import free_port, kill_group, processes_in
+from foretell.embedded.process import free_port, kill_group, processes_in, spawn
 from foretell.serve import COMMANDS
 from tests.installation import Installation
 from tests.processes import wait_until
@@ -180,13 +180,8 @@ class Processes:
         if name == "beat":
             command[command.index("--schedule") + 1] = str(self.directory / "beat-schedule")
         with (self.directory / f"{name}.log").open("ab") as output:
-            self.children[name] = subprocess.Popen(
-                command,
-                cwd=env.ROOT,
-                env=self.environment,
-                stdout=output,
-                stderr=output,
-                start_new_session=True,
+            self.children[name] = spawn(
+                command, cwd=env.ROOT, env=self.environment, output=output, on_parent_death=signal.SIGKILL
             )
 
     def serves(self) -> bool:

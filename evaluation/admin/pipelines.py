@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any, ClassVar
 
 from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
 from django.urls import path, reverse
 from django.views.decorators.http import require_POST
 from unfold.decorators import display
 
+from annotator.core.errors import Conflict
 from annotator.models import Membership, Study
 from annotator.services.imports.faults import ImportRefused
 from evaluation.admin.base import ReadOnlyAdmin, RowAction, WithActions, error_text
-from evaluation.forms.pipelines import NewPipelineForm
+from evaluation.forms.pipelines import NewPipelineForm, PipelineBudgetForm
 from evaluation.models import Pipeline, Recipe, Report, Run
 from evaluation.pipelines.advance import pipeline_cancel, pipeline_resume, pipeline_step_again
+from evaluation.pipelines.control import pipeline_budget_set, pipeline_pause, pipeline_retry_failed
+from evaluation.pipelines.endpoints import ALL_STEPS
 from evaluation.pipelines.recipe import recipe_file, recipe_names
 from evaluation.selectors.pipeline import pipeline_get_for, pipeline_steps, pipelines_for, recipes_for
 
@@ -30,11 +34,19 @@ class PipelineAdmin(WithActions):
     list_display = ("__str__", "endpoint", "state_shown", "steps_shown", "created_at")
     list_filter = ("state", ("recipe", admin.RelatedOnlyFieldListFilter))
     change_form_outer_before_template = "admin/evaluation/pipeline_home.html"
+    change_form_outer_after_template = "admin/evaluation/pipeline_preview_button.html"
     fields = ("recipe", "dataset", "endpoint", "overrides", "created_by", "created_at", "finished_at")
 
     creation_form = NewPipelineForm
     row_actions: ClassVar = {
         "resume": RowAction("Resume", ("paused",), pipeline_resume, "The pipeline has resumed."),
+        "pause": RowAction("Pause", ("running",), pipeline_pause, "The pipeline is paused."),
+        "retry": RowAction(
+            "Retry failed calls",
+            ("running", "paused", "done"),
+            pipeline_retry_failed,
+            "The failed calls are sent again. Repeat later steps to use what they bring.",
+        ),
         "cancel": RowAction(
             "Cancel for good", ("running", "paused"), pipeline_cancel, "The pipeline is cancelled."
         ),
@@ -56,19 +68,58 @@ class PipelineAdmin(WithActions):
         return f"{pipeline.step} of {len(pipeline.recipe.content['steps'])}"
 
     def get_urls(self) -> list[Any]:
-        again = self.admin_site.admin_view(require_POST(self.again))
-        return [path("<int:pk>/again/", again, name="evaluation_pipeline_again"), *super().get_urls()]
+        view = self.admin_site.admin_view
+        return [
+            path("preview/", view(require_POST(self.preview)), name="evaluation_pipeline_preview"),
+            path("<int:pk>/again/", view(require_POST(self.again)), name="evaluation_pipeline_again"),
+            path("<int:pk>/budget/", view(require_POST(self.budget)), name="evaluation_pipeline_budget"),
+            *super().get_urls(),
+        ]
+
+    def preview(self, request: HttpRequest) -> HttpResponse:
+        """What each step of a new pipeline would ask and cost at most; nothing is created."""
+        form: Any = self.get_form(request)(request.POST, request.FILES)
+        plan = form.plan()
+        context = self.admin_site.each_context(request) | {
+            "form": form,
+            "plan": plan,
+            "calls": sum(step.calls for step in plan or []),
+            "cost": sum((step.cost for step in plan or []), Decimal(0)),
+            "title": "Plan of a pipeline",
+        }
+        return render(request, "admin/evaluation/pipeline_preview.html", context)
+
+    def budget(self, request: HttpRequest, pk: int) -> HttpResponse:
+        pipeline = pipeline_get_for(user=request.user, pk=pk, role=EDITOR)
+        form = PipelineBudgetForm(request.POST)
+        try:
+            if not form.is_valid():
+                raise ValidationError(form.errors.as_data())
+            pipeline_budget_set(pipeline=pipeline, budget=form.cleaned_data["budget"])
+        except (Conflict, ValidationError) as error:
+            messages.error(request, error_text(error))
+        else:
+            messages.success(request, "The budget has been changed.")
+        return self.page_of(pk)
 
     def row_get(self, request: HttpRequest, pk: int, role: str = Membership.Role.VIEWER) -> Pipeline:
         return pipeline_get_for(user=request.user, pk=pk, role=role)
 
     def page_context(self, request: HttpRequest, row: Pipeline) -> dict[str, Any]:
         may = pipelines_for(user=request.user, role=EDITOR).filter(pk=row.pk).exists()
+        steps = pipeline_steps(row)
+        actions = self.actions_of(row) if may else []
+        if not any(step.has_failures for step in steps):
+            actions = [action for action in actions if action[0] != "retry"]
+        budget = row.overrides.get(ALL_STEPS, {}).get("budget")
         return {
             "pipeline": row,
-            "steps": pipeline_steps(row),
+            "steps": steps,
             "live": row.state == Pipeline.State.RUNNING,
-            "actions": self.actions_of(row) if may else [],
+            "actions": actions,
+            "budget_form": PipelineBudgetForm(initial={"budget": budget})
+            if may and not row.finished_at
+            else None,
         }
 
     def again(self, request: HttpRequest, pk: int) -> HttpResponse:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from django.contrib import admin, messages
-from django.core.exceptions import ValidationError
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.paginator import Paginator
 from django.db.models import Count, Q, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.urls import path
 from django.views.decorators.http import require_POST
@@ -15,7 +16,9 @@ from unfold.decorators import display
 
 from annotator.core.errors import Conflict
 from annotator.models import Membership
+from annotator.selectors.study import studies_for, study_get_for
 from evaluation.admin.base import ReadOnlyAdmin, RowAction, WithActions, error_text
+from evaluation.forms.prompts import PromptForm
 from evaluation.forms.runs import BudgetForm, NewRunForm, run_fields
 from evaluation.models import Call, Run
 from evaluation.runs.estimate import run_estimate
@@ -27,7 +30,10 @@ from evaluation.runs.lifecycle import (
     run_retry_failed,
     run_start,
 )
+from evaluation.selectors.prompts import prompt_text, prompt_versions
 from evaluation.selectors.run import run_get_for, run_progress, runs_for
+from evaluation.selectors.transcript import ON_A_PAGE, OUTCOMES, calls_shown, calls_with, runs_compare
+from evaluation.services.call_files import calls_export
 
 EDITOR = Membership.Role.EDITOR
 
@@ -119,6 +125,10 @@ class RunAdmin(WithActions):
         return [
             path("preview/", view(require_POST(self.preview)), name="evaluation_run_preview"),
             path("<int:pk>/budget/", view(require_POST(self.budget)), name="evaluation_run_budget"),
+            path("prompt/<int:study_pk>/", view(self.prompt), name="evaluation_run_prompt"),
+            path("<int:pk>/transcript/", view(self.transcript), name="evaluation_run_transcript"),
+            path("<int:pk>/compare/", view(self.compare), name="evaluation_run_compare"),
+            path("<int:pk>/calls.jsonl", view(self.calls_file), name="evaluation_run_calls"),
             *super().get_urls(),
         ]
 
@@ -141,6 +151,75 @@ class RunAdmin(WithActions):
             "budget_form": BudgetForm(instance=row) if may and not row.finished_at else None,
             "estimate": run_estimate(run=row) if row.state == Run.State.QUEUED else None,
         }
+
+    def prompt(self, request: HttpRequest, study_pk: int) -> HttpResponse:
+        """A study's prompt: edit it, see it on real items, try it on a few, and compare it with earlier versions."""
+        study = study_get_for(user=request.user, pk=study_pk)
+        may = studies_for(user=request.user, role=EDITOR).filter(pk=study.pk).exists()
+        versions = prompt_versions(study=study)
+        form: Any = type("OwnPromptForm", (PromptForm,), {"user": request.user, "study": study})(
+            request.POST or None,
+            initial={"prompt": prompt_text(study=study, digest=request.GET.get("version", ""))},
+        )
+        previews = []
+        if request.method == "POST":
+            if not may:
+                raise PermissionDenied
+            if form.is_valid() and request.POST.get("do") == "try":
+                run = form.save()
+                messages.success(request, f"The prompt is being tried on {run.calls.count()} items.")
+                return self.page_of(run.pk)
+            previews = form.previews()
+        context = self.admin_site.each_context(request) | {
+            "study": study,
+            "form": form,
+            "may": may,
+            "previews": previews,
+            "versions": versions,
+            "title": f"Prompt of {study.title}",
+        }
+        return render(request, "admin/evaluation/prompt.html", context)
+
+    def transcript(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """The run's calls as a person reads them, by outcome."""
+        run = run_get_for(user=request.user, pk=pk)
+        outcome = request.GET.get("outcome", "all")
+        pages = Paginator(calls_with(run=run, outcome=outcome), ON_A_PAGE)
+        page = pages.get_page(request.GET.get("page"))
+        context = self.admin_site.each_context(request) | {
+            "run": run,
+            "outcome": outcome if outcome in OUTCOMES else "all",
+            "outcomes": [(name, label) for name, (label, _) in OUTCOMES.items()],
+            "page": page,
+            "total": pages.count,
+            "shown": calls_shown(run=run, calls=list(page.object_list)),
+            "title": f"Transcript of run {run.pk}",
+        }
+        return render(request, "admin/evaluation/run_transcript.html", context)
+
+    def compare(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Two runs item by item: ``?with=`` is the other one; without it, the runs to choose from."""
+        run = run_get_for(user=request.user, pk=pk)
+        given = request.GET.get("with", "")
+        other = (
+            run_get_for(user=request.user, pk=int(given)) if given.isdecimal() and len(given) < 19 else None
+        )
+        same = {"study": run.study_id} if run.study_id else {"dataset": run.dataset_id, "kind": run.kind}
+        context = self.admin_site.each_context(request) | {
+            "run": run,
+            "other": other,
+            "choices": runs_for(user=request.user).filter(**same).exclude(pk=run.pk)[:100],
+            "compared": runs_compare(first=run, second=other) if other else None,
+            "title": f"Compare run {run.pk}",
+        }
+        return render(request, "admin/evaluation/run_compare.html", context)
+
+    def calls_file(self, request: HttpRequest, pk: int) -> StreamingHttpResponse:
+        """The run's calls as JSON lines; ``manage.py run_calls import`` takes them back."""
+        run = run_get_for(user=request.user, pk=pk)
+        response = StreamingHttpResponse(calls_export(run=run), content_type="application/x-ndjson")
+        response["Content-Disposition"] = f'attachment; filename="run-{run.pk}-calls.jsonl"'
+        return response
 
     def budget(self, request: HttpRequest, pk: int) -> HttpResponse:
         run = run_get_for(user=request.user, pk=pk, role=EDITOR)
@@ -167,8 +246,20 @@ class CallAdmin(ReadOnlyAdmin):
         "request", "reply",
     )  # fmt: skip
     readonly_fields = fields
+    change_form_outer_before_template = "admin/evaluation/call_home.html"
 
     actions = ("retry",)
+
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: Any = None,
+    ) -> Any:
+        call = self.get_object(request, object_id) if object_id else None
+        shown = calls_shown(run=call.run, calls=[call])[0] if call else None
+        return super().changeform_view(request, object_id, form_url, {**(extra_context or {}), "one": shown})
 
     @admin.action(description="Retry the selected failed calls")
     def retry(self, request: HttpRequest, queryset: QuerySet[Call]) -> None:

@@ -16,7 +16,7 @@ from evaluation.agreement.descriptive import UnitDistributions
 from evaluation.agreement.summary import AgreementSummary
 from evaluation.core.estimate import Estimate
 
-#: With more pairs than this the JSON is not indented, and people see a part of the pairs.
+#: With more pairs than this, the JSON isn't indented and the text shows only some of the pairs.
 _MANY_PAIRS = 1_000
 _SHOWN_PAIRS = 60
 #: What the table for people calls further statistics; those that it lacks are in the JSON and CSV.

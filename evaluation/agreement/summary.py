@@ -1,4 +1,4 @@
-"""The whole agreement of a ratings table in one call: what the command prints and the report stores."""
+"""All agreement statistics of a ratings table in one call, for the command and for reports."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class Aggregate:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AgreementSummary:
-    """Everything that METRICS asks of agreement, for one variable.
+    """All agreement statistics of one variable.
 
     ``everyone`` counts all raters, ``people`` only people (None without simulators). ``kappa`` has a key per kind of
     weights, "nominal" always, "linear" and "quadratic" above nominal level. ``left_out`` counts ratings by reason.
@@ -213,7 +213,8 @@ def summarize(
 
     ``rng`` draws the resamples behind the intervals (``replicates`` of them; kappa's are jackknifed); without it, or with
     no replicates, there are no intervals. They are for these raters and other clusters; with ``new_raters`` for other raters too (at least 5). ``without_labels`` are treated as missing (the label set without "cannot guess"). ``rule`` also makes one label
-    a unit, of people's ratings where there are people. ``named`` False: raters are but numbers within each unit. ``blank`` counts rows without a value, to be told beside the rest. ``epsilon`` is the alternative annotator test's. See each
+    a unit, of people's ratings where there are people. ``named`` False: raters are but numbers within each unit. ``blank`` counts rows without a value, to
+    be reported with the rest. ``epsilon`` is the alternative annotator test's. See each
     statistic's own function for its formula and undefined cases.
 
     >>> rows = [("ann", "q1", "yes"), ("bob", "q1", "yes"), ("ann", "q2", "no"), ("bob", "q2", "no")]
@@ -224,7 +225,7 @@ def summarize(
         raise ValueError(f"replicates: expected 0 or more, got {replicates}")
     dropped = ratings.without_labels(without_labels) if without_labels else ratings
     left_out = {BLANK: blank} | {f"ratings {label!r}": _given(ratings, label) for label in without_labels}
-    chosen = parse_rule(rule) if isinstance(rule, str) else rule  # a wrong rule is refused before the work
+    chosen = parse_rule(rule) if isinstance(rule, str) else rule  # an invalid rule is refused before any work
     simulators = tuple(name for name in ratings.raters if name in ratings.simulators)
     rng = rng if replicates else None
     weights = ORDERED_WEIGHTS if dropped.level != "nominal" else ("nominal",)

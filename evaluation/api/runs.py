@@ -26,6 +26,7 @@ from evaluation.runs.lifecycle import (
     run_retry_failed,
     run_start,
 )
+from evaluation.runs.request import sampling
 from evaluation.runs.text import clean
 from evaluation.selectors.endpoint import endpoint_named
 from evaluation.selectors.run import run_get_for, run_progress
@@ -51,6 +52,11 @@ class NewRunSerializer(serializers.Serializer):
     model = serializers.CharField(required=False, allow_blank=True, max_length=200)
     prompt = serializers.CharField(required=False, allow_blank=True, max_length=100_000)
     parameters = serializers.DictField(required=False)
+    temperature = serializers.FloatField(required=False, min_value=0, max_value=2)
+    seed = serializers.IntegerField(required=False, min_value=0, max_value=2**53)
+    logprobs = serializers.BooleanField(
+        required=False, help_text="Store the model's probability of each label beside it."
+    )
     samples = serializers.IntegerField(required=False, min_value=1, max_value=100)
     together = serializers.IntegerField(required=False, min_value=1, max_value=50)
     workers = serializers.IntegerField(required=False, min_value=1, max_value=32)
@@ -144,6 +150,8 @@ class StudyRuns(APIView):
             )
             if endpoint is None:
                 raise ValidationError({"endpoint": f"The study's workspace has no endpoint named {name!a}."})
+            own = {name: chosen.pop(name) for name in ("temperature", "seed", "logprobs") if name in chosen}
+            chosen["parameters"] = chosen.get("parameters", {}) | sampling(**own)
             plan = RunPlan(created_by=_user(request), **chosen)
             run = simulation_create(study=found, endpoint=endpoint, plan=plan)
         except ValidationError as error:

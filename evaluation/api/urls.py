@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from annotator.core import converters  # noqa: F401 - registers them
-from evaluation.api import reports, runs
+from evaluation.api import pipelines, reports, runs
 from evaluation.views import converters as formats  # noqa: F401 - registers the format of a report
 
 app_name = "evaluation_api"
@@ -23,4 +23,7 @@ urlpatterns = [
     path("runs/<row:pk>/", runs.RunDetail.as_view(), name="run"),
     path("runs/<row:pk>/estimate/", runs.RunEstimate.as_view(), name="run_estimate"),
     path("runs/<row:pk>/<slug:action>/", runs.RunAction.as_view(), name="run_action"),
+    path("pipelines/", pipelines.Pipelines.as_view(), name="pipelines"),
+    path("pipelines/<row:pk>/", pipelines.PipelineDetail.as_view(), name="pipeline"),
+    path("pipelines/<row:pk>/<slug:action>/", pipelines.PipelineAction.as_view(), name="pipeline_action"),
 ]

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import json
+import tempfile
+from pathlib import Path
 from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from annotator.models import Dataset, Membership, User, Workspace
+from annotator.models import Dataset, Instance, Membership, User, Workspace
 from annotator.selectors.workspace import workspaces_for
 from annotator.services.workspace import workspace_personal
 from evaluation.forms.dress import dress
-from evaluation.models import Pipeline
+from evaluation.models import Endpoint, Pipeline
 from evaluation.pipelines.create import overrides_check, pipeline_create, recipe_save
-from evaluation.pipelines.options import ALL_STEPS
+from evaluation.pipelines.endpoints import ALL_STEPS, endpoints_check, simulators_read
+from evaluation.pipelines.plan import StepPlan, pipeline_plan
 from evaluation.pipelines.recipe import RecipeError, recipe_check, recipe_file, recipe_names
 from evaluation.selectors.endpoint import endpoint_check, endpoints_usable_by
 from evaluation.selectors.pipeline import recipes_for
 from evaluation.selectors.run import datasets_for
-from evaluation.services.dataset import DatasetFaults, dataset_check, dataset_upload
+from evaluation.services.dataset import DatasetFaults, dataset_check, dataset_inputs, dataset_upload
 
 #: Prefix of the choice of a saved recipe, before its primary key.
 SAVED = "saved"
@@ -57,6 +60,15 @@ class NewPipelineForm(forms.ModelForm):
         label="Second model",
         help_text="Recipes that study two models use it as the second. Leave it empty to study one.",
     )
+    second_endpoint = forms.ModelChoiceField(
+        Endpoint.objects.none(), required=False, label="Endpoint of the second model"
+    )
+    simulators = forms.CharField(
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text="One to a line: an endpoint's name, and after a space a model if it isn't the endpoint's own. Better not the"
+        " model that is studied. Empty: those of the recipe.",
+    )
     budget = forms.DecimalField(
         required=False, min_value=0, help_text="The most that all the pipeline's runs may cost together."
     )
@@ -70,7 +82,8 @@ class NewPipelineForm(forms.ModelForm):
     class Meta:
         model = Pipeline
         fields = (
-            "recipe", "changed", "material", "file", "workspace", "limit", "endpoint", "second", "budget", "overrides",
+            "recipe", "changed", "material", "file", "workspace", "limit", "endpoint", "second",
+            "second_endpoint", "simulators", "budget", "overrides",
         )  # fmt: skip
 
     user: User
@@ -87,7 +100,8 @@ class NewPipelineForm(forms.ModelForm):
         self.fields["workspace"].initial = workspaces.filter(personal_of=self.user).first()
         datasets = datasets_for(user=self.user, role=Membership.Role.EDITOR)
         self.fields["material"].queryset = datasets  # type: ignore[attr-defined]
-        self.fields["endpoint"].queryset = endpoints_usable_by(user=self.user)  # type: ignore[attr-defined]
+        for name in ("endpoint", "second_endpoint"):
+            self.fields[name].queryset = endpoints_usable_by(user=self.user)  # type: ignore[attr-defined]
         dress(self)
 
     def clean_overrides(self) -> dict[str, Any]:
@@ -110,7 +124,15 @@ class NewPipelineForm(forms.ModelForm):
             if cleaned.get("endpoint"):
                 endpoint_check(endpoint=cleaned["endpoint"], workspace_id=self._workspace_id(cleaned))
             self.recipe_content = self._content(cleaned)
-            overrides_check(content=self.recipe_content, overrides=self._overrides(cleaned))
+            overrides = self._overrides(cleaned)
+            overrides_check(content=self.recipe_content, overrides=overrides)
+            if cleaned.get("endpoint"):
+                endpoints_check(
+                    content=self.recipe_content,
+                    overrides=overrides,
+                    endpoint=cleaned["endpoint"],
+                    workspace_id=self._workspace_id(cleaned),
+                )
             if cleaned.get("file"):
                 dataset_check(
                     file=cleaned["file"],
@@ -125,6 +147,35 @@ class NewPipelineForm(forms.ModelForm):
         except ValidationError as error:
             for field, message in error.message_dict.items():
                 self.add_error(field if field in self.fields else None, message)
+
+    def plan(self) -> list[StepPlan] | None:
+        """What each step would ask and cost at most; None, with the errors on the form, if it can't be carried out."""
+        if not self.is_valid():
+            return None
+        cleaned = self.cleaned_data
+        inputs = self._inputs(cleaned)
+        try:
+            return pipeline_plan(
+                content=self.recipe_content,
+                instances=len(inputs),
+                longest=max(map(len, inputs), default=0),
+                endpoint=cleaned["endpoint"],
+                overrides=self._overrides(cleaned),
+                workspace_id=self._workspace_id(cleaned),
+            )
+        except ValidationError as error:
+            self.add_error(None, error.messages)
+            return None
+
+    def _inputs(self, cleaned: dict[str, Any]) -> list[str]:
+        """The inputs of the dataset, or of the file, which is read and not kept."""
+        if cleaned.get("material"):
+            return list(Instance.objects.filter(dataset=cleaned["material"]).values_list("input", flat=True))
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / Path(cleaned["file"].name).name
+            cleaned["file"].seek(0)
+            path.write_bytes(cleaned["file"].read())
+            return dataset_inputs(path=path, task=self.recipe_content["task"], limit=cleaned.get("limit"))
 
     def _workspace_id(self, cleaned: dict[str, Any]) -> int | None:
         """The workspace that the pipeline will belong to; by default, the person's own."""
@@ -146,8 +197,17 @@ class NewPipelineForm(forms.ModelForm):
         return dict(content)
 
     def _overrides(self, cleaned: dict[str, Any]) -> dict[str, Any]:
-        for_all = {"second": cleaned.get("second"), "budget": cleaned.get("budget")}
-        whole = {name: str(value) for name, value in for_all.items() if value not in (None, "")}
+        second = cleaned.get("second_endpoint")
+        for_all = {
+            "second": cleaned.get("second"),
+            "second_endpoint": second.name if second else "",
+            "budget": cleaned.get("budget"),
+        }
+        whole: dict[str, Any] = {
+            name: str(value) for name, value in for_all.items() if value not in (None, "")
+        }
+        if cleaned.get("simulators"):
+            whole["simulators"] = simulators_read(cleaned["simulators"])
         return cleaned["overrides"] | ({ALL_STEPS: whole} if whole else {})
 
     def _post_clean(self) -> None:
@@ -187,3 +247,9 @@ class NewPipelineForm(forms.ModelForm):
 
     def save_m2m(self) -> None:
         """A pipeline has no many-to-many fields."""
+
+
+class PipelineBudgetForm(forms.Form):
+    """What all runs of a pipeline may cost together; empty means no limit."""
+
+    budget = forms.DecimalField(required=False, min_value=0, max_digits=12, decimal_places=6)

@@ -17,7 +17,7 @@ from evaluation.pipelines.material_run import material_run_create, material_run_
 from evaluation.runs.create import RunPlan
 from evaluation.runs.estimate import CostEstimate, run_estimate
 from evaluation.runs.registry import steps
-from evaluation.runs.request import parameters_check
+from evaluation.runs.request import parameters_check, sampling
 from evaluation.selectors.endpoint import endpoints_usable_by
 from evaluation.selectors.run import datasets_for
 from evaluation.services.endpoint import endpoint_save
@@ -36,7 +36,8 @@ class EndpointForm(forms.ModelForm):
     class Meta:
         model = Endpoint
         fields = (
-            "workspace", "name", "base_url", "model", "deployment", "key", "key_variable", "shared_with", "parameters",
+            "workspace", "name", "protocol", "base_url", "model", "deployment", "key", "key_variable", "shared_with",
+            "parameters", "api_version", "headers", "ca_certificates",
             "structured", "concurrency",
             "requests_per_minute", "tokens_per_minute", "price_in", "price_cached", "price_out", "timeout_seconds",
         )  # fmt: skip
@@ -58,6 +59,7 @@ class EndpointForm(forms.ModelForm):
         owned = workspaces_for(user=self.user, role=Membership.Role.OWNER)
         self.fields["workspace"].queryset = owned  # type: ignore[attr-defined]
         self.fields["workspace"].required = True
+        self.fields["protocol"].required = False
         self.fields["workspace"].initial = owned.filter(personal_of=self.user).first()
         # Workspaces of other people that it is shared with already stay on the list.
         shared = workspaces_for(user=self.user)
@@ -67,6 +69,9 @@ class EndpointForm(forms.ModelForm):
         if not self.user.is_superuser:
             self.fields.pop("key_variable", None)
         dress(self)
+
+    def clean_headers(self) -> Any:
+        return self.cleaned_data["headers"] or {}
 
     def clean_parameters(self) -> Any:
         parameters = self.cleaned_data["parameters"]
@@ -127,7 +132,20 @@ class NewRunForm(forms.ModelForm):
     kind = forms.ChoiceField(choices=())
     #: Not named "dataset": the admin's theme treats a field of that name as one of its own.
     material = forms.ModelChoiceField(Dataset.objects.none(), required=False, label="Dataset")
-    temperature = forms.FloatField(required=False, min_value=0, max_value=2)
+    temperature = forms.FloatField(
+        required=False,
+        min_value=0,
+        max_value=2,
+        help_text="Empty: the step's own (counterfactuals 1, generalization questions 0.7), or else the server's.",
+    )
+    seed = forms.IntegerField(
+        required=False, min_value=0, help_text="Of several samples, each has the next number."
+    )
+    logprobs = forms.BooleanField(
+        required=False,
+        label="Log probabilities",
+        help_text="Ask for them and store the model's probability of each label beside it.",
+    )
     prompt = forms.CharField(
         required=False,
         widget=forms.Textarea(attrs={"rows": 8}),
@@ -144,9 +162,9 @@ class NewRunForm(forms.ModelForm):
     class Meta:
         model = Run
         fields = (
-            "kind", "study", "material", "endpoint", "model", "temperature", "prompt", "samples", "together", "mode",
-            "workers", "use_cache", "max_attempts", "max_unparsable", "max_failed_share", "budget_cost",
-            "budget_calls", "preview_item", "parameters", "options",
+            "kind", "study", "material", "endpoint", "model", "temperature", "seed", "logprobs", "prompt",
+            "samples", "together", "mode", "workers", "use_cache", "max_attempts", "max_unparsable",
+            "max_failed_share", "budget_cost", "budget_calls", "preview_item", "parameters", "options",
         )  # fmt: skip
 
     user: User
@@ -237,9 +255,11 @@ class NewRunForm(forms.ModelForm):
         }
 
     def _plan(self, cleaned: dict[str, Any], *more: str) -> RunPlan:
-        parameters = dict(cleaned.get("parameters") or {})
-        if cleaned.get("temperature") is not None:
-            parameters["temperature"] = cleaned["temperature"]
+        parameters = dict(cleaned.get("parameters") or {}) | sampling(
+            temperature=cleaned.get("temperature"),
+            seed=cleaned.get("seed"),
+            logprobs=bool(cleaned.get("logprobs")),
+        )
         names = ("model", "prompt", "mode", "workers", "use_cache", "budget_cost", "budget_calls", *more)
         chosen = {name: cleaned[name] for name in names}
         if cleaned.get("max_failed_share") is not None:

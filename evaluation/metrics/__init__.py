@@ -1,4 +1,4 @@
-"""What the papers measure of explanations, as pure functions: arrays in, a small frozen result out.
+"""The papers' measures of explanations, as pure functions: arrays in, a small frozen result out.
 
 Usable in a notebook without a server: ``from evaluation.metrics import FollowUps, simulatability``.
 """
@@ -7,6 +7,7 @@ from evaluation.core.kinds import BASELINE_KIND
 from evaluation.metrics.accuracy import Accuracy, mean_over_systems, task_accuracy
 from evaluation.metrics.association import correlation_ratio, theils_u
 from evaluation.metrics.bertscore import BertScores, bertscore
+from evaluation.metrics.calibration import Calibration, ReliabilityBin, calibration
 from evaluation.metrics.correlation import Correlation, annotator_ceiling, within_instance_correlation
 from evaluation.metrics.encoders import CachedEncoder, Encoder, SentenceTransformerEncoder, TfidfEncoder
 from evaluation.metrics.followups import NOT_RATED, TIED, FollowUps
@@ -98,6 +99,7 @@ __all__ = [
     "Bleu",
     "Buckets",
     "CachedEncoder",
+    "Calibration",
     "Correlation",
     "Cosine",
     "Diversity",
@@ -116,6 +118,7 @@ __all__ = [
     "PerExplanation",
     "PredictionPowered",
     "PropertyRow",
+    "ReliabilityBin",
     "SanityCheck",
     "SentenceTransformerEncoder",
     "Similarity",
@@ -132,6 +135,7 @@ __all__ = [
     "bertscore",
     "buckets_of",
     "by",
+    "calibration",
     "common_instances",
     "compare_systems",
     "compared_rows",

@@ -19,6 +19,7 @@ from evaluation.pipelines.carry_out import (
     step_validate,
     study_of,
 )
+from evaluation.pipelines.control import BY_RESEARCHER
 from evaluation.pipelines.material_write import GOLD
 from evaluation.pipelines.options import step_options
 from evaluation.pipelines.recipe import OTHER_KINDS
@@ -51,6 +52,8 @@ def _advance(pipeline_pk: int) -> str:
         pipeline = Pipeline.objects.select_for_update(no_key=True).filter(pk=pipeline_pk).first()
         if pipeline is None or pipeline.state in (Pipeline.State.DONE, Pipeline.State.CANCELLED):
             return pipeline.state if pipeline else "gone"
+        if pipeline.state == Pipeline.State.PAUSED and pipeline.reason == BY_RESEARCHER:
+            return pipeline.state
         steps = pipeline.recipe.content["steps"]
         if pipeline.step >= len(steps):
             pipeline.state, pipeline.finished_at = Pipeline.State.DONE, timezone.now()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from decimal import Decimal
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -15,6 +16,7 @@ from annotator.models import Study
 from annotator.services.imports.material_import import material_import
 from annotator.services.study import study_create
 from evaluation.models import Pipeline, Report, Run
+from evaluation.pipelines.endpoints import SECOND, Asked, models_studied, simulators_named, step_endpoint
 from evaluation.pipelines.material_run import material_run_create
 from evaluation.pipelines.material_write import GOLD, gold_explanations, questions_validate
 from evaluation.pipelines.options import second_model, step_budget, step_options
@@ -32,6 +34,8 @@ from evaluation.services.report import report_create
 from evaluation.simulators.start import simulation_create
 
 _LIVE = (Run.State.QUEUED, Run.State.RUNNING)
+#: Said of a simulate step, because a model may find its own explanations easier to follow than others do.
+SAME_MODEL = "a simulator is the model that is studied"
 
 
 def step_advance(pipeline: Pipeline, step: JSON) -> JSON | None:
@@ -58,6 +62,8 @@ def step_advance(pipeline: Pipeline, step: JSON) -> JSON | None:
         )
     if step["kind"] == "explain" and step_options(pipeline, step).get("method") == GOLD:
         return {"explanations": gold_explanations(dataset=pipeline.dataset)}
+    if step["kind"] == "simulate" and (named := _simulators(pipeline)):
+        return _simulated(pipeline, step, named)
     run = pipeline.runs.filter(options__step=step["name"]).order_by("-pk").first()
     if run is None:
         try:
@@ -74,10 +80,53 @@ def step_advance(pipeline: Pipeline, step: JSON) -> JSON | None:
         pipeline.reason = f"{step['name']}: run {run.pk} is {run.get_state_display()}: {run.reason}"[:2000]
         return None
     numbers = _numbers(run)
+    if step["kind"] == "simulate" and run.model in models_studied(pipeline):
+        numbers["note"] = SAME_MODEL
     if step["kind"] == "reward":
         bins = int(step_options(pipeline, step).get("bins", PAPER_BINS))
         numbers |= rewards_keep(pipeline=pipeline, step=step["name"], run=run, bins=bins)
     return numbers
+
+
+def _simulators(pipeline: Pipeline) -> list[Asked]:
+    return simulators_named(
+        overrides=pipeline.overrides,
+        endpoint=pipeline.endpoint,
+        workspace_id=pipeline.dataset.workspace_id,
+    )
+
+
+def _simulated(pipeline: Pipeline, step: JSON, named: list[Asked]) -> JSON | None:
+    """Have every simulator that the pipeline names judge a study, at the same time; their numbers together."""
+    if step.get("options", {}).get("model") == SECOND:
+        return {"left_out": "the pipeline names its simulators"}
+    numbers: list[JSON] = []
+    for number, asked in enumerate(named):
+        own = pipeline.runs.filter(options__step=step["name"], options__simulator=number)
+        run = own.order_by("-pk").first()
+        if run is None:
+            try:
+                run_start(run=step_run_create(pipeline, step, attach=True, simulator=(number, asked)))
+            except NothingToAsk:
+                numbers.append({"calls": 0})
+        elif run.state in (Run.State.DONE, Run.State.INCOMPLETE):
+            numbers.append(_numbers(run))
+        elif run.state not in _LIVE:
+            pipeline.state = Pipeline.State.PAUSED
+            said = f"run {run.pk} is {run.get_state_display()}: {run.reason}"
+            pipeline.reason = f"{step['name']}: {said}"[:2000]
+            return None
+    if len(numbers) < len(named):
+        pipeline.state, pipeline.reason = Pipeline.State.RUNNING, ""
+        return None
+    together: JSON = {
+        key: sum(one.get(key, 0) for one in numbers) for key in ("calls", "done", "failed", "unparsable")
+    }
+    together["spent"] = str(sum((Decimal(one.get("spent", "0")) for one in numbers), Decimal(0)))
+    together["runs"] = [one["run"] for one in numbers if "run" in one]
+    if any(asked.model in models_studied(pipeline) for asked in named):
+        together["note"] = SAME_MODEL
+    return together
 
 
 def step_validate(pipeline: Pipeline, step: JSON) -> JSON | None:
@@ -144,9 +193,30 @@ def _numbers(run: Run) -> JSON:
     }
 
 
-def step_run_create(pipeline: Pipeline, step: JSON, *, attach: bool, choices: JSON | None = None) -> Run:
-    """The run of a step, not yet started; ``choices`` replace the step's own for this run."""
+def step_run_create(
+    pipeline: Pipeline,
+    step: JSON,
+    *,
+    attach: bool,
+    choices: JSON | None = None,
+    simulator: tuple[int, Asked] | None = None,
+) -> Run:
+    """The run of a step, not yet started; ``choices`` replace the step's own for this run.
+
+    ``simulator`` is the number and the model of one of several that judge the same study.
+    """
     options = step_options(pipeline, step) | (choices or {})
+    endpoint = step_endpoint(
+        step=step | {"options": step.get("options", {}) | (choices or {})},
+        overrides=pipeline.overrides,
+        endpoint=pipeline.endpoint,
+        workspace_id=pipeline.dataset.workspace_id,
+    )
+    options.pop("endpoint", None)
+    marks: JSON = {"step": step["name"]}
+    if simulator is not None:
+        number, asked = simulator
+        endpoint, options["model"], marks["simulator"] = asked.endpoint, asked.model, number
     model, prompt = str(options.pop("model", "")), str(options.pop("prompt", ""))
     parameters = options.pop("parameters", None)
     budget = options.pop("budget", None)
@@ -161,13 +231,13 @@ def step_run_create(pipeline: Pipeline, step: JSON, *, attach: bool, choices: JS
     )
     if step["kind"] == "simulate":
         study = study_of(pipeline, step)
-        run = simulation_create(study=study, endpoint=pipeline.endpoint, plan=plan)
-        run.options = {"step": step["name"]}
+        run = simulation_create(study=study, endpoint=endpoint, plan=plan)
+        run.options = marks
         run.save(update_fields=["options"])
         return run
-    options = {"task": pipeline.recipe.content["task"], "step": step["name"]} | options
+    options = {"task": pipeline.recipe.content["task"]} | marks | options
     return material_run_create(
-        kind=step["kind"], dataset=pipeline.dataset, endpoint=pipeline.endpoint, plan=plan, options=options
+        kind=step["kind"], dataset=pipeline.dataset, endpoint=endpoint, plan=plan, options=options
     )
 
 

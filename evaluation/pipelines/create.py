@@ -12,11 +12,15 @@ from annotator.core.canonical import digest_of
 from annotator.hit_types.base import JSON
 from annotator.models import Dataset, User, Workspace
 from evaluation.models import Endpoint, Pipeline, Recipe
-from evaluation.pipelines.options import ALL_STEPS
+from evaluation.pipelines.endpoints import ALL_STEPS, endpoint_by_name, endpoints_check, simulators_check
 from evaluation.pipelines.recipe import recipe_check
+from evaluation.pipelines.steps.material import in_test_part
 from evaluation.runs.text import clean
 from evaluation.runs.wake import pipeline_wake
 from evaluation.selectors.endpoint import endpoint_check
+
+#: What overrides may say for the whole pipeline.
+FOR_ALL = frozenset({"budget", "second", "second_endpoint", "simulators"})
 
 
 def recipe_save(
@@ -55,25 +59,57 @@ def pipeline_create(
     """Create a pipeline and start it.
 
     ``overrides`` maps a step's name to choices (and ``model``, ``prompt``, ``budget``) that replace the recipe's. The key
-    ``"*"`` applies to the whole pipeline: ``budget``, the most that all its runs may cost together, and ``second``, the
-    model that a recipe calls ``{second}`` (by default the endpoint's own).
+    ``"*"`` applies to the whole pipeline: ``budget``, the most that all its runs may cost together; ``second``, the
+    model that a recipe calls ``{second}`` (by default the endpoint's own), at ``second_endpoint``; and ``simulators``,
+    the models that judge instead of those that the recipe names. A step's ``endpoint`` is the name of its own.
 
-    Raises ``ValidationError`` for overrides that don't fit the recipe and for a recipe or endpoint of another workspace.
+    Raises ``ValidationError`` for overrides that don't fit the recipe, for a recipe or endpoint of another workspace, and
+    for a dataset without questions in a part that the recipe needs.
     """
     overrides_check(content=recipe.content, overrides=overrides)
     endpoint_check(endpoint=endpoint, workspace_id=dataset.workspace_id)
     if recipe.workspace_id != dataset.workspace_id:
         raise ValidationError({"recipe": "This recipe belongs to another workspace. Save it in this one."})
+    parts_check(content=recipe.content, dataset=dataset)
+    overrides = _with_second(overrides or {}, workspace_id=dataset.workspace_id)
+    endpoints_check(
+        content=recipe.content, overrides=overrides, endpoint=endpoint, workspace_id=dataset.workspace_id
+    )
     with transaction.atomic():
         pipeline = Pipeline.objects.create(
             recipe=recipe,
             dataset=dataset,
             endpoint=endpoint,
-            overrides=overrides or {},
+            overrides=overrides,
             created_by=created_by,
         )
         transaction.on_commit(lambda: pipeline_wake(pipeline_pk=pipeline.pk))
     return pipeline
+
+
+def parts_check(*, content: JSON, dataset: Dataset) -> None:
+    """Check that a recipe that trains on some questions and tests on others finds both; raises ``ValidationError``."""
+    wanted = {str(step.get("options", {}).get("part", "all")) for step in content["steps"]} - {"all"}
+    if not wanted:
+        return
+    keys = list(dataset.instances.values_list("key", flat=True))
+    there = {"test" if in_test_part(key) else "train" for key in keys}
+    if missing := sorted(wanted - there):
+        raise ValidationError(
+            {
+                "dataset": f"None of its {len(keys):,} instances is in the {missing[0]} part, and this recipe trains on one part"
+                " and tests on the other. About one instance in five is for testing, by its key. Use more instances."
+            }
+        )
+
+
+def _with_second(overrides: JSON, *, workspace_id: int | None) -> JSON:
+    """The overrides with the second endpoint's own model as the second one, if an endpoint is named and no model."""
+    whole = overrides.get(ALL_STEPS, {})
+    if not whole.get("second_endpoint") or whole.get("second"):
+        return overrides
+    second = endpoint_by_name(whole["second_endpoint"], workspace_id=workspace_id).model
+    return overrides | {ALL_STEPS: whole | {"second": second}}
 
 
 def overrides_check(*, content: JSON, overrides: Any) -> None:
@@ -91,10 +127,10 @@ def overrides_check(*, content: JSON, overrides: Any) -> None:
             amount = Decimal("NaN")
         if not amount.is_finite() or amount < 0:
             raise ValidationError({"overrides": f"{step}: budget: expected an amount of 0 or more"})
-    strange = set(overrides.get(ALL_STEPS, {})) - {"budget", "second"}
-    if strange:
-        raise ValidationError(
-            {"overrides": f"{ALL_STEPS}: expected budget or second, got {', '.join(sorted(strange))}"}
-        )
+    whole = overrides.get(ALL_STEPS, {})
+    if strange := set(whole) - FOR_ALL:
+        expected, got = ", ".join(sorted(FOR_ALL)), ", ".join(sorted(strange))
+        raise ValidationError({"overrides": f"{ALL_STEPS}: expected one of {expected}, got {got}"})
+    simulators_check(whole.get("simulators", []))
     if clean(overrides) != overrides:
         raise ValidationError({"overrides": "contains an invalid character (NUL or half a surrogate pair)"})

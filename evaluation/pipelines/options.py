@@ -8,12 +8,11 @@ from typing import Any
 
 from annotator.hit_types.base import JSON
 from evaluation.models import Pipeline
+from evaluation.pipelines.endpoints import ALL_STEPS as ALL_STEPS
 from evaluation.pipelines.recipe import filled
 from evaluation.pipelines.training import tuning_spent
 from evaluation.selectors.material import VALIDATED
 
-#: The key of overrides that apply to the whole pipeline.
-ALL_STEPS = "*"
 #: A model that a fine_tune step made.
 TUNED = re.compile(r"\{tuned ([\w-]+)\}")
 #: Kinds of step that work on explanations; if the recipe names no systems, on those of the pipeline's own.
@@ -26,7 +25,7 @@ def step_options(pipeline: Pipeline, step: JSON) -> JSON:
     if not second_model(pipeline):
         own = own | (step.get("without_second") or {})
     chosen = own | pipeline.overrides.get(step["name"], {})
-    options: JSON = filled(chosen, pipeline.endpoint.model, second_model(pipeline))
+    options: JSON = filled(chosen, pipeline.endpoint.model, second_model(pipeline), pipeline.pk)
     options = _with_tuned(pipeline, options)
     if options.get("questions") == VALIDATED:
         options["validation"] = _validation_study(pipeline, step)

@@ -9,6 +9,7 @@ from typing import Any
 from annotator.hit_types.base import JSON
 from annotator.hit_types.registry import hit_type_get
 from evaluation.models import Endpoint
+from evaluation.pipelines.endpoints import SECOND, simulators_named, step_endpoint
 from evaluation.pipelines.material_run import prompt_of
 from evaluation.pipelines.recipe import OTHER_KINDS, filled
 from evaluation.pipelines.steps.follow_ups import KINDS, ONE_AT_A_TIME, USUAL_NUMBER
@@ -42,15 +43,23 @@ class _MaterialCounts:
 
 
 def pipeline_plan(
-    *, content: JSON, instances: int, longest: int, endpoint: Endpoint, overrides: JSON | None = None
+    *,
+    content: JSON,
+    instances: int,
+    longest: int,
+    endpoint: Endpoint,
+    overrides: JSON | None = None,
+    workspace_id: int | None = None,
 ) -> list[StepPlan]:
     """The steps of a recipe on ``instances`` instances whose longest input has ``longest`` characters.
 
     Calls are upper bounds: every instance is explained, every reply can be parsed, nothing is a duplicate, every
-    question passes validation. Costs assume that every reply is as long as allowed; retries are not included.
+    question passes validation. Costs assume that every reply is as long as allowed, at each step's own endpoint; retries
+    are not included. Raises ``ValidationError`` (overrides) for an endpoint that the workspace may not use.
     """
     overrides = overrides or {}
     second = str(overrides.get("*", {}).get("second") or "")
+    simulators = simulators_named(overrides=overrides, endpoint=endpoint, workspace_id=workspace_id)
     counts = _MaterialCounts(instances, {}, {})
     plans: list[StepPlan] = []
     items: dict[str, tuple[int, str]] = {}
@@ -61,6 +70,10 @@ def pipeline_plan(
                 plans.append(StepPlan(step["name"], step["kind"], 0, Decimal(0), "left out: no second model"))
                 continue
             own = own | step["without_second"]
+        if simulators and step["kind"] == "simulate" and step.get("options", {}).get("model") == SECOND:
+            note = "left out: the pipeline names its simulators"
+            plans.append(StepPlan(step["name"], step["kind"], 0, Decimal(0), note))
+            continue
         options: JSON = filled(own | overrides.get(step["name"], {}), endpoint.model, second)
         task = str(content["task"])
         calls, note = _calls(step["kind"], task, options, counts, items)
@@ -69,8 +82,13 @@ def pipeline_plan(
             calls, note = 0, f"at most {calls:,} items"
         cost = Decimal(0)
         if calls and step["kind"] not in OTHER_KINDS:
-            each = _cost_of_one(step["kind"], task, options, items, longest, endpoint)
-            cost = (each * calls).quantize(Decimal("0.0001"), ROUND_UP)
+            places = [asked.endpoint for asked in simulators] if step["kind"] == "simulate" else []
+            places = places or [
+                step_endpoint(step=step, overrides=overrides, endpoint=endpoint, workspace_id=workspace_id)
+            ]
+            each = [_cost_of_one(step["kind"], task, options, items, longest, place) for place in places]
+            cost = (sum(each, Decimal(0)) * calls).quantize(Decimal("0.0001"), ROUND_UP)
+            calls *= len(places)
         plans.append(StepPlan(step["name"], step["kind"], calls, cost, note))
     return plans
 

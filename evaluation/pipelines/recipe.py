@@ -34,7 +34,7 @@ def recipe_names() -> list[str]:
 def recipe_file(name: str) -> JSON:
     """A recipe that ships with the product; raises ``KeyError`` with the known names."""
     if name not in recipe_names():
-        raise KeyError(f"no recipe {name!r}; there are: {', '.join(recipe_names())}")
+        raise KeyError(f"no recipe {name!r}; expected one of: {', '.join(recipe_names())}")
     content: JSON = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
     return content | {"steps": _unrolled(content["steps"])}
 
@@ -120,16 +120,20 @@ def _numbered(value: Any, number: int) -> Any:
     return value
 
 
-def filled(value: Any, model: str, second: str = "") -> Any:
-    """A step's choices with ``{model}`` and ``{second}`` filled in; without a second model, the first is used for both.
+def filled(value: Any, model: str, second: str = "", pipeline: int | None = None) -> Any:
+    """A step's choices with ``{model}``, ``{second}`` and ``{pipeline}``, the pipeline's number, filled in.
 
-    >>> filled({"system": "{model} · post-hoc", "generator": "{second}"}, "gpt")
-    {'system': 'gpt · post-hoc', 'generator': 'gpt'}
+    Without a second model, the first is used for both. Before there is a pipeline, its number is left as it is.
+
+    >>> filled({"system": "{model} · post-hoc {pipeline}", "generator": "{second}"}, "gpt", pipeline=7)
+    {'system': 'gpt · post-hoc 7', 'generator': 'gpt'}
     """
     if isinstance(value, str):
-        return value.replace("{model}", model).replace("{second}", second or model)
+        number = "{pipeline}" if pipeline is None else str(pipeline)
+        named = value.replace("{model}", model).replace("{second}", second or model)
+        return named.replace("{pipeline}", number)
     if isinstance(value, list):
-        return [filled(held, model, second) for held in value]
+        return [filled(held, model, second, pipeline) for held in value]
     if isinstance(value, dict):
-        return {key: filled(held, model, second) for key, held in value.items()}
+        return {key: filled(held, model, second, pipeline) for key, held in value.items()}
     return value

@@ -29,7 +29,7 @@ from evaluation.pipelines.steps.material import in_test_part, shown
 from evaluation.prompts import prompt_file
 from evaluation.providers.base import ProviderError
 from evaluation.providers.keys import KeyRefused
-from evaluation.selectors.endpoint import endpoint_provider
+from evaluation.selectors.endpoint import endpoint_openai
 
 if TYPE_CHECKING:
     from evaluation.providers.fine_tuning import FineTuner, TuningJob
@@ -175,7 +175,10 @@ def tuning_step(*, pipeline: Pipeline, step: str, options: JSON, left: Decimal |
 def _tuning_create(pipeline: Pipeline, step: str, options: JSON, left: Decimal | None) -> None:
     examples = examples_of(pipeline)
     if not examples:
-        raise ValidationError("no rationale has a reward yet; a reward step comes before fine_tune")
+        raise ValidationError(
+            "no rationale has a reward, so there is nothing to train on: no question of the training part was accepted, or no"
+            " reward step comes before this one"
+        )
     lines = chat_lines(examples)
     epochs = int(options.get("epochs", 1))
     price = Decimal(str(options.get("price", 0)))
@@ -317,7 +320,7 @@ def _ask(endpoint: Endpoint, what: Callable[[FineTuner], Coroutine[Any, Any, T]]
     )  # the client library is imported late: web processes don't need it
 
     async def main() -> T:
-        provider = endpoint_provider(endpoint)
+        provider = endpoint_openai(endpoint)
         try:
             return await what(FineTuner(provider))
         finally:

@@ -106,6 +106,21 @@ class ChatReply:
     seconds: float = 0.0
     #: The model's reasoning before the reply, if the provider returns it separately. Answers are never read from it.
     reasoning: str = ""
+    #: Each token of ``text`` with the natural logarithm of its probability, where they were asked for and given.
+    tokens: tuple[tuple[str, float], ...] = ()
+
+
+def content_text(content: Any) -> str:
+    """The text of a message's content: a string, or a list of parts of which some are text.
+
+    >>> content_text([{"type": "text", "text": "ANSWER: "}, {"type": "text", "text": "YES"}])
+    'ANSWER: YES'
+    """
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
+    return "".join(text for text in texts if isinstance(text, str))
 
 
 class Provider(Protocol):

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import math
 import re
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -20,65 +18,58 @@ import httpx2
 import openai
 
 from evaluation.providers import transport
-from evaluation.providers.base import ChatReply, ChatRequest, ErrorKind, ProviderError
-from evaluation.providers.hosts import HostPolicy, HostRefused, check_origin, origin_of
+from evaluation.providers.base import ChatReply, ChatRequest, ErrorKind, ProviderError, content_text
+from evaluation.providers.replies import (
+    count_of,
+    json_object,
+    retry_after_of,
+    tokens_of,
+    transport_error,
+)
+from evaluation.providers.rest import Access, kind_of_status
 
 #: The client requires a key even if the endpoint doesn't.
 NO_KEY = "none"
-#: How many bytes of a reply that isn't JSON are stored.
-KEPT_BYTES = 64 * 1024
 #: The shortest timeout, in seconds, for uploading or downloading a batch's file.
 FILE_SECONDS = 300.0
-_KINDS: Mapping[int, ErrorKind] = {
-    400: "bad_request",
-    401: "unauthorized",
-    402: "no_quota",
-    403: "unauthorized",
-    404: "not_found",
-    408: "timeout",
-    409: "server",
-    413: "bad_request",
-    422: "bad_request",
-    425: "server",
-    429: "rate_limit",
-}
 
 
 class OpenAICompatible:
     """One endpoint. Raises ``ProviderError`` (refused_host) if requests to the host aren't allowed."""
 
-    def __init__(self, *, base_url: str, key: str, policy: HostPolicy, timeout: float) -> None:
-        try:
-            origin = origin_of(base_url)
-            check_origin(origin, policy)
-        except HostRefused as error:
-            raise ProviderError("refused_host", str(error)) from None
-        self.base_url = base_url
-        self.timeout = timeout
-        self.http = transport.client(origin, policy, timeout=timeout)
+    def __init__(self, access: Access) -> None:
+        self.base_url = access.base_url
+        self.timeout = access.timeout
+        self.http = access.client()
+        headers = dict(access.headers)
+        if access.api_version:  # Azure takes a key in a header of its own
+            headers["api-key"] = access.key
+            self.http.event_hooks = {"request": [_without_authorization]}
         self.client = openai.AsyncOpenAI(
-            api_key=key or NO_KEY,
-            base_url=base_url,
+            api_key=access.key or NO_KEY,
+            base_url=access.base_url,
             max_retries=0,
-            timeout=transport.timeouts(timeout),
+            timeout=transport.timeouts(access.timeout),
             http_client=self.http,
+            default_headers=headers or None,
+            default_query={"api-version": access.api_version} if access.api_version else None,
         )
 
     async def chat(self, request: ChatRequest) -> ChatReply:
         started = time.perf_counter()
         response = await self._post("/chat/completions", request.body())
-        return read_completion(_json(response), seconds=time.perf_counter() - started)
+        return read_completion(json_object(response), seconds=time.perf_counter() - started)
 
     async def embed(self, model: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
         import numpy as np
 
         body = {"model": model, "input": list(texts), "encoding_format": "float"}
-        raw = _json(await self._post("/embeddings", body))
+        raw = json_object(await self._post("/embeddings", body))
         try:
             rows = sorted(raw["data"], key=lambda row: row["index"])
             vectors = np.array([row["embedding"] for row in rows], dtype=np.float64)
         except (KeyError, TypeError, ValueError):
-            raise ProviderError("invalid_reply", "the reply holds no embeddings") from None
+            raise ProviderError("invalid_reply", "the reply has no embeddings") from None
         if vectors.ndim != 2 or len(vectors) != len(texts):
             raise ProviderError("invalid_reply", f"asked for {len(texts)} embeddings, got {len(vectors)}")
         return vectors
@@ -86,7 +77,7 @@ class OpenAICompatible:
     async def models(self) -> list[str]:
         async with self._guarded():
             response = await self.client.get("/models", cast_to=httpx2.Response)
-        raw = _json(response)
+        raw = json_object(response)
         return [str(model.get("id")) for model in raw.get("data") or [] if isinstance(model, dict)]
 
     async def batch_send(self, lines: bytes) -> str:
@@ -139,6 +130,10 @@ class OpenAICompatible:
             raise provider_error(error) from error
 
 
+async def _without_authorization(request: httpx2.Request) -> None:
+    request.headers.pop("Authorization", None)
+
+
 def read_completion(raw: dict[str, Any], *, seconds: float = 0.0) -> ChatReply:
     """The JSON of a chat completion as a reply; raises ``ProviderError`` if it contains none. What was received is in
     the error's ``reply``, since it may have to be paid for.
@@ -152,9 +147,9 @@ def read_completion(raw: dict[str, Any], *, seconds: float = 0.0) -> ChatReply:
         raw=raw,
         model=str(raw.get("model") or "")[:200],
         fingerprint=str(raw.get("system_fingerprint") or "")[:200],
-        tokens_in=_count(usage, "prompt_tokens"),
-        tokens_out=_count(usage, "completion_tokens"),
-        tokens_cached=_count(details, "cached_tokens"),
+        tokens_in=count_of(usage, "prompt_tokens"),
+        tokens_out=count_of(usage, "completion_tokens"),
+        tokens_cached=count_of(details, "cached_tokens"),
         seconds=seconds,
     )
     if raw.get("error") and not raw.get("choices"):
@@ -166,40 +161,21 @@ def read_completion(raw: dict[str, Any], *, seconds: float = 0.0) -> ChatReply:
         raise ProviderError("invalid_reply", "the reply has no choices", reply=reply)
     finish, text = str(choice.get("finish_reason") or ""), content_text(message.get("content"))
     if finish == "content_filter":
-        said = "the endpoint's content filter held the reply back"
+        said = "the endpoint's content filter blocked the reply"
         raise ProviderError("content_filter", said, reply=reply)
     if message.get("refusal"):
         raise ProviderError("refusal", str(message["refusal"])[:500], reply=reply)
     if not text.strip() and finish != "length":  # "length": all tokens went into the model's thinking
         raise ProviderError("invalid_reply", "the reply has no text", reply=reply)
-    return replace(reply, text=text, finish=finish, reasoning=_reasoning(message))
-
-
-def content_text(content: Any) -> str:
-    """The text of a message's content: a string, or a list of parts of which some are text.
-
-    >>> content_text([{"type": "text", "text": "ANSWER: "}, {"type": "text", "text": "YES"}])
-    'ANSWER: YES'
-    """
-    if isinstance(content, str):
-        return content
-    parts = content if isinstance(content, list) else []
-    texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
-    return "".join(text for text in texts if isinstance(text, str))
+    listed = choice.get("logprobs")
+    tokens = tokens_of(listed.get("content") if isinstance(listed, dict) else None, "token", "logprob")
+    return replace(reply, text=text, finish=finish, reasoning=_reasoning(message), tokens=tokens)
 
 
 def _reasoning(message: dict[str, Any]) -> str:
     """The model's reasoning, if the server returns it separately from the text."""
     found = message.get("reasoning_content") or message.get("reasoning")
     return found if isinstance(found, str) else ""
-
-
-def _count(usage: dict[str, Any], name: str) -> int | None:
-    """A token count; a fraction is rounded up. None if the value isn't a possible count."""
-    value = usage.get(name)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 2**31:
-        return None
-    return math.ceil(value)
 
 
 def _error_in_body(error: Any, reply: ChatReply) -> ProviderError:
@@ -216,58 +192,31 @@ def _message(error: Any) -> str:
     return str(error.get("message") or error) if isinstance(error, dict) else str(error)
 
 
-def _json(response: httpx2.Response) -> dict[str, Any]:
-    if response.is_redirect:
-        raise ProviderError("refused_host", "the endpoint answered with a redirect, which is not followed")
-    try:
-        # NaN and Infinity are no JSON, but some servers send them; Postgres takes them as text only.
-        raw = json.loads(response.content, parse_constant=str)
-    except RecursionError:
-        raise _unreadable(response, "the reply's JSON is nested too deeply") from None
-    except ValueError:
-        raise _unreadable(response, "the reply is not complete JSON") from None
-    if not isinstance(raw, dict):
-        raise _unreadable(response, "the reply is not a JSON object")
-    return raw
-
-
-def _unreadable(response: httpx2.Response, reason: str) -> ProviderError:
-    """The error for a reply that was received and may have to be paid for; it contains the start of what was received."""
-    text = response.content[:KEPT_BYTES].decode("utf-8", "replace")
-    kept = ChatReply(text="", raw={"not_json": text}) if text.strip() else None
-    start = " ".join(text[:200].split())
-    return ProviderError("invalid_reply", f"{reason}: {start}" if start else "the reply is empty", reply=kept)
-
-
 def provider_error(error: Exception) -> ProviderError:
     """Convert the client's exceptions to ours. Messages contain the endpoint's own message, never the request's
     headers."""
-    for cause in (error, error.__cause__):
-        if isinstance(cause, HostRefused):
-            return ProviderError("refused_host", str(cause))
-        if isinstance(cause, transport.ReplyTooLarge):
-            return ProviderError("too_large", str(cause))
-        if isinstance(cause, httpx2.ConnectError | httpx2.ConnectTimeout):
-            return ProviderError("unreachable", _connect_advice(str(cause)))
     if isinstance(error, openai.APIStatusError):
         status = error.status_code
         if 300 <= status < 400:
             return ProviderError(
                 "refused_host", "the endpoint answered with a redirect, which is not followed"
             )
-        kind = _KINDS.get(status, "server" if status >= 500 else "bad_request")
+        kind = kind_of_status(status)
         kind = _refined(kind, getattr(error, "code", None), _said(error))
         return ProviderError(
             kind,
             f"HTTP {status}: {_said(error)}{_parameter_advice(_said(error))}",
-            retry_after=_retry_after(error.response),
+            retry_after=retry_after_of(error.response),
             status=status,
         )
-    if isinstance(error, openai.APITimeoutError | httpx2.TimeoutException):
+    found = transport_error(error)
+    if found.kind != "unexpected":
+        return found
+    if isinstance(error, openai.APITimeoutError):
         return ProviderError("timeout", "No reply in time.")
-    if isinstance(error, openai.APIConnectionError | httpx2.HTTPError):
+    if isinstance(error, openai.APIConnectionError):
         return ProviderError("connection", f"The connection failed: {error.__cause__ or error}"[:500])
-    return ProviderError("unexpected", f"{type(error).__name__}: {error}"[:500])
+    return found
 
 
 def _refined(kind: ErrorKind, code: Any, said: str) -> ErrorKind:
@@ -298,26 +247,11 @@ def _parameter_advice(said: str) -> str:
     return ""
 
 
-def _connect_advice(said: str) -> str:
-    """Why the connection failed, and what to do about it."""
-    advice = ""
-    if "CERTIFICATE_VERIFY_FAILED" in said:
-        advice = (
-            " The server's certificate is not signed by an authority that this installation trusts. Use a valid "
-            "certificate, or ask the operator to add the authority (SSL_CERT_FILE)."
-        )
-    elif any(word in said for word in ("WRONG_VERSION_NUMBER", "record layer", "no TLS connection")):
-        advice = (
-            " The server doesn't seem to use TLS on this port. Must the base URL start with http:// instead?"
-        )
-    return f"No connection: {said}.{advice}"[:500]
-
-
 def provider_error_of_status(status: int, body: Any) -> ProviderError:
     """The error in one line of a batch."""
     inner = body.get("error", body) if isinstance(body, dict) else body
     said = inner.get("message") if isinstance(inner, dict) else inner
-    kind = _KINDS.get(status, "bad_request" if 400 <= status < 500 else "server")
+    kind = kind_of_status(status) if status >= 400 else "server"
     kind = _refined(kind, inner.get("code") if isinstance(inner, dict) else None, str(said))
     return ProviderError(kind, f"HTTP {status}: {said}"[:500], status=status)
 
@@ -326,14 +260,3 @@ def _said(error: openai.APIStatusError) -> str:
     body = error.body
     message = body.get("message") if isinstance(body, dict) else None
     return str(message or error.response.text)[:500]
-
-
-def _retry_after(response: httpx2.Response) -> float | None:
-    try:
-        seconds = float(response.headers.get("retry-after-ms", "")) / 1000
-    except ValueError:
-        try:
-            seconds = float(response.headers.get("retry-after", ""))
-        except ValueError:
-            return None
-    return seconds if 0 <= seconds <= 3600 else None

@@ -14,6 +14,7 @@ import httpcore2
 import httpx2
 
 from evaluation.providers.hosts import HostPolicy, HostRefused, Origin, resolve
+from evaluation.providers.settings import tls_context
 from evaluation.providers.stream import Stream
 
 #: httpx would log a line for each of a hundred thousand requests.
@@ -23,6 +24,8 @@ KEEP_SECONDS = 30.0
 #: Largest reply in bytes, after decompression: to a chat request, and to any other (embeddings, files of batches).
 MAX_CHAT_REPLY = 4 * 1024 * 1024
 MAX_REPLY = 64 * 1024 * 1024
+#: Where chats are sent: the OpenAI protocol's, Anthropic's, Gemini's.
+CHAT_PATHS = ("/chat/completions", "/messages", ":generateContent")
 
 
 class ReplyTooLarge(httpx2.RemoteProtocolError):
@@ -124,11 +127,11 @@ class _Body(httpx2.AsyncByteStream):
 class CheckedTransport(httpx2.AsyncBaseTransport):
     """A transport to one origin. A stack of idle connections makes taking one independent of how many there are."""
 
-    def __init__(self, origin: Origin, policy: HostPolicy) -> None:
+    def __init__(self, origin: Origin, policy: HostPolicy, certificates: str = "") -> None:
         self.origin = origin
         self.backend = CheckedBackend(origin, policy)
         self.core_origin = httpcore2.Origin(origin.scheme.encode(), origin.host.encode(), origin.port)
-        self.context = ssl.create_default_context() if origin.scheme == "https" else None
+        self.context: ssl.SSLContext | None = tls_context(certificates) if origin.scheme == "https" else None
         self.idle: list[httpcore2.AsyncHTTPConnection] = []
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -161,7 +164,7 @@ class CheckedTransport(httpx2.AsyncBaseTransport):
                 self,
                 connection,
                 response.stream,
-                limit=MAX_CHAT_REPLY if request.url.path.endswith("/chat/completions") else MAX_REPLY,
+                limit=MAX_CHAT_REPLY if request.url.path.endswith(CHAT_PATHS) else MAX_REPLY,
                 encoding=headers.pop("content-encoding", "").strip().lower(),
             )
         except BaseException:
@@ -230,10 +233,12 @@ def timeouts(seconds: float) -> httpx2.Timeout:
     return httpx2.Timeout(seconds, connect=min(0.8 * seconds, 10.0))
 
 
-def client(origin: Origin, policy: HostPolicy, *, timeout: float) -> httpx2.AsyncClient:
-    """An HTTP client that can reach this origin only."""
+def client(
+    origin: Origin, policy: HostPolicy, *, timeout: float, certificates: str = ""
+) -> httpx2.AsyncClient:
+    """An HTTP client that can reach this origin only. ``certificates``: PEM authorities instead of the system's."""
     return httpx2.AsyncClient(
-        transport=CheckedTransport(origin, policy),
+        transport=CheckedTransport(origin, policy, certificates),
         follow_redirects=False,
         trust_env=False,
         headers={"accept-encoding": "gzip"},

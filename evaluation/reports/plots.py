@@ -1,7 +1,7 @@
 """Figures drawn with altair and turned into SVG and PNG by vl-convert, in light and in dark.
 
-Three forms: dots with intervals, a matrix, and bars of shares. Values stand beside their marks, so that no
-legend is needed and colour never carries meaning alone. The job that makes the report draws the figures; the web
+Four forms: dots with intervals, a matrix, bars of shares, and a reliability diagram. Values are written beside their
+marks, so that no legend is needed and colour is never the only carrier of meaning. The job that makes the report draws the figures; the web
 process serves the stored files and never imports altair.
 """
 
@@ -24,7 +24,7 @@ ROW = 26
 
 @dataclass(frozen=True)
 class Ink:
-    """A theme's colours: those of the style sheet's tokens."""
+    """A theme's colours, the same as in the style sheet's tokens."""
 
     paper: str
     ink: str
@@ -54,8 +54,8 @@ def draw(figure: Mapping[str, Any]) -> Picture:
     import vl_convert
     from altair.utils.schemapi import debug_mode
 
-    # Altair checks each part of a chart against its schema as it is made: most of the time that a chart takes. Ours
-    # are checked by tests.
+    # Altair validates each part of a chart against its schema, which takes most of the time. Tests validate our charts
+    # instead.
     with debug_mode(False):
         svg = {
             theme: vl_convert.vegalite_to_svg(chart(figure, theme).to_dict(validate=False)) for theme in INKS
@@ -67,7 +67,8 @@ def chart(figure: Mapping[str, Any], theme: Theme) -> alt.TopLevelMixin:
     """The altair chart of a stored figure."""
     import altair as alt
 
-    drawn = {"intervals": _intervals, "matrix": _matrix, "bars": _bars}[figure["form"]](figure["data"], theme)
+    forms = {"intervals": _intervals, "matrix": _matrix, "bars": _bars, "reliability": _reliability}
+    drawn = forms[figure["form"]](figure["data"], theme)
     ink = INKS[theme]
     axis = {
         "labelColor": ink.ink,
@@ -100,7 +101,7 @@ def chart(figure: Mapping[str, Any], theme: Theme) -> alt.TopLevelMixin:
 
 
 def _intervals(data: Mapping[str, Any], theme: Theme) -> Any:
-    """Dots with intervals on one scale, one row a point, its value written at the right."""
+    """Dots with intervals on one scale, one row per point, with its value on the right."""
     import altair as alt
 
     ink, shape = INKS[theme], data.get("shape", "number")
@@ -160,7 +161,7 @@ def _point(number: int, point: Mapping[str, Any], scale: float, shape: str) -> d
 
 
 def _domain(points: list[dict[str, Any]], data: Mapping[str, Any], scale: float) -> list[float]:
-    """The given domain, widened to what must be seen; for no defined point, the given one or 0 to 1."""
+    """The given domain, extended to all defined points; without defined points, the given one or 0 to 1."""
     wanted = [end * scale for end in data.get("domain") or ()]
     seen = [p[key] for p in points for key in ("value", "low", "high") if p[key] is not None]
     if data.get("reference") is not None:
@@ -169,6 +170,31 @@ def _domain(points: list[dict[str, Any]], data: Mapping[str, Any], scale: float)
     low, high = min(ends), max(ends)
     pad = 0.0 if wanted else 0.04 * (high - low or scale)
     return [low - pad, high + pad] if high > low else [low - 0.05 * scale, high + 0.05 * scale]
+
+
+def _reliability(data: Mapping[str, Any], theme: Theme) -> Any:
+    """The share that is right over the mean confidence, with intervals; a dashed diagonal where both are the same."""
+    import altair as alt
+
+    ink = INKS[theme]
+    points = [
+        point | {"low": point.get("low") or point["value"], "high": point.get("high") or point["value"]}
+        for point in data["points"]
+    ]
+    scale = alt.Scale(domain=[0, 1], nice=False)
+    x = alt.X("confidence:Q", scale=scale, title=data["x"], axis=alt.Axis(tickCount=5, grid=True))
+    y = alt.Y("value:Q", scale=scale, title=data["y"], axis=alt.Axis(tickCount=5, grid=True))
+    ends = alt.Data(values=[{"confidence": 0, "value": 0}, {"confidence": 1, "value": 1}])
+    diagonal = alt.Chart(ends).mark_line(strokeDash=[4, 3], color=ink.quiet).encode(x=x, y=y)
+    base = alt.Chart(alt.Data(values=points))
+    return alt.layer(
+        diagonal,
+        base.mark_rule(strokeWidth=2, color=ink.mark).encode(
+            x=x, y=alt.Y("low:Q", title=data["y"]), y2="high:Q"
+        ),
+        base.mark_point(filled=True, size=70, opacity=1, color=ink.mark).encode(x=x, y=y),
+        base.mark_text(align="left", dx=8, dy=-8, color=ink.ink, fontSize=12).encode(x=x, y=y, text="n:Q"),
+    ).properties(width=WIDTH, height=WIDTH * 0.75)
 
 
 def _matrix(data: Mapping[str, Any], theme: Theme) -> Any:
@@ -202,7 +228,7 @@ def _matrix(data: Mapping[str, Any], theme: Theme) -> Any:
 
 
 def _filled(ink: Ink, value: float | None, low: float, high: float) -> dict[str, str]:
-    """A cell's colour, and the colour in which its number can be read on it."""
+    """A cell's colour, and a colour for its number with enough contrast."""
     if value is None or high <= low:
         return {"fill": ink.paper, "text": ink.quiet}
     fill = _mix(ink.wash, min(max((value - low) / (high - low), 0.0), 1.0))
@@ -227,7 +253,7 @@ def _luminance(colour: str) -> float:
 
 
 def _bars(data: Mapping[str, Any], theme: Theme) -> Any:
-    """Shares of a whole, one bar a row, the share written inside its part where it fits."""
+    """Shares of a whole, one bar per row, with the share written inside its part if it fits."""
     import altair as alt
 
     ink = INKS[theme]

@@ -31,7 +31,7 @@ from evaluation.runs.registry import step_get
 from evaluation.runs.settle import Outcome, settle
 from evaluation.runs.step import ClaimedCall, Step
 from evaluation.runs.worker import Worked
-from evaluation.selectors.endpoint import endpoint_provider
+from evaluation.selectors.endpoint import endpoint_openai
 
 T = TypeVar("T")
 #: Calls in one file.
@@ -78,7 +78,7 @@ def _turn(run: Run, step: Step) -> Worked:
 
 def _ask(run: Run, what: Callable[[OpenAICompatible], Coroutine[Any, Any, T]]) -> T:
     async def main() -> T:
-        provider = endpoint_provider(run.endpoint)
+        provider = endpoint_openai(run.endpoint)
         try:
             return await what(provider)
         finally:

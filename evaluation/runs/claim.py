@@ -201,12 +201,21 @@ def _prepare(
     asked = [replace(call, thing=things.get(call.id)) for call in calls]
     requests = {call.id: build(run, endpoint, step, call) for call in asked}
     keys = {
-        call.id: cache_key(base_url=endpoint.base_url, request=requests[call.id], sample=call.sample)
+        call.id: cache_key(
+            base_url=endpoint.base_url,
+            headers=endpoint.headers,
+            request=requests[call.id],
+            sample=call.sample,
+        )
         for call in asked
     }
     found = _cached(list(keys.values()), run.workspace_id) if run.use_cache else {}
-    # A call whose reply could not be read is sent again, whatever the cache contains.
-    cached = {call.id for call in asked if keys[call.id] in found and not call.unparsable}
+    # A call whose reply could not be read is sent again, unless the model is now told what was wrong with it.
+    cached = {
+        call.id
+        for call in asked
+        if keys[call.id] in found and (not call.unparsable or repair_messages(run=run, call=call))
+    }
     hits = [
         Hit(call, keys[call.id], found[keys[call.id]], requests[call.id])
         for call in asked

@@ -98,6 +98,10 @@ def run_draft(
     run.full_clean(exclude=["prompt_digest"])
     if run.mode == Run.Mode.BATCH and run.together > 1:
         raise ValidationError({"together": "The batch API takes one item per request. Set this to 1."})
+    if run.mode == Run.Mode.BATCH and endpoint.protocol != Endpoint.Protocol.OPENAI:
+        raise ValidationError(
+            {"mode": "Batches need an endpoint that speaks the OpenAI protocol. Choose one request a call."}
+        )
     first = next(step.jobs(run), None)
     if first is None:
         raise NothingToAsk({"kind": f"{step.title}: there is nothing to ask about"})
@@ -154,10 +158,13 @@ def _prompt_check(run: Run, step: Step, job: Job) -> None:
     call = replace(call, thing=step.load(run, [call]).get(call.id))
     try:
         step.messages(run, call)
+        problems = step.prompt_problems(run, call)
     except KeyError as error:
         raise ValidationError({"prompt": f"Unknown placeholder ${error.args[0]}."}) from None
     except ValueError as error:
         raise ValidationError({"prompt": str(error)}) from None
+    if problems:
+        raise ValidationError({"prompt": problems})
 
 
 def _in_rows(run: Run, step: Step) -> Iterator[list[Call]]:

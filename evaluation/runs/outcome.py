@@ -15,6 +15,7 @@ from evaluation.models import Call, Endpoint, Run
 from evaluation.prompts.injection import gives_orders
 from evaluation.providers.base import PERHAPS_PAID, ChatReply, Provider, ProviderError
 from evaluation.runs.claim import Hit, Ready
+from evaluation.runs.confidence import answer_confidence
 from evaluation.runs.repair import INCOMPLETE, joined_result
 from evaluation.runs.request import Prices, likely_tokens, share_of
 from evaluation.runs.settle import Outcome, backoff
@@ -177,6 +178,7 @@ def _kept(call: ClaimedCall, ready: Ready, reply: ChatReply, text: str, cost: De
         tokens_in=reply.tokens_in,
         tokens_out=reply.tokens_out,
         tokens_cached=reply.tokens_cached,
+        confidence=answer_confidence(text, reply.tokens) if len(ready.calls) == 1 else None,
         seconds=reply.seconds,
     )
 
@@ -282,7 +284,9 @@ def from_cache(*, run: Run, step: Step, hits: Sequence[Hit]) -> list[Outcome]:
 
 
 def _sources(hits: Sequence[Hit]) -> list[dict[str, Any]]:
-    names = ("id", "text", "reply", "model_returned", "fingerprint", "tokens_in", "tokens_out")
+    names = (
+        "id", "text", "reply", "model_returned", "fingerprint", "tokens_in", "tokens_out", "confidence",
+    )  # fmt: skip
     return list(Call.objects.filter(pk__in=[hit.source for hit in hits]).values(*names)) if hits else []
 
 

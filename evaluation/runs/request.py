@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_UP, Decimal
 from typing import Any
@@ -82,6 +82,18 @@ def parameters_check(parameters: Any) -> None:
             raise ValueError(f"{name}: expected a whole number{above}, got {value!r}")
 
 
+def sampling(
+    *, temperature: float | None = None, seed: int | None = None, logprobs: bool = False
+) -> dict[str, Any]:
+    """The parameters of a request for what is given; what is None is left to the step, the endpoint or the server.
+
+    >>> sampling(temperature=0.0, logprobs=True)
+    {'temperature': 0.0, 'logprobs': True}
+    """
+    given: dict[str, Any] = {"temperature": temperature, "seed": seed, "logprobs": logprobs or None}
+    return {name: value for name, value in given.items() if value is not None}
+
+
 def request_build(
     *,
     model: str,
@@ -130,11 +142,12 @@ def likely_tokens(request: ChatRequest) -> int:
     return most_in // 4 + min(most_out, LIKELY_REPLY)
 
 
-def cache_key(*, base_url: str, request: ChatRequest, sample: int) -> str:
+def cache_key(*, base_url: str, request: ChatRequest, sample: int, headers: Mapping[str, str]) -> str:
     """The cache key of a reply: everything that changes it, and the sample's number, but not retries, timeouts or
     prices."""
     return digest_of(
-        {
+        ({"headers": dict(headers)} if headers else {})
+        | {
             "base_url": base_url,
             "model": request.model,
             "messages": list(request.messages),

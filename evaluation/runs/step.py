@@ -129,6 +129,10 @@ class Step:
         """A result that lacked something, together with what a later reply added."""
         return parsed
 
+    def prompt_problems(self, run: Run, call: ClaimedCall) -> list[str]:
+        """What is wrong with the run's prompt, tried on one call: it must show what it asks about, and nothing else."""
+        return []
+
     def demonstration(self, run: Run, call: ClaimedCall, text: str) -> JSON | None:
         """A reply that the prompt shows, as an object of ``schema``; None if it can't be converted."""
         return None

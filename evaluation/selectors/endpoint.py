@@ -20,7 +20,9 @@ from evaluation.providers.hosts import HostPolicy, HostRefused, Origin, origin_o
 from evaluation.providers.keys import KeyRefused, key_from_variable, key_open
 
 if TYPE_CHECKING:
+    from evaluation.providers.base import Provider
     from evaluation.providers.openai_compatible import OpenAICompatible
+    from evaluation.providers.rest import Access
 
 
 def endpoints_for(*, user: Any, role: str = Membership.Role.VIEWER) -> QuerySet[Endpoint]:
@@ -93,17 +95,47 @@ def endpoint_key(endpoint: Endpoint) -> str:
     return ""
 
 
-def endpoint_provider(endpoint: Endpoint) -> OpenAICompatible:
-    """A client for the endpoint; raises ``ProviderError`` (refused_host) and ``KeyRefused``."""
-    # Imported late: web processes that call no model do without the client.
-    from evaluation.providers.openai_compatible import OpenAICompatible
+def endpoint_access(endpoint: Endpoint) -> Access:
+    """How the endpoint is reached, its key included; raises ``KeyRefused``."""
+    from evaluation.providers.rest import Access
 
-    return OpenAICompatible(
+    return Access(
         base_url=endpoint.base_url,
         key=endpoint_key(endpoint),
         policy=host_policy(),
         timeout=endpoint.timeout_seconds,
+        headers=endpoint.headers,
+        api_version=endpoint.api_version,
+        certificates=endpoint.ca_certificates,
     )
+
+
+def endpoint_provider(endpoint: Endpoint) -> Provider:
+    """A client for the endpoint's protocol; raises ``ProviderError`` (refused_host) and ``KeyRefused``."""
+    # Here, not above: a web process that asks no model does not hold the clients.
+    if endpoint.protocol == Endpoint.Protocol.ANTHROPIC:
+        from evaluation.providers.anthropic import Anthropic
+
+        return Anthropic(endpoint_access(endpoint))
+    if endpoint.protocol == Endpoint.Protocol.GEMINI:
+        from evaluation.providers.gemini import Gemini
+
+        return Gemini(endpoint_access(endpoint))
+    return endpoint_openai(endpoint)
+
+
+def endpoint_openai(endpoint: Endpoint) -> OpenAICompatible:
+    """A client with the parts that only the OpenAI protocol has: batches, files and fine-tuning.
+
+    Raises ``ProviderError`` (not_found) for an endpoint of another protocol, and what ``endpoint_provider`` raises.
+    """
+    from evaluation.providers.base import ProviderError
+    from evaluation.providers.openai_compatible import OpenAICompatible
+
+    if endpoint.protocol != Endpoint.Protocol.OPENAI:
+        said = f"{endpoint}: batches and fine-tuning need an endpoint that speaks the OpenAI protocol."
+        raise ProviderError("not_found", said)
+    return OpenAICompatible(endpoint_access(endpoint))
 
 
 def endpoint_encoder(endpoint: Endpoint, *, model: str = "") -> EndpointEncoder:

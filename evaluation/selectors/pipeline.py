@@ -47,8 +47,14 @@ class StepShown:
     numbers: list[tuple[Any, str]] = field(default_factory=list)
     spent: str = ""
     left_out: str = ""
+    note: str = ""
     study: Study | None = None
     report: int | None = None
+
+    @property
+    def has_failures(self) -> bool:
+        """Whether calls of the step have failed, or replies could not be read."""
+        return any(word in ("failed", "unparsable") for _, word in self.numbers)
 
     @property
     def percent(self) -> int:
@@ -105,6 +111,7 @@ def _shown(
         run,
         numbers=[(result[key], word) for key, word in _WORDS.items() if result.get(key)],
         left_out=result.get("left_out", ""),
+        note=result.get("note", ""),
         spent=result.get("spent", ""),
         study=studies.get(result.get("study", "")),
         report=result.get("report"),

@@ -27,6 +27,7 @@ def rater_name(*, kind: HitType, endpoint: Endpoint, plan: RunPlan) -> str:
         **({"parameters": sent} if sent else {}),
         **({"samples": plan.samples} if plan.samples > 1 else {}),
         **({"together": plan.together} if plan.together > 1 else {}),
+        **({"headers": endpoint.headers} if endpoint.headers else {}),
     }
     parts = [
         f"{short(plan.model or endpoint.model, 60)} at {short(deployment_of(endpoint), 40)}",

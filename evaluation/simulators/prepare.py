@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from random import Random
 from typing import Any
 
@@ -17,6 +18,7 @@ from evaluation.runs.step import ClaimedCall, Job, Step
 from evaluation.runs.structured import stage_response, stage_schema
 from evaluation.simulators.identity import raters_by_reply, siblings
 from evaluation.simulators.majority import Tied, majority
+from evaluation.simulators.prompt_check import prompt_problems
 
 
 class Simulate(Step):
@@ -32,7 +34,9 @@ class Simulate(Step):
         raters = siblings(run.rater) if run.rater else []
         judged = Judgment.objects.filter(study=run.study, rater__in=raters).values("item")
         items = Item.objects.filter(study=run.study, withdrawn_at__isnull=True).exclude(pk__in=judged)
-        for pk, key, payload in items.order_by("pk").values_list("pk", "key", "payload").iterator(2000):
+        rows = items.order_by("pk").values_list("pk", "key", "payload")
+        limit = run.options.get("limit")  # a trial of a prompt
+        for pk, key, payload in (rows[:limit] if limit else rows).iterator(2000):
             presentation = kind.present(payload, Random(f"{run.rater_id}:{key}"))
             yield Job(key=key, item_id=pk, context={"presentation": presentation} if presentation else {})
 
@@ -65,6 +69,14 @@ class Simulate(Step):
     def from_object(self, run: Run, call: ClaimedCall, value: JSON) -> JSON:
         raw = stage_response(value)
         return _kind(run).parse_response(call.thing, raw, call.stage, call.context.get("presentation"))
+
+    def prompt_problems(self, run: Run, call: ClaimedCall) -> list[str]:
+        return prompt_problems(
+            kind=_kind(run),
+            payload=call.thing,
+            presentation=call.context.get("presentation") or {},
+            text=run.prompt,
+        )
 
     def demonstration(self, run: Run, call: ClaimedCall, text: str) -> JSON | None:
         """None if a demonstration is about a different number of things than the call, so that its keys don't fit."""
@@ -119,17 +131,59 @@ class Simulate(Step):
                 call.save(update_fields=["flags"])
 
 
+def chats_of(*, run: Run, most: int) -> list[tuple[str, list[tuple[str, list[ChatMessage]]]]]:
+    """The chats that a draft would send about its first items: (key, [(title of a stage, chat)]).
+
+    Earlier stages are answered with the first option each, since nobody has answered them.
+    """
+    kind, found = _kind(run), []
+    jobs = list(islice(Simulate().jobs(run), most))
+    items = Item.objects.in_bulk([job.item_id for job in jobs if job.item_id is not None])
+    for job in jobs:
+        payload = items[job.item_id or 0].payload
+        presentation = job.context.get("presentation")
+        before: JSON = {}
+        stages = []
+        for number, stage in enumerate(kind.stages(payload, presentation)):
+            chat = kind.prompt(payload, number, before, presentation, text=run.prompt)
+            stages.append((stage.title, chat))
+            before |= {
+                asked.name: (asked.options[0].value if asked.options else "") for asked in stage.fields
+            }
+        found.append((job.key, stages))
+    return found
+
+
 def _given(kind: HitType, item: Item, group: Sequence[Call]) -> Given:
     presentation = group[0].context.get("presentation")
     responses = [call.context.get("before", {}) | (call.parsed or {}) for call in group]
     fields = [asked for stage in kind.stages(item.payload, presentation) for asked in stage.fields]
     response = responses[0] if len(responses) == 1 else majority(_unique(fields), responses)
     seconds = [call.seconds for call in group if call.seconds is not None]
-    return Given(item, response, sum(seconds) if seconds else None, _signals(group), presentation)
+    signals = _signals(group, _share_of_samples(response, responses))
+    return Given(item, response, sum(seconds) if seconds else None, signals, presentation)
 
 
-def _signals(group: Sequence[Call]) -> JSON:
+def _share_of_samples(response: JSON, responses: Sequence[JSON]) -> float | None:
+    """The share of several samples that gave every choice of the response; None for a single one."""
+    if len(responses) == 1:
+        return None
+    choices = {
+        name: value for name, value in response.items() if not isinstance(value, str) or len(value) < 100
+    }
+    same = sum(all(one.get(name) == value for name, value in choices.items()) for one in responses)
+    return same / len(responses)
+
+
+def _signals(group: Sequence[Call], share: float | None) -> JSON:
+    """What is stored beside the judgment; ``confidence`` is of the label, from samples or from logprobs."""
     signals: JSON = {"run": group[0].run_id, "samples": len(group)}
+    confidence = share if share is not None else group[0].confidence
+    if confidence is not None:
+        signals |= {
+            "confidence": round(confidence, 6),
+            "confidence_from": "logprobs" if share is None else "samples",
+        }
     flags = sorted({flag for call in group for flag in call.flags})
     return signals | ({"flags": flags} if flags else {})
 

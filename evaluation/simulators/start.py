@@ -14,9 +14,12 @@ from evaluation.runs.create import RunPlan, run_draft, run_save
 from evaluation.simulators.identity import SOURCE, rater_name
 
 
-def simulation_draft(*, study: Study, endpoint: Endpoint, plan: RunPlan | None = None) -> Run:
-    """An unsaved run that asks a model about every item of a study; nothing is written. The prompt is the HIT type's
-    own unless the plan has one. The rater is unset if this simulator is new.
+def simulation_draft(
+    *, study: Study, endpoint: Endpoint, plan: RunPlan | None = None, items: int | None = None
+) -> Run:
+    """An unsaved run that asks a model about every item of a study, or about the first ``items``; nothing is written.
+
+    The prompt is the HIT type's own unless the plan has one. The rater is unset if this simulator is new.
     Raises ``ValidationError`` and ``NothingToAsk``.
     """
     try:
@@ -27,16 +30,19 @@ def simulation_draft(*, study: Study, endpoint: Endpoint, plan: RunPlan | None =
     plan = replace(plan, prompt=plan.prompt or kind.prompt_text)
     name = rater_name(kind=kind, endpoint=endpoint, plan=plan)
     rater = Rater.objects.filter(kind=Rater.Kind.SIMULATOR, source=SOURCE, name=name).first()
-    return run_draft(kind="simulate", endpoint=endpoint, plan=plan, study=study, rater=rater)
+    options = {"limit": items} if items else {}
+    return run_draft(kind="simulate", endpoint=endpoint, plan=plan, study=study, rater=rater, options=options)
 
 
-def simulation_create(*, study: Study, endpoint: Endpoint, plan: RunPlan | None = None) -> Run:
-    """A run that asks a model about every item of a study, not yet started.
+def simulation_create(
+    *, study: Study, endpoint: Endpoint, plan: RunPlan | None = None, items: int | None = None
+) -> Run:
+    """A run that asks a model about every item of a study, or about the first ``items``, not yet started.
 
     The same model, prompt and settings make the same rater: items that it has judged aren't asked again.
     Raises ``ValidationError`` and ``NothingToAsk``.
     """
-    draft = simulation_draft(study=study, endpoint=endpoint, plan=plan)
+    draft = simulation_draft(study=study, endpoint=endpoint, plan=plan, items=items)
     plan = replace(plan or RunPlan(), prompt=draft.prompt)
     with transaction.atomic():
         if draft.rater is None:

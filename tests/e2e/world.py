@@ -44,7 +44,7 @@ from evaluation.runs.lifecycle import run_start
 from evaluation.simulators.start import simulation_create
 from foretell import env
 from tests.evaluation.reports.studies import stored
-from tests.factories import make_item, make_judgment, make_rater, make_study, make_user
+from tests.factories import make_file_import, make_item, make_judgment, make_rater, make_study, make_user
 
 #: Where a person stands whose page is looked at -> which of their pages are seen from there.
 STEPS = ("consent", "instructions", "practice", "exam", "exam_result", "tasks", "done")
@@ -158,6 +158,7 @@ def with_rows(world: World) -> None:
         )
     world.objects |= {
         "item": item, "judgment": study.judgments.order_by("id")[0], "exclusion": exclusion, "ledgerentry": entry,
+        "import": make_file_import(study, researcher),
         "export": export_request(study=study, by=researcher, form="judgments", format="jsonl", filters={}),
         "qualification": qualification_grant(rater=participation.rater, hit_type="simulation", workspace=study.workspace, by=researcher, reason="known"),
         "examquestion": ExamQuestion.objects.order_by("id")[0], "message": asked, "study": study,
@@ -225,6 +226,16 @@ SEVERAL: dict[str, list[list[Any]]] = {
     "admin:annotator_workspace_change": [["workspace"]],
     "admin:workspace_members": [["workspace"]],
     "admin:workspace_audit": [["workspace"]],
+    # Pages of the second factor and single sign-on that only follow from what somebody did before.
+    "mfa_authenticate": [],
+    "mfa_reauthenticate": [],
+    "mfa_deactivate_totp": [],
+    "mfa_view_recovery_codes": [],
+    "mfa_generate_recovery_codes": [],
+    "mfa_download_recovery_codes": [],
+    "openid_connect_login": [],
+    "openid_connect_callback": [],
+    "account_logout": [],
     "admin:study_bonus": [["study", "participant"]],
     "admin:study_question": [["study", "exam", "question"]],
     "admin:study_question_new": [["study", "exam"], ["study", "practice"]],
@@ -270,6 +281,8 @@ def groups(pattern: URLPattern) -> list[str]:
 def viewers(name: str) -> list[str]:
     if name in AT_STEP:
         return [AT_STEP[name]]
+    if name in ("mfa_index", "mfa_activate_totp", "account_reauthenticate", "socialaccount_connections"):
+        return ["researcher"]
     if name.startswith("admin:") and name not in ("admin:login",):
         return ["researcher"]
     if name.startswith(("evaluation:", "annotator:preview")):

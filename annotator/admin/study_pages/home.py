@@ -72,5 +72,6 @@ def simulators(request: HttpRequest, study: Study) -> HttpResponse:
     return render(
         request, study, "simulators", tab="simulators", title=f"Simulators of {study.title}",
         work=work_of(user=user_of(request), studies=[study.pk], name="runs"), may_run=REVIEWER,
+        prompt_url=reverse("admin:evaluation_run_prompt", args=[study.pk]),
         add_url=f"{reverse('admin:evaluation_run_add')}?{urlencode({'kind': 'simulate', 'study': str(study.pk)})}",
     )  # fmt: skip

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import IO, Any
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -16,9 +17,16 @@ from annotator.admin.study_pages.frame import EDITOR, render, study_page
 from annotator.core.words import plural
 from annotator.forms.importing import JudgmentsForm, MaterialForm, UploadForm
 from annotator.hit_types.registry import hit_type_get
-from annotator.models import Study
+from annotator.models import FileImport, Study
+from annotator.selectors.user import user_of
 from annotator.services.demo import demo_lines
 from annotator.services.imports.faults import FaultLog, ImportRefused, UnreadableRest
+from annotator.services.imports.file_imports import (
+    file_import_request,
+    in_background,
+    judgments_options,
+    material_options,
+)
 from annotator.services.imports.judgments_import import judgments_import
 from annotator.services.imports.material_import import material_import
 from annotator.services.imports.pending_uploads import Parked, park, parked
@@ -51,6 +59,7 @@ class _Import:
     template: str
     title: str
     address: str
+    import_kind: str
 
     def __init__(self, request: HttpRequest, study: Study):
         self.request, self.study = request, study
@@ -62,12 +71,19 @@ class _Import:
     def run(self, form: Any, file: IO[bytes], name: str, *, dry_run: bool) -> Any:
         raise NotImplementedError
 
+    def options(self, form: Any) -> dict[str, Any]:
+        raise NotImplementedError
+
     def done(self, result: Any) -> str:
         raise NotImplementedError
 
     def respond(self) -> HttpResponse:
         user_pk = int(self.request.user.pk or 0)
         if self.request.method != "POST":
+            if ticket := self.request.GET.get("ticket", ""):  # a file that came in pieces
+                found = parked(ticket=ticket, study_pk=self.study.pk, user_pk=user_pk)
+                if found is not None:
+                    return self.second(found, None)
             return self.show(upload=UploadForm())
         if "ticket" not in self.request.POST:
             upload = UploadForm(self.request.POST, self.request.FILES)
@@ -101,7 +117,10 @@ class _Import:
         if data is None:
             form = self.columns_form(header, initial_data(form))
         result, refused = None, None
-        if form.is_valid():
+        if in_background(waiting.size):
+            if data is not None and "import" in data and form.is_valid():
+                return self._hand_over(waiting, form)
+        elif form.is_valid():
             try:
                 result = self.run(form, file, waiting.name, dry_run=True)
                 if data is not None and "import" in data:
@@ -111,7 +130,21 @@ class _Import:
                     return redirect("admin:study_live", self.study.pk)
             except ImportRefused as error:
                 refused = error
-        return self.show(form=form, ticket=waiting.ticket, name=waiting.name, result=result, refused=refused)
+        return self.show(
+            form=form, ticket=waiting.ticket, name=waiting.name, result=result, refused=refused,
+            large=in_background(waiting.size), size=waiting.size,
+        )  # fmt: skip
+
+    def _hand_over(self, waiting: Parked, form: Any) -> HttpResponse:
+        """Have a worker import a large file, and show how far it is."""
+        job = file_import_request(
+            study=self.study,
+            by=user_of(self.request),
+            kind=self.import_kind,
+            waiting=waiting,
+            options=self.options(form),
+        )
+        return redirect("admin:study_file_import", self.study.pk, job.pk)
 
     def show(self, *, status: int = 200, **context: Any) -> HttpResponse:
         if self.study.state != Study.State.DRAFT and self.template == "import_material":
@@ -121,7 +154,10 @@ class _Import:
             title=f"{self.title} into {self.study.title}", limit=max_bytes() // 1_000_000, status=status,
             has_items=self.study.items.exists(), replace="replace" in self.request.POST,
             example=[(c.name, c.example) for c in self.kind.columns if c.required],
-            cancel_url=reverse(self.address, args=[self.study.pk]), **context,
+            cancel_url=reverse(self.address, args=[self.study.pk]),
+            upload_url=reverse("admin:study_import_upload", args=[self.study.pk]),
+            piece_bytes=settings.IMPORT_PIECE_BYTES,
+            recent=self.study.file_imports.filter(kind=self.import_kind)[:5], **context,
         )  # fmt: skip
 
 
@@ -137,6 +173,12 @@ def initial_data(form: forms.Form) -> dict[str, Any]:
 
 class _Material(_Import):
     template, title, address = "import_material", "Import material", "admin:annotator_study_import"
+    import_kind = FileImport.Kind.MATERIAL
+
+    def options(self, form: Any) -> dict[str, Any]:
+        return material_options(
+            mapping=form.mapping(), constants=form.constants(), replace="replace" in self.request.POST
+        )
 
     def columns_form(self, header: tuple[str, ...], data: Any) -> forms.Form:
         return MaterialForm(data, kind=self.kind, header=header)
@@ -157,6 +199,10 @@ class _Judgments(_Import):
         "Import judgments",
         "admin:annotator_study_import_judgments",
     )
+    import_kind = FileImport.Kind.JUDGMENTS
+
+    def options(self, form: Any) -> dict[str, Any]:
+        return judgments_options(form.columns())
 
     def columns_form(self, header: tuple[str, ...], data: Any) -> forms.Form:
         return JudgmentsForm(data, kind=self.kind, header=header)

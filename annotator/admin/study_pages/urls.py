@@ -12,6 +12,7 @@ from annotator.admin.study_pages import (
     exam_questions,
     exams,
     exporting,
+    file_imports,
     home,
     importing,
     item_changes,
@@ -31,6 +32,13 @@ def patterns(view: Callable[..., Any]) -> list[URLPattern]:
     one = "<row:pk>/"
     return [
         path(f"{one}import/sample.jsonl", view(importing.sample), name="study_import_sample"),
+        path(f"{one}import/upload/", view(file_imports.upload), name="study_import_upload"),
+        path(f"{one}imports/<row:import_pk>/", view(file_imports.file_import), name="study_file_import"),
+        path(
+            f"{one}imports/<row:import_pk>/problems.csv",
+            view(file_imports.problems),
+            name="study_file_import_problems",
+        ),
         path(f"{one}import/", view(importing.material), name="annotator_study_import"),
         path(f"{one}import-judgments/", view(importing.judgments), name="annotator_study_import_judgments"),
         path(f"{one}live/", view(live.live), name="study_live"),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -56,8 +59,21 @@ class UnreadableRest(Exception):
     """The rest of a file can't be read; the fault is already in the log."""
 
 
+_kept: ContextVar[int] = ContextVar("kept", default=KEPT)
+
+
+@contextmanager
+def faults_kept(most: int) -> Iterator[None]:
+    """Logs that are made inside keep so many faults in full."""
+    token = _kept.set(most)
+    try:
+        yield
+    finally:
+        _kept.reset(token)
+
+
 class FaultLog:
-    """Collects the faults of one file, the first ``KEPT`` in full.
+    """Collects the faults of one file, the first ``KEPT`` in full (or as ``faults_kept`` says).
 
     >>> log = FaultLog("a.csv")
     >>> log.add("is missing", line=2, field="answer")
@@ -69,6 +85,7 @@ class FaultLog:
 
     def __init__(self, file: str):
         self.file = file
+        self.kept = _kept.get()
         self.faults: list[ImportFault] = []
         self.total = 0
 
@@ -77,7 +94,7 @@ class FaultLog:
 
     def add(self, expected: str, *, line: int | None = None, field: str = "", value: object = None) -> None:
         self.total += 1
-        if len(self.faults) < KEPT:
+        if len(self.faults) < self.kept:
             self.faults.append(ImportFault(self.file, line, shown(field), shown(value), expected))
 
     def check(self) -> None:

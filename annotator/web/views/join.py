@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django import forms
 from django.contrib.auth.forms import BaseUserCreationForm
-from django.contrib.auth.views import LoginView
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.http import url_has_allowed_host_and_scheme, urlencode
+from django.utils.http import urlencode
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from annotator.accounts.login_throttle import ThrottledLoginForm, is_throttled
 from annotator.accounts.return_link import return_user
 from annotator.accounts.sessions import person_log_in
 from annotator.accounts.usernames import username_check
@@ -28,7 +24,7 @@ from annotator.selectors.places import places_of
 from annotator.selectors.preparation import preparation_of
 from annotator.selectors.snapshot import snapshot_content
 from annotator.services.participation import annotator_create, participation_join
-from annotator.web.views.common import new_account_count, says_refusals, trouble
+from annotator.web.views.common import new_account_count, safe_url, says_refusals, trouble
 from annotator.web.views.places import alert_context
 
 
@@ -85,21 +81,6 @@ def join(request: HttpRequest, study: Study) -> None:
         guest = annotator_create()
         participation_join(study=study, user=guest, parameters=request.GET.dict())
     person_log_in(request, guest)
-
-
-class LogIn(LoginView):
-    template_name = "annotator/login.html"
-    form_class = ThrottledLoginForm
-    redirect_authenticated_user = True
-
-    def get_default_redirect_url(self) -> str:
-        return reverse("annotator:me")
-
-    def form_invalid(self, form: Any) -> HttpResponse:
-        response = super().form_invalid(form)
-        if is_throttled(self.request):
-            response.status_code = 429
-        return response
 
 
 class SignUpForm(BaseUserCreationForm):
@@ -163,6 +144,4 @@ def return_link(request: HttpRequest, token: str) -> HttpResponse:
 
 def safe_next(request: HttpRequest, default: str) -> str:
     """The requested page to go to next, if it is on this site; otherwise ``default``."""
-    url = request.POST.get("next") or request.GET.get("next") or ""
-    allowed = url_has_allowed_host_and_scheme(url, {request.get_host()}, require_https=request.is_secure())
-    return url if allowed else default
+    return safe_url(request, request.POST.get("next") or request.GET.get("next") or "", default)

@@ -115,7 +115,7 @@ class Command(BaseCommand):
         )  # fmt: skip
         parser.add_argument(
             "--missing", action="append", default=[], metavar="L",
-            help="a label that stands for no answer, such as NA; can be repeated",
+            help="a label that means no answer, such as NA; can be repeated",
         )  # fmt: skip
         parser.add_argument(
             "--fold-case", action="store_true", help="read labels that differ only in case or form as one"

@@ -16,7 +16,7 @@ from evaluation.management.commands.simulate import money
 from evaluation.models import Pipeline, Report, Run
 from evaluation.pipelines.advance import pipeline_advance
 from evaluation.pipelines.create import overrides_check, pipeline_create, recipe_save
-from evaluation.pipelines.options import ALL_STEPS
+from evaluation.pipelines.endpoints import ALL_STEPS, simulators_read
 from evaluation.pipelines.plan import StepPlan, pipeline_plan
 from evaluation.pipelines.recipe import RecipeError, recipe_check, recipe_file, recipe_names
 from evaluation.runs.inline import run_inline
@@ -57,6 +57,16 @@ class Command(BaseCommand):
         parser.add_argument(
             "--second", default="", help="The second model, for recipes whose generators alternate."
         )
+        parser.add_argument(
+            "--second-endpoint", default="", help="The endpoint of the second model; else the first one's."
+        )
+        parser.add_argument(
+            "--simulator",
+            action="append",
+            default=[],
+            metavar="ENDPOINT[ MODEL]",
+            help="A model that judges, instead of those that the recipe names. May be given several times.",
+        )
         parser.add_argument("--budget", type=money, help="The most that all its runs may cost together.")
         parser.add_argument(
             "--override",
@@ -76,13 +86,21 @@ class Command(BaseCommand):
         endpoint = endpoint_named(name=options["endpoint"], workspace_id=owner)
         if endpoint is None:
             names = ", ".join(endpoints_usable_in(owner).values_list("name", flat=True)) or "none"
-            raise CommandError(f"no endpoint {options['endpoint']!r}; there are: {names}")
+            raise CommandError(f"no endpoint {options['endpoint']!r}; expected one of: {names}")
         overrides = overrides_read(options["override"])
         path: Path = options["dataset"]
         if not path.is_file():
             raise CommandError(f"no file {path}")
-        for_all = {"second": options["second"], "budget": options["budget"]}
-        whole = {name: str(value) for name, value in for_all.items() if value not in (None, "")}
+        for_all = {
+            "second": options["second"],
+            "second_endpoint": options["second_endpoint"],
+            "budget": options["budget"],
+        }
+        whole: dict[str, Any] = {
+            name: str(value) for name, value in for_all.items() if value not in (None, "")
+        }
+        if options["simulator"]:
+            whole["simulators"] = simulators_read(",".join(options["simulator"]))
         overrides |= {ALL_STEPS: whole} if whole else {}
         try:
             content = recipe_check(self._recipe(options["recipe"]))
@@ -95,6 +113,7 @@ class Command(BaseCommand):
                     longest=max(map(len, inputs)),
                     endpoint=endpoint,
                     overrides=overrides,
+                    workspace_id=owner,
                 )
             )
             if options["dry_run"]:

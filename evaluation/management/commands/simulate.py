@@ -16,6 +16,7 @@ from evaluation.runs.create import RunPlan
 from evaluation.runs.estimate import run_estimate
 from evaluation.runs.inline import run_inline
 from evaluation.runs.lifecycle import OVER, run_start
+from evaluation.runs.request import sampling
 from evaluation.selectors.endpoint import endpoint_named, endpoints_usable_in
 from evaluation.selectors.run import run_progress
 from evaluation.simulators.start import simulation_create, simulation_draft
@@ -43,6 +44,10 @@ class Command(BaseCommand):
         parser.add_argument("--samples", type=int, default=1, help="Answers per item; the majority counts.")
         parser.add_argument("--together", type=int, default=1, help="Items per request.")
         parser.add_argument("--temperature", type=float)
+        parser.add_argument("--seed", type=int)
+        parser.add_argument(
+            "--logprobs", action="store_true", help="Store the model's probability of each label beside it."
+        )
         parser.add_argument("--budget", type=money, help="The most that the run may cost.")
         parser.add_argument("--budget-calls", type=int, help="The most requests that the run may send.")
         parser.add_argument("--workers", type=int, default=1, help="Worker processes that may share the run.")
@@ -106,10 +111,11 @@ class Command(BaseCommand):
 
 
 def _plan(options: dict[str, Any]) -> RunPlan:
-    temperature = options["temperature"]
     return RunPlan(
         model=options["model"],
-        parameters={} if temperature is None else {"temperature": temperature},
+        parameters=sampling(
+            temperature=options["temperature"], seed=options["seed"], logprobs=options["logprobs"]
+        ),
         samples=options["samples"],
         together=options["together"],
         mode=Run.Mode.BATCH if options["batch"] else Run.Mode.LIVE,

@@ -58,6 +58,10 @@ class Explain(MaterialStep):
         quantile = run.options.get("reward")
         return chat if quantile is None else conditioned(chat, int(quantile))
 
+    def schema(self, run: Run, call: ClaimedCall) -> JSON | None:
+        """None for a model tuned on rewards: it was trained on plain replies."""
+        return super().schema(run, call) if run.options.get("reward") is None else None
+
     def check(self, run: Run) -> None:
         super().check(run)
         method = option(run, "method", METHODS, "cot")

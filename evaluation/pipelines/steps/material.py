@@ -95,13 +95,21 @@ class MaterialStep(Step):
         """The form of the reply to this call."""
         raise NotImplementedError
 
-    def schema(self, run: Run, call: ClaimedCall) -> JSON:
+    def schema(self, run: Run, call: ClaimedCall) -> JSON | None:
         return form_schema(self.form(run, call), task_of(run))
 
     def from_object(self, run: Run, call: ClaimedCall, value: JSON) -> JSON:
         task = task_of(run)
         text = form_text(self.form(run, call), task, value, OUTPUT_LABEL.get(task, ""))
         return self.parse(run, call, text)
+
+    def prompt_problems(self, run: Run, call: ClaimedCall) -> list[str]:
+        values = self.values(run, call)
+        said = "\n".join(message.content for message in self.messages(run, call))
+        if any(len(value) > 2 and value in said for value in values.values()):
+            return []
+        names = ", ".join(f"${name}" for name in values)
+        return [f"The prompt never shows what it asks about. Use one of these: {names}."]
 
     def demonstration(self, run: Run, call: ClaimedCall, text: str) -> JSON | None:
         task = task_of(run)

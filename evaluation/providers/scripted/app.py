@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import math
 import random
+import re
 import time
 from collections import Counter
 from typing import Any
@@ -18,6 +20,7 @@ from evaluation.providers.scripted.http import Request, Response, json_response
 from evaluation.providers.scripted.misbehave import misbehave
 from evaluation.providers.scripted.options import BadOptions, Options, parse_model
 from evaluation.providers.scripted.tuning import Tuning
+from evaluation.providers.scripted.vendors import anthropic, gemini
 from evaluation.providers.scripted.world import chance, pick
 
 NONSENSE = ("Blue.", "42 of them, at least.", "{}", "As discussed, see above.", "…", "<answer>")
@@ -57,6 +60,10 @@ class Scripted:
             # Between the two, requests are received and not answered, so that a test can take as long as it needs.
             (self.released.clear if path == "/hold" else self.released.set)()
             return json_response(self.stats())
+        if path.startswith("/anthropic/v1/"):
+            return await anthropic(request, self)
+        if path.startswith("/gemini/v1beta/"):
+            return await gemini(request, self)
         if path == "/redirect/v1/chat/completions":
             return Response(307, b"", {"location": "/v1/chat/completions"})
         if self.key and request.headers.get("authorization") != f"Bearer {self.key}":
@@ -200,7 +207,8 @@ class Scripted:
             message["content"], finish = text[: max(1, len(text) // 3)], "length"
         prompt = sum(tokens_in(str(m.get("content"))) + 3 for m in messages)
         out = int(tokens_in(str(message["content"] or "")) * options.overcharge)
-        choices = [{"index": 0, "message": message, "logprobs": None, "finish_reason": finish}]
+        listed = _logprobs(message["content"]) if body.get("logprobs") else None
+        choices = [{"index": 0, "message": message, "logprobs": listed, "finish_reason": finish}]
         return {
             "id": f"chatcmpl-{chance(text, self.counts['requests']):.12f}"[2:],
             "object": "chat.completion",
@@ -249,6 +257,19 @@ class Scripted:
             "counts": dict(self.counts),
             "seconds": time.time() - self.started,
         }
+
+
+def _logprobs(text: Any) -> dict[str, Any] | None:
+    """A log probability for each word, fixed by the text: the last word's is between those of 1/2 and 1."""
+    if not isinstance(text, str):
+        return None
+    words = re.findall(r"\s*\S+|\s+$", text)
+    sure = 0.5 + 0.5 * chance("sure", text)
+    content = [
+        {"token": word, "logprob": math.log(sure) if n == len(words) else -0.25, "top_logprobs": []}
+        for n, word in enumerate(words, 1)
+    ]
+    return {"content": content}
 
 
 def _fingerprint(versions: int, *about: Any) -> str:

@@ -1,4 +1,5 @@
-"""May a simulator stand in for people? For each: κ beside the human ceiling, confusion, the test, and where they differ."""
+"""Can a simulator replace people? For each: κ compared with the human ceiling, confusion, the test, and the items that
+differ."""
 
 from __future__ import annotations
 
@@ -11,11 +12,12 @@ from evaluation.models import Run
 from evaluation.reports.content import Cell, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
+from evaluation.reports.sections.confidence import confidence_blocks
 from evaluation.reports.words import count, estimate, number
 
 #: At most this many items are listed for each simulator.
 LISTED = 50
-#: A confusion table of more labels than this is hard to read.
+#: With more labels than this, there is no confusion table, since it would be hard to read.
 LABELS = 8
 
 
@@ -29,11 +31,13 @@ def calibration(ctx: Context) -> Section | None:
     blocks = [_overview(ctx, tests), _people(ctx, tests)]
     for name in ctx.simulators:
         blocks += _confusion(ctx, name, found.ratings)
+    scores, figures = confidence_blocks(ctx)
+    blocks.insert(1, scores)
     return Section(
         id="calibration",
         title="Simulators against people",
         prose=[_sentence(ctx, name, tests[name]) for name in ctx.simulators],
-        blocks=[block for block in blocks if block.rows],
+        blocks=[*(block for block in blocks if block.rows), *figures],
         notes=[
             "The alternative annotator test (Calderon, Reichart and Dror, 2025) leaves out each person in turn and asks "
             "whether the simulator is at least as close to the others, within ε. A winning rate of 0.5 or more means that it may "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from evaluation.core.estimate import Estimate, undefined
+from evaluation.metrics import task_accuracy
 from evaluation.reports.content import Cell, Figure, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.helping import (
@@ -33,6 +34,7 @@ def p3_table4(ctx: Context) -> Section | None:
     by_gen_u = [utility_known_from(ctx, run.values, everything) for run in runs]
     rule = found.rows.rule
     blocks: list[Table | Figure] = [
+        _table2(ctx, found.systems),
         _table4(ctx, systems, accuracy, scores, rule),
         _table6(ctx, runs, by_gen_u, accuracy[0], scores[0], rule),
     ]
@@ -58,6 +60,29 @@ def p3_table4(ctx: Context) -> Section | None:
 
 def _sentence(found: Estimate, what: str) -> str:
     return f"Knowing {what} tells a share of {estimate(found)} about utility." if found.defined else ""
+
+
+def _table2(ctx: Context, systems: list[str]) -> Table:
+    """How often each system's own answer was right."""
+    rows = helping(ctx).rows
+    right = task_accuracy(rows.output, rows.gold, rows.instance, rows.system, **ctx.resampling)
+    unknown = undefined("no answer of this system and gold label are known")
+    return Table(
+        id="p3-table-2",
+        number="P3 Table 2",
+        title="Accuracy of the systems on the questions that they explained, %",
+        head=["Dataset", "Measure"],
+        columns=[TableColumn(name) for name in systems],
+        rows=[
+            TableRow(
+                [ctx.dataset, "Test accuracy"],
+                [
+                    Cell.of(right.systems.get(name, unknown), shape="percent", rule=rows.rule)
+                    for name in systems
+                ],
+            )
+        ],
+    )
 
 
 def _table4(

@@ -11,7 +11,15 @@ from annotator.admin.study_pages.urls import patterns
 from annotator.models import Export, Membership, Participation, Study, User, WorkspaceMember
 from annotator.services.exclusion import exclusion_make
 from annotator.services.exports import export_request
-from tests.factories import lab_twin, make_item, make_judgment, make_rater, make_study, make_user
+from tests.factories import (
+    lab_copy,
+    make_file_import,
+    make_item,
+    make_judgment,
+    make_rater,
+    make_study,
+    make_user,
+)
 
 pytestmark = pytest.mark.django_db
 ROLES = ["viewer", "reviewer", "editor", "owner"]
@@ -51,6 +59,8 @@ PAGES = {
     "exclude/judgments/?pk=JUDGMENT": "reviewer",
     "import/": "editor",
     "import/sample.jsonl": "editor",
+    "imports/IMPORT/": "editor",
+    "imports/IMPORT/problems.csv": "editor",
     "import-judgments/": "editor",
 }
 #: What is sent there by POST, and the role that it needs.
@@ -69,6 +79,8 @@ SENT = {
     "items/ITEM/delete/": "editor",
     "exam/": "editor",
     "import/": "editor",
+    "import/upload/": "editor",
+    "imports/IMPORT/": "editor",
     "import-judgments/": "editor",
     "exports/": "viewer",
 }
@@ -80,6 +92,7 @@ def mine(researcher: User) -> Study:
     judgment = make_judgment(make_item(study), make_rater("ann"))
     exclusion_make(study=study, by=researcher, judgment=judgment, reason="x")
     export_request(study=study, by=researcher)
+    make_file_import(study, researcher)
     Participation.objects.create(study=study, rater=make_rater("pam"))
     return study
 
@@ -92,6 +105,7 @@ def address(study: Study, page: str) -> str:
         "RATER": judgment.rater_id,
         "EXCLUSION": study.exclusions.get().pk,
         "PERSON": study.participations.get().rater_id,
+        "IMPORT": study.file_imports.get().pk,
     }
     for name, value in names.items():
         page = page.replace(name, str(value))
@@ -110,7 +124,7 @@ def test_every_page_is_in_these_lists() -> None:
     for pattern in patterns(lambda view: view):
         page = str(pattern.pattern).removeprefix("<row:pk>/")
         page = page.replace("<slug:which>", "exam")
-        for name in ("item_pk", "judgment_pk", "exclusion_pk", "export_pk"):
+        for name in ("item_pk", "judgment_pk", "exclusion_pk", "export_pk", "import_pk"):
             page = page.replace("<row:rater_pk>", "PERSON").replace(
                 f"<row:{name}>", name.removesuffix("_pk").upper()
             )
@@ -133,7 +147,7 @@ def test_anonymous_and_annotators_are_sent_to_the_log_in(mine: Study) -> None:
 def stranger(mine: Study) -> User:
     """The owner of another lab, with the same names, the same people and all that the first one has."""
     user = make_user("otto", staff=True)
-    lab_twin(mine, user)
+    lab_copy(mine, user)
     return user
 
 

@@ -116,9 +116,7 @@ def test_a_workspace_keeps_an_owner(researcher: User, mate: User) -> None:
     assert lab.members.get().user == mate
 
 
-def test_a_copy_by_somebody_from_outside_brings_neither_material_nor_a_way_in(
-    researcher: User, mate: User
-) -> None:
+def test_a_copy_by_an_outsider_has_neither_material_nor_members(researcher: User, mate: User) -> None:
     study = make_study(by=researcher, slug="owls")
     make_item(study)
     Membership.objects.create(study=study, user=mate, role="viewer")
@@ -128,3 +126,30 @@ def test_a_copy_by_somebody_from_outside_brings_neither_material_nor_a_way_in(
     assert copy.workspace == mate.personal_workspace
     own = study_duplicate(study=study, by=researcher, slug="own", title="Own", material=True)
     assert (own.workspace, own.items.count()) == (study.workspace, 1)
+
+
+def test_an_owner_sets_the_rules_of_a_workspace(researcher: User, mate: User) -> None:
+    lab = workspace_personal(user=researcher)
+    workspace_member_set(workspace=lab, username="mate", role="editor")
+    changed = {"settings": "1", "name": "Owl lab", "second_factor_required": "1"}
+    assert logged_in(mate).post(members_page(lab), changed).status_code in (302, 404)
+    lab.refresh_from_db()
+    assert (lab.name, lab.second_factor_required) != ("Owl lab", True), "an editor doesn't"
+    assert logged_in(researcher).post(members_page(lab), changed).status_code == 302
+    lab.refresh_from_db()
+    assert (lab.name, lab.second_factor_required) == ("Owl lab", True)
+
+
+def test_only_an_empty_workspace_is_deleted(researcher: User, study: Study) -> None:
+    client = logged_in(researcher)
+    own = workspace_personal(user=researcher)
+    assert "own workspace" in client.post(members_page(own), {"delete": "1"}, follow=True).content.decode()
+    client.post(reverse("admin:annotator_workspace_add"), {"name": "Owl lab"})
+    lab = Workspace.objects.get(name="Owl lab")
+    fields = {"workspace": lab.pk, "template": "simulation", "title": "Owls", "slug": "in-the-lab"}
+    client.post(reverse("admin:annotator_study_add"), fields)
+    page = client.post(members_page(lab), {"delete": "1"}, follow=True).content.decode()
+    assert "It still owns 1 studies" in page
+    Study.objects.get(slug="in-the-lab").delete()
+    client.post(members_page(lab), {"delete": "1"})
+    assert not Workspace.objects.filter(pk=lab.pk).exists()

@@ -13,7 +13,15 @@ from annotator.models import Membership, Study, User, WorkspaceMember
 from annotator.services.exclusion import exclusion_make
 from annotator.services.exports import export_request
 from tests.annotator.api.conftest import client_of
-from tests.factories import lab_twin, make_item, make_judgment, make_rater, make_study, make_user
+from tests.factories import (
+    lab_copy,
+    make_file_import,
+    make_item,
+    make_judgment,
+    make_rater,
+    make_study,
+    make_user,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -28,6 +36,11 @@ OF_STUDY = [
     ("study-progress", "get", "viewer"),
     ("study-items", "get", "viewer"),
     ("material_import", "post", "editor"),
+    ("uploads", "post", "editor"),
+    ("upload_pieces", "put", "editor"),
+    ("file_import", "get", "editor"),
+    ("file_import_cancel", "post", "editor"),
+    ("file_import_problems", "get", "editor"),
     ("judgments", "get", "viewer"),
     ("judgments_import", "post", "editor"),
     ("judgments_export", "get", "viewer"),
@@ -49,11 +62,17 @@ def places(researcher: User) -> dict[str, str]:
     judgment = make_judgment(make_item(study), make_rater("ann"))
     exclusion = exclusion_make(study=study, by=researcher, judgment=judgment, reason="x")
     export = export_request(study=study, by=researcher)
+    large = make_file_import(study, researcher)
     root = "/api/v1/"
     return {
         "study-detail": f"{root}studies/mine/",
         **{f"study-{verb}": f"{root}studies/mine/{verb}/" for verb in ("launch", "pause", "resume", "close", "progress", "items")},
         "material_import": f"{root}studies/mine/material/",
+        "uploads": f"{root}studies/mine/uploads/",
+        "upload_pieces": f"{root}studies/mine/uploads/pieces/",
+        "file_import": f"{root}imports/{large.pk}/",
+        "file_import_cancel": f"{root}imports/{large.pk}/cancel/",
+        "file_import_problems": f"{root}imports/{large.pk}/problems/",
         "judgments": f"{root}studies/mine/judgments/",
         "judgments_import": f"{root}studies/mine/judgments/import/",
         "judgments_export": f"{root}studies/mine/judgments/export/",
@@ -87,7 +106,7 @@ def test_anonymous_and_annotators_get_nothing(places: dict[str, str]) -> None:
 def test_another_lab_finds_nothing_and_it_is_logged(
     places: dict[str, str], other: APIClient, caplog: pytest.LogCaptureFixture
 ) -> None:
-    twin = lab_twin(Study.objects.get(slug="mine"), User.objects.get(username="otto"))
+    twin = lab_copy(Study.objects.get(slug="mine"), User.objects.get(username="otto"))
     for name, method in [(name, method) for name, method, _ in OF_STUDY] + OF_OWNER:
         caplog.clear()
         with caplog.at_level(logging.WARNING):
@@ -99,7 +118,7 @@ def test_another_lab_finds_nothing_and_it_is_logged(
 def test_a_token_reaches_its_persons_workspaces_only(
     places: dict[str, str], api: APIClient, other: APIClient
 ) -> None:
-    lab_twin(Study.objects.get(slug="mine"), User.objects.get(username="otto"))
+    lab_copy(Study.objects.get(slug="mine"), User.objects.get(username="otto"))
     assert [one["slug"] for one in api.get("/api/v1/studies/").data["results"]] == ["mine"]
     for name in ("study-items", "judgments", "exclusions", "study-progress"):
         assert "twin" not in api.get(places[name]).content.decode(), name
@@ -110,7 +129,7 @@ def test_a_token_reaches_its_persons_workspaces_only(
 @pytest.mark.parametrize("role", ROLES)
 def test_each_role_may_do_what_it_may(places: dict[str, str], role: str, by: str) -> None:
     user, study = make_user(f"u-{role}", staff=True), Study.objects.get(slug="mine")
-    lab_twin(study, make_user("otto", staff=True))
+    lab_copy(study, make_user("otto", staff=True))
     if by == "study":
         Membership.objects.create(study=study, user=user, role=role)
     else:

@@ -87,7 +87,7 @@ def test_faults_come_with_line_and_column(api: APIClient, study: Study) -> None:
         ({"data": {"file": ("m.jsonl", b"{}"), "dry_run": "perhaps"}}, 400),
         ({"data": b"PK\x03\x04", "content_type": "text/csv"}, 400),
         ({"data": b"", "content_type": "text/csv"}, 400),
-        ({"data": b"{}", "content_type": "application/json"}, 415),
+        ({"data": b"{}", "content_type": "application/json"}, 400),
         ({"data": b"x", "content_type": "application/zip"}, 415),
     ],
 )

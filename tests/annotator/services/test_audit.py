@@ -13,12 +13,15 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from allauth.mfa.models import Authenticator
+from django.conf import settings
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import DatabaseError, connection, transaction
-from django.test import Client
+from django.test import Client, override_settings
 
 import annotator.services
 import evaluation.services
+from annotator.accounts.second_factor import SecondFactorAdapter
 from annotator.core import jobs
 from annotator.core.acting import PAGE, Acting, acting_as
 from annotator.models import (
@@ -45,6 +48,7 @@ from annotator.services import (
     items,
     membership,
     payment,
+    second_factor,
     study_copy,
     study_removal,
     study_templates,
@@ -231,6 +235,20 @@ WALK: dict[str, tuple[AuditAction, Callable[[World], Any]]] = {
     ),
     "member_remove": (A.MEMBER_REMOVED, lambda w: membership.member_remove(membership=_member(w))),
     "workspace_create": (A.WORKSPACE_CREATED, lambda w: workspace.workspace_create(by=w.rosa, name="Lab")),
+    "workspace_update": (
+        A.WORKSPACE_CHANGED,
+        lambda w: workspace.workspace_update(workspace=_lab(w), by=w.rosa, second_factor_required=True),
+    ),
+    "workspace_delete": (
+        A.WORKSPACE_DELETED,
+        lambda w: workspace.workspace_delete(
+            workspace=workspace.workspace_create(by=w.rosa, name="Lab"), by=w.rosa
+        ),
+    ),
+    "second_factor_remove": (
+        A.SECOND_FACTOR_CHANGED,
+        lambda w: second_factor.second_factor_remove(user=_with_app(w.otto), by=w.rosa),
+    ),
     "workspace_personal": (A.WORKSPACE_CREATED, lambda w: workspace.workspace_personal(user=w.otto)),
     "workspace_member_set": (
         A.MEMBER_CHANGED,
@@ -300,6 +318,8 @@ WALK: dict[str, tuple[AuditAction, Callable[[World], Any]]] = {
         A.ENDPOINT_SAVED,
         lambda w: endpoints.endpoint_save(endpoint=_endpoint(w), key="sk-very-secret"),
     ),
+    "endpoint_keys_rotate": (A.ENDPOINT_SAVED, lambda w: _key_rotated(w)),
+    "second_factors_rotate": (A.SECOND_FACTOR_CHANGED, lambda w: _factor_rotated(w)),
     "endpoint_delete": (
         A.ENDPOINT_DELETED,
         lambda w: endpoints.endpoint_delete(endpoint=endpoints.endpoint_save(endpoint=_endpoint(w))),
@@ -326,7 +346,7 @@ EXEMPT = {
 }
 KINDS = re.compile(
     r"(study|studies|items?|invitation|member|workspace|exclusion|payments?|bonus|owed|work|qualification|judgments"
-    r"|material|data_request|erase|erasures|api_token|account|endpoint|exports?)(_|$)"
+    r"|material|second_factors?|data_request|erase|erasures|api_token|account|endpoint|exports?)(_|$)"
 )
 
 
@@ -347,6 +367,26 @@ def _lab(w: World) -> Any:
 def _promoted(user: User) -> User:
     user.is_superuser = True
     return user
+
+
+def _with_app(user: User) -> User:
+    Authenticator.objects.create(user=user, type="totp", data={})
+    return user
+
+
+def _key_rotated(w: World) -> None:
+    endpoints.endpoint_save(endpoint=_endpoint(w), key="sk-very-secret")
+    before = AuditEntry.objects.count()
+    with override_settings(SECRET_KEY="new", SECRET_KEY_FALLBACKS=[settings.SECRET_KEY]):
+        endpoints.endpoint_keys_rotate()
+    assert AuditEntry.objects.count() == before + 1
+
+
+def _factor_rotated(w: World) -> None:
+    sealed = SecondFactorAdapter().encrypt("JBSWY3DPEHPK3PXP")
+    Authenticator.objects.create(user=w.otto, type="totp", data={"secret": sealed})
+    with override_settings(SECRET_KEY="new", SECRET_KEY_FALLBACKS=[settings.SECRET_KEY]):
+        assert second_factor.second_factors_rotate() == (1, [])
 
 
 def services() -> Iterator[str]:
@@ -483,7 +523,7 @@ def test_a_page_that_is_opened_again_is_one_view(world: World, django_assert_num
     assert sorted(found) == [("otto", "live"), ("rosa", "draft"), ("rosa", "live")]
 
 
-def test_requests_and_jobs_are_told_apart(world: World) -> None:
+def test_requests_and_jobs_are_distinguished(world: World) -> None:
     client = Client(REMOTE_ADDR="198.51.100.77")
     client.force_login(world.rosa)
     client.post(f"/admin/annotator/study/{world.live.pk}/do/pause/")

@@ -120,7 +120,9 @@ def test_the_export_says_what_is_owed_and_neutralises_formulas(study: Study) -> 
     ann = work(study, 2)
     Participation.objects.filter(pk=ann.pk).update(recruiter="prolific", recruiter_id="=1+1")
     work_accept(study=study, by=None)
-    (row,) = csv.DictReader(io.StringIO(owed_export(study=study, balances=balances_of(study))))
+    (row,) = csv.DictReader(
+        io.StringIO(owed_export(study=study, by=ann.rater.user, balances=balances_of(study)))
+    )
     assert (row["participant"], row["recruiter_id"], row["owed"]) == (ann.rater.name, "'=1+1", "0.50")
 
 

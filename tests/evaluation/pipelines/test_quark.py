@@ -12,6 +12,9 @@ from django.core.management import CommandError, call_command
 from annotator.models import Explanation, Item, System
 from evaluation.models import FineTuning, Pipeline, Report, Reward, Run
 from evaluation.pipelines.advance import pipeline_advance, pipeline_cancel, pipeline_resume
+from evaluation.pipelines.create import pipeline_create, recipe_save
+from evaluation.pipelines.options import step_options
+from evaluation.pipelines.recipe import recipe_file
 from evaluation.pipelines.steps.material import in_test_part
 from evaluation.pipelines.sweep import pipelines_sweep
 from evaluation.pipelines.training import rounds_of, tuning_work
@@ -20,6 +23,7 @@ from evaluation.providers.scripted.world import truth
 from evaluation.reports.choices import Choices
 from evaluation.reports.compute import compute_across
 from evaluation.runs.inline import run_inline
+from evaluation.services.dataset import dataset_load
 from tests.evaluation.providers.tuned import reply, tuned_on
 from tests.evaluation.reports.studies import table_of
 from tests.evaluation.run_factories import make_endpoint
@@ -108,7 +112,7 @@ def test_the_reward_rises_over_rounds_and_table_7_is_filled(
 
     before, after, other = (
         f"{model} · before Quark",
-        f"{model} · after Quark",
+        f"{model} · after Quark, pipeline {pipeline.pk}",
         f"{second} · answer then reason",
     )
     assert System.objects.get(name=after).method == "quark"
@@ -188,6 +192,63 @@ def test_a_model_that_a_lab_trained_on_the_export_comes_back_into_table_7(
     assert name in {row["head"][0] for row in table_of(content, "p3-table-7-differences")["rows"]}
 
 
+def test_two_pipelines_on_a_dataset_share_no_trained_system(
+    scripted: ScriptedProcess, tmp_path: Path
+) -> None:
+    endpoint = make_endpoint(scripted)
+    dataset, _ = dataset_load(name="d", path=questions(tmp_path), task="yes_no")
+    recipe = recipe_save(content=recipe_file("p3-quark"))
+    both = [pipeline_create(recipe=recipe, dataset=dataset, endpoint=endpoint) for _ in range(2)]
+    first, second = ([step_options(one, step) for step in recipe.content["steps"]] for one in both)
+    sampled = [options["system"] for options in first if options.get("label") in ("quark", "quark round")]
+    assert len(set(sampled)) == 4  # three rounds, and the rationales after training
+    assert not set(sampled) & {options.get("system") for options in second}
+    used = {options["system"] for options in first if "questions" in options and "system" in options}
+    used |= {options.get("rationale") for options in first} | set(first[-3]["systems"])
+    assert set(sampled) <= used
+
+
+def test_a_dataset_without_a_test_part_is_refused_before_anything_is_asked(
+    scripted: ScriptedProcess, tmp_path: Path
+) -> None:
+    make_endpoint(scripted)
+    with pytest.raises(CommandError, match="None of its 1 instances is in the test part"):
+        call_command("pipeline", "p3-quark", dataset=questions(tmp_path), endpoint="scripted", limit=1)
+    assert not Pipeline.objects.exists()
+
+
+def test_rationales_are_sampled_where_replies_are_held_to_a_schema(
+    scripted: ScriptedProcess, tmp_path: Path
+) -> None:
+    make_endpoint(scripted, model="scripted?quality=0.7", structured=True)
+    recipe = recipe_file("p3-quark")
+    recipe["steps"] = [step for step in recipe["steps"] if step["kind"] not in ("report", "simulate")]
+    # One round, and questions that nobody has to validate.
+    later = {f"{name}-{n}" for n in (2, 3) for name in ("rationales", "rationales-warm", "rewards", "tune")}
+    dropped = later | {"validation", "validated"}
+    recipe["steps"] = [step for step in recipe["steps"] if step["name"] not in dropped]
+    text = json.dumps(recipe).replace("{tuned tune-3}", "{tuned tune-1}").replace('"validated"', '"all"')
+    own = tmp_path / "recipe.json"
+    own.write_text(text, encoding="utf-8")
+    call_command(
+        "pipeline", str(own), dataset=questions(tmp_path), endpoint="scripted", inline=True, verbosity=0, limit=6,
+        override=["generalization.n=1"],
+    )  # fmt: skip
+    pipeline = Pipeline.objects.get()
+    assert pipeline.state == "done"
+    for run in pipeline.runs.all():
+        assert set(run.calls.values_list("state", "error")) == {("done", "")}, run.options["step"]
+    asked = pipeline.runs.get(options__step="rationales-1").calls.first().request
+    assert asked["response_format"]["json_schema"]["strict"] is True
+    # A model trained on plain replies is asked for plain replies, as it was trained.
+    tuned = pipeline.runs.get(options__step="explain-after")
+    assert tuned.model.startswith("ft:")
+    call = tuned.calls.first()
+    assert call.request["messages"][0]["content"].startswith("<reward_2>")
+    assert "response_format" not in call.request
+    assert call.text.startswith("Answer: ")
+
+
 @pytest.mark.parametrize(
     ("fault", "said"),
     [
@@ -197,7 +258,7 @@ def test_a_model_that_a_lab_trained_on_the_export_comes_back_into_table_7(
         ("tuning=quota", "exceeded your current quota"),
     ],
 )
-def test_a_job_that_fails_pauses_the_pipeline_and_is_begun_anew(
+def test_a_job_that_fails_pauses_the_pipeline_and_can_be_restarted(
     fault: str, said: str, scripted: ScriptedProcess, tmp_path: Path
 ) -> None:
     with pytest.raises(CommandError, match=said):
@@ -253,7 +314,7 @@ def test_a_killed_worker_begins_no_second_job_and_a_cancelled_pipeline_cancels_i
     assert tuning.state == "cancelled"
 
 
-def test_a_job_that_may_cost_more_than_is_left_is_not_begun(
+def test_a_job_that_may_cost_more_than_is_left_is_not_started(
     scripted: ScriptedProcess, tmp_path: Path
 ) -> None:
     with pytest.raises(CommandError, match="may cost"):

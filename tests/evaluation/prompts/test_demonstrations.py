@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import annotator.hit_types
 from annotator.hit_types.base import ChatMessage, prompt_part, render_prompt
 from evaluation.prompts import prompt_file
 from evaluation.prompts.replies import (
@@ -21,6 +23,7 @@ from evaluation.prompts.replies import (
     reasons,
 )
 
+HIT_TYPES = Path(annotator.hit_types.__path__[0])
 ANY = dict.fromkeys(("input", "output", "explanation", "rationale", "n", "question"), "$")
 Read = Callable[[str], Any]
 
@@ -97,6 +100,31 @@ def test_there_are_as_many_as_in_the_paper_and_each_is_read_by_its_step(prompt: 
         isinstance(result, str) and result in ("yes", "no", "response_1", "response_2") for result in results
     ):
         assert len(answers) == 2  # no prompt teaches a model one answer
+
+
+#: HIT type and part of its prompt -> how many the appendix prints for the simulator, its redacted ones included.
+SIMULATORS = {
+    # Chen et al. 2024, Appendix B
+    ("simulation", ""): 7,
+    ("simulation_preference", ""): 3,
+    # Limpijankit et al. 2025, Figures 7, 8, 13 and 14
+    ("atomic_units", "news_input"): 4,
+    ("atomic_units", "news_output"): 2,
+    ("atomic_units", "medical_input"): 3,
+    ("atomic_units", "medical_output"): 3,
+}
+
+
+@pytest.mark.parametrize("prompt", SIMULATORS, ids="/".join)
+def test_simulators_are_shown_as_many_as_in_the_paper(prompt: tuple[str, str]) -> None:
+    name, part = prompt
+    text = (HIT_TYPES / name / "prompt.md").read_text()
+    names = set(re.findall(r"\$(\w+)", text))
+    messages = render_prompt(prompt_part(text, part) if part else text, dict.fromkeys(names, "$"))
+    replies = [message.content for message in messages if message.role == "assistant"]
+    assert len(set(replies)) == len(replies) == SIMULATORS[prompt]
+    answers = {reply.rsplit("ANSWER: ", 1)[1] for reply in replies}
+    assert len(answers) > 1  # no prompt teaches a model one answer
 
 
 @pytest.mark.parametrize("part", ["cot", "post_hoc"])

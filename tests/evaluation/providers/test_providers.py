@@ -8,6 +8,7 @@ import ssl
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,13 +29,14 @@ from evaluation.providers.hosts import (
 )
 from evaluation.providers.keys import KeyRefused, key_from_variable, key_open, key_seal
 from evaluation.providers.openai_compatible import OpenAICompatible
+from evaluation.providers.rest import Access
 from evaluation.providers.scripted.app import Scripted
 from evaluation.providers.scripted.http import Connection
 from evaluation.providers.scripted.misbehave import KINDS as MISBEHAVIOUR
 from evaluation.providers.scripted.options import FAULTS
 from tests.evaluation.scripted_process import ScriptedProcess
 
-Ask = Callable[[OpenAICompatible], Coroutine[Any, Any, Any]]
+Ask = Callable[[Any], Coroutine[Any, Any, Any]]
 
 
 def in_thread(coroutine: Any) -> Any:
@@ -43,13 +45,24 @@ def in_thread(coroutine: Any) -> Any:
         return pool.submit(asyncio.run, coroutine).result()
 
 
-def ask(provider: ScriptedProcess, what: Ask, *, path: str = "/v1", timeout: float = 60.0) -> Any:
+def ask(
+    provider: ScriptedProcess,
+    what: Ask,
+    *,
+    path: str = "/v1",
+    timeout: float = 60.0,
+    kind: Any = OpenAICompatible,
+    **access: Any,
+) -> Any:
     async def main() -> Any:
-        client = OpenAICompatible(
-            base_url=provider.root + path,
-            key="sk-test",
-            policy=HostPolicy.from_entries([provider.host]),
-            timeout=timeout,
+        client = kind(
+            Access(
+                base_url=provider.root + path,
+                key="sk-test",
+                policy=HostPolicy.from_entries([provider.host]),
+                timeout=timeout,
+                **access,
+            )
         )
         try:
             return await what(client)
@@ -232,7 +245,7 @@ def test_a_name_that_resolves_to_a_private_address_is_refused(
     async def main() -> None:
         port = scripted.host.rsplit(":", 1)[1]
         client = OpenAICompatible(
-            base_url=f"https://rebinding.example:{port}/v1", key="sk", policy=HostPolicy(), timeout=60
+            Access(base_url=f"https://rebinding.example:{port}/v1", key="sk", policy=HostPolicy(), timeout=60)
         )
         try:
             await client.chat(ChatRequest("scripted", ({"role": "user", "content": "x"},)))
@@ -320,13 +333,16 @@ def tls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, str]]:
     server.close()
 
 
-def tls_chat(port: int) -> Any:
+def tls_chat(port: int, certificates: str = "") -> Any:
     async def main() -> Any:
         client = OpenAICompatible(
-            base_url=f"https://localhost:{port}/v1",
-            key="sk",
-            policy=HostPolicy.from_entries([f"localhost:{port}"]),
-            timeout=60,
+            Access(
+                base_url=f"https://localhost:{port}/v1",
+                key="sk",
+                policy=HostPolicy.from_entries([f"localhost:{port}"]),
+                timeout=60,
+                certificates=certificates,
+            )
         )
         try:
             request = ChatRequest("scripted", ({"role": "user", "content": "Can owls swim?"},))
@@ -342,6 +358,10 @@ def test_over_tls_with_a_certificate_that_is_trusted(
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", tls[1])
     assert len({reply.text for reply in tls_chat(tls[0])}) == 1
+
+
+def test_an_endpoint_may_have_an_authority_of_its_own(tls: tuple[int, str]) -> None:
+    assert len({reply.text for reply in tls_chat(tls[0], Path(tls[1]).read_text(encoding="ascii"))}) == 1
 
 
 def test_an_untrusted_certificate_is_refused(tls: tuple[int, str]) -> None:
@@ -366,10 +386,12 @@ def test_a_refused_host_names_the_setting_that_allows_it(url: str) -> None:
 def test_plain_http_on_a_tls_address_is_explained(scripted: ScriptedProcess) -> None:
     async def main() -> None:
         client = OpenAICompatible(
-            base_url=f"https://{scripted.host}/v1",
-            key="",
-            policy=HostPolicy.from_entries([scripted.host]),
-            timeout=60,
+            Access(
+                base_url=f"https://{scripted.host}/v1",
+                key="",
+                policy=HostPolicy.from_entries([scripted.host]),
+                timeout=60,
+            )
         )
         try:
             await client.chat(ChatRequest("scripted", ({"role": "user", "content": "x"},)))

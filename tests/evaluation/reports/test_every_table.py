@@ -182,6 +182,8 @@ def test_p3_tables_3_4_6_and_18():
             ("p3-table-3", "P3 Table 3", "Useful", "All %", 0.25),
             ("p3-table-3", "P3 Table 3", "Unsure", "All Count", 2),
             ("p3-table-3", "P3 Table 3", "Not useful", "t %", 0.5),
+            ("p3-table-2", "P3 Table 2", "Test accuracy", "s", 0.5),
+            ("p3-table-2", "P3 Table 2", "Test accuracy", "t", 1.0),
             ("p3-table-4", "P3 Table 4", "Task accuracy", "Overall", right),
             ("p3-table-6", "P3 Table 6", "Correlation", "GEN-U (m)", 1.0),
             ("p3-table-6", "P3 Table 6", "Correlation", "Task accuracy", right),

@@ -1,0 +1,179 @@
+"""The second factor: codes of an authenticator app, limited attempts, and workspaces that require it."""
+
+from __future__ import annotations
+
+import base64
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from allauth.account.adapter import DefaultAccountAdapter
+from allauth.account.internal.flows.login import get_authentication_records
+from allauth.mfa.adapter import DefaultMFAAdapter
+from allauth.mfa.base import forms as mfa_forms
+from allauth.mfa.models import Authenticator
+from allauth.mfa.totp.internal.auth import generate_totp_secret
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from django import forms
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+
+from annotator.accounts.attempts import attempt_count, attempts_forget, client_address
+from annotator.accounts.login_throttle import TOO_MANY
+from annotator.accounts.sessions import LoginBackend, person_log_in
+from annotator.models import LoginAttempt, User, Workspace
+
+log = logging.getLogger(__name__)
+REQUIRED = "Your workspace requires two-factor login. Set it up to go on."
+
+
+class AccountAdapter(DefaultAccountAdapter):
+    """How ``allauth`` starts a session: as the other login pages do."""
+
+    def pre_login(self, request: HttpRequest, user: Any, **kwargs: Any) -> HttpResponse | None:
+        if not LoginBackend().user_can_authenticate(user):
+            return self.respond_user_inactive(request, user)
+        return super().pre_login(request, user, **kwargs)
+
+    def login(self, request: HttpRequest, user: Any) -> None:
+        person_log_in(request, user)
+
+    def add_message(self, *args: Any, **kwargs: Any) -> None:
+        """The pages say what happened."""
+
+    def get_client_ip(self, request: HttpRequest) -> str:
+        return client_address(request)
+
+
+class SecondFactorAdapter(DefaultMFAAdapter):
+    """Secrets of authenticator apps are encrypted: whoever reads the database can't make codes."""
+
+    def encrypt(self, text: str) -> str:
+        return _fernet().encrypt(text.encode()).decode()
+
+    def decrypt(self, encrypted_text: str) -> str:
+        """The secret; a random one, whose codes nobody knows, if the key that sealed it isn't among the settings."""
+        try:
+            return _fernet().decrypt(encrypted_text.encode()).decode()
+        except InvalidToken:
+            log.error("a second factor can't be read: put the earlier SECRET_KEY into SECRET_KEY_FALLBACKS")
+            return generate_totp_secret()
+
+    def get_totp_label(self, user: Any) -> str:
+        return str(user.get_username())
+
+    def can_delete_authenticator(self, authenticator: Authenticator) -> bool:
+        """Not the last one of somebody whose workspace requires it."""
+        others = Authenticator.objects.filter(user=authenticator.user_id).exclude(pk=authenticator.pk)
+        last = not others.exclude(type=Authenticator.Type.RECOVERY_CODES).exists()
+        return not (last and second_factor_required(authenticator.user))
+
+
+def _fernet() -> MultiFernet:
+    keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
+    return MultiFernet([Fernet(_derived(key)) for key in keys])
+
+
+def secret_reseal(authenticator: Authenticator) -> bool:
+    """Encrypt a secret with the newest key, so that earlier ones can be dropped; returns whether it wasn't yet.
+
+    The row isn't saved. Raises ``InvalidToken`` where no key opens it.
+    """
+    newest, changed = Fernet(_derived(settings.SECRET_KEY)), False
+    for name in ("secret", "seed"):
+        if sealed := authenticator.data.get(name):
+            try:
+                newest.decrypt(sealed.encode())
+            except InvalidToken:
+                authenticator.data[name] = _fernet().rotate(sealed.encode()).decode()
+                changed = True
+    return changed
+
+
+def _derived(key: str) -> bytes:
+    made = HKDF(SHA256(), 32, salt=None, info=b"annotator second factor").derive(key.encode())
+    return base64.urlsafe_b64encode(made)
+
+
+class ThrottledCode(mfa_forms.BaseAuthenticateForm):
+    """Counts codes as the login page counts passwords, in Postgres."""
+
+    code = forms.CharField(
+        label="Code",
+        max_length=40,
+        help_text="From your authenticator app, or one of your recovery codes.",
+        widget=forms.TextInput(
+            attrs={"autocomplete": "one-time-code", "inputmode": "numeric", "autofocus": True}
+        ),
+    )
+
+    def clean_code(self) -> str:
+        # Not the client's address: whoever has the password can choose where requests come from.
+        account, where = self.user.get_username(), "second factor"
+        if attempt_count(kind=LoginAttempt.Kind.LOGIN, account=account, address=where) is None:
+            raise ValidationError(TOO_MANY, code="too_many")
+        code = super().clean_code()
+        attempts_forget(account=account, address=where)
+        return code
+
+
+class LoginCodeForm(ThrottledCode, mfa_forms.AuthenticateForm):
+    """The second step of a login."""
+
+
+class ReauthenticationCodeForm(ThrottledCode, mfa_forms.ReauthenticateForm):
+    """The question before a change of the second factor itself."""
+
+
+def second_factor_required(user: Any) -> bool:
+    """Whether a workspace of the researcher, or of a study that they are a member of, requires it."""
+    mine = Q(members__user=user) | Q(studies__memberships__user=user)
+    return Workspace.objects.filter(mine, second_factor_required=True).exists()
+
+
+def second_factor_missing(user: Any) -> bool:
+    """Whether a researcher must set it up first."""
+    if not second_factor_required(user):
+        return False
+    return not Authenticator.objects.filter(user=user).exists()
+
+
+class SecondFactorMiddleware:
+    """Leads researchers to the set-up before any researcher's page, where a workspace of theirs requires it."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        return self.get_response(request)
+
+    def process_view(
+        self, request: HttpRequest, view: Any, args: Any, kwargs: Any
+    ) -> HttpResponseBase | None:
+        if not _researchers_page(request) or not isinstance(request.user, User) or not request.user.is_staff:
+            return None
+        if _verified(request) or not second_factor_missing(request.user):
+            return None
+        if request.path.startswith("/api/"):
+            return JsonResponse({"detail": REQUIRED}, status=403)
+        return redirect("mfa_activate_totp")
+
+
+def _researchers_page(request: HttpRequest) -> bool:
+    match = request.resolver_match
+    if match is None or match.view_name in ("admin:login", "admin:logout"):
+        return False
+    apps = set(match.app_names) & {"admin", "api", "evaluation", "evaluation_api"}
+    return bool(apps) or request.path.startswith("/api/") or match.view_name.startswith("annotator:preview")
+
+
+def _verified(request: HttpRequest) -> bool:
+    """Whether this session began with a second factor: here, or at the identity provider if that asks for one."""
+    methods = {one.get("method") for one in get_authentication_records(request, request.user)}
+    return "mfa" in methods or ("socialaccount" in methods and bool(settings.OIDC_SECOND_FACTOR))

@@ -1,0 +1,74 @@
+"""The second factor in the audit trail, and its removal for somebody who has lost their device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from allauth.account.signals import user_signed_up
+from allauth.mfa.models import Authenticator
+from allauth.mfa.signals import authenticator_added, authenticator_removed, authenticator_reset
+from cryptography.fernet import InvalidToken
+from django.db import transaction
+
+from annotator.accounts.second_factor import secret_reseal
+from annotator.models import AuditAction, User
+from annotator.services.audit import audit_write
+
+
+@transaction.atomic
+def second_factor_remove(*, user: User, by: User) -> int:
+    """Remove the second factors of somebody who can't use them any more; returns how many.
+
+    They log in with their password again, and set up another one if a workspace requires it. Make sure that it is
+    them before.
+    """
+    removed = Authenticator.objects.filter(user=user)
+    kinds = sorted(removed.values_list("type", flat=True))
+    removed.delete()
+    if kinds:
+        action = AuditAction.SECOND_FACTOR_CHANGED
+        audit_write(action=action, by=by, member=user, before={"has": kinds}, after={"has": []})
+    return len(kinds)
+
+
+@transaction.atomic
+def second_factors_rotate(*, dry_run: bool = False) -> tuple[int, list[str]]:
+    """Seal every stored secret with the newest ``SECRET_KEY``; returns how many weren't, and whose no key opens."""
+    resealed, unreadable = 0, []
+    for one in Authenticator.objects.select_for_update(of=("self",)).select_related("user").order_by("pk"):
+        try:
+            changed = secret_reseal(one)
+        except InvalidToken:
+            unreadable.append(one.user.get_username())
+            continue
+        resealed += changed
+        if changed and not dry_run:
+            one.save(update_fields=["data"])
+            after = {"sealed with a new secret key": one.type}
+            audit_write(action=AuditAction.SECOND_FACTOR_CHANGED, member=one.user, after=after)
+    return resealed, sorted(set(unreadable))
+
+
+def install_second_factor_audit() -> None:
+    """Record what people change themselves. Called once when Django starts."""
+    for signal, word in (
+        (authenticator_added, "added"),
+        (authenticator_removed, "removed"),
+        (authenticator_reset, "made anew"),
+    ):
+        signal.connect(_recorder(word), weak=False, dispatch_uid=f"audit of a second factor {word}")
+    user_signed_up.connect(_signed_up, dispatch_uid="audit of single sign-on")
+
+
+def _recorder(word: str) -> Any:
+    def record(sender: Any, user: User, authenticator: Authenticator, **_: Any) -> None:
+        audit_write(
+            action=AuditAction.SECOND_FACTOR_CHANGED, by=user, member=user, after={word: authenticator.type}
+        )
+
+    return record
+
+
+def _signed_up(sender: Any, user: User, **_: Any) -> None:
+    after = {"is_staff": user.is_staff, "by": "single sign-on"}
+    audit_write(action=AuditAction.ACCOUNT_CHANGED, by=user, member=user, after=after)

@@ -1,0 +1,122 @@
+"""Pipelines over the REST API: the same services and the same access as the admin's pages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.http import Http404
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers, status
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from annotator.core.errors import Conflict
+from annotator.models import Membership
+from evaluation.api.runs import RetrySerializer
+from evaluation.models import Pipeline
+from evaluation.pipelines.advance import pipeline_cancel, pipeline_resume
+from evaluation.pipelines.control import pipeline_budget_set, pipeline_pause, pipeline_retry_failed
+from evaluation.selectors.pipeline import pipeline_get_for, pipelines_for
+
+ACTIONS: dict[str, Any] = {
+    "pause": pipeline_pause,
+    "resume": pipeline_resume,
+    "cancel": pipeline_cancel,
+    "retry": pipeline_retry_failed,
+}
+
+
+class PipelineSerializer(serializers.ModelSerializer):
+    """A pipeline; ``results`` maps the name of each finished step to what it left, in numbers."""
+
+    recipe: Any = serializers.StringRelatedField(read_only=True)
+    dataset: Any = serializers.StringRelatedField(read_only=True)
+    endpoint: Any = serializers.SlugRelatedField(slug_field="name", read_only=True)
+    runs: Any = serializers.PrimaryKeyRelatedField(many=True, read_only=True)
+
+    class Meta:
+        model = Pipeline
+        fields = (
+            "id", "recipe", "dataset", "endpoint", "state", "reason", "step", "overrides", "results", "runs",
+            "created_at", "finished_at",
+        )  # fmt: skip
+        read_only_fields = fields
+
+
+class PipelineBudgetSerializer(serializers.Serializer):
+    """What all runs of a pipeline may cost together; null removes the limit."""
+
+    budget = serializers.DecimalField(allow_null=True, max_digits=12, decimal_places=6, min_value=0)
+
+
+class Pipelines(APIView):
+    """The pipelines that you can see."""
+
+    @extend_schema(responses=PipelineSerializer(many=True), operation_id="pipelines_list")
+    def get(self, request: Request) -> Response:
+        """Pipelines of your workspaces, newest first (at most 100)."""
+        found = pipelines_for(user=request.user).prefetch_related("runs")
+        return Response(PipelineSerializer(found[:100], many=True).data)
+
+
+class PipelineDetail(APIView):
+    """One pipeline."""
+
+    write_scope = "may_run"
+
+    @extend_schema(responses=PipelineSerializer, operation_id="pipelines_read")
+    def get(self, request: Request, pk: int) -> Response:
+        """The state of the pipeline, and what its finished steps left."""
+        return Response(PipelineSerializer(pipeline_get_for(user=request.user, pk=pk)).data)
+
+    @extend_schema(
+        request=PipelineBudgetSerializer,
+        responses={200: PipelineSerializer, 409: None},
+        operation_id="pipelines_budget",
+    )
+    def patch(self, request: Request, pk: int) -> Response:
+        """Raise or lower the budget. 400 if more has been used already, 409 if the pipeline is over."""
+        pipeline = pipeline_get_for(user=request.user, pk=pk, role=Membership.Role.EDITOR)
+        asked = PipelineBudgetSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        try:
+            pipeline = pipeline_budget_set(pipeline=pipeline, **asked.validated_data)
+        except ValidationError as error:
+            raise serializers.ValidationError(error.message_dict) from None
+        except Conflict as error:
+            return Response({"detail": str(error)}, status=status.HTTP_409_CONFLICT)
+        return Response(PipelineSerializer(pipeline).data)
+
+
+class PipelineAction(APIView):
+    """Pause, resume or cancel a pipeline, or retry its failed calls."""
+
+    write_scope = "may_run"
+
+    @extend_schema(
+        request=RetrySerializer,
+        parameters=[OpenApiParameter("action", str, OpenApiParameter.PATH, enum=list(ACTIONS))],
+        responses={200: PipelineSerializer, 409: None},
+        operation_id="pipelines_act",
+    )
+    def post(self, request: Request, pk: int, action: str) -> Response:
+        """Act on the pipeline; repeating an action has no further effect. 409 if that is not possible now.
+
+        Only ``retry`` reads the body: the calls to send again.
+        """
+        pipeline = pipeline_get_for(user=request.user, pk=pk, role=Membership.Role.EDITOR)
+        if action not in ACTIONS:
+            raise Http404
+        chosen: dict[str, Any] = {}
+        if action == "retry":
+            asked = RetrySerializer(data=request.data)
+            asked.is_valid(raise_exception=True)
+            chosen = asked.validated_data
+        try:
+            ACTIONS[action](pipeline=pipeline, **chosen)
+        except Conflict as error:
+            return Response({"detail": str(error)}, status=status.HTTP_409_CONFLICT)
+        pipeline.refresh_from_db()
+        return Response(PipelineSerializer(pipeline).data)

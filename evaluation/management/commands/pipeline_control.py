@@ -1,0 +1,56 @@
+"""``manage.py pipeline_control PK show|pause|resume|cancel|retry|budget``: control a pipeline."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError
+
+from annotator.core.errors import Conflict
+from evaluation.management.commands.simulate import money
+from evaluation.models import Pipeline
+from evaluation.pipelines.advance import pipeline_cancel, pipeline_resume
+from evaluation.pipelines.control import pipeline_budget_set, pipeline_pause, pipeline_retry_failed
+
+ACTIONS: dict[str, Any] = {"pause": pipeline_pause, "resume": pipeline_resume, "cancel": pipeline_cancel}
+
+
+class Command(BaseCommand):
+    help = "Show a pipeline, pause, resume or cancel it, retry its failed calls, or change its budget."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("pipeline", type=int, help="The number of the pipeline.")
+        parser.add_argument("action", choices=["show", *ACTIONS, "retry", "budget"])
+        parser.add_argument(
+            "--call", type=int, action="append", help="retry: this call only; may be repeated."
+        )
+        parser.add_argument(
+            "--cost", type=money, help="budget: the most that all its runs may cost; none without it."
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        pipeline = Pipeline.objects.select_related("recipe", "dataset").filter(pk=options["pipeline"]).first()
+        if pipeline is None:
+            raise CommandError(f"There is no pipeline {options['pipeline']}.")
+        try:
+            self._act(pipeline, options)
+        except (Conflict, ValidationError) as error:
+            raise CommandError("; ".join(getattr(error, "messages", [str(error)]))) from None
+        pipeline.refresh_from_db()
+        reason = f": {pipeline.reason}" if pipeline.reason else "."
+        steps = len(pipeline.recipe.content["steps"])
+        self.stdout.write(
+            f"Pipeline {pipeline.pk} is {pipeline.get_state_display()} at step {pipeline.step} of {steps}{reason}"
+        )
+
+    def _act(self, pipeline: Pipeline, options: dict[str, Any]) -> None:
+        action = options["action"]
+        if action in ACTIONS:
+            ACTIONS[action](pipeline=pipeline)
+        elif action == "retry":
+            again = pipeline_retry_failed(pipeline=pipeline, calls=options["call"])
+            self.stdout.write(f"{again} failed {'call is' if again == 1 else 'calls are'} sent again.")
+        elif action == "budget":
+            pipeline_budget_set(pipeline=pipeline, budget=options["cost"])

@@ -1,0 +1,61 @@
+"""``manage.py run_calls export|import``: share the calls of a run as JSON lines, and replay them without paying."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError
+
+from annotator.models import Study
+from evaluation.models import Run
+from evaluation.selectors.endpoint import endpoint_named
+from evaluation.services.call_files import calls_export, calls_import
+
+
+class Command(BaseCommand):
+    help = "Write the calls of a run to a file of JSON lines, or take a file's replies into the cache of a study's lab."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        actions = parser.add_subparsers(dest="action", required=True)
+        out = actions.add_parser("export", help="Write the calls of a run.")
+        out.add_argument("run", type=int, help="The number of the run.")
+        out.add_argument("--output", type=Path, required=True, help="The file to write.")
+        back = actions.add_parser("import", help="Store a file's replies for runs that ask the same.")
+        back.add_argument("file", type=Path)
+        back.add_argument(
+            "--study", required=True, help="The slug of a study in the workspace that may use them."
+        )
+        back.add_argument("--endpoint", required=True, help="The endpoint whose replies they are taken for.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            if options["action"] == "export":
+                self._export(options)
+            else:
+                self._import(options)
+        except OSError as error:
+            raise CommandError(str(error)) from None
+        except ValidationError as error:
+            raise CommandError("; ".join(error.messages)) from None
+
+    def _export(self, options: dict[str, Any]) -> None:
+        run = Run.objects.filter(pk=options["run"]).first()
+        if run is None:
+            raise CommandError(f"There is no run {options['run']}.")
+        with options["output"].open("w", encoding="utf-8") as file:
+            written = sum(1 for line in calls_export(run=run) if file.write(line))
+        self.stdout.write(f"{written} calls of {run} are in {options['output']}.")
+
+    def _import(self, options: dict[str, Any]) -> None:
+        study = Study.objects.filter(slug=options["study"]).first()
+        if study is None:
+            raise CommandError(f"There is no study {options['study']!r}.")
+        endpoint = endpoint_named(name=options["endpoint"], workspace_id=study.workspace_id)
+        if endpoint is None:
+            raise CommandError(f"The study's workspace has no endpoint {options['endpoint']!r}.")
+        with options["file"].open(encoding="utf-8") as file:
+            run = calls_import(lines=file, endpoint=endpoint, study=study)
+        self.stdout.write(f"{run.calls.count()} replies are stored as run {run.pk}.")

@@ -1,0 +1,105 @@
+"""What the clients of vendors' own protocols share: JSON over HTTP to one checked origin, and failures by name."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx2
+
+from evaluation.providers import transport
+from evaluation.providers.base import ErrorKind, ProviderError
+from evaluation.providers.hosts import HostPolicy, HostRefused, check_origin, origin_of
+from evaluation.providers.replies import json_object, retry_after_of, transport_error
+
+#: From the body of an error: its message, and the kind where the vendor's words say more than the status does.
+ReadError = Callable[[int, dict[str, Any]], tuple[str, ErrorKind | None]]
+KINDS: Mapping[int, ErrorKind] = {
+    400: "bad_request",
+    401: "unauthorized",
+    402: "no_quota",
+    403: "unauthorized",
+    404: "not_found",
+    408: "timeout",
+    409: "server",
+    413: "bad_request",
+    422: "bad_request",
+    425: "server",
+    429: "rate_limit",
+}
+
+
+@dataclass(frozen=True)
+class Access:
+    """How an endpoint is reached. ``timeout`` is in seconds for a whole call; ``certificates`` are PEM authorities."""
+
+    base_url: str
+    key: str
+    policy: HostPolicy
+    timeout: float
+    headers: Mapping[str, str] = field(default_factory=dict)
+    api_version: str = ""
+    certificates: str = ""
+
+    def client(self) -> httpx2.AsyncClient:
+        """An HTTP client for it; raises ``ProviderError`` (refused_host) where the host may not be asked."""
+        try:
+            origin = origin_of(self.base_url)
+            check_origin(origin, self.policy)
+        except HostRefused as error:
+            raise ProviderError("refused_host", str(error)) from None
+        return transport.client(origin, self.policy, timeout=self.timeout, certificates=self.certificates)
+
+
+def kind_of_status(status: int) -> ErrorKind:
+    """What a status means where nothing else is known."""
+    return KINDS.get(status, "server" if status >= 500 else "bad_request")
+
+
+class RestClient:
+    """Requests with JSON bodies to one endpoint. ``headers`` are the vendor's own, the key among them."""
+
+    def __init__(self, access: Access, *, headers: Mapping[str, str], read_error: ReadError) -> None:
+        self.access = access
+        self.http = access.client()
+        self.headers = dict(access.headers) | dict(headers)
+        self.read_error = read_error
+
+    async def send(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+        """The JSON object of the reply; raises ``ProviderError``. ``path`` begins with a slash."""
+        url = self.access.base_url.rstrip("/") + path
+        params = {"api-version": self.access.api_version} if self.access.api_version else None
+        try:
+            # The client's own timeout starts again with each byte received.
+            async with asyncio.timeout(self.access.timeout):
+                response = await self.http.request(
+                    method, url, json=body, headers=self.headers, params=params
+                )
+        except TimeoutError as error:
+            message = f"The reply was not complete after {self.access.timeout:g} s."
+            raise ProviderError("timeout", message) from error
+        except Exception as error:
+            raise transport_error(error) from error
+        if response.status_code >= 400:
+            raise self._error(response)
+        return json_object(response)
+
+    async def aclose(self) -> None:
+        await self.http.aclose()
+
+    def _error(self, response: httpx2.Response) -> ProviderError:
+        status = response.status_code
+        try:
+            found = json_object(response)
+        except ProviderError:
+            found = {}
+        message, kind = self.read_error(status, found)
+        said = message or response.text[:300]
+        return ProviderError(
+            kind or kind_of_status(status),
+            f"HTTP {status}: {said}"[:500],
+            retry_after=retry_after_of(response),
+            status=status,
+        )

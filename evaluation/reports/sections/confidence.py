@@ -1,0 +1,86 @@
+"""What a simulator's confidence is worth: its scores and a reliability diagram, against people's majority."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from annotator.models import Judgment
+from evaluation.agreement import aggregate
+from evaluation.metrics.calibration import Calibration
+from evaluation.metrics.calibration import calibration as calibrate
+from evaluation.reports.content import Cell, Figure, Table, TableColumn, TableRow
+from evaluation.reports.context import Context
+
+
+def confidence_blocks(ctx: Context) -> tuple[Table, list[Figure]]:
+    """One row for each simulator whose labels have a confidence, and a diagram each; without any, an empty table."""
+    found = {name: _calibration(ctx, name) for name in ctx.simulators}
+    known = {name: one for name, one in found.items() if one is not None and one.bins}
+    rows = [
+        TableRow(
+            [name],
+            [Cell.of(one.confidence), Cell.of(one.accuracy), Cell.of(one.brier), Cell.of(one.ece)],
+        )
+        for name, one in known.items()
+    ]
+    table = Table(
+        id="calibration-confidence",
+        title="What the simulators' confidence is worth",
+        head=["Simulator"],
+        columns=[
+            TableColumn("Mean confidence"),
+            TableColumn(f"Share equal to the majority of {ctx.people}"),
+            TableColumn("Brier score"),
+            TableColumn("Expected calibration error"),
+        ],
+        rows=rows,
+        notes=[
+            "Confidence is the model's probability of the label that it gave, from log probabilities, or the share of "
+            "several samples that gave it. A calibrated simulator is right as often as it is confident; of both scores, 0 is best."
+        ],
+    )
+    return table, [_diagram(ctx, name, one) for name, one in known.items()]
+
+
+def _calibration(ctx: Context, name: str) -> Calibration | None:
+    """The confidences of a simulator's labels and whether people's majority gave the same; None if it has none."""
+    data = ctx.data.table(ctx.headline.name)
+    ratings = data.ratings
+    stored = Judgment.objects.filter(study=ctx.study, rater__name=name, signals__has_key="confidence")
+    of_item = {
+        item: float(value)
+        for item, value in stored.values_list("item_id", "signals__confidence")
+        if isinstance(value, int | float)
+    }
+    if not of_item:
+        return None
+    people = aggregate(ratings.people(), "majority").value
+    mine = ratings.rater == ratings.raters.index(name)
+    units, own = ratings.unit[mine], ratings.value[mine]
+    items = ctx.data.judgments.items.ids[data.units.item]
+    both = people[units] >= 0
+    units, own = units[both], own[both]
+    sure = np.array([of_item.get(int(items[unit]), np.nan) for unit in units], dtype=np.float64)
+    names = [str(items[unit]) for unit in units]
+    return calibrate(sure, people[units] == own, names, **ctx.resampling)
+
+
+def _diagram(ctx: Context, name: str, found: Calibration) -> Figure:
+    points = [
+        one.accuracy.to_dict() | {"label": f"{one.low:.1f} to {one.high:.1f}", "confidence": one.confidence}
+        for one in found.bins
+    ]
+    told = "; ".join(
+        f"confidence {one.confidence:.2f}: {one.accuracy.value:.2f} right of {one.accuracy.n}"
+        for one in found.bins
+    )
+    return Figure(
+        id=f"calibration-reliability-{ctx.simulators.index(name) + 1}",
+        title=f"How often {name} is right, by its confidence",
+        alt=f"Share of labels equal to the majority of {ctx.people} by mean confidence. {told}.",
+        form="reliability",
+        data={"points": points, "x": "Mean confidence", "y": "Share that is right"},
+        notes=[
+            "Numbers beside the dots are labels. On the dashed line, a simulator is right as often as it is confident."
+        ],
+    )

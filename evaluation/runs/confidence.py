@@ -1,0 +1,47 @@
+"""The model's probability of the answer that it gave, from the log probabilities of its tokens. Pure."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+
+#: A token of a reply and the natural logarithm of its probability.
+Token = tuple[str, float]
+_MARKED = re.compile(r"answer[\s*_`]*[:=][\s*_`]*(\S[^\n]*?)[\s*_`.!\"'})\]]*$", re.IGNORECASE | re.MULTILINE)
+_HELD = re.compile(r'"(?!thoughts")\w+"\s*:\s*"([^"]+)"')
+_LINE = re.compile(r"[^\n]*\w[^\n]*$")
+
+
+def answer_confidence(text: str, tokens: Sequence[Token]) -> float | None:
+    """The probability of the tokens of a reply's answer, from 0 to 1; None where the tokens are not those of the text.
+
+    The answer is what follows the last ``ANSWER:``; in a JSON object, every choice that it has; else the last line.
+    Tokens before it, such as the model's thoughts, don't count.
+
+    >>> round(answer_confidence("It helps.\\nANSWER: YES", [("It helps.\\n", -3.0), ("ANSWER:", -0.1), (" YES", -0.5)]), 3)
+    0.607
+    """
+    spans = _spans(text)
+    if not tokens or not spans or "".join(token for token, _ in tokens) != text:
+        return None
+    total, at, used = 0.0, 0, False
+    for token, log_probability in tokens:
+        end = at + len(token)
+        if token.strip() and any(at < stop and end > start for start, stop in spans):
+            total += log_probability
+            used = True
+        at = end
+    return min(1.0, math.exp(total)) if used and not math.isnan(total) else None
+
+
+def _spans(text: str) -> list[tuple[int, int]]:
+    if text.lstrip().startswith(("{", "```")):
+        held = [match.span(1) for match in _HELD.finditer(text)]
+        if held:
+            return held
+    marked = list(_MARKED.finditer(text))
+    if marked:
+        return [marked[-1].span(1)]
+    line = _LINE.search(text.rstrip())
+    return [line.span()] if line else []

@@ -1,0 +1,46 @@
+"""The prompts that simulators of a study have had, and the study's own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from annotator.core.canonical import text_digest
+from annotator.hit_types.registry import hit_type_get
+from annotator.models import Study
+from evaluation.models import Run
+
+
+@dataclass(frozen=True)
+class PromptVersion:
+    """One prompt of a study's runs, or the HIT type's own; ``runs`` are the newest first."""
+
+    digest: str
+    runs: tuple[Run, ...]
+    shipped: bool
+
+    @property
+    def compared(self) -> Run | None:
+        """The run through which this version is compared with others."""
+        return self.runs[0] if self.runs else None
+
+
+def prompt_versions(*, study: Study) -> list[PromptVersion]:
+    """The versions of a study's prompt, the last used first, and the shipped one; in one query."""
+    own = text_digest(hit_type_get(study.hit_type).prompt_text)
+    found: dict[str, list[Run]] = {}
+    runs = Run.objects.filter(study=study, kind="simulate").defer("prompt").order_by("-pk")
+    for run in runs[:500]:
+        found.setdefault(run.prompt_digest, []).append(run)
+    found.setdefault(own, [])
+    return [PromptVersion(digest, tuple(runs[:5]), digest == own) for digest, runs in found.items()]
+
+
+def prompt_text(*, study: Study, digest: str = "") -> str:
+    """The text of a version of a study's prompt; the HIT type's own for an unknown one."""
+    used = (
+        Run.objects.filter(study=study, kind="simulate", prompt_digest=digest)
+        if digest
+        else Run.objects.none()
+    )
+    run = used.order_by("-pk").only("prompt").first()
+    return run.prompt if run else hit_type_get(study.hit_type).prompt_text

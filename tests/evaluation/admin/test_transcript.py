@@ -1,0 +1,157 @@
+"""Transcripts, the comparison of two runs, and calls as files that can be replayed."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
+
+from annotator.models import Judgment, User
+from evaluation.models import Run
+from evaluation.selectors.transcript import runs_compare
+from evaluation.services.call_files import calls_export, calls_import
+from tests.evaluation.run_factories import make_endpoint, make_material, make_run, states, work
+from tests.evaluation.scripted_process import ScriptedProcess
+from tests.factories import make_user
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("scripted_allowed")]
+
+
+@pytest.fixture
+def boss() -> User:
+    return make_user("boss", staff=True)
+
+
+def as_user(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def finished(scripted: ScriptedProcess, boss: User, model: str = "scripted", items: int = 4) -> Run:
+    run = make_run(
+        make_endpoint(scripted, by=boss), make_material(items, by=boss), model=model, max_unparsable=8
+    )
+    work(run)
+    return run
+
+
+def test_a_transcript_shows_item_chat_every_attempt_answer_and_cost(
+    scripted: ScriptedProcess, boss: User
+) -> None:
+    run = finished(scripted, boss, "scripted?faults=0.7&kinds=nonsense&seed=5", items=8)
+    client = as_user(boss)
+    again = run.calls.exclude(history=[]).first()
+    assert again is not None
+    page = client.get(reverse("admin:evaluation_call_change", args=[again.pk])).content.decode()
+    assert "Attempt 1" in page
+    assert "Attempt 2" in page
+    assert "The same" in page, "messages that were sent before are not shown twice"
+    assert "Starter question" in page
+    assert again.history[0]["error"][:30].replace("'", "&#x27;") in page
+    whole = reverse("admin:evaluation_run_transcript", args=[run.pk])
+    assert f"{run.calls.count()} calls" in client.get(whole).content.decode()
+    only = client.get(f"{whole}?outcome=again").content.decode()
+    shown = run.calls.exclude(history=[]).count()
+    assert only.count('<article class="fh__call"') == shown < run.calls.count()
+    assert "No call has this outcome" in client.get(f"{whole}?outcome=failed").content.decode()
+    assert client.get(f"{whole}?outcome=strange&page=x").status_code == 200
+
+
+def test_a_transcript_page_takes_a_fixed_number_of_queries(
+    scripted: ScriptedProcess, boss: User, django_assert_max_num_queries: object
+) -> None:
+    run = finished(scripted, boss, items=25)
+    client = as_user(boss)
+    with django_assert_max_num_queries(20):  # type: ignore[operator]
+        page = client.get(reverse("admin:evaluation_run_transcript", args=[run.pk])).content.decode()
+    assert page.count('<article class="fh__call"') == 20
+    assert "Page 1 of 2" in page
+
+
+def test_the_prompt_of_a_run_keeps_its_line_breaks(scripted: ScriptedProcess, boss: User) -> None:
+    run = finished(scripted, boss, items=1)
+    page = as_user(boss).get(reverse("admin:evaluation_run_change", args=[run.pk])).content.decode()
+    assert "<summary>Prompt</summary><pre>## system\n" in page
+
+
+def test_two_runs_are_compared_item_by_item(scripted: ScriptedProcess, boss: User) -> None:
+    first = finished(scripted, boss, items=12)
+    second = make_run(first.endpoint, first.study, model="scripted?seed=9&quality=0.2")  # type: ignore[arg-type]
+    work(second)
+    compared = runs_compare(first=first, second=second)
+    assert compared.both == 12
+    assert 0 < len(compared.differences) == 12 - compared.agreeing
+    responses = {
+        (judgment.item.key, judgment.rater_id): judgment.response
+        for judgment in Judgment.objects.select_related("item")
+    }
+    for one in compared.differences:
+        assert responses[one.key, first.rater_id] != responses[one.key, second.rater_id]
+    address = reverse("admin:evaluation_run_compare", args=[first.pk])
+    client = as_user(boss)
+    assert f"run {second.pk}" in client.get(address).content.decode()
+    page = client.get(f"{address}?with={second.pk}").content.decode()
+    assert f"{compared.agreeing} of 12 items have the same result" in page
+    assert compared.differences[0].key in page
+
+
+def test_an_exported_run_is_replayed_without_a_request(
+    scripted: ScriptedProcess, boss: User, tmp_path: Path
+) -> None:
+    run = finished(scripted, boss, "scripted?faults=0.5&kinds=nonsense&seed=5", items=8)
+    file = tmp_path / "calls.jsonl"
+    call_command("run_calls", "export", str(run.pk), output=file, stdout=StringIO())
+    lines = file.read_text(encoding="utf-8").splitlines()
+    assert len(lines) == run.calls.count()
+    assert "sk-" not in "".join(lines)
+    assert scripted.base_url not in "".join(lines)
+    other = make_user("other", staff=True)
+    study = make_material(8, by=other, slug="elsewhere")
+    endpoint = make_endpoint(scripted, by=other)
+    out = StringIO()
+    call_command("run_calls", "import", str(file), study="elsewhere", endpoint="scripted", stdout=out)
+    assert "are stored as run" in out.getvalue()
+    scripted.reset()
+    replayed = make_run(endpoint, study, model=run.model, max_unparsable=8)
+    work(replayed)
+    assert (replayed.state, states(replayed)) == ("done", {"done": 8})
+    assert scripted.stats()["requests"] == 0
+    assert replayed.spent_cost == 0
+    first, second = (dict(one.calls.values_list("key", "parsed")) for one in (run, replayed))
+    assert first == second
+
+
+def test_what_is_no_file_of_calls_is_refused_with_its_line(scripted: ScriptedProcess, boss: User) -> None:
+    run = finished(scripted, boss, items=1)
+    good = next(calls_export(run=run))
+    row = json.loads(good)
+    for line, said in (
+        ("{", "Line 2: this is not JSON"),
+        ("[]", "Line 2: expected an object"),
+        (json.dumps(row | {"request": {"model": "x"}}), "Line 2: request"),
+        (json.dumps(row | {"tokens_in": "many"}), "Line 2:"),
+    ):
+        with pytest.raises(ValidationError, match=said):
+            calls_import(lines=[good, line], endpoint=run.endpoint, study=run.study)
+    assert Run.objects.count() == 1
+    with pytest.raises(ValidationError, match="no call with a reply"):
+        calls_import(lines=["\n"], endpoint=run.endpoint, study=run.study)
+    with pytest.raises(CommandError, match="There is no run"):
+        call_command("run_calls", "export", "0", output="x")
+
+
+def test_another_lab_sees_neither_transcript_nor_calls(scripted: ScriptedProcess, boss: User) -> None:
+    run = finished(scripted, boss, items=1)
+    stranger = as_user(make_user("otto", staff=True))
+    for name in ("transcript", "compare", "calls"):
+        assert stranger.get(reverse(f"admin:evaluation_run_{name}", args=[run.pk])).status_code == 404
+    mine = as_user(boss)
+    found = mine.get(reverse("admin:evaluation_run_calls", args=[run.pk]))
+    assert b"".join(found.streaming_content).count(b"\n") == 1  # type: ignore[attr-defined]
