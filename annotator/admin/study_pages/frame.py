@@ -143,6 +143,8 @@ def study_page(
         @wraps(view)
         def found(request: HttpRequest, pk: int, **rest: Any) -> HttpResponseBase:
             study = study_get_for(user=request.user, pk=int(pk), role=role)
+            mine = OWNER if request.user.is_superuser else Membership.Role(study.my_role)  # type: ignore[attr-defined]
+            request.__dict__.setdefault("_study_roles", {})[study.pk] = mine
             if people and request.method == "GET":
                 people_viewed(by=request.user, page=people, studies=[study])
             return view(request, study, **rest)

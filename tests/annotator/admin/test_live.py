@@ -85,7 +85,7 @@ def text(client: Client, study: Study) -> str:
 
 
 def figures(study: Study) -> Live:
-    return study_live(study, study_progress(study).work)
+    return study_live(study, study_progress(study))
 
 
 def seconds(study: Study, value: float) -> None:
@@ -277,7 +277,7 @@ def test_its_queries_do_not_grow_with_the_study(study: Study, researcher: User) 
     for _ in range(2):
         work(study, 8)
     assert queries() <= few + 1
-    assert few <= 26
+    assert few <= 21
 
 
 def test_it_is_for_the_studys_researchers_alone(study: Study) -> None:
