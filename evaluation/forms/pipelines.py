@@ -16,7 +16,7 @@ from annotator.selectors.workspace import workspaces_for
 from annotator.services.workspace import workspace_personal
 from evaluation.forms.dress import dress
 from evaluation.models import Endpoint, Pipeline
-from evaluation.pipelines.create import overrides_check, pipeline_create, recipe_save
+from evaluation.pipelines.create import overrides_check, parts_check, pipeline_create, recipe_save
 from evaluation.pipelines.endpoints import ALL_STEPS, endpoints_check, simulators_read
 from evaluation.pipelines.plan import StepPlan, pipeline_plan
 from evaluation.pipelines.recipe import RecipeError, recipe_check, recipe_file, recipe_names
@@ -134,18 +134,23 @@ class NewPipelineForm(forms.ModelForm):
                     workspace_id=self._workspace_id(cleaned),
                 )
             if cleaned.get("file"):
-                dataset_check(
+                keys = dataset_check(
                     file=cleaned["file"],
                     name=cleaned["file"].name,
                     task=self.recipe_content["task"],
                     limit=cleaned.get("limit"),
                 )
+            else:
+                keys = list(cleaned["material"].instances.values_list("key", flat=True))
+            parts_check(content=self.recipe_content, keys=keys)
         except RecipeError as error:
             self.add_error("changed", str(error))
         except DatasetFaults as error:
             self.add_error("file", str(error).splitlines())
         except ValidationError as error:
             for field, message in error.message_dict.items():
+                if field == "dataset":
+                    field = "file" if cleaned.get("file") else "material"
                 self.add_error(field if field in self.fields else None, message)
 
     def plan(self) -> list[StepPlan] | None:

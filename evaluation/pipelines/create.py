@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -70,7 +71,7 @@ def pipeline_create(
     endpoint_check(endpoint=endpoint, workspace_id=dataset.workspace_id)
     if recipe.workspace_id != dataset.workspace_id:
         raise ValidationError({"recipe": "This recipe belongs to another workspace. Save it in this one."})
-    parts_check(content=recipe.content, dataset=dataset)
+    parts_check(content=recipe.content, keys=dataset.instances.values_list("key", flat=True))
     overrides = _with_second(overrides or {}, workspace_id=dataset.workspace_id)
     endpoints_check(
         content=recipe.content, overrides=overrides, endpoint=endpoint, workspace_id=dataset.workspace_id
@@ -87,12 +88,12 @@ def pipeline_create(
     return pipeline
 
 
-def parts_check(*, content: JSON, dataset: Dataset) -> None:
+def parts_check(*, content: JSON, keys: Iterable[str]) -> None:
     """Check that a recipe that trains on some questions and tests on others finds both; raises ``ValidationError``."""
     wanted = {str(step.get("options", {}).get("part", "all")) for step in content["steps"]} - {"all"}
     if not wanted:
         return
-    keys = list(dataset.instances.values_list("key", flat=True))
+    keys = list(keys)
     there = {"test" if in_test_part(key) else "train" for key in keys}
     if missing := sorted(wanted - there):
         raise ValidationError(

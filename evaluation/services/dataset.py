@@ -82,10 +82,10 @@ def dataset_upload(
         return dataset_load(name=own, path=path, task=task, workspace=workspace, limit=limit)[0]
 
 
-def dataset_check(*, file: IO[bytes], name: str, task: str, limit: int | None = None) -> int:
-    """The number of instances in an uploaded file; nothing is written. Raises ``DatasetFaults``."""
+def dataset_check(*, file: IO[bytes], name: str, task: str, limit: int | None = None) -> list[str]:
+    """The keys of the instances in an uploaded file, without writing; raises ``DatasetFaults``."""
     with _kept(file, name) as path:
-        return len(_read(path, task, limit))
+        return list(_read(path, task, limit))
 
 
 def dataset_inputs(*, path: Path, task: str, limit: int | None = None) -> list[str]:

@@ -33,12 +33,21 @@ def prompt_problems(*, kind: HitType, payload: JSON, presentation: JSON, text: s
             )
             found.append(f"{where}The prompt never shows the item. Use one of its texts: {names}.")
         later = {one for other in stages[number + 1 :] for one in _texts(other)} - shown
-        hidden = [one for one in later if len(one) >= SHORTEST and _plain(one) in said]
+        fixed = _plain(prompt_part(text, stage.name))  # a demonstration may happen to say the same
+        hidden = [one for one in sorted(later) if _told(one, said, fixed, shown)]
         if hidden:
             found.append(f"{where}The prompt shows what people see only later: {_short(hidden[0])}")
         found += [f"{where}{problem}" for problem in _never_shown(kind, payload, stages, stage, text)]
         before |= {asked.name: (asked.options[0].value if asked.options else "") for asked in stage.fields}
     return list(dict.fromkeys(found))
+
+
+def _told(later: str, said: str, fixed: str, shown: Iterable[str]) -> bool:
+    """Whether a prompt says a text of a later stage in another place than its fixed words or what is shown already."""
+    later = _plain(later)
+    if len(later) < SHORTEST or any(later in _plain(one) for one in shown):
+        return False
+    return said.count(later) > fixed.count(later)
 
 
 def _never_shown(kind: HitType, payload: JSON, stages: Iterable[Stage], stage: Stage, text: str) -> list[str]:

@@ -350,7 +350,10 @@ def test_every_recipe_can_be_started_from_the_admin(
 ) -> None:
     """From there on it is the pipeline that the command begins too (``test_pipelines``)."""
     task = recipe_file(name)["task"]
-    file = SimpleUploadedFile(f"{task}.json", json.dumps(MATERIAL[task]).encode())
+    rows = MATERIAL[task]
+    if name == "p3-quark":  # trains on some questions and tests on others
+        rows = [row | {"qid": f"{row['qid']}{number}"} for number in range(8) for row in rows]
+    file = SimpleUploadedFile(f"{task}.json", json.dumps(rows).encode())
     fields = pipeline_fields(make_endpoint(scripted, by=boss_user()), recipe=name, file=file)
     assert boss.post(reverse("admin:evaluation_pipeline_add"), fields).status_code == 302
     pipeline = Pipeline.objects.get()
@@ -358,6 +361,17 @@ def test_every_recipe_can_be_started_from_the_admin(
     run = run_inline(run=pipeline.runs.get())
     assert (run.state, run.calls.filter(state="done").count()) == ("done", run.calls.count())
     assert run.created_by == pipeline.created_by
+
+
+def test_a_file_with_too_few_questions_for_both_parts_is_refused_in_the_form(
+    boss: Client, scripted: ScriptedProcess
+) -> None:
+    file = SimpleUploadedFile("yes_no.json", json.dumps(MATERIAL["yes_no"]).encode())
+    fields = pipeline_fields(make_endpoint(scripted, by=boss_user()), recipe="p3-quark", file=file)
+    shown = boss.post(reverse("admin:evaluation_pipeline_add"), fields)
+    assert shown.status_code == 200
+    assert "None of its 2 instances is in the" in shown.content.decode()
+    assert not Pipeline.objects.exists()
 
 
 def test_the_endpoint_page_suggests_the_list_price_and_shows_an_outage(
