@@ -46,6 +46,7 @@ urlpatterns = [
         name="password_reset_confirm",
     ),
     path("me/", me.me, name="me"),
+    path("me/replies-read/", me.read, name="replies_read"),
     path("me/data/", me.data, name="data"),
     path("study/<slug:slug>/", steps.study, name="study"),
     path("study/<slug:slug>/consent/", steps.consent, name="consent"),

@@ -50,6 +50,11 @@ BENCHMARKS = {
         "benchmarks.core_loop.parts", "what each shortcut of the core loop saves, alone", servers=True
     ),
     "report": Benchmark("benchmarks.report", "from Postgres to the stored report", servers=True),
+    "researcher-pages": Benchmark(
+        "benchmarks.researcher_pages.run",
+        "queries and server time of each page of a study with a million judgments",
+        servers=True,
+    ),
     "start": Benchmark("benchmarks.start.run", "`make run` again: to its first page, and memory at rest"),
     "validation": Benchmark("benchmarks.validation.coverage", "whether the intervals cover the truth"),
 }

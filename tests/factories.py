@@ -123,7 +123,7 @@ def make_item(
     )
 
 
-def lab_twin(study: Study, owner: User) -> Study:
+def lab_copy(study: Study, owner: User) -> Study:
     """A study of another lab with the same names of dataset, system and items, the same participants and labels."""
     twin = make_study(by=owner, slug=f"{study.slug}-twin", title="A twin of another lab")
     Dataset.objects.create(workspace=twin.workspace, name=study.slug)

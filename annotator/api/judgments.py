@@ -143,7 +143,9 @@ def _target(study: Study, data: dict[str, Any]) -> dict[str, Any]:
         raters = [judgment.rater for judgment in judgments.select_related("rater")[:2]]
         if len(raters) != 1:
             trouble = (
-                "there are two of this name; say rater_kind" if raters else "has no judgment in this study"
+                "there are two raters with this name; add rater_kind"
+                if raters
+                else "has no judgment in this study"
             )
             raise ValidationError({"rater": trouble})
         found["rater"] = raters[0]

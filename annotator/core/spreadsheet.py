@@ -39,7 +39,9 @@ def sheet_rows(file: IO[bytes], *, most_bytes: int) -> Iterator[list[str]]:
             with book.open(_first_sheet(book)) as sheet:
                 yield from _rows(sheet, shared)
     except DefusedXmlException:
-        raise UnreadableSheet("holds a document type declaration, which no Excel workbook has") from None
+        raise UnreadableSheet(
+            "contains a document type declaration, which Excel workbooks don't have"
+        ) from None
     except (zipfile.BadZipFile, KeyError, ParseError, IndexError, EOFError, NotImplementedError):
         raise UnreadableSheet("is not a readable Excel workbook") from None
 

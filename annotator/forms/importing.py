@@ -110,7 +110,7 @@ class JudgmentsForm(PlainForm):
         required=False,
         max_length=200,
         label="Missing",
-        help_text="Labels that stand for no answer, with commas: NA, nan",
+        help_text="Labels that mean no answer, separated by commas: NA, nan",
     )
     fold_case = forms.BooleanField(
         required=False, label="Read labels that differ only in upper and lower case as one"

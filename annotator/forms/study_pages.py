@@ -126,3 +126,16 @@ class TokenForm(PlainForm):
     days = forms.IntegerField(
         min_value=1, max_value=365, initial=365, label="Days until it expires", help_text="From 1 to 365."
     )
+
+
+class DecisionForm(PlainForm):
+    """The answer to a participant who asks for their data to be deleted."""
+
+    note = SafeTextField(
+        required=False,
+        max_length=2_000,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        label="What you tell the participant",
+        help_text="If you decline, the reason: they read it on their page.",
+    )
+    sure = forms.BooleanField(required=False, label="Remove their data for good")

@@ -70,7 +70,7 @@ class WorkspaceSettingsForm(forms.ModelForm):
 
     class Meta:
         model = Workspace
-        fields = ("name", "second_factor_required")
+        fields = ("name", "second_factor_required", "model_budget")
         widgets = {"name": UnfoldAdminTextInputWidget}
 
     def _post_clean(self) -> None:

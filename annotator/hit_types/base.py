@@ -20,6 +20,7 @@ from __future__ import annotations
 from annotator.hit_types.answers import Answers
 from annotator.hit_types.columns import ITEM_COLUMNS, SYSTEM_COLUMNS, system_name
 from annotator.hit_types.contract import HitType, grade_fields
+from annotator.hit_types.formats import format_of
 from annotator.hit_types.instructions import Example, Text, for_variant, instruction_parts
 from annotator.hit_types.making import (
     ItemSource,
@@ -113,6 +114,7 @@ __all__ = [
     "choice_parts",
     "clean_text",
     "for_variant",
+    "format_of",
     "grade_fields",
     "instruction_parts",
     "is_blank",

@@ -21,6 +21,13 @@ ITEM_COLUMNS: tuple[Column, ...] = (
     Column("gold", "The correct response, as JSON: for gold items and rehearsals", False, "json"),
     Column("role", "ordinary, gold or attention", False, "label", "ordinary"),
     Column("condition", "The experimental condition", False, "text", "normal"),
+    Column(
+        "formats",
+        "How texts are written, as JSON: a column's name with markdown, code or table; others are plain text",
+        False,
+        "json",
+        {},
+    ),
 )
 #: What a row may write as its role, and what is stored.
 ROLES = {"ordinary": "ordinary", "gold": "gold", "attention": "attention"}

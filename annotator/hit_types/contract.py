@@ -11,6 +11,7 @@ from random import Random
 from typing import Any, ClassVar, Self
 
 from annotator.hit_types.columns import ROLES
+from annotator.hit_types.formats import read_formats
 from annotator.hit_types.instructions import Example, Text, for_variant, instruction_parts
 from annotator.hit_types.making import ItemSource, MadeFrom
 from annotator.hit_types.prompting import prompt_part, render_prompt
@@ -288,11 +289,12 @@ class HitType:
         return {name: value for name, value in payload.items() if isinstance(value, str)}
 
     def draft(self, row: Row, payload: JSON, material: Material) -> ItemDraft:
-        """Finish ``parse_item``: key, gold, role and condition; raises all errors of the row at once.
+        """Finish ``parse_item``: formats, key, gold, role and condition; raises all errors of the row at once.
 
         Without a ``key``, one is made from the item's content, system and condition, so importing a file twice
         finds the same items.
         """
+        read_formats(row, payload, {column.name for column in self.columns if column.kind == "text"})
         role = row.label("role", ROLES, required=False) or "ordinary"
         condition = row.text("condition", required=False, limit=100)
         key = row.text("key", required=False, limit=200)

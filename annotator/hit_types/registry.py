@@ -48,4 +48,4 @@ def hit_type_get(name: str) -> HitType:
     try:
         return hit_types()[name]
     except KeyError:
-        raise KeyError(f"no HIT type {name!r}; there are: {', '.join(hit_types())}") from None
+        raise KeyError(f"no HIT type {name!r}; expected one of: {', '.join(hit_types())}") from None

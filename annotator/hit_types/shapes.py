@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from annotator.hit_types.direction import direction_of
+
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
 JSON = dict[str, Any]
 
@@ -57,6 +59,11 @@ class Option:
     label: str
     detail: str = ""
 
+    @property
+    def direction(self) -> str:
+        """``rtl`` or ``ltr``, as its label is read without the letter of a lettered option."""
+        return direction_of(self.label)
+
 
 @dataclass(frozen=True)
 class Field:
@@ -94,12 +101,19 @@ class Block:
     items: tuple[str, ...] = ()
     kind: Literal["text", "answer", "list", "options", "marked"] = "text"
     group: str = ""
+    #: How ``text`` is written; see ``annotator.hit_types.formats``.
+    format: Literal["text", "markdown", "code", "table"] = "text"
     marks: tuple[int, ...] = ()
 
     @property
     def marked(self) -> tuple[tuple[str, int], ...]:
         """Each word with its mark."""
         return tuple(zip(self.items, self.marks, strict=True))
+
+    @property
+    def direction(self) -> str:
+        """``rtl`` or ``ltr``, as its text is read; its label stands on that side too."""
+        return direction_of(self.text or " ".join(self.items))
 
     @property
     def length(self) -> int:

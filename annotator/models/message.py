@@ -23,10 +23,17 @@ class Message(models.Model):
     author = models.ForeignKey("annotator.User", models.PROTECT, null=True, blank=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     settled_at = models.DateTimeField(null=True, blank=True)
+    #: When the participant opened their page after a reply, or marked it as read; until then their tasks announce it.
+    read_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering = ["created_at"]
         constraints = [models.CheckConstraint(name="message_not_empty", condition=~Q(text=""))]
+        indexes = [
+            models.Index(
+                fields=["rater"], name="message_reply_unread", condition=Q(kind="reply", read_at__isnull=True)
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.text[:60]}"

@@ -9,11 +9,11 @@ from decimal import Decimal
 from typing import Any
 
 from django.db import connection
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Min, Q, QuerySet
 from django.utils import timezone
 
 from annotator.core.words import listed, plural
-from annotator.models import Judgment, Message, Rehearsal, Study
+from annotator.models import DataRequest, Judgment, Message, Rehearsal, Study
 from annotator.selectors.study import studies_for
 
 STALLED = timedelta(days=1)
@@ -74,9 +74,17 @@ def home_rows(studies: Sequence[Study]) -> list[StudyRow]:
     judgments: dict[int, int] = dict(
         Judgment.objects.filter(study__in=pks).order_by().values_list("study").annotate(n=Count("id"))
     )
+    # A message that asks for deletion is settled with its request, which is named with its deadline.
     open_messages = Message.objects.filter(study__in=pks, settled_at__isnull=True).exclude(
-        kind=Message.Kind.REPLY
+        kind__in=(Message.Kind.REPLY, Message.Kind.DELETION)
     )
+    requests: dict[int, tuple[int, datetime]] = {
+        pk: (n, due)
+        for pk, n, due in DataRequest.objects.filter(study__in=pks, state=DataRequest.State.OPEN)
+        .order_by()
+        .values_list("study")
+        .annotate(n=Count("id"), due=Min("due_at"))
+    }
     messages: dict[int, int] = dict(open_messages.order_by().values_list("study").annotate(n=Count("id")))
     failed = set(
         Rehearsal.objects.filter(study__in=pks, state=Rehearsal.State.FAILED).values_list("study", flat=True)
@@ -86,6 +94,8 @@ def home_rows(studies: Sequence[Study]) -> list[StudyRow]:
         all_, done = places.get(study.pk, (0, 0))
         unreviewed, last, median = work.get(study.pk, (0, None, None))
         needs = _needs(study, messages.get(study.pk, 0), unreviewed, last, median, all_ - done)
+        if study.pk in requests:
+            needs.insert(0, _deletion_words(*requests[study.pk]))
         if study.pk in failed:
             needs.append("the rehearsal failed")
         rows.append(
@@ -112,6 +122,11 @@ def _needs(
         if per_hour < study.pay_floor_per_hour:
             needs.append(f"pays {per_hour:.2f} {study.currency} an hour, below your minimum")
     return needs
+
+
+def _deletion_words(count: int, due: datetime) -> str:
+    when = "overdue" if due < timezone.now() else f"by {due:%Y-%m-%d}"
+    return f"{plural(count, 'deletion request')} to answer, {when}"
 
 
 def _next(study: Study, items: int, places: int, done: int, unreviewed: int) -> str:

@@ -35,7 +35,7 @@ def _one_of(field: str, choices: Any) -> Condition:
 def _text(field: str) -> Condition:
     def condition(value: str) -> Q:
         if "\x00" in value:
-            raise ValueError("holds a NUL character")
+            raise ValueError("contains a NUL character")
         return Q(**{field: value})
 
     return condition
@@ -96,7 +96,7 @@ def judgments_filter(*, study: Study, filters: Mapping[str, str]) -> QuerySet[Ju
     errors = {}
     for name, value in filters.items():
         if name not in FILTERS:
-            errors[name] = f"no such filter; there are: {', '.join(FILTERS)}"
+            errors[name] = f"no such filter; expected one of: {', '.join(FILTERS)}"
             continue
         try:
             found = found.filter(FILTERS[name](value))

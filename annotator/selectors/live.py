@@ -12,8 +12,9 @@ from django.db import connection
 from django.utils import timezone
 
 from annotator.models import Item, Message, Study
-from annotator.selectors.conduct import GroupWork, study_earned
+from annotator.selectors.conduct import study_earned
 from annotator.selectors.judgment import judgments_filter
+from annotator.selectors.progress import Condition, StudyProgress
 from annotator.selectors.study import study_hit_type
 
 #: The pace is computed from at most this many of the latest judgments.
@@ -23,13 +24,6 @@ ENOUGH = 5
 #: Gold items are graded one at a time, so at most this many are.
 MOST_GOLD = 5_000
 
-_CONDITIONS = """
-SELECT i.condition, count(*), count(*) FILTER (WHERE a.state = 'submitted'),
-    count(*) FILTER (WHERE a.state IS NOT NULL AND a.state <> 'submitted')
-FROM annotator_place p JOIN annotator_item i ON i.id = p.item_id
-LEFT JOIN annotator_assignment a ON a.id = p.assignment_id
-WHERE p.study_id = %s AND NOT p.rehearsal GROUP BY i.condition ORDER BY i.condition
-"""
 _LATEST = """
 SELECT created_at FROM annotator_judgment
 WHERE study_id = %s AND source = 'web' ORDER BY created_at DESC LIMIT %s
@@ -50,24 +44,6 @@ FROM (SELECT rater_id, digest, count(*) AS n, count(*) FILTER (WHERE seconds < %
     GROUP BY rater_id, digest) d JOIN annotator_rater r ON r.id = d.rater_id
 GROUP BY r.id HAVING sum(d.n) >= %(enough)s ORDER BY r.name
 """
-
-
-@dataclass(frozen=True)
-class Condition:
-    """Places of one condition (empty name: items without one)."""
-
-    name: str
-    places: int
-    done: int
-    held: int
-
-    @property
-    def share(self) -> float:
-        return self.done / self.places if self.places else 0.0
-
-    @property
-    def held_share(self) -> float:
-        return self.held / self.places if self.places else 0.0
 
 
 @dataclass(frozen=True)
@@ -146,24 +122,22 @@ class Live:
         return self.spent + (self.places - self.done) * self.pay
 
 
-def study_live(study: Study, work: GroupWork) -> Live:
-    """The figures of a study in a constant number of queries; ``work`` is its participants' work."""
+def study_live(study: Study, progress: StudyProgress) -> Live:
+    """The figures of a study beside its progress, in a constant number of queries."""
     with connection.cursor() as cursor:
-        cursor.execute(_CONDITIONS, [study.pk])
-        conditions = tuple(Condition(*row) for row in cursor.fetchall())
         cursor.execute(_LATEST, [study.pk, LATEST])
         latest = [row[0] for row in cursor.fetchall()]
     open_messages = study.messages.filter(settled_at__isnull=True).exclude(kind=Message.Kind.REPLY)
-    raters, flagged = flagged_raters(study)
+    raters, flagged = flagged_raters(study, excluded=progress.excluded_raters)
     return Live(
-        conditions=conditions,
+        conditions=progress.conditions,
         pace=pace_of(latest, now=timezone.now()),
         times=times_of(study),
         flagged=flagged,
         raters=raters,
         open=dict(Counter(open_messages.values_list("kind", flat=True))),
         latest=tuple(open_messages.select_related("rater", "item").order_by("-created_at")[:3]),
-        late=work.surplus,
+        late=progress.work.surplus,
         spent=study_earned(study),
         pay=study.pay_per_item,
     )
@@ -210,12 +184,11 @@ class _RaterCounts(NamedTuple):
     left: int
 
 
-def flagged_raters(study: Study) -> tuple[int, tuple[Flagged, ...]]:
-    """The number of raters with enough judgments to be flagged, and those who are flagged and not excluded."""
+def flagged_raters(study: Study, *, excluded: frozenset[int]) -> tuple[int, tuple[Flagged, ...]]:
+    """The number of raters with enough judgments to be flagged, and those who are flagged and not in ``excluded``."""
     with connection.cursor() as cursor:
         cursor.execute(_RATERS, {"study": study.pk, "least": study.min_seconds, "enough": ENOUGH})
         rows = [_RaterCounts(*row) for row in cursor.fetchall()]
-    excluded = set(study.exclusions.filter(lifted_at__isnull=True).values_list("rater_id", flat=True))
     wrong = gold_checks(study)
     # Some studies have one usual answer, and in some everybody leaves the page: only behaviour that others don't show
     # counts.

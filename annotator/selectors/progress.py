@@ -10,11 +10,12 @@ from django.db import connection
 from annotator.models import Study
 from annotator.selectors.conduct import GroupWork, study_work
 
-_PLACES = """
-SELECT count(*), count(*) FILTER (WHERE a.state = 'submitted'),
+_CONDITIONS = """
+SELECT i.condition, count(*), count(*) FILTER (WHERE a.state = 'submitted'),
     count(*) FILTER (WHERE a.state IS NOT NULL AND a.state <> 'submitted')
-FROM annotator_place p LEFT JOIN annotator_assignment a ON a.id = p.assignment_id
-WHERE p.study_id = %s AND NOT p.rehearsal
+FROM annotator_place p JOIN annotator_item i ON i.id = p.item_id
+LEFT JOIN annotator_assignment a ON a.id = p.assignment_id
+WHERE p.study_id = %s AND NOT p.rehearsal GROUP BY i.condition ORDER BY i.condition
 """
 _ITEMS = """
 SELECT count(*), count(*) FILTER (WHERE role = 'gold'), count(*) FILTER (WHERE role = 'attention')
@@ -23,12 +24,30 @@ FROM annotator_item WHERE study_id = %s
 
 
 @dataclass(frozen=True)
+class Condition:
+    """Places of one condition (empty name: items without one)."""
+
+    name: str
+    places: int
+    done: int
+    held: int
+
+    @property
+    def share(self) -> float:
+        return self.done / self.places if self.places else 0.0
+
+    @property
+    def held_share(self) -> float:
+        return self.held / self.places if self.places else 0.0
+
+
+@dataclass(frozen=True)
 class StudyProgress:
     """Counts of one study.
 
     ``people``, ``surplus``, ``fast``, ``median_seconds`` and ``pay_per_hour`` are of participants only: judgments made in
     the browser, without rehearsals and imports. ``median_seconds`` and ``pay_per_hour`` are None if there are none.
-    ``work`` is the participants' work. ``pay_per_hour`` is the pay for an item divided by the median time for an item,
+    ``work`` is the participants' work, ``conditions`` are the places by condition. ``pay_per_hour`` is the pay for an item divided by the median time for an item,
     in the study's currency.
     """
 
@@ -53,6 +72,8 @@ class StudyProgress:
     pay_per_hour: float | None
     excluded: int
     work: GroupWork = field(default_factory=GroupWork)
+    conditions: tuple[Condition, ...] = ()
+    excluded_raters: frozenset[int] = frozenset()
 
     @property
     def free(self) -> int:
@@ -65,7 +86,8 @@ class StudyProgress:
 
     def as_json(self) -> dict[str, Any]:
         found = asdict(self) | {"free": self.free}
-        del found["work"]
+        for name in ("work", "conditions", "excluded_raters"):
+            del found[name]
         return found
 
 
@@ -74,8 +96,10 @@ def study_progress(study: Study) -> StudyProgress:
     with connection.cursor() as cursor:
         cursor.execute(_ITEMS, [study.pk])
         items, gold, attention = cursor.fetchone()
-        cursor.execute(_PLACES, [study.pk])
-        places, done, leased = cursor.fetchone()
+        cursor.execute(_CONDITIONS, [study.pk])
+        conditions = tuple(Condition(*row) for row in cursor.fetchall())
+    places = sum(one.places for one in conditions)
+    excluded = list(study.exclusions.filter(lifted_at__isnull=True).values_list("rater_id", flat=True))
     work = study_work(study)
     people, imported = work.get("participants", GroupWork()), work.get("imported", GroupWork())
     rehearsal, simulators = work.get("rehearsal", GroupWork()), work.get("simulators", GroupWork())
@@ -86,8 +110,8 @@ def study_progress(study: Study) -> StudyProgress:
         gold=gold,
         attention=attention,
         places=places or (items * study.redundancy if study.state == Study.State.DRAFT else 0),
-        done=done,
-        leased=leased,
+        done=sum(one.done for one in conditions),
+        leased=sum(one.held for one in conditions),
         judgments=sum(one.judgments for one in work.values()),
         web=people.judgments,
         imported=imported.judgments,
@@ -101,6 +125,8 @@ def study_progress(study: Study) -> StudyProgress:
         median_seconds=median,
         fast=people.fast,
         pay_per_hour=pay * 3600 / median if median and pay else None,
-        excluded=study.exclusions.filter(lifted_at__isnull=True).count(),
+        excluded=len(excluded),
         work=people,
+        conditions=conditions,
+        excluded_raters=frozenset(pk for pk in excluded if pk is not None),
     )

@@ -67,13 +67,13 @@ def study_get_for(
 ) -> Study:
     """A study in which the researcher has at least this role; raises ``Http404`` for any other, and logs it.
 
-    By ``slug``, or by ``pk``, which may also be a slug in text (an id goes first).
+    It has ``my_role`` as ``studies_with_role`` says. By ``slug``, or by ``pk``, which may also be a slug in text (an id goes first).
     """
     if slug is None:
         key: dict[str, Any] = {"pk": pk} if isinstance(pk, int) or str(pk).isdecimal() else {"slug": pk}
     else:
         key = {"slug": slug}
-    found = studies_for(user=user, role=role).filter(**key)
+    found = studies_with_role(user=user, studies=studies_for(user=user, role=role).filter(**key))
     study = found.select_related("snapshot").defer("snapshot__content").first()
     if study is None:
         log.warning("study %s: access denied to user %s as %s", slug or pk, user.pk, role)

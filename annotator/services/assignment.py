@@ -25,22 +25,23 @@ from annotator.services.limits import refuse_after_many_unfinished, refuse_secon
 
 # One statement claims a place and creates its assignment. It looks first at places that were given back, then onwards
 # from the annotator's position, then (if there was nothing) at places that were taken when they passed. SKIP
-# LOCKED lets concurrent annotators take neighbouring places without waiting for each other.
+# LOCKED lets concurrent annotators take neighbouring places without waiting for each other. NO KEY: a place that somebody
+# else has taken meanwhile is passed over, but stays locked until the commit, and their judgment's foreign key needs it.
 _CLAIM = """
 WITH freed AS (
     SELECT p.id, p.item_id, p.position FROM annotator_place p
     WHERE p.study_id = %(study)s AND {layer} AND p.assignment_id IS NULL AND p.freed AND {allowed}
-    ORDER BY p.position, p.number LIMIT 1 FOR UPDATE SKIP LOCKED
+    ORDER BY p.position, p.number LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED
 ), onward AS (
     SELECT p.id, p.item_id, p.position FROM annotator_place p
     WHERE NOT EXISTS (SELECT 1 FROM freed)
       AND p.study_id = %(study)s AND {layer} AND p.assignment_id IS NULL AND p.position > %(cursor)s AND {allowed}
-    ORDER BY p.position, p.number LIMIT 1 FOR UPDATE SKIP LOCKED
+    ORDER BY p.position, p.number LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED
 ), behind AS (
     SELECT p.id, p.item_id, p.position FROM annotator_place p
     WHERE NOT EXISTS (SELECT 1 FROM freed) AND NOT EXISTS (SELECT 1 FROM onward)
       AND p.study_id = %(study)s AND {layer} AND p.assignment_id IS NULL AND p.position <= %(cursor)s AND {allowed}
-    ORDER BY p.position, p.number LIMIT 1 FOR UPDATE SKIP LOCKED
+    ORDER BY p.position, p.number LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED
 ), pick AS (
     SELECT * FROM freed UNION ALL SELECT * FROM onward UNION ALL SELECT * FROM behind
 ), made AS (
@@ -258,7 +259,7 @@ def _lease_again(assignment: Assignment, study: Study) -> bool:
 
 def _leased_again(assignment: Assignment, study: Study) -> bool:
     place = (
-        Place.objects.select_for_update(skip_locked=True)
+        Place.objects.select_for_update(skip_locked=True, no_key=True)
         .filter(item_id=assignment.item_id, assignment__isnull=True, rehearsal=assignment.rater.rehearsal)
         .order_by("number")
         .first()

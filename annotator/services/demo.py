@@ -8,6 +8,7 @@ import io
 import json
 import secrets
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from math import ceil
@@ -15,9 +16,11 @@ from pathlib import Path
 
 from django.db import transaction
 
+from annotator.core.errors import Refused
 from annotator.hit_types.registry import hit_type_get, hit_types
 from annotator.models import Membership, Study, User
 from annotator.services.imports.material_import import material_import
+from annotator.services.participation import participation_join
 from annotator.services.rehearsal.fill import rehearsal_raters, rehearsal_spread_times, rehearse
 from annotator.services.study import study_create, study_launch
 
@@ -34,10 +37,9 @@ You will read short texts that a robot wrote and answer questions about them. It
 
 - **What we keep:** your answers and the time they took, under a random name.
 - **Who sees it:** the researchers of this study. Published data carry no names.
-- **Stopping:** at any time, without giving a reason. What you submitted stays and is paid.
+- **Stopping:** at any time, without giving a reason. What you submitted is kept.
+- **Pay:** the amounts on these pages are examples. This is a demonstration on this machine, and nobody is paid.
 - **Risks:** none that we know of beyond those of reading on a screen.
-
-This is a demonstration on this machine. Nobody is paid.
 """
 
 
@@ -149,7 +151,7 @@ def _study(name: str, variant: str, plan: Plan, researcher: User) -> Iterator[st
                 slug=slug,
                 title=plan.title or _asked(name, variant),
                 summary=plan.summary,
-                contact="The demo of Foretell, on this machine",
+                contact="The demo of Foretell, on this machine. The pay is an example: nobody is paid.",
                 consent_text=CONSENT,
                 pay_per_item=plan.pay,
                 minutes_per_item=0.6,
@@ -160,6 +162,7 @@ def _study(name: str, variant: str, plan: Plan, researcher: User) -> Iterator[st
             study_launch(study=study, by=researcher)
     Membership.objects.get_or_create(study=study, user=researcher, defaults={"role": Membership.Role.OWNER})
     study.refresh_from_db()
+    _annotator_join(study)
     wanted = int(study.items.count() * study.redundancy * plan.fill)
     missing = wanted - study.judgments.filter(source="rehearsal").count()
     if missing <= 0:
@@ -171,6 +174,14 @@ def _study(name: str, variant: str, plan: Plan, researcher: User) -> Iterator[st
     made = rehearse(study=study, raters=raters, seed=1, most=missing)
     rehearsal_spread_times(study=study, seed=1)
     yield f"{slug}: {study.items.count()} items, {made} rehearsal judgments"
+
+
+def _annotator_join(study: Study) -> None:
+    """The demo's annotator takes part in every study: their page lists them all, and each begins with its consent."""
+    annotator = User.objects.filter(username=ANNOTATOR, demo=True).first()
+    if annotator is not None and study.state == Study.State.LIVE:
+        with suppress(Refused):  # somebody has taken all places, or this person has joined many studies today
+            participation_join(study=study, user=annotator)
 
 
 def _raters_needed(study: Study, wanted: int) -> int:

@@ -32,6 +32,12 @@ def message_send(*, participation: Participation, kind: str, text: str, item: It
     )
 
 
+def replies_read(*, rater_id: int) -> int:
+    """The participant has read all replies to them; returns how many were new. Tasks no longer announce them."""
+    unread = Message.objects.filter(rater_id=rater_id, kind=Message.Kind.REPLY, read_at=None)
+    return unread.update(read_at=timezone.now())
+
+
 def message_reply(*, message: Message, by: User, text: str) -> Message:
     """Send a researcher's answer; the message that it answers is then settled."""
     if not text.strip():

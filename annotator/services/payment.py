@@ -11,11 +11,13 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from annotator.core.csv_cells import cell_neutral
+from annotator.core.ranges import InRange
 from annotator.models import AuditAction, Judgment, LedgerEntry, Rater, Study, User
 from annotator.selectors.owed import CENT, Balance, balances_of
 from annotator.services.audit import audit_write, audit_write_each
 from annotator.services.review import judgments_accept
 
+BONUS = InRange(CENT, 100_000)
 HEADER = (
     "participant", "recruiter", "recruiter_id", "state", "judgments", "accepted", "currency", "items", "exam",
     "bonus", "paid", "owed",
@@ -80,8 +82,10 @@ def payments_record(
 @transaction.atomic
 def bonus_give(*, study: Study, rater: Rater, by: User | None, amount: Decimal, reason: str) -> LedgerEntry:
     """Give a participant a bonus, with a reason that they can read. Raises ``ValidationError``."""
-    if amount != amount.quantize(CENT) or amount <= 0:
-        raise ValidationError({"amount": "Give an amount above 0, in whole cents."})
+    if not BONUS.holds(amount):
+        raise ValidationError({"amount": BONUS.message})
+    if amount != amount.quantize(CENT):
+        raise ValidationError({"amount": "Give an amount in whole cents."})
     if not reason.strip():
         raise ValidationError({"reason": "Give a reason. The participant can read it."})
     if not study.participations.filter(rater=rater, rater__rehearsal=False).exists():

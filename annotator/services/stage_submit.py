@@ -233,7 +233,7 @@ def _judge(
 def _place_reclaim(assignment: Assignment) -> Place | None:
     """A free place of the item for an assignment that has lost its own, or None."""
     place = (
-        Place.objects.select_for_update(skip_locked=True)
+        Place.objects.select_for_update(skip_locked=True, no_key=True)
         .filter(item_id=assignment.item_id, assignment__isnull=True, rehearsal=assignment.rater.rehearsal)
         .order_by("number")
         .first()

@@ -212,7 +212,7 @@ def study_text_faults(study: Study) -> dict[str, list[str]]:
     errors: dict[str, list[str]] = {}
     if study.variant and study.variant not in kind.variants:
         known = ", ".join(kind.variants) or "none"
-        errors["variant"] = [f"{study.variant!r} is no variant of {kind.name}; it has: {known}"]
+        errors["variant"] = [f"{study.variant!r} is not a variant of {kind.name}; it has: {known}"]
         return errors
     for name in ("exam_own", "practice_own"):
         if not getattr(study, name):

@@ -47,7 +47,7 @@ def _template(kind: HitType, variant: str) -> StudyTemplate:
     defaults = kind.defaults
     if kind.external:
         return StudyTemplate(
-            kind.name, kind.title, kind.source, "Import judgments; nobody is asked here.", external=True,
+            kind.name, kind.title, kind.source, "Import judgments; this type is never shown to annotators.", external=True,
             fields={"join_open": False, "exam_required": False, "practice_required": False},
         )  # fmt: skip
     parts = [f"{defaults.redundancy} raters per item"]

@@ -14,8 +14,9 @@ from django.urls import reverse
 
 from annotator.hit_types.base import JSON, Stage, answers_in_words
 from annotator.hit_types.registry import hit_type_get
-from annotator.models import Assignment, Study
+from annotator.models import Assignment, Message, Study
 from annotator.selectors.instructions import InstructionsChange, instructions_changed
+from annotator.selectors.message import replies_unread
 from annotator.selectors.participation import PersonProgress
 
 
@@ -58,6 +59,9 @@ class TaskPage:
     saved: bool = False
     surplus: bool = False
     notice: str = ""
+    #: Whether the notice confirms something, rather than being a warning.
+    notice_good: bool = False
+    replies: list[Message] = field(default_factory=list)
     changed: InstructionsChange | None = None
     confirm_url: str = ""
 
@@ -116,6 +120,7 @@ def task_page(
         leave_url=reverse("annotator:leave", args=[study.slug]),
         undo_url=reverse("annotator:undo", args=[undo_pk]) if undo_pk and study.undo_seconds else "",
         saved=undo_pk is not None,
+        replies=replies_unread(rater_id=assignment.rater_id),
         surplus=surplus,
         changed=instructions_changed(assignment.participation),
         confirm_url=reverse("annotator:instructions_confirm", args=[study.slug]),

@@ -1,11 +1,12 @@
 """Every recipe that ships, end to end, on questions and gold rationales of public data sets.
 
-    make bench ARGS="llm-recipes FOLDER [--limit 10] [--recipe p1-yes-no]"
+    make bench ARGS="llm-recipes FOLDER [--limit 10] [--recipe p1-yes-no] [--server http://127.0.0.1:4000/v1 --model NAME]"
 
 FOLDER holds copies of two public repositories' files: ``rationale_human_utility/strategyqa_processed_dev.json``
 (INK-USC/RationaleHumanUtility) and ``few_shot_explanations/acceptability_annotations/*.csv``
 (allenai/few_shot_explanations). They are turned into files that ``manage.py pipeline`` reads, in a temporary folder;
-the model is the scripted one. Says what each step left, and ends with an error where a step fails.
+the model is the scripted one, or with ``--server`` the one of any server of the OpenAI protocol (``--protocol anthropic`` for
+Anthropic's). Says what each step left, and ends with an error where a step fails.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 Row = dict[str, Any]
 QUESTIONS = "rationale_human_utility/strategyqa_processed_dev.json"
@@ -105,11 +107,16 @@ def main() -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--limit", type=int, default=10)
     parser.add_argument("--recipe", action="append")
+    parser.add_argument("--server", default="", help="The base URL of another model server.")
+    parser.add_argument("--model", default="scripted?quality=0.9")
+    parser.add_argument("--protocol", default="openai")
+    parser.add_argument("--structured", action="store_true", help="Hold replies to a JSON schema.")
     arguments = parser.parse_args()
     from tests.evaluation.scripted_process import ScriptedProcess
 
     provider = ScriptedProcess()
-    os.environ["LLM_ALLOWED_HOSTS"] = provider.host
+    address = arguments.server or provider.base_url
+    os.environ["LLM_ALLOWED_HOSTS"] = urlsplit(address).netloc
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "foretell.settings")
     import django
 
@@ -119,7 +126,15 @@ def main() -> int:
     from evaluation.pipelines.recipe import recipe_file, recipe_names
     from tests.evaluation.run_factories import make_endpoint
 
-    make_endpoint(provider, model="scripted?quality=0.9", concurrency=32)
+    make_endpoint(
+        provider,
+        base_url=address,
+        model=arguments.model,
+        protocol=arguments.protocol,
+        structured=arguments.structured,
+        concurrency=32,
+        timeout_seconds=120.0,
+    )
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
         files = material_files(arguments.folder, Path(folder))

@@ -20,7 +20,7 @@ from evaluation.core.ratings_table import Codes, Floats, Ratings
 TIES = "units whose raters tie"
 BETWEEN = "units whose median lies between two labels"
 UNRESOLVED = -1
-#: Probabilities of two labels that differ by less are a tie.
+#: Two labels whose probabilities differ by less are tied.
 _TIE = 1e-9
 
 RULES = "majority, dawid_skene, mace, median, mean, per_rater, single:<rater>"
@@ -67,7 +67,7 @@ class Aggregated:
 
 
 class Rule(ABC):
-    """A way to make one label of several. Hashable and comparable; ``name`` is what reports print."""
+    """A way to aggregate several labels into one. Hashable and comparable; reports print ``name``."""
 
     @property
     @abstractmethod
@@ -212,7 +212,7 @@ class PerRater(Rule):
 
 
 def parse_rule(text: str) -> Rule:
-    """The rule that a name stands for: majority, dawid_skene, mace, median, mean, per_rater or single:<rater>.
+    """The rule with this name: majority, dawid_skene, mace, median, mean, per_rater or single:<rater>.
 
     >>> parse_rule("single:ann")
     Single(rater='ann')
@@ -263,13 +263,13 @@ def mace(ratings: Ratings, *, seed: int = 0, iterations: int = 50) -> Floats:
     result = np.full(shape, np.nan)
     if not len(ratings):
         return result
-    import pandas as pd  # crowd-kit and pandas take a second to import: only those who ask for MACE wait
+    import pandas as pd  # imported late: crowd-kit and pandas take a second
     from crowdkit.aggregation import MACE
 
     grouped = ratings.grouped
     frame = pd.DataFrame({"task": grouped.unit, "worker": grouped.rater, "label": grouped.value})
     with np.errstate(invalid="ignore", divide="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # its pandas idioms are on their way out
+        warnings.simplefilter("ignore")  # crowd-kit uses deprecated pandas features
         found: Any = MACE(n_restarts=1, n_iter=iterations, random_state=seed).fit_predict_proba(frame)
     result[found.index.to_numpy()] = 0.0
     result[np.ix_(found.index.to_numpy(), found.columns.to_numpy())] = found.to_numpy()

@@ -1,4 +1,4 @@
-"""May a simulator replace people? The alternative annotator test (Calderon, Reichart and Dror, ACL 2025)."""
+"""Can a simulator replace people? The alternative annotator test (Calderon, Reichart and Dror, ACL 2025)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from evaluation.agreement.raters import count_at
 from evaluation.core.estimate import Estimate, none_if_nan, undefined
 from evaluation.core.ratings_table import Codes, Floats, Ints, Ratings
 
-#: Least units of a person who takes part.
+#: The fewest units with which a person takes part.
 MIN_UNITS = 30
 #: Rate of false discoveries over the people.
 FALSE_DISCOVERIES = 0.05

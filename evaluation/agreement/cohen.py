@@ -16,7 +16,7 @@ from evaluation.core.estimate import Estimate, none_if_nan, undefined
 from evaluation.core.ratings_table import Floats, Ratings
 
 NO_SHARED = "they share no unit"
-ONE_LABEL = "both gave one and the same label throughout"
+ONE_LABEL = "both always gave the same label"
 DEFAULT_MIN_OVERLAP = 10
 
 #: Which pairs to average: every pair, pairs of people, or pairs of a person and one simulator.
@@ -39,7 +39,7 @@ def cohen_kappa(
     numeric value at ``level`` interval or ratio. From -1 to 1.
 
     A unit where either has None is left out and counted; ``n`` is the units that both rated. Undefined where they
-    share no unit and where both gave one and the same label throughout (nothing is expected by chance). Cohen
+    share no unit and where both always gave the same label (nothing is expected by chance). Cohen
     (1960), (1968).
 
     >>> round(cohen_kappa(["y"] * 118 + ["y"] * 5 + ["n"] * 2, ["y"] * 118 + ["n"] * 5 + ["y"] * 2).value, 4)

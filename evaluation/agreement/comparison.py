@@ -24,7 +24,7 @@ from evaluation.core.ratings_table import Floats
 
 DEFAULT_PERMUTATIONS = 10_000
 _CHUNK = 4_000_000
-#: Look-ups held at once in a permutation test: what fits into a processor's own memory.
+#: How many look-ups a permutation test holds at once, so that they fit into the processor's cache.
 _LOOKED_UP = 100_000
 
 
@@ -135,7 +135,9 @@ def compare_sums_by_permutation(
     if not difference.defined:
         return Comparison(difference, NAN, "paired permutation test")
     change = sums_a - sums_b
-    moved = change[(change != 0).any(axis=1)]  # an instance on which the two are equal has nothing to swap
+    moved = change[
+        (change != 0).any(axis=1)
+    ]  # swapping has no effect on an instance on which the two are equal
     total_a, total_b = sums_a.sum(axis=0), sums_b.sum(axis=0)
     observed = abs(float(statistic(total_a) - statistic(total_b)))
     bound = observed - 1e-12 * max(1.0, observed)

@@ -1,7 +1,7 @@
-"""What the statistics count: labels by unit, and labels by pair of raters.
+"""Label counts for the statistics: by unit, and by pair of raters.
 
-Both tables are made once, in time linear in the ratings (and in the pairs of ratings of one unit). Nothing
-here ever holds a matrix of raters by units.
+Both tables are made once, in time linear in the ratings (and in the pairs of ratings of one unit). No matrix of raters
+by units is ever made.
 """
 
 from __future__ import annotations

@@ -8,15 +8,16 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from evaluation.agreement.accuracy import Accuracy
 from evaluation.agreement.by_group import Group
 from evaluation.agreement.descriptive import UnitDistributions
-from evaluation.agreement.summary import AgreementSummary
+from evaluation.agreement.summary import PAIRS, AgreementSummary
 from evaluation.core.estimate import Estimate
 
-#: With more pairs than this the JSON is not indented, and people see a part of the pairs.
+#: With more pairs than this, the JSON isn't indented and the text shows only some of the pairs.
 _MANY_PAIRS = 1_000
 _SHOWN_PAIRS = 60
 #: What the table for people calls further statistics; those that it lacks are in the JSON and CSV.
@@ -60,15 +61,30 @@ def as_json(
     summary: AgreementSummary, settings: Mapping[str, Any] | None = None, beside: Beside = NOTHING
 ) -> str:
     """The summary's dictionary, what is beside it, and the settings that it was made with."""
-    many = len(summary.kappa["nominal"].pairs) > _MANY_PAIRS
-    return (
-        json.dumps(
-            summary.to_dict() | beside.to_dict() | dict(settings or {}),
-            indent=None if many else 2,
-            allow_nan=False,
-        )
-        + "\n"
-    )
+    return "".join(json_pieces(summary, settings, beside))
+
+
+def json_pieces(
+    summary: AgreementSummary, settings: Mapping[str, Any] | None = None, beside: Beside = NOTHING
+) -> Iterator[str]:
+    """The same in pieces: with very many pairs of raters their rows are never all in memory."""
+    others = beside.to_dict() | dict(settings or {})
+    if len(summary.kappa["nominal"].pairs) <= _MANY_PAIRS:
+        yield json.dumps(summary.to_dict() | others, indent=2, allow_nan=False) + "\n"
+        return
+    rest = json.dumps(summary.to_dict(pairs=False) | others, allow_nan=False)
+    for weights, kappa in summary.kappa.items():
+        before, _, after = rest.partition(f'"{PAIRS}{weights}"')
+        if not after:  # raters without names have no pairs
+            break
+        yield before + "["
+        rows = kappa.iterate_rows()
+        first = True
+        while chunk := list(islice(rows, _MANY_PAIRS)):
+            yield ("" if first else ", ") + json.dumps(chunk, allow_nan=False)[1:-1]
+            first = False
+        rest = "]" + after
+    yield rest + "\n"
 
 
 def as_csv(

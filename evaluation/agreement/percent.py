@@ -1,4 +1,4 @@
-"""Percent agreement and the label prevalences: what every chance-corrected figure must be read beside."""
+"""Percent agreement and label prevalences, which are needed to interpret every chance-corrected figure."""
 
 from __future__ import annotations
 

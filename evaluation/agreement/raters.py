@@ -1,4 +1,4 @@
-"""Single raters: the confusion of any two, and each one's agreement with the rest."""
+"""Individual raters: the confusion of any two, and each one's agreement with the rest."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from evaluation.core.estimate import Estimate, undefined
 from evaluation.core.ratings_table import Floats, Ints, Ratings
 
 NO_REST = "nobody else rated this rater's units"
-NO_CHANCE = "this rater and the rest gave one and the same label throughout"
+NO_CHANCE = "this rater and the rest always gave the same label"
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,8 @@
-"""The whole agreement of a ratings table in one call: what the command prints and the report stores."""
+"""All agreement statistics of a ratings table in one call, for the command and for reports."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -31,6 +31,8 @@ from evaluation.core.ratings_table import Floats, Ratings
 #: With more pairs of raters than this, those that share no unit are counted, not listed.
 LISTED_PAIRS = 200_000
 BLANK = "rows without a value"
+#: Stands for the rows of pairs, before the kind of weights, where they are written one by one.
+PAIRS = "@pairs:"
 AC2_WEIGHTS: tuple[Literal["linear", "quadratic"], ...] = ("linear", "quadratic")
 #: Ranges of percent agreement, alpha, Fleiss' kappa and AC1.
 COUNT_BOUNDS = (SHARE, AT_MOST_ONE, AT_MOST_ONE, AT_MOST_ONE)
@@ -77,25 +79,28 @@ class KappaAgreement:
 
     def rows(self) -> list[dict[str, Any]]:
         """One JSON object per pair of raters."""
+        return list(self.iterate_rows())
+
+    def iterate_rows(self) -> Iterator[dict[str, Any]]:
+        """The same, one after the other: there may be a hundred thousand."""
         raters = len(self.pairs.raters)
-        rows = list(self.pairs.rows(unshared=raters * (raters - 1) // 2 <= LISTED_PAIRS))
-        bounds = iter(self.intervals.tolist()) if self.intervals is not None else None
-        for row in rows:
+        bounds = iter(self.intervals) if self.intervals is not None else None
+        for row in self.pairs.rows(unshared=raters * (raters - 1) // 2 <= LISTED_PAIRS):
             low, high = next(bounds) if bounds is not None and row["n"] else (np.nan, np.nan)
-            row["low"], row["high"] = none_if_nan(low), none_if_nan(high)
-        return rows
+            row["low"], row["high"] = none_if_nan(float(low)), none_if_nan(float(high))
+            yield row
 
     def group(self, which: Which) -> dict[str, Any]:
         """A group's mean as JSON, the weighted mean inside."""
         return self.mean[which].to_dict() | {"weighted_mean": self.weighted_mean[which].to_dict()}
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, *, pairs: bool = True) -> dict[str, Any]:
         return {
             "mean": self.mean["all"].to_dict(),
             "weighted_mean": self.weighted_mean["all"].to_dict(),
             "weights": self.pairs.weights,
             "min_overlap": self.pairs.min_overlap,
-            "pairs": self.rows(),
+            "pairs": self.rows() if pairs else f"{PAIRS}{self.pairs.weights}",
         }
 
 
@@ -130,7 +135,7 @@ class Aggregate:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AgreementSummary:
-    """Everything that METRICS asks of agreement, for one variable.
+    """All agreement statistics of one variable.
 
     ``everyone`` counts all raters, ``people`` only people (None without simulators). ``kappa`` has a key per kind of
     weights, "nominal" always, "linear" and "quadratic" above nominal level. ``left_out`` counts ratings by reason.
@@ -165,7 +170,7 @@ class AgreementSummary:
         result |= {"left_out": dict(self.left_out)}
         return result | ({"aggregate": self.aggregate.to_dict()} if self.aggregate else {})
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, *, pairs: bool = True) -> dict[str, Any]:
         """As JSON: every statistic ``{"value", "low", "high", "n", "reason", ...}``, null where undefined."""
         if not self.named:
             return self._unnamed()
@@ -178,8 +183,12 @@ class AgreementSummary:
             "level": self.level,
             "labels": {label: none_if_nan(share) for label, share in self.labels.items()},
             **{k: v for k, v in self.everyone.to_dict().items() if k not in ("raters", "ratings")},
-            "cohen_kappa": nominal.to_dict(),
-            **{f"cohen_kappa_{w}": found.to_dict() for w, found in self.kappa.items() if w != "nominal"},
+            "cohen_kappa": nominal.to_dict(pairs=pairs),
+            **{
+                f"cohen_kappa_{w}": found.to_dict(pairs=pairs)
+                for w, found in self.kappa.items()
+                if w != "nominal"
+            },
             "human_human": nominal.group("people"),
             "human_simulator": {name: nominal.group(name) for name in self.simulators},
             "alternative_annotator_test": [test.to_dict() for test in self.alternative],
@@ -213,7 +222,8 @@ def summarize(
 
     ``rng`` draws the resamples behind the intervals (``replicates`` of them; kappa's are jackknifed); without it, or with
     no replicates, there are no intervals. They are for these raters and other clusters; with ``new_raters`` for other raters too (at least 5). ``without_labels`` are treated as missing (the label set without "cannot guess"). ``rule`` also makes one label
-    a unit, of people's ratings where there are people. ``named`` False: raters are but numbers within each unit. ``blank`` counts rows without a value, to be told beside the rest. ``epsilon`` is the alternative annotator test's. See each
+    a unit, of people's ratings where there are people. ``named`` False: raters are but numbers within each unit. ``blank`` counts rows without a value, to
+    be reported with the rest. ``epsilon`` is the alternative annotator test's. See each
     statistic's own function for its formula and undefined cases.
 
     >>> rows = [("ann", "q1", "yes"), ("bob", "q1", "yes"), ("ann", "q2", "no"), ("bob", "q2", "no")]
@@ -224,7 +234,7 @@ def summarize(
         raise ValueError(f"replicates: expected 0 or more, got {replicates}")
     dropped = ratings.without_labels(without_labels) if without_labels else ratings
     left_out = {BLANK: blank} | {f"ratings {label!r}": _given(ratings, label) for label in without_labels}
-    chosen = parse_rule(rule) if isinstance(rule, str) else rule  # a wrong rule is refused before the work
+    chosen = parse_rule(rule) if isinstance(rule, str) else rule  # an invalid rule is refused before any work
     simulators = tuple(name for name in ratings.raters if name in ratings.simulators)
     rng = rng if replicates else None
     weights = ORDERED_WEIGHTS if dropped.level != "nominal" else ("nominal",)

@@ -1,4 +1,4 @@
-"""The result that every statistic returns: a number with its interval, its counts, or the reason it has none."""
+"""The result of every statistic: a number with its interval and counts, or the reason why it is undefined."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""Agreement so far, for the page that researchers watch: no numpy, so that the web process stays small.
-
-Reports compute the same statistic with bootstrap intervals in a job; this one is quick, and says where it stands.
+"""Agreement so far, for the live page, without numpy so that the web process stays small. Reports compute the same
+statistic with bootstrap intervals in a background job; this is a quick estimate.
 """
 
 from __future__ import annotations
@@ -88,7 +87,8 @@ def alpha(units: Iterable[Counts], variable: Variable) -> Alpha:
 
 
 def _places(totals: Counts, variable: Variable) -> Mapping[str, float] | None:
-    """Each label's place on the variable's scale; empty at nominal level, None where the level is not done here."""
+    """Each label's position on the variable's scale; empty at nominal level, None for levels that aren't supported
+    here."""
     if variable.level == "nominal":
         return {}
     if variable.level == "ordinal" and set(totals) <= set(variable.labels):

@@ -1,7 +1,5 @@
-"""The ratings table: who gave which unit which label, held as integer codes in numpy arrays.
-
-Everything in ``agreement`` and ``metrics`` works on this one form. It holds one variable; a study with several
-variables has several tables.
+"""The ratings table: who gave which unit which label, as integer codes in numpy arrays. Everything in ``agreement`` and
+``metrics`` works on this form. A table has one variable; a study with several variables has several tables.
 """
 
 from __future__ import annotations
@@ -231,7 +229,7 @@ class Ratings:
 
 
 def _kept_codes(codes: Codes, kept: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.bool_], Codes]:
-    """Which rows hold a code that is kept, and their codes counted among the kept ones."""
+    """Which rows have a code that is kept, and their new codes."""
     rows = kept[codes]
     return rows, (np.cumsum(kept, dtype=np.int32) - 1)[codes[rows]].astype(np.int32)
 

@@ -1,4 +1,4 @@
-"""The version that computed a result, kept with it."""
+"""The version of the software that computed a result, which is stored with it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from importlib.metadata import version
 
 VERSION = "0.1.0"
 
-#: Libraries whose version can move a digit.
+#: Libraries whose version can change a digit.
 LIBRARIES = (
     "numpy",
     "scipy",
@@ -26,7 +26,7 @@ def software() -> str:
 
 
 def libraries() -> str:
-    """Python and the libraries that computations rest on, each with its version."""
+    """Python and the libraries that computations depend on, with their versions."""
     return ", ".join(
         [f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in LIBRARIES)]
     )

@@ -1,4 +1,4 @@
-"""What the papers measure of explanations, as pure functions: arrays in, a small frozen result out.
+"""The papers' measures of explanations, as pure functions: arrays in, a small frozen result out.
 
 Usable in a notebook without a server: ``from evaluation.metrics import FollowUps, simulatability``.
 """

@@ -1,4 +1,4 @@
-"""Task accuracy of the systems themselves, to set beside precision and utility."""
+"""Task accuracy of the systems themselves, to be compared with precision and utility."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def task_accuracy(
 ) -> Accuracy:
     """Share of instances on which each system's own output is the gold label, and the mean over systems.
 
-    An output or gold label that is not known (None or empty) is left out and counted.
+    Unknown outputs and gold labels (None or empty) are left out and counted.
 
     >>> task_accuracy(["yes", "no"], ["yes", "yes"], ["x", "y"], ["s", "s"]).systems["s"].value
     0.5

@@ -22,8 +22,8 @@ def theils_u(
 ) -> Estimate:
     """Theil's U(x | y): the share of x's entropy that knowing y takes away.
 
-    U(x | y) = (H(x) - H(x | y)) / H(x), in [0, 1]. Asymmetric: this is the direction "y tells about x"; swap the
-    arguments for the other. Does not depend on the base of the logarithm. Undefined where H(x) = 0 (x is always
+    U(x | y) = (H(x) - H(x | y)) / H(x), in [0, 1]. Asymmetric: this is what y says about x; swap the arguments for the
+    other direction. Does not depend on the base of the logarithm. Undefined where H(x) = 0 (x is always
     the same), where other implementations print 1. Pairs with a None are left out and counted. ``clusters``
     (instances; by default each pair by itself) are drawn for the interval, whose lower end cannot reach below
     0 and so says nothing on whether U differs from 0. Source: Joshi et al. 2023, Tables 4 and 6.

@@ -13,7 +13,7 @@ from evaluation.core.estimate import Estimate
 from evaluation.core.interval import SIGNED
 from evaluation.metrics.resample import Floats, Ints, codes_of, ratio_estimate
 
-#: Scores that differ by less are the same score: a mean of thirds is not a tie broken by rounding.
+#: Scores that differ by less count as equal, so that rounding doesn't break ties of means.
 _DIGITS = 12
 
 

@@ -13,7 +13,7 @@ from evaluation.metrics.resample import Floats
 class Encoder(Protocol):
     """Turns n texts into an array of shape (n, d), dense or scipy sparse; the same text gives the same row.
 
-    ``name`` and ``version`` are printed beside every cosine figure. Implement it for an embeddings API as well.
+    ``name`` and ``version`` are printed with every cosine figure. Implement it for an embeddings API as well.
     """
 
     @property
@@ -50,7 +50,7 @@ class TfidfEncoder:
         vectorizer = TfidfVectorizer()
         try:
             vectorizer.fit(texts if self._corpus is None else self._corpus)
-        except ValueError:  # no text holds a word: every vector is empty
+        except ValueError:  # no text contains a word, so every vector is empty
             return np.zeros((len(texts), 1))
         return vectorizer.transform(texts)
 
@@ -86,7 +86,7 @@ class SentenceTransformerEncoder:
 
 
 class CachedEncoder:
-    """Another encoder behind a store of vectors, so that no text is embedded (or paid for) twice.
+    """Another encoder with a cache of vectors, so that no text is embedded (or paid for) twice.
 
     ``store`` maps (name, version, text) to a vector; a dict will do. Only for encoders whose vectors do not
     depend on the other texts: not for TF-IDF.

@@ -1,4 +1,4 @@
-"""The table that the simulatability metrics work on: one row a follow-up, with what was foretold and what came."""
+"""The table for the simulatability metrics: one row per follow-up, with the predicted and the real output."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class FollowUps:
     refusals_left_out: bool = False
     ties_wrong: bool = False
     _checked: bool = field(default=False, repr=False)
-    #: Codes of columns by name, each beside the column that it is of; tables that differ in their labels share it.
+    #: Codes of columns by name, each with its column; tables that differ only in their labels share this cache.
     _coded: dict[str, tuple[Any, Ints, tuple[str, ...]]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -134,7 +134,7 @@ class FollowUps:
 
     @cached_property
     def predicted(self) -> npt.NDArray[np.bool_]:
-        """Shape (N,): what precision is a share of, where the real output is known: C*, and ties that count as wrong."""
+        """Shape (N,): the denominator of precision, if the real output is known: C*, and ties that count as wrong."""
         return self.simulatable | self.tied if self.ties_wrong else self.simulatable
 
     @cached_property
@@ -172,7 +172,7 @@ class FollowUps:
         )
 
     def where(self, name: str, value: str) -> FollowUps:
-        """The rows whose column ``name`` holds ``value``."""
+        """The rows whose column ``name`` equals ``value``."""
         return self.take(np.asarray(getattr(self, name) == value, dtype=bool))
 
     def with_labels(self, labels: Mapping[str, str], missing: Mapping[str, str] | None = None) -> FollowUps:
@@ -197,7 +197,7 @@ class FollowUps:
 
 
 def _left(codes: Ints, names: tuple[str, ...]) -> tuple[Ints, tuple[str, ...]]:
-    """Codes and names of a column of which only some rows are left."""
+    """Codes and names of a column after some rows have been removed."""
     kept = np.flatnonzero(np.bincount(codes, minlength=len(names)))
     place = np.zeros(len(names), dtype=np.int64)
     place[kept] = np.arange(kept.size)

@@ -70,7 +70,7 @@ def generality(
     generality(e) = 1 - (1 / (|C*| (|C*| - 1))) * sum over ordered pairs i != j of alpha(x_i, x_j).
 
     An explanation with |C*| < 2 is not defined, left out and counted; so is one of whose pairs none has a
-    similarity. Follow-ups without text count as not there. In [0, 1] for BLEU and Jaccard, [0, 2] for cosine.
+    similarity. Follow-ups without text are ignored. In [0, 1] for BLEU and Jaccard, [0, 2] for cosine.
     With ``rng``, a 95 % interval over instances. Source: Chen et al. 2024, section 3.1.
 
     >>> table = FollowUps(
@@ -158,13 +158,13 @@ def all_similarities(cosine: Cosine | None = None) -> Mapping[str, Similarity]:
 
 
 def prepared(similarity: Similarity, texts: Sequence[str]) -> Similarity:
-    """A similarity that has seen ``texts`` and sees them no second time."""
+    """A similarity prepared with ``texts``, which won't be prepared again."""
     similarity.prepare([str(text) for text in texts])
     return _Prepared(similarity)
 
 
 class _Prepared:
-    """A similarity that has seen all texts already."""
+    """A similarity that is already prepared with all texts."""
 
     def __init__(self, similarity: Similarity) -> None:
         self.similarity = similarity

@@ -13,7 +13,7 @@ from evaluation.core.estimate import Estimate
 from evaluation.core.interval import SHARE, SIGNED
 from evaluation.metrics.resample import Ints, codes_of, ratio_estimate
 
-#: Why an entry is not in a denominator, by what it lacks; each also where the gold label is not known.
+#: Reasons why an entry isn't in a denominator, by the missing label; each applies also if the gold label is unknown.
 NO_LABEL = {
     "before": "without a label before the rationale",
     "after": "without a label after the rationale",

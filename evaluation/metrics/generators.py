@@ -1,4 +1,4 @@
-"""Follow-ups by generator: one alone, several mixed by alternating, and how figures grow with their number."""
+"""Follow-ups by generator: single generators, mixes of several in turn, and figures by number of follow-ups."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _alternate(queues: Sequence[Sequence[int]], texts: Sequence[str], limit: int
 
 
 def compared_rows(followups: FollowUps, *, forced: set[str], size: int, seed: int) -> npt.NDArray[np.bool_]:
-    """A mask, shape (N,), of the rows that systems are compared on (Chen et al. 2024, Tables 2, 4, 5 and 6).
+    """A mask of shape (N,): the rows on which systems are compared (Chen et al. 2024, Tables 2, 4, 5 and 6).
 
     Follow-ups that were written without the explanation are left out, and so are those of the systems in ``forced``.
     Where several generators wrote follow-ups, at most ``size`` of each explanation are drawn from them in turn, with

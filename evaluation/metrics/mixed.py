@@ -1,4 +1,5 @@
-"""Which properties of a rationale go with a right answer: a logistic mixed model (Joshi et al. 2023, A.3.1)."""
+"""Which properties of a rationale are associated with a right answer: a logistic mixed model (Joshi et al. 2023,
+A.3.1)."""
 
 from __future__ import annotations
 
@@ -174,7 +175,7 @@ def _fit(
     model = BinomialBayesMixedGLM(right, exog, random, ident, fe_p=prior_sd)
     size = exog.shape[1] + len(blocks) + random.shape[1]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # convergence is read from the optimiser and reported
+        warnings.simplefilter("ignore")  # convergence is taken from the optimiser and reported
         found = model.fit_vb(
             sd=np.full(size, 0.6), fit_method="L-BFGS-B", minim_opts={"maxiter": iterations, "maxfun": 10**6}
         )

@@ -1,4 +1,4 @@
-"""Prediction-powered estimates: a few people's labels, many simulator's labels, an interval that stays valid."""
+"""Prediction-powered estimates: few labels by people, many by a simulator, and a valid interval."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def _estimate(parts: _Parts, simulator: float, tuning: float | None) -> Predicti
         spread = float(correction @ correction)
         tuning = float(np.clip(own @ correction / spread, 0.0, 1.0)) if spread > 0 else 0.0
     theta = parts.solve(tuning)
-    if math.isnan(theta):  # the correction took the denominator away: fall back on people
+    if math.isnan(theta):  # the correction made the denominator useless: fall back on people alone
         tuning, theta = 0.0, alone
     scale = _rectified(parts.bottom, parts.predicted_bottom, parts.labelled, tuning)
     clusters = len(np.unique(parts.clusters[parts.labelled]))

@@ -1,4 +1,4 @@
-"""Means of clustered rows with bootstrap intervals, fast because clusters' sums are drawn, not rows."""
+"""Means of clustered rows with bootstrap intervals; fast because sums of clusters are drawn instead of rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Ints = npt.NDArray[np.int64]
 
 #: A table of sums by cluster and group larger than this is held sparse.
 _MOST_DENSE = 4_000_000
-#: Columns from this length on are told apart by pyarrow.
+#: Columns of at least this length are encoded by pyarrow.
 _MANY = 10_000
 
 
@@ -44,7 +44,7 @@ def codes_of(names: Sequence[str] | npt.NDArray[np.object_]) -> tuple[Ints, tupl
 
 
 def _told_apart(names: Sequence[str] | npt.NDArray[np.object_]) -> tuple[list[str], npt.NDArray[Any]]:
-    """The names in the order in which they first come, and the codes; long columns without a Python step per row."""
+    """The names in the order of their first occurrence, and the codes; without a Python step per row for long columns."""
     if len(names) >= _MANY:
         import pyarrow as pa
 
@@ -146,7 +146,7 @@ def with_interval(
     cluster_word: str = "instances",
     bounds: Bounds = UNBOUNDED,
 ) -> Estimate:
-    """The estimate with the cluster bootstrap's interval; with a note where none was asked for.
+    """The estimate with the cluster bootstrap's interval; with a note if none was requested.
 
     ``sums`` of shape (clusters, D), an array or a scipy sparse one, ``statistic`` and ``bounds`` are those of
     ``evaluation.agreement.bootstrap``. Without ``rng`` and with 0 ``replicates`` no interval is asked for.

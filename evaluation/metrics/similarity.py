@@ -1,6 +1,6 @@
 """Similarities between follow-ups: BLEU, Jaccard and cosine, for all ordered pairs of a group at once.
 
-sacrebleu and scikit-learn are imported where they are used, so that a web process need not hold them.
+sacrebleu and scikit-learn are imported late, so that web processes do without them.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from evaluation.metrics.encoders import Encoder, TfidfEncoder
 from evaluation.metrics.resample import Floats
 
 _ORDER = 4
-#: Numbers compared at once: bounds the memory where an explanation has many long follow-ups.
+#: How many numbers are compared at once, which limits the memory for explanations with many long follow-ups.
 _MOST_AT_ONCE = 4_000_000
 
 
 class Similarity(Protocol):
-    """How alike two follow-ups are; ``name`` and ``version`` go into every report."""
+    """The similarity of two follow-ups; ``name`` and ``version`` go into every report."""
 
     @property
     def name(self) -> str: ...
@@ -32,7 +32,7 @@ class Similarity(Protocol):
     def version(self) -> str: ...
 
     def prepare(self, texts: Sequence[str]) -> None:
-        """Sees every text that will be asked for, once, before ``matrix``: to embed them in batches."""
+        """Called once with all texts before ``matrix``, so that they can be embedded in batches."""
 
     def matrix(self, texts: Sequence[str]) -> Floats:
         """Shape (k, k): entry [i, j] is alpha(text i, text j); nan where it is not defined."""
@@ -42,7 +42,7 @@ class Bleu:
     """Sentence BLEU / 100 of text i as hypothesis against text j as its only reference.
 
     sacrebleu's defaults (13a tokens, exponential smoothing, case-sensitive) with the effective order; in
-    [0, 1], not symmetric. Equal to ``sacrebleu.sentence_bleu`` on each pair, but n-grams are counted once a text.
+    [0, 1], not symmetric. Equal to ``sacrebleu.sentence_bleu`` on each pair, but n-grams are counted once per text.
 
     >>> Bleu().matrix(["Can owls swim?", "Can owls swim?"]).round(6).tolist()
     [[1.0, 1.0], [1.0, 1.0]]
@@ -108,7 +108,7 @@ class Jaccard:
     """Shared words over all words of two texts, as sets, in [0, 1]; nan where both sets are empty.
 
     Punctuation is stripped, the text split on white space, scikit-learn's English stop words removed. Case is
-    kept (Chen et al.'s code), so "Can" is no stop word; ``lower=True`` folds it first.
+    kept (Chen et al.'s code), so "Can" isn't a stop word; ``lower=True`` folds it first.
 
     >>> Jaccard().matrix(["birds fly", "birds swim deep"]).tolist()
     [[1.0, 0.25], [0.25, 1.0]]
@@ -129,7 +129,7 @@ class Jaccard:
         """Nothing to prepare."""
 
     def words(self, text: str) -> frozenset[str]:
-        """The set of words that a text stands for."""
+        """The set of words of a text."""
         stripped = strip_punctuation(text.lower() if self.lower else text)
         return frozenset(stripped.split()) - self._stop_words
 

@@ -50,7 +50,7 @@ class PerExplanation:
         return len(self.explanation)
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """One JSON-able dict an explanation."""
+        """One JSON-serialisable dict per explanation."""
         precision = self.precision
         for i in range(len(self)):
             yield {

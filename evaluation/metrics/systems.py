@@ -63,7 +63,7 @@ def compare_systems(
     replicates: int = 1_000,
     permutations: int = 10_000,
 ) -> SystemComparison:
-    """Simulatability of each system on common instances, the unrestricted figures beside it.
+    """Simulatability of each system on common instances, together with the unrestricted figures.
 
     An instance is common when precision is defined in *all* compared systems (by default all there are): the
     rule of Chen et al. 2024. Instances are the clusters of the intervals. With ``rng``, also the difference of every

@@ -27,7 +27,7 @@ BUCKETS: tuple[tuple[str, float], ...] = (
 
 @dataclass(frozen=True)
 class Buckets:
-    """How many counterfactuals hold which share of their units: Limpijankit et al. 2025, Table 5."""
+    """How many counterfactuals contain which share of their units: Limpijankit et al. 2025, Table 5."""
 
     counts: Mapping[str, int]
     total: int

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from django.core.exceptions import ValidationError
-from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q, Value
 
+from annotator.core.ranges import InRange
 from evaluation.providers.hosts import HostRefused, origin_of
 from evaluation.providers.settings import SettingRefused, certificates_check, headers_check
 
@@ -66,31 +66,41 @@ class Endpoint(models.Model):
     parameters = models.JSONField(
         default=dict, blank=True, help_text="Sent with every call, e.g. temperature."
     )
-    concurrency = models.PositiveSmallIntegerField(default=8, validators=[MinValueValidator(1)])
+    concurrency = models.PositiveSmallIntegerField(default=8, validators=[InRange(1, 1_000)])
     requests_per_minute = models.PositiveIntegerField(
-        null=True, blank=True, validators=[MinValueValidator(1)]
+        null=True, blank=True, validators=[InRange(1, 1_000_000_000)]
     )
-    tokens_per_minute = models.PositiveIntegerField(null=True, blank=True, validators=[MinValueValidator(1)])
+    tokens_per_minute = models.PositiveIntegerField(
+        null=True, blank=True, validators=[InRange(1, 1_000_000_000)]
+    )
     structured = models.BooleanField(
         default=False, help_text="Replies can be held to a JSON schema (response_format)."
     )
     price_in = models.DecimalField(
-        max_digits=12, decimal_places=6, default=0, help_text="Per million tokens in."
+        max_digits=12,
+        decimal_places=6,
+        default=0,
+        validators=[InRange(0, 100_000)],
+        help_text="Per million tokens in.",
     )
     price_cached = models.DecimalField(
         max_digits=12,
         decimal_places=6,
         null=True,
         blank=True,
-        validators=[MinValueValidator(0)],
+        validators=[InRange(0, 100_000)],
         help_text="Per million tokens in that the provider had cached. Empty: the same as other tokens in.",
     )
     price_out = models.DecimalField(
-        max_digits=12, decimal_places=6, default=0, help_text="Per million tokens out."
+        max_digits=12,
+        decimal_places=6,
+        default=0,
+        validators=[InRange(0, 100_000)],
+        help_text="Per million tokens out.",
     )
     timeout_seconds = models.FloatField(
         default=60.0,
-        validators=[MinValueValidator(0.1), MaxValueValidator(3600)],
+        validators=[InRange(0.1, 3_600)],
         help_text="The longest that one call may take in total.",
     )
     deployment = models.CharField(

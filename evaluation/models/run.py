@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import F, Q
 
+from annotator.core.ranges import InRange
 from evaluation.models.endpoint import Endpoint
 
 
@@ -37,32 +37,34 @@ class Run(models.Model):
     options = models.JSONField(default=dict, blank=True, help_text="The step's own choices.")
     prompt = models.TextField(help_text="The prompt as it was when the run was made.")
     prompt_digest = models.CharField(max_length=64)
-    samples = models.PositiveSmallIntegerField(default=1, validators=[MinValueValidator(1)])
+    samples = models.PositiveSmallIntegerField(default=1, validators=[InRange(1, 100)])
     together = models.PositiveSmallIntegerField(
-        default=1, validators=[MinValueValidator(1)], help_text="Items asked about in one request."
+        default=1, validators=[InRange(1, 50)], help_text="Items asked about in one request."
     )
     mode = models.CharField(max_length=5, choices=Mode, default=Mode.LIVE)
     workers = models.PositiveSmallIntegerField(
-        default=1, validators=[MinValueValidator(1)], help_text="Worker processes that may share the run."
+        default=1, validators=[InRange(1, 32)], help_text="Worker processes that may share the run."
     )
     use_cache = models.BooleanField(default=True, help_text="Take replies that some run already paid for.")
-    max_attempts = models.PositiveSmallIntegerField(default=6, validators=[MinValueValidator(1)])
+    max_attempts = models.PositiveSmallIntegerField(default=6, validators=[InRange(1, 100)])
     max_unparsable = models.PositiveSmallIntegerField(
         default=3,
-        validators=[MinValueValidator(1)],
+        validators=[InRange(1, 100)],
         help_text="Unreadable replies to a call before it is given up.",
     )
     max_failed_share = models.FloatField(
         default=0.5,
         db_default=0.5,
-        validators=[MinValueValidator(0.0), MaxValueValidator(1.0)],
+        validators=[InRange(0, 1)],
         help_text="The run pauses when a larger share of its calls fails, from 0 to 1.",
     )
     rater = models.ForeignKey("annotator.Rater", models.PROTECT, null=True, blank=True, related_name="runs")
     state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
     reason = models.TextField(blank=True, help_text="Why it is paused or failed.")
-    budget_calls = models.PositiveIntegerField(null=True, blank=True)
-    budget_cost = models.DecimalField(max_digits=12, decimal_places=6, null=True, blank=True)
+    budget_calls = models.PositiveIntegerField(null=True, blank=True, validators=[InRange(0, 2**31 - 1)])
+    budget_cost = models.DecimalField(
+        max_digits=12, decimal_places=6, null=True, blank=True, validators=[InRange(0, 999_999)]
+    )
     #: Reserved by calls in flight, and spent by finished calls; both are updated in the call's own transaction.
     reserved_cost = models.DecimalField(max_digits=14, decimal_places=8, default=0)
     spent_cost = models.DecimalField(max_digits=14, decimal_places=8, default=0)
@@ -159,7 +161,7 @@ class Call(models.Model):
     confidence = models.FloatField(
         null=True,
         blank=True,
-        validators=[MinValueValidator(0.0), MaxValueValidator(1.0)],
+        validators=[InRange(0, 1)],
         help_text="The model's probability of the answer that it gave, from 0 to 1, from logprobs.",
     )
     flags = models.JSONField(default=list, blank=True, help_text="E.g. 'injection': the item gives orders.")

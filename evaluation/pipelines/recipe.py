@@ -34,7 +34,7 @@ def recipe_names() -> list[str]:
 def recipe_file(name: str) -> JSON:
     """A recipe that ships with the product; raises ``KeyError`` with the known names."""
     if name not in recipe_names():
-        raise KeyError(f"no recipe {name!r}; there are: {', '.join(recipe_names())}")
+        raise KeyError(f"no recipe {name!r}; expected one of: {', '.join(recipe_names())}")
     content: JSON = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
     return content | {"steps": _unrolled(content["steps"])}
 
@@ -121,9 +121,9 @@ def _numbered(value: Any, number: int) -> Any:
 
 
 def filled(value: Any, model: str, second: str = "", pipeline: int | None = None) -> Any:
-    """A step's choices with ``{model}``, ``{second}`` and ``{pipeline}``, its number, filled in.
+    """A step's choices with ``{model}``, ``{second}`` and ``{pipeline}``, the pipeline's number, filled in.
 
-    Without a second model, the first is used for both. Before there is a pipeline, ``{pipeline}`` is left as it is.
+    Without a second model, the first is used for both. Before there is a pipeline, its number is left as it is.
 
     >>> filled({"system": "{model} · post-hoc {pipeline}", "generator": "{second}"}, "gpt", pipeline=7)
     {'system': 'gpt · post-hoc 7', 'generator': 'gpt'}

@@ -35,7 +35,9 @@ def study_rows(
     kind = hit_type_get(hit_type)
     if not kind.made_from:
         known = [name for name, one in hit_types().items() if one.made_from]
-        raise KeyError(f"no study of type {hit_type!r} is made from material; there are: {', '.join(known)}")
+        raise KeyError(
+            f"no study of type {hit_type!r} is made from material; expected one of: {', '.join(known)}"
+        )
     for source in _SOURCES[kind.made_from](dataset, systems, choices or {}):
         row = kind.make_row(source)
         if row is not None:

@@ -1,4 +1,4 @@
-"""How many items and raters an interval of a given width needs, and what that costs: answered by simulation."""
+"""How many items and raters an interval of a given width needs, and the cost, estimated by simulation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Studies with known truth: raters of stated quality, so that a metric's answer can be held against what is so.
+"""Studies with known truth: raters of stated quality, so that a metric's result can be compared with the true value.
 
 Pure: neither Django nor a file. ``manage.py simulate_study`` writes one out; ``evaluation.planning.sample_size`` draws many.
 """

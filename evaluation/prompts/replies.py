@@ -158,7 +158,7 @@ def numbered(text: str, most: int) -> list[str]:
     entries = [_undressed(entry) for entry in entries]
     entries = [entry for entry in entries if entry]
     if not entries:
-        raise Unparsable("the reply holds no numbered list")
+        raise Unparsable("the reply has no numbered list")
     if any(len(entry) > MAX_ENTRY for entry in entries):
         raise Unparsable("an entry of the list is too long")
     return entries[:most]
@@ -225,7 +225,7 @@ def sorted_out(entries: Iterable[str], read: Callable[[str], Any]) -> Listed:
         except Unparsable as error:
             faults.append(str(error))
     if not good:
-        raise Unparsable(faults[0] if faults else "the reply holds no list")
+        raise Unparsable(faults[0] if faults else "the reply has no list")
     return Listed(good, faults)
 
 
@@ -273,5 +273,5 @@ def bullets(text: str) -> list[str]:
     ]
     found = [entry for entry in found if entry]
     if not found:
-        raise Unparsable("the reply holds no list")
+        raise Unparsable("the reply has no list")
     return found

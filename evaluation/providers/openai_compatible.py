@@ -69,7 +69,7 @@ class OpenAICompatible:
             rows = sorted(raw["data"], key=lambda row: row["index"])
             vectors = np.array([row["embedding"] for row in rows], dtype=np.float64)
         except (KeyError, TypeError, ValueError):
-            raise ProviderError("invalid_reply", "the reply holds no embeddings") from None
+            raise ProviderError("invalid_reply", "the reply has no embeddings") from None
         if vectors.ndim != 2 or len(vectors) != len(texts):
             raise ProviderError("invalid_reply", f"asked for {len(texts)} embeddings, got {len(vectors)}")
         return vectors
@@ -161,7 +161,7 @@ def read_completion(raw: dict[str, Any], *, seconds: float = 0.0) -> ChatReply:
         raise ProviderError("invalid_reply", "the reply has no choices", reply=reply)
     finish, text = str(choice.get("finish_reason") or ""), content_text(message.get("content"))
     if finish == "content_filter":
-        said = "the endpoint's content filter held the reply back"
+        said = "the endpoint's content filter blocked the reply"
         raise ProviderError("content_filter", said, reply=reply)
     if message.get("refusal"):
         raise ProviderError("refusal", str(message["refusal"])[:500], reply=reply)

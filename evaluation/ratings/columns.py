@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 Codes = npt.NDArray[np.int32]
 Ids = npt.NDArray[np.int64]
 
-#: Bytes of COPY output that are parsed at a time: what bounds the memory of a fetch.
+#: How many bytes of COPY output are parsed at a time, which limits the memory of a fetch.
 PIECE = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class Coded:
-    """A column of names: ``codes`` of shape (N,) are indices into ``names``; -1 where there is none.
+    """A column of names: ``codes`` of shape (N,) are indices into ``names``; -1 for no name.
 
     >>> column = Coded(np.array([0, -1, 0], dtype=np.int32), ("gpt-4",))
     >>> column.values().tolist()
@@ -44,7 +44,7 @@ class Coded:
         return Coded(self.codes[rows], self.names)
 
     def values(self, missing: str | None = None) -> npt.NDArray[np.object_]:
-        """Shape (N,): the names themselves; ``missing`` stands where there is none."""
+        """Shape (N,): the names themselves; ``missing`` where there is none."""
         lookup = np.empty(len(self.names) + 1, dtype=object)
         lookup[:-1] = self.names
         lookup[-1] = missing
@@ -66,9 +66,8 @@ class Coded:
 
 
 def distinct(values: npt.NDArray[Any]) -> tuple[Ids, Ids]:
-    """The distinct values in order, and each value's place among them.
-
-    Values in order already, as most are here, are told apart by one comparison with their neighbour.
+    """The sorted distinct values, and each value's index among them. Values that are already sorted, as most are here,
+    need only a comparison with their neighbour.
 
     >>> distinct(np.array([4, 4, 9]))
     (array([4, 9]), array([0, 0, 1]))
@@ -107,14 +106,14 @@ def _batches(queryset: QuerySet[Any, Any], kinds: Mapping[str, str]) -> Iterator
     import pyarrow as pa
     from pyarrow import csv
 
-    # Its own pool keeps what it once had: a hundred megabytes after a million rows.
+    # Arrow's own pool doesn't return memory: a hundred megabytes after a million rows.
     pa.set_memory_pool(pa.system_memory_pool())
     types = {
         name: pa.int64() if kind == "id" else pa.dictionary(pa.int32(), pa.string())
         for name, kind in kinds.items()
     }
     parse = csv.ParseOptions(newlines_in_values=True)
-    # An unquoted empty field is NULL, a quoted one is the empty text: Postgres writes the two apart.
+    # An unquoted empty field is NULL and a quoted one an empty text: Postgres writes them differently.
     convert = csv.ConvertOptions(
         column_types=types, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
     )
@@ -152,7 +151,7 @@ def _pieces(queryset: QuerySet[Any, Any]) -> Iterator[tuple[io.BytesIO, int]]:
                     buffer, size = io.BytesIO(), 0
             over = True
         finally:
-            if not over:  # the reader stopped early, or failed: the rest is read and thrown away
+            if not over:  # the consumer stopped early or failed: read the rest and discard it
                 while pgconn.get_copy_data(0)[0] > 0:
                     pass
             found = pgconn.get_result()
@@ -166,7 +165,7 @@ def _pieces(queryset: QuerySet[Any, Any]) -> Iterator[tuple[io.BytesIO, int]]:
 
 
 def _failed(result: Any) -> Exception:
-    """What Postgres said went wrong, as the exception that Django raises for any other query."""
+    """Postgres's error, as the exception that Django raises for any other query."""
     if result is None:
         return OperationalError("the connection was lost during COPY")
     code = result.error_field(pq.DiagnosticField.SQLSTATE) or b""
@@ -180,7 +179,7 @@ def _ids(column: Any) -> Ids:
 
 
 def _coded(columns: list[Any]) -> Coded:
-    """Pieces that have names and codes of their own as one column."""
+    """Join pieces, each with its own names and codes, into one column."""
     import pyarrow as pa
 
     chunks = pa.chunked_array(columns).unify_dictionaries().chunks

@@ -16,7 +16,7 @@ from evaluation.ratings.load import StudyRatings, VariableRatings
 if TYPE_CHECKING:
     from evaluation.agreement import Aggregated
 
-#: Follow-ups that no metric of explanations can take in, by why.
+#: Follow-ups that no metric of explanations can use, by reason.
 NO_EXPLANATION = "items without an explanation behind them"
 
 
@@ -24,7 +24,7 @@ NO_EXPLANATION = "items without an explanation behind them"
 class FollowUpTable:
     """A study's items as follow-ups, still without labels: ``with_labels`` adds those of an aggregation rule.
 
-    ``left_out`` counts items that cannot be here. ``item`` of shape (N,) are the items' numbers.
+    ``left_out`` counts items that can't be included. ``item`` of shape (N,) are the items' numbers.
     """
 
     study: StudyRatings
@@ -81,9 +81,8 @@ class FollowUpTable:
         return FollowUps(**columns)
 
     def with_labels(self, labels: Aggregated, pool: Ratings) -> FollowUps:
-        """The follow-ups with one label per unit by a rule that was applied to the ratings of ``pool``.
-
-        A unit without a label was either not rated by those whose labels count, or its raters tie.
+        """The follow-ups with one label per unit, from a rule applied to the ratings of ``pool``. A unit without a
+        label either wasn't rated by the raters that count, or they tie.
         """
         alone = labels.rule.startswith("single:")
         why_none = np.full(labels.value.size, -1) if alone else np.where(pool.grouped.sizes > 0, -2, -1)

@@ -1,4 +1,4 @@
-"""A study's items with the research material behind them, one array a column."""
+"""A study's items with their research material, one array per column."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from evaluation.ratings.columns import Coded, Codes, Ids, copy_rows, distinct
 class Items:
     """All items of a study in the order of their ids, every column of shape (items,).
 
-    ``instance``, ``explanation`` and ``follow_up`` are database ids, -1 where the item has none.
-    ``real_output`` is what the item's own system said on the follow-up; ``gold`` and ``follow_up_gold`` are the right
-    answers to the instance and to the follow-up, empty or -1 where not known. ``part`` lists the explanations of
+    ``instance``, ``explanation`` and ``follow_up`` are database ids, -1 if the item has none. ``real_output`` is the
+    output of the item's own system on the follow-up; ``gold`` and ``follow_up_gold`` are the correct answers to the
+    instance and to the follow-up, empty or -1 if unknown. ``part`` lists the explanations of
     items that show several, as (item's number, unit suffix, explanation id, system name).
     """
 
@@ -65,7 +65,7 @@ class Items:
 
     @cached_property
     def instance_names(self) -> Coded:
-        """Each item's instance by name: its key, with its dataset where two datasets share a key."""
+        """Each item's instance by name: its key, with its dataset if two datasets share a key."""
         rows = Instance.objects.filter(items__study=self.study).values_list("id", "key", "dataset__name")
         named = list(rows.order_by().distinct())
         uses = Counter(key for _, key, _ in named)
@@ -74,7 +74,7 @@ class Items:
 
     @cached_property
     def explanation_names(self) -> Coded:
-        """Each item's explanation by name: its database id, which no two share."""
+        """Each item's explanation by name: its database id, which is unique."""
         return _named(self.explanation, {int(pk): str(pk) for pk in distinct(self.explanation)[0] if pk >= 0})
 
     @cached_property
@@ -95,14 +95,14 @@ class Items:
         )
 
     def follow_up_texts(self) -> npt.NDArray[np.object_]:
-        """Shape (items,): the follow-ups' texts, empty where there is none. Not kept: they may be long."""
+        """Shape (items,): the follow-ups' texts, empty if there is none. Not cached, since they may be long."""
         rows = FollowUp.objects.filter(items__study=self.study).order_by()
         texts = cast(dict[str, Any], copy_rows(rows.values_list("id", "text"), {"id": "id", "text": "name"}))
         return _matched(self.follow_up, texts["id"], texts["text"]).values("")
 
 
 def items_load(*, study: Study) -> Items:
-    """Fetch a study's items and what lies behind them: two COPY queries, whatever the number of items."""
+    """Fetch a study's items and their material, in two COPY queries."""
     rows = (
         Item.objects.filter(study=study)
         .annotate(
@@ -149,7 +149,7 @@ def items_load(*, study: Study) -> Items:
 
 
 def _named(ids: Ids, names: dict[int, str]) -> Coded:
-    """Ids as a column of names, sorted; -1 where an id has none."""
+    """Ids as a column of names, sorted; -1 for ids without a name."""
     known = np.array(sorted(names), dtype=np.int64)
     column = _matched(
         ids, known, Coded(np.arange(known.size, dtype=np.int32), tuple(names[int(i)] for i in known))
@@ -158,7 +158,7 @@ def _named(ids: Ids, names: dict[int, str]) -> Coded:
 
 
 def _matched(ids: Ids, known: Ids, names: Coded) -> Coded:
-    """For each id the name beside its equal in ``known``; -1 where it is not there."""
+    """The name of each id in ``known``; -1 for ids that aren't there."""
     if not known.size:
         return Coded.empty(ids.size)
     order = np.argsort(known, kind="stable")

@@ -1,4 +1,4 @@
-"""A study's judgments as codes: fetched once, what is not to count set aside and counted by its reason."""
+"""A study's judgments as codes: fetched once; those that don't count are set aside and counted by reason."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ PEOPLE = "by a person, in a report on the rehearsal"
 
 @dataclass(frozen=True, eq=False)
 class Raters:
-    """Those who left judgments that count, in the order of their names; all of shape (raters,)."""
+    """The raters with judgments that count, in the order of their names; all arrays have shape (raters,)."""
 
     ids: Ids
     names: tuple[str, ...]
     is_simulator: npt.NDArray[np.bool_]
     is_rehearsal: npt.NDArray[np.bool_]
-    #: Whoever judged elsewhere and came with a file: a person or not, which nobody here knows.
+    #: Raters whose judgments were imported from a file; whether they are people isn't known.
     is_imported: npt.NDArray[np.bool_]
 
     @property
@@ -71,7 +71,7 @@ def judgments_load(*, study: Study, exclusions: bool = True, rehearsal: bool = F
 
     Set aside, in this order: surplus judgments, those on attention checks and gold items, those by rehearsal
     raters where people have judged too (with ``rehearsal``: those by people), and, with ``exclusions``, what a
-    researcher has excluded (a rater, an item, one judgment). Raters from whom nothing is left do not appear.
+    researcher has excluded (a rater, an item, one judgment). Raters without any judgment left are omitted.
     """
     items = items_load(study=study)
     rows = Judgment.objects.filter(study=study).order_by()
@@ -133,7 +133,8 @@ def _in_play(study: Study, items: Items, *, exclusions: bool) -> npt.NDArray[np.
 
 
 def _by_rehearsal(listed: list[Rater], rater: npt.NDArray[Any], *, wanted: bool) -> Masks:
-    """People and rehearsal raters never count together: rehearsal raters only where wanted, or where nobody else is."""
+    """People and rehearsal raters never count together: rehearsal raters count only on request, or if there is nobody
+    else."""
     rehearsal = np.array([r.rehearsal for r in listed], dtype=bool)
     people = np.array([r.kind == Rater.Kind.HUMAN and not r.rehearsal for r in listed], dtype=bool)
     if wanted:
@@ -144,7 +145,7 @@ def _by_rehearsal(listed: list[Rater], rater: npt.NDArray[Any], *, wanted: bool)
 def _by_exclusion(
     study: Study, ids: Ids, rater: npt.NDArray[Any], items: Items, item: npt.NDArray[Any]
 ) -> Masks:
-    """What a researcher has excluded and not lifted: raters first, then items, then single judgments."""
+    """Judgments that a researcher has excluded: by rater, then by item, then single ones."""
     active = Exclusion.objects.filter(study=study, lifted_at__isnull=True).order_by("id")
     masks: dict[str, npt.NDArray[np.bool_]] = {}
     rows = active.values_list("rater_id", "item_id", "judgment__rater_id", "judgment__item_id", "reason")
@@ -164,7 +165,7 @@ def _by_exclusion(
 
 
 def _named_raters(listed: list[Rater], kept: npt.NDArray[Any]) -> tuple[Raters, Ids]:
-    """The raters that are left, sorted by names of which no two are equal, and each old number's new one."""
+    """The remaining raters, sorted by their names, which are made unique; and the new number of each old one."""
     uses = Counter(listed[n].name for n in kept)
     names = {
         int(n): listed[n].name if uses[listed[n].name] == 1 else f"{listed[n].name} ({_origin(listed[n])})"
@@ -185,12 +186,12 @@ def _named_raters(listed: list[Rater], kept: npt.NDArray[Any]) -> tuple[Raters, 
 
 
 def _origin(rater: Rater) -> str:
-    """What tells two raters of one name apart: kind and source, which with the name are unique."""
+    """The kind and source of a rater, which together with the name are unique."""
     return f"{rater.get_kind_display()}, {rater.source}"
 
 
 def _unparsable(study: Study, raters: Raters) -> dict[str, dict[str, int]]:
-    """Calls of the study's simulators that gave no response, by kind; a simulator without any is not there."""
+    """Calls of the study's simulators that gave no response, by kind; simulators without any are omitted."""
     names = dict(zip(raters.ids.tolist(), raters.names, strict=True))
     failed = Call.objects.filter(
         run__study=study, run__rater__isnull=False, state__in=[Call.State.UNPARSABLE, Call.State.FAILED]

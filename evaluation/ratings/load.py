@@ -16,6 +16,7 @@ from annotator.hit_types.base import HitType, Variable
 from annotator.models import Item, Study
 from annotator.selectors.study import study_hit_type
 from evaluation.core.ratings_table import Ratings
+from evaluation.ratings.attributes import judgments_filter
 from evaluation.ratings.columns import Coded, Codes, distinct
 from evaluation.ratings.judgments import Judgments, judgments_load
 from evaluation.ratings.mapping import Entries, map_pairs, map_responses
@@ -25,8 +26,8 @@ from evaluation.ratings.mapping import Entries, map_pairs, map_responses
 class UnitColumns:
     """What each unit of a ratings table is about; every column of shape (units,).
 
-    ``item`` is the unit's item (a number in ``Items``) and ``suffix`` tells the units of one item apart.
-    ``explanation`` and ``system`` are the unit's own where an item shows several explanations.
+    ``item`` is the unit's item (a number in ``Items``) and ``suffix`` distinguishes the units of one item.
+    ``explanation`` and ``system`` are the unit's own if an item shows several explanations.
     """
 
     item: Codes
@@ -54,7 +55,7 @@ class VariableRatings:
 
 @dataclass(eq=False)
 class StudyRatings:
-    """All ratings of a study: fetched and read once, cut into a table for each variable on demand."""
+    """All ratings of a study, fetched and parsed once; tables are made for each variable on demand."""
 
     judgments: Judgments
     hit_type: HitType
@@ -123,7 +124,7 @@ class StudyRatings:
         )
 
     def _parts(self, item: Codes, suffix: Coded, explanation: Coded, system: Coded) -> tuple[Coded, Coded]:
-        """Where an item shows several explanations, the unit's own one and its system."""
+        """The unit's own explanation and system, for items that show several explanations."""
         parts = {(n, s): (str(e), name) for n, s, e, name in self.judgments.items.parts}
         own = [
             parts.get((int(n), str(s)), (e, y))
@@ -132,7 +133,7 @@ class StudyRatings:
         return _coded([e for e, _ in own]), _coded([s for _, s in own])
 
     def _unit_names(self, units: UnitColumns) -> tuple[str, ...]:
-        """The item's key, with the suffix where the item is not the unit; never two alike."""
+        """Unique names of units: the item's key, with the suffix if the item isn't the unit."""
         keys = self.judgments.items.key.take(units.item).values("")
         if units.suffix.names == ("",):
             return tuple(keys)
@@ -154,7 +155,7 @@ class StudyRatings:
     def digest(self) -> str:
         """SHA-256 over everything that a report shows or is computed from: ratings, names, attributes and headings.
 
-        It does not depend on the order in which Postgres gives the rows out, nor on database ids.
+        It doesn't depend on the order in which Postgres returns rows, or on database ids.
         """
         found = sha256()
         judgments, items = self.judgments, self.judgments.items
@@ -171,15 +172,22 @@ class StudyRatings:
         return found.hexdigest()
 
 
-def study_ratings(*, study: Study, exclusions: bool = True, rehearsal: bool = False) -> StudyRatings:
-    """Fetch a study's judgments and read their responses into ratings; ``rehearsal`` counts those instead of people's.
+def study_ratings(
+    *, study: Study, exclusions: bool = True, rehearsal: bool = False, only: str = ""
+) -> StudyRatings:
+    """Fetch a study's judgments and turn their responses into ratings; ``rehearsal`` uses rehearsal raters' judgments
+    instead of people's.
 
-    Each distinct response is read once where the HIT type's ratings don't need the item, else each distinct
-    pair of item and response. Raises ``KeyError`` for an unknown HIT type, and ``ValueError`` where a stored
-    response holds a label that the type doesn't declare.
+    ``only`` is a filter such as ``kind=hard; rater:age=30`` (see ``evaluation.ratings.attributes``).
+
+    Each distinct response is converted once, or each distinct pair of item and response if the HIT type's ratings need
+    the item. Raises ``KeyError`` for an unknown HIT type, and ``ValueError`` if a stored response has a label that the
+    type doesn't declare.
     """
     hit_type = study_hit_type(study)
     judgments = judgments_load(study=study, exclusions=exclusions, rehearsal=rehearsal)
+    if only:
+        judgments = judgments_filter(judgments, only)
     if not hit_type.ratings_need_item:
         entries = map_responses(hit_type, judgments.responses)
         owner, owners = judgments.response.astype(np.int64), len(judgments.responses)
@@ -203,7 +211,7 @@ def _payloads(study: Study) -> Any:
 
 
 def _labels(variable: Variable, found: dict[str, int]) -> tuple[tuple[str, ...], Codes]:
-    """The label set and each found label's place in it: declared order, else the order of the names."""
+    """The label set in its declared order, or else sorted by name, and the position of each label found."""
     names = tuple(variable.labels) or tuple(sorted(found))
     place = {name: n for n, name in enumerate(names)}
     return names, np.array([place[label] for label in found], dtype=np.int32)

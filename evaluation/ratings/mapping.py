@@ -1,4 +1,4 @@
-"""Responses into ratings: each distinct response is read once where the HIT type's ratings don't need the item."""
+"""Turn responses into ratings. Each distinct response is converted once if the HIT type's ratings don't need the item."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Ints = npt.NDArray[np.int64]
 class Entries:
     """Ratings in long form, one entry per rating; ``owner`` says which response (or pair) it comes from.
 
-    Entries are in order of their owner, so that one owner's entries are a slice.
+    Entries are sorted by owner, so that one owner's entries are a slice.
     """
 
     variables: tuple[Variable, ...]
@@ -37,7 +37,7 @@ class Entries:
         self.labels = [{label: n for n, label in enumerate(v.labels)} for v in self.variables]
 
     def add(self, hit_type: HitType, owner: int, payload: dict[str, Any], response: dict[str, Any]) -> None:
-        """Add the ratings that a response stands for. A label that isn't declared is a ``ValueError``."""
+        """Add the ratings of a response. Raises ``ValueError`` for a label that isn't declared."""
         for rating in hit_type.to_ratings(payload, response):
             if rating.variable not in self.numbers:
                 raise ValueError(
@@ -58,7 +58,7 @@ class Entries:
             self.value.append(labels[rating.value])
 
     def rows(self, number: int, owner_of_row: Ints, owners: int) -> tuple[Ints, Ints, Ints]:
-        """One variable's ratings of all rows: which row each is from, its unit suffix and its value."""
+        """One variable's ratings over all rows: the row, unit suffix and value of each."""
         kept = np.flatnonzero(np.frombuffer(self.variable, dtype=np.int64) == number)
         owner = np.frombuffer(self.owner, dtype=np.int64)[kept]
         counts = np.bincount(owner, minlength=owners)
@@ -75,7 +75,7 @@ class Entries:
 def map_responses(hit_type: HitType, responses: Iterable[str]) -> Entries:
     """The ratings of each distinct response, owner = its number; for types whose ratings don't need the item.
 
-    ``None`` is passed for the item, so that a type that reads it after all fails instead of finding it empty.
+    ``None`` is passed as the item, so that a type that reads it nevertheless fails instead of finding it empty.
     """
     entries = Entries(hit_type.variables)
     for owner, text in enumerate(responses):
@@ -92,7 +92,7 @@ def map_pairs(
     """The ratings of each distinct (item, response) pair, owner = the pair's number.
 
     ``pairs`` are in order of their item's number and ``payloads`` yields (item's number, payload) in the same
-    order, at least the items in ``pairs``; one payload is held at a time.
+    order, at least for the items in ``pairs``; only one payload is in memory at a time.
     """
     entries = Entries(hit_type.variables)
     parsed: dict[int, dict[str, Any]] = {}

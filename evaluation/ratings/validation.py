@@ -18,9 +18,8 @@ CRITERIA = ("relation", "answerable", "answer_right")
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the validators of one question say: by criterion, whether more than half of all its ``raters`` say yes.
-
-    A rater who is not asked whether the answer is right, since the context gives none, does not say yes.
+    """The verdict on one question: for each criterion, whether more than half of its ``raters`` say yes. A rater who
+    isn't asked whether the answer is right, because the context doesn't answer the question, doesn't count as yes.
     """
 
     key: str
@@ -37,14 +36,17 @@ class Verdict:
 
 
 def question_verdicts(*, study: Study, by: Validators) -> list[Verdict]:
-    """A verdict on each question of a validation study, in the order of the items; without raters it is not accepted."""
-    from evaluation.ratings.judgments import judgments_load  # numpy, which the web process does not need
+    """The verdict on each question of a validation study, in the order of the items; without raters, a question isn't
+    accepted."""
+    from evaluation.ratings.judgments import (
+        judgments_load,
+    )  # imported late: the web process does without numpy
 
     return verdicts_of(judgments_load(study=study), by=by)
 
 
 def verdicts_of(judgments: Judgments, *, by: Validators) -> list[Verdict]:
-    """As ``question_verdicts``, of judgments that are loaded already."""
+    """``question_verdicts`` for judgments that are already loaded."""
     said: dict[int, list[dict[str, str]]] = defaultdict(list)
     responses = [json.loads(text) for text in judgments.responses]
     simulated = judgments.raters.is_simulator

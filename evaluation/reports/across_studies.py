@@ -1,4 +1,4 @@
-"""What the sections of a report across studies work from: the studies' contexts, and how their material is matched."""
+"""The basis of sections across studies: the studies' contexts, and how their material is matched."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from evaluation.reports.context import Context
 from evaluation.reports.resampling import Resampling, resampling_of
 from evaluation.selectors.material import instance_inputs
 
-#: What tells one system's explanation of one instance, in whichever study: ``instance_keys`` and the system's name.
+#: Identifies a system's explanation of an instance across studies: ``instance_keys`` and the system's name.
 Key = tuple[str, str]
 
 
@@ -28,15 +28,14 @@ class Across:
 
     @property
     def resampling(self) -> Resampling:
-        """As a context's: ``statistic(..., **across.resampling)``."""
+        """Like a context's: ``statistic(..., **across.resampling)``."""
         return resampling_of(self.choices)
 
 
 def instance_keys(ctx: Context) -> dict[str, str]:
-    """A study's instances by name -> what tells them in any study: the name with a digest of the input's first line.
-
-    Each study's import makes a dataset of its own, so that an instance is the same one in two studies where both
-    its name and the first line of its input are; two questions that only share a number are not.
+    """A study's instances by name -> their key across studies: the name with a digest of the input's first line. Each
+    study's import makes its own dataset, so two studies share an instance if both its name and the first line of its
+    input are the same. Two questions that only have the same number are different.
     """
 
     def make() -> dict[str, str]:

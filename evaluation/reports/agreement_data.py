@@ -1,4 +1,4 @@
-"""Agreement of one variable under one label set, with intervals: what the agreement section and tables show."""
+"""Agreement on one variable with one label set, with intervals, for the agreement section and tables."""
 
 from __future__ import annotations
 
@@ -32,6 +32,8 @@ class Agreement:
     rest: RestAgreement
     alternative: tuple[AlternativeTest, ...]
     quadratic: Estimate | None = None
+    #: By name: Fleiss' kappa for unequal numbers of raters, AC2 and intraclass correlations, as far as they apply.
+    further: dict[str, Estimate] = field(default_factory=dict)
     by_simulator: dict[str, dict[str, float]] = field(default_factory=dict)
 
 
@@ -66,5 +68,6 @@ def agreement_of(
         rest=found.raters,
         alternative=found.alternative,
         quadratic=quadratic.mean["people"] if quadratic else None,
+        further=dict(people.further),
         by_simulator={name: prevalences(ratings.only_raters([name])) for name in found.simulators},
     )

@@ -1,4 +1,4 @@
-"""Statistics of ratings cut by system."""
+"""Statistics of ratings by system."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def systems_of(ctx: Context, variable: str) -> list[str]:
 
 
 def of_system(ctx: Context, variable: str, system: str = "") -> Ratings:
-    """People's ratings of one system's units; of all without one."""
+    """People's ratings of one system's units; without a system, of all units."""
     ratings = ctx.ratings(variable)
     if system:
         mask = ctx.data.table(variable).units.system.values() == system

@@ -1,4 +1,4 @@
-"""What a researcher chooses about a report; together with the judgments it fixes every digit.
+"""The choices of a report; together with the judgments they determine every digit.
 
 Each choice is declared once, on the field of ``Choices``: forms, the API's schema and the commands' arguments are
 made from the declaration (``specs``), and ``Choices.parse`` checks against it.
@@ -27,7 +27,7 @@ TIES = {"left_out": "Left out", "wrong": "Counted as wrong predictions"}
 
 
 class ChoicesError(ValueError):
-    """Choices that cannot be used: one message a field."""
+    """Invalid choices, with one message per field."""
 
     def __init__(self, errors: Mapping[str, str]):
         self.errors = dict(errors)
@@ -36,7 +36,7 @@ class ChoicesError(ValueError):
 
 @dataclass(frozen=True)
 class ChoiceSpec:
-    """How one choice is asked for and checked.
+    """How one choice is presented and checked.
 
     ``kind``: ``rule`` (one of ``options`` or ``single:<rater>``), ``option`` (one of ``options``), ``flag``, ``whole``
     (a whole number from ``least`` to ``most``) or ``text``. ``argument`` is its name on the command line.
@@ -58,11 +58,13 @@ class ChoiceSpec:
         return f"--{(self.argument or self.name).replace('_', '-')}"
 
     def parse(self, value: Any) -> Any:
-        """The value checked; raises ``ValueError`` with what was expected."""
+        """Check a value and return it; raises ``ValueError`` with what was expected."""
         if self.kind == "flag":
             return _flag(value)
         if self.kind == "whole":
             return _whole(value, self.least, self.most)
+        if value == self.default == "":
+            return value
         if not isinstance(value, str) or not value or len(value) > 200:
             raise ValueError("expected a name")
         named = self.kind == "rule" and value.startswith("single:") and value != "single:"
@@ -80,12 +82,14 @@ def _choice(default: Any, kind: str, label: str, **more: Any) -> Any:
 class Choices:
     """The choices of one report.
 
-    ``count`` says whose judgments count beside the simulators': those of ``people`` (of rehearsal raters where nobody
-    else has judged), or of ``rehearsal`` raters. ``rule`` aggregates several raters' labels: ``majority``, ``dawid_skene``,
+    ``count`` says whose judgments count besides the simulators': those of ``people`` (or of rehearsal raters if nobody
+    else has judged), or of ``rehearsal`` raters. ``rule`` aggregates several raters' labels: ``majority``,
+    ``dawid_skene``,
     ``mace``, ``per_rater``, or ``single:<rater>``, which may be a simulator. ``exclusions`` says whether excluded
     raters, items and judgments are left out. ``labels`` is the label set of the reported agreement. ``restriction``
     says on which instances systems are compared. ``refusals`` and ``ties`` say whether follow-ups without an answer of the
-    system, or without a label of the raters, count as wrong or are left out of precision. Pairs of raters that share fewer than ``min_overlap`` units are
+    system, or without a label of the raters, count as wrong or are left out of precision. ``by`` names an attribute that makes
+    groups, ``only`` filters by attributes. Pairs of raters that share fewer than ``min_overlap`` units are
     listed but not averaged. ``replicates`` bootstrap replicates drawn from ``seed`` make the intervals; 0 replicates:
     no intervals. ``encoder`` embeds texts for the cosine.
 
@@ -109,6 +113,13 @@ class Choices:
     ties: str = _choice(
         "left_out", "option", "Follow-ups on which raters tie", options=TIES,
         hint="They have no label, so precision leaves them out unless you count them as wrong.",
+    )  # fmt: skip
+    by: str = _choice(
+        "", "text", "Groups by",
+        hint="An attribute of items (condition, kind, system, a column of your own) or of raters (rater:age, rater:exam score).",
+    )  # fmt: skip
+    only: str = _choice(
+        "", "text", "Only", hint="A part of the study: kind=hard; rater:native=yes. Empty: all of it.",
     )  # fmt: skip
     min_overlap: int = _choice(
         10, "whole", "Minimum shared units per pair", least=1, most=10**6,

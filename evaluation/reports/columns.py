@@ -1,4 +1,4 @@
-"""One label per unit beside what the unit is about: the columns that P2's and P3's metrics take."""
+"""One label per unit, with what the unit is about: the columns for P2's and P3's metrics."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ Values = list[Any]
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
-    """Items in play as rows: ``label`` maps a variable to its aggregated labels (None where there is none).
-
-    ``rule`` is the rule that was used: majority where the chosen one gives a table per rater.
+    """Items in play as rows: ``label`` maps a variable to its aggregated labels (None if there is none). ``rule`` is
+    the rule used: majority if the chosen one gives one table per rater.
     """
 
     rule: str
@@ -31,7 +30,7 @@ class Labelled:
     output: Values
 
     def known(self, *names: str) -> np.ndarray:
-        """Rows in which somebody was asked about any of these variables."""
+        """Rows in which any of these variables was asked about."""
         return np.array([any(row) for row in zip(*(self.label[n] for n in names), strict=True)], dtype=bool)
 
 
@@ -97,13 +96,12 @@ def own_answers(ctx: Context) -> OwnAnswers:
 
 
 def rule_of(ctx: Context) -> str:
-    """The chosen rule, or majority where a figure needs one label per unit and the rule gives one per rater.
-
-    A section that uses another rule than the chosen one says so in its notes.
+    """The chosen rule, or majority if a figure needs one label per unit and the rule gives one per rater. The notes of
+    a section say so if it uses a different rule from the chosen one.
     """
     if ctx.per_rater:
         ctx.deviations.add(
-            "The chosen rule keeps each rater’s labels apart. This section needs one label for each unit and uses the "
+            "The chosen rule doesn’t combine raters’ labels. This section needs one label for each unit and uses the "
             "majority."
         )
         return "majority"

@@ -1,4 +1,4 @@
-"""Two stored reports, cell against cell: what changed most, in words, then every table that differs."""
+"""Compare two stored reports cell by cell: the largest changes in words, then every table that differs."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ from evaluation.reports import words
 from evaluation.reports.choices import ChoiceSpec, specs
 from evaluation.reports.pages import ShownCell, shown_cell
 
-#: At most this many changes are said in words.
+#: At most this many changes are described in words.
 LARGEST = 8
 
 
 @dataclass(frozen=True)
 class Line:
-    """One cell of both reports; ``change`` is the second minus the first, where both are numbers.
-
-    ``size`` orders lines by how much changed: the change itself for figures on a scale of about 1, for counts the
-    change over the larger of the two; above any number where a value is defined or there in one report only.
+    """One cell of both reports; ``change`` is the second minus the first, if both are numbers. ``size`` orders lines by
+    how much changed: for figures on a scale of about 1 the change itself, for counts the change divided by the larger
+    one. A value that exists or is defined in only one report comes before all of them.
     """
 
     head: str
@@ -54,7 +53,7 @@ class ComparedTable:
 
 @dataclass(frozen=True)
 class ComparedReports:
-    """``choices`` are those that differ, (label, first's, second's); ``tables`` with the largest change first."""
+    """``choices`` are the different ones as (label, first, second); ``tables`` start with the largest change."""
 
     choices: Sequence[tuple[str, Any, Any]]
     same_inputs: bool
@@ -103,7 +102,7 @@ def compare(a: Report, b: Report) -> ComparedReports:
 
 
 def _chosen(spec: ChoiceSpec | None, report: Report, name: str) -> Any:
-    """What was chosen, in the words of the form."""
+    """A choice, in the words of the form."""
     value = report.choices.get(name)
     return spec.options.get(str(value), value) if spec else value
 
@@ -114,7 +113,7 @@ def _tables(content: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 
 def _cells(table: Mapping[str, Any] | None) -> dict[tuple[str, str], Mapping[str, Any]]:
-    """Cells by (row, column); a name that comes twice is numbered, so that no cell hides another."""
+    """Cells by (row, column); repeated names are numbered, so that no cell replaces another."""
     found: dict[tuple[str, str], Mapping[str, Any]] = {}
     for row in table["rows"] if table else []:
         head = " · ".join(filter(None, [row["group"], *row["head"]]))

@@ -11,6 +11,7 @@ from typing import Any
 
 from annotator.models import Study
 from evaluation.core.version import libraries, software
+from evaluation.ratings.attributes import attribute_load
 from evaluation.ratings.load import StudyRatings, study_ratings
 from evaluation.reports.choices import LABEL_SETS, REFUSALS, RESTRICTIONS, TIES, Choices
 from evaluation.reports.content import JSON, Document, Section
@@ -49,9 +50,8 @@ def compute(
     progress: Callable[[str], None] = lambda text: None,
     figures: bool = True,
 ) -> Computed:
-    """Compute a report. The same judgments, choices and software give the same report, digit by digit.
-
-    ``progress`` is called with what is being done; without ``figures`` none is drawn. Raises ``ValueError`` if the
+    """Compute a report. The same judgments, choices and software give the same report, digit by digit. ``progress`` is
+    called with a description of each step; without ``figures``, none are drawn. Raises ``ValueError`` if the
     choices do not fit the study (a rule that names a rater who has not judged) or a stored response cannot be read.
     """
     context = _context(study, choices, progress)
@@ -75,10 +75,9 @@ def compute_across(
     progress: Callable[[str], None] = lambda text: None,
     figures: bool = True,
 ) -> Computed:
-    """Compute a report across studies: each one's sections, joined, and those that need several.
-
-    One study gives that study's report. The same judgments, choices and software give the same report, in
-    whatever order the studies are named. Raises ``ValueError`` as ``compute`` does, naming the study.
+    """Compute a report across studies: the joined sections of each study, and sections that need several. With one
+    study, it is that study's report. The same judgments, choices and software give the same report, whatever the order
+    of the studies. Raises ``ValueError`` as ``compute`` does, naming the study.
     """
     from evaluation.reports.across_studies import Across
 
@@ -129,7 +128,7 @@ def compute_across(
 
 
 def _finished(document: Document, choices: Choices, data: Sequence[StudyRatings]) -> JSON:
-    """The document as JSON: its summary first, how it was computed last, simulators by their short names."""
+    """The document as JSON: first the summary, last how it was computed; simulators have short names."""
     names = short_names(name for one in data for name in one.judgments.raters.simulators)
     judged = any(len(one.judgments) for one in data)
     sections = [*(summary_of(document.sections) if judged else ()), *document.sections]
@@ -139,14 +138,19 @@ def _finished(document: Document, choices: Choices, data: Sequence[StudyRatings]
 
 
 def _distinct_titles(studies: Sequence[Study]) -> dict[int, str]:
-    """Each study's title, with its slug where two share one."""
+    """Each study's title, with its slug if two studies have the same title."""
     uses = Counter(study.title for study in studies)
     return {s.pk: f"{s.title} ({s.slug})" if uses[s.title] > 1 else s.title for s in studies}
 
 
 def _context(study: Study, choices: Choices, progress: Callable[[str], None]) -> Context:
     progress("Reading the judgments")
-    data = study_ratings(study=study, exclusions=choices.exclusions, rehearsal=choices.count == "rehearsal")
+    data = study_ratings(
+        study=study,
+        exclusions=choices.exclusions,
+        rehearsal=choices.count == "rehearsal",
+        only=choices.only,
+    )
     return Context(study=study, choices=choices, data=data, progress=progress)
 
 
@@ -164,16 +168,28 @@ def _sections(context: Context) -> dict[str, Section]:
 
 
 def with_deviations(section: Section, contexts: Sequence[Context]) -> Section:
-    """A section with what it did otherwise than chosen among its notes."""
+    """The section, with its deviations from the choices among its notes."""
     said = sorted(set().union(*(ctx.deviations for ctx in contexts)))
     return replace(section, notes=[*section.notes, *said]) if said else section
 
 
 def inputs_hash_of(data: StudyRatings | Sequence[StudyRatings], choices: Choices) -> str:
-    """SHA-256 of everything that went in: ratings, names, attributes and choices."""
-    digests = data.digest if isinstance(data, StudyRatings) else [one.digest for one in data]
+    """SHA-256 of all inputs: ratings, names, attributes and choices."""
+    every = [data] if isinstance(data, StudyRatings) else data
+    found = [one.digest for one in every]
+    digests: Any = found[0] if isinstance(data, StudyRatings) else found
+    if choices.by:
+        digests = [digests, [_groups_digest(one, choices.by) for one in every]]
     whole = json.dumps([digests, choices.to_json()], sort_keys=True, ensure_ascii=False)
     return sha256(whole.encode()).hexdigest()
+
+
+def _groups_digest(data: StudyRatings, name: str) -> str:
+    """SHA-256 of the groups that a report is cut by."""
+    found = attribute_load(data.judgments, name)
+    names = data.judgments.items.key.values("") if found.of == "items" else data.judgments.raters.names
+    pairs = sorted(zip(map(str, names), found.codes.tolist(), strict=True))
+    return sha256(json.dumps([found.names, pairs], ensure_ascii=False).encode()).hexdigest()
 
 
 def _facts(study: Study, data: StudyRatings, choices: Choices, inputs_hash: str) -> list[tuple[str, str]]:
@@ -188,6 +204,7 @@ def _common_facts(data: Sequence[StudyRatings], choices: Choices, inputs_hash: s
     return [
         ("Counted", _counted(data)),
         ("Aggregation", choices.rule_title),
+        *([("Only", choices.only)] if choices.only else []),
         ("Exclusions", "left out" if choices.exclusions else "counted"),
         ("Inputs", inputs_hash),
         ("Software", software()),
@@ -195,7 +212,7 @@ def _common_facts(data: Sequence[StudyRatings], choices: Choices, inputs_hash: s
 
 
 def _counted(data: Sequence[StudyRatings]) -> str:
-    """Whose judgments the report counts, in a few words."""
+    """A phrase that says whose judgments the report counts."""
     raters = [one.judgments.raters for one in data]
     human = [~one.is_simulator & ~one.is_rehearsal for one in raters]
     found = ["people"] if any(mask.any() for mask in human) else []
@@ -215,7 +232,7 @@ def _warnings(study: Study, data: StudyRatings, choices: Choices) -> list[str]:
 
 
 def _method(choices: Choices) -> Section:
-    """What was chosen and how intervals are made, in sentences."""
+    """Sentences on the choices and on how intervals are computed."""
     if choices.replicates:
         how = (
             f"Intervals are 95 % t intervals with the standard error of {choices.replicates:,} bootstrap replicates that draw "
@@ -240,7 +257,7 @@ def _method(choices: Choices) -> Section:
 
 
 def _precision(choices: Choices) -> str:
-    """What precision does with follow-ups that lack an answer or a label, where it isn't the papers' rule."""
+    """A sentence on how precision treats follow-ups without an answer or a label, if that differs from the papers."""
     said = ""
     if choices.refusals != "wrong":
         said += f"Follow-ups that the system refused are {_lower(REFUSALS[choices.refusals])} of precision. "
@@ -250,7 +267,7 @@ def _precision(choices: Choices) -> str:
 
 
 def _lower(title: str) -> str:
-    """A title inside a sentence; names such as MACE stay as they are."""
+    """A title inside a sentence; names such as MACE stay unchanged."""
     return title if title[:2].isupper() or title.startswith("Dawid") else title[:1].lower() + title[1:]
 
 

@@ -1,7 +1,7 @@
 """The content of a stored report: sections with sentences, tables and figures, as plain JSON.
 
 Every number is a cell with its interval, denominator, what was left out, the aggregation rule and, if it is not
-defined, the reason. The page, the exports and the API show what is stored; none of them computes anything.
+defined, the reason. The page, the exports and the API show this content and don't compute anything.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ JSON = dict[str, Any]
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell: a text, or a number with all that belongs to it.
+    """One cell: a text, or a number with its context.
 
     >>> Cell.of(Estimate(0.5, n=4), rule="majority").to_json()["rule"]
     'majority'
@@ -62,7 +62,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class TableColumn:
-    """A column with its ``label``; neighbouring columns of one ``group`` have it as a common heading."""
+    """A column with its ``label``; neighbouring columns of the same ``group`` have a common heading."""
 
     label: str
     group: str = ""
@@ -72,7 +72,7 @@ class TableColumn:
 class TableRow:
     """A row: its head cells, then one cell for each column. Rows of one ``group`` are listed under its name.
 
-    ``item`` is the database id of the item that the row is about, with its study's: pages link to it.
+    ``item`` is the database ids of the row's study and item, if it is about one; pages link to it.
     """
 
     head: Sequence[str]
@@ -93,7 +93,7 @@ class TableRow:
 class Table:
     """A table. ``id`` is unique in a report and the same in every report, so that two can be compared.
 
-    In a report across studies, tables of one id become one: ``beside`` joins their columns (the papers' layout
+    In a report across studies, tables with the same id become one: ``beside`` joins their columns (the papers' layout
     if a dataset or task is a column), else their rows follow each other. ``folded``: closed until it is opened.
     """
 
@@ -176,7 +176,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the report: what it says in sentences, then its tables and figures."""
+    """A part of the report: sentences, then tables and figures."""
 
     id: str
     title: str

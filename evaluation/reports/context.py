@@ -1,4 +1,4 @@
-"""What every section of a report works from: the study's ratings, the choices, and what sections share."""
+"""The basis of every section: the study's ratings, the choices, and results that sections share."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 @dataclass
 class Context:
-    """One report being computed. Everything that is costly and shared is computed once and kept here."""
+    """One report being computed. Results that are expensive and shared are computed once and cached here."""
 
     study: Study
     choices: Choices
@@ -35,7 +35,7 @@ class Context:
     _agreements: dict[tuple[str, str], Agreement] = field(default_factory=dict)
     _bases: dict[str, FollowUpTable] = field(default_factory=dict)
     _kept: dict[str, Any] = field(default_factory=dict)
-    #: What the section that is being built did otherwise than chosen, as sentences for its notes.
+    #: Deviations of the current section from the choices, as sentences for its notes.
     deviations: set[str] = field(default_factory=set)
 
     @property
@@ -48,12 +48,12 @@ class Context:
 
     @property
     def simulators(self) -> list[str]:
-        """The simulators that left judgments, sorted."""
+        """The simulators with judgments, sorted."""
         return sorted(self.data.judgments.raters.simulators)
 
     @cached_property
     def people(self) -> str:
-        """What the human side is called: rehearsal raters and imported raters are never called people."""
+        """The name for the raters who aren't simulators: rehearsal and imported raters are never called people."""
         raters = self.data.judgments.raters
         if self.data.judgments.rehearsal:
             return "rehearsal raters"
@@ -64,23 +64,24 @@ class Context:
 
     @cached_property
     def only_simulators(self) -> bool:
-        """Whether simulators have judged and nobody else has."""
+        """Whether only simulators have judged."""
         simulator = self.data.judgments.raters.is_simulator
         return bool(simulator.size and simulator.all())
 
     @cached_property
     def dataset(self) -> str:
-        """What the papers' tables call the row: the dataset, or the study where there are several or none."""
+        """The name of the row in the papers' tables: the dataset, or the study if it has several or none."""
         found = self.data.judgments.items.datasets
         return found[0] if len(found) == 1 else self.study.title
 
     @property
     def resampling(self) -> Resampling:
-        """What every statistic of the report takes to make its interval: ``statistic(..., **ctx.resampling)``."""
+        """The arguments with which every statistic of the report makes its interval: ``statistic(...,
+        **ctx.resampling)``."""
         return resampling_of(self.choices)
 
     def once(self, name: str, make: Callable[[], T]) -> T:
-        """What ``make`` gives, computed the first time that a section asks for it under this name."""
+        """The result of ``make``, computed when a section first needs it under this name."""
         if name not in self._kept:
             self._kept[name] = make()
         return self._kept[name]
@@ -89,7 +90,7 @@ class Context:
         return self.data.table(variable).ratings
 
     def agreement(self, variable: str, labels: str = "all") -> Agreement:
-        """All agreement statistics of a variable under a label set, computed once."""
+        """All agreement statistics of a variable with a label set, computed once."""
         key = (variable, labels)
         if key not in self._agreements:
             self._agreements[key] = agreement_of(
@@ -104,7 +105,7 @@ class Context:
 
     @property
     def chosen_rule(self) -> str:
-        """The chosen rule; the first simulator's labels where only simulators have judged."""
+        """The chosen rule; if only simulators have judged, the first simulator's labels."""
         if self.only_simulators and not self.choices.rule.startswith("single:"):
             return f"single:{self.simulators[0]}"
         return self.choices.rule
@@ -116,7 +117,7 @@ class Context:
     def labels(self, variable: str, rule: str = "") -> tuple[Aggregated, ...]:
         """The label tables of a rule (the chosen one by default): one, or one per rater for ``per_rater``.
 
-        Rules that weigh several raters weigh people only; ``single:<rater>`` may name a simulator.
+        Rules that combine several raters use people only; ``single:<rater>`` may name a simulator.
         """
         key = (variable, rule or self.chosen_rule)
         if key not in self._labels:
@@ -129,7 +130,7 @@ class Context:
         return ratings if isinstance(parse_rule(rule), Single) else ratings.people()
 
     def all_follow_ups(self, variable: str, rule: str = "") -> tuple[FollowUps, ...]:
-        """Every follow-up of the study with a rule's labels: one table, or one per rater for ``per_rater``."""
+        """All follow-ups of the study with a rule's labels: one table, or one per rater for ``per_rater``."""
         key = (variable, rule or self.chosen_rule)
         if key not in self._tables:
             base, pool = self.base(variable), self._pool(*key)
@@ -151,12 +152,12 @@ class Context:
 
     @cached_property
     def forced_systems(self) -> set[str]:
-        """Systems whose explanations defend an answer that the model did not give (P1 Table 2)."""
+        """Systems whose explanations justify an answer that the model did not give (P1 Table 2)."""
         systems = self.data.judgments.items.systems
         return {name for name, (_, method) in systems.items() if method.lower().startswith("forced")}
 
     def compared_notes(self, variable: str) -> list[str]:
-        """What ``follow_ups`` leaves out, for the notes of a table; nothing where it takes every follow-up."""
+        """Sentences on what ``follow_ups`` leaves out, for the notes of a table; empty if it leaves nothing out."""
         whole = self.base(variable).base
         notes = []
         if BASELINE_KIND in set(whole.kind):

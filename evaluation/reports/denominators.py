@@ -1,4 +1,4 @@
-"""What the values of a table or figure rest on, in sentences: their denominators, and what was left out of them."""
+"""Sentences on the denominators of a table or figure, and on what was left out."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 from evaluation.reports.words import count, left_out, listed
 
-#: More different denominators or exclusions than this are given as a range or a number, not one by one.
+#: More different denominators or exclusions than this are summarised instead of listed.
 MOST = 24
 
 
 @dataclass(frozen=True)
 class Basis:
-    """One value's row and column, its denominator, and how many were left out of it by reason."""
+    """One value's row and column, its denominator, and how many were left out, by reason."""
 
     row: str
     column: str
@@ -44,7 +44,7 @@ def _sizes(values: Sequence[Basis]) -> str:
 
 
 def _grouped(values: Sequence[Basis]) -> dict[str, int]:
-    """Denominators by column where each column has one, else by row, else value by value."""
+    """Denominators by column if each column has one, else by row, else for each value."""
     for name in ("column", "row"):
         found: dict[str, set[int]] = {}
         for one in values:
@@ -73,7 +73,7 @@ def _left_out(values: Sequence[Basis]) -> list[str]:
 
 
 def _where(one: Basis, values: Sequence[Basis]) -> str:
-    """A value's place in few words: its row, its column, or both, as far as either tells it apart."""
+    """A short description of a value's position: its row, its column, or both if needed."""
     rows, columns = {v.row for v in values}, {v.column for v in values}
     parts = [one.row if len(rows) > 1 else "", one.column if len(columns) > 1 else ""]
     return ", ".join(filter(None, parts)) or one.row or one.column

@@ -1,4 +1,4 @@
-"""The encoders that a report can be asked for by name."""
+"""The encoders that a report's choices can name."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ AUTO, TFIDF = "auto", "tfidf"
 
 
 def report_encoder(ctx: Context) -> Encoder:
-    """The report's encoder, one for all its tables, so that an endpoint is asked for each text once."""
+    """The report's encoder, shared by all its tables, so that each text is sent to an endpoint only once."""
     return ctx.once("encoder", lambda: encoder_of(ctx.choices.encoder, ctx.study))
 
 
 def cosine_title(encoder: Encoder) -> str:
-    """What the title of a table with a cosine adds: the encoder that was used.
+    """A suffix for the title of a table with cosines: the encoder that was used.
 
     >>> from evaluation.metrics import TfidfEncoder
     >>> cosine_title(TfidfEncoder())
@@ -41,9 +41,10 @@ def cosine_title(encoder: Encoder) -> str:
 def encoder_of(name: str, study: Study) -> Encoder:
     """The encoder of that name.
 
-    ``auto`` is the papers' sentence encoder where the extra ``encoders`` is installed, else TF-IDF. ``endpoint:NAME`` asks a
-    stored endpoint for embeddings by its own model, ``endpoint:NAME/MODEL`` by another one; it is an endpoint that the
-    study's workspace may use, its own before one shared with it. ``tfidf`` is TF-IDF; anything else is a
+    ``auto`` is the papers' sentence encoder if the extra ``encoders`` is installed, else TF-IDF. ``endpoint:NAME`` gets
+    embeddings from a stored endpoint with its own model, ``endpoint:NAME/MODEL`` with another one. The study's
+    workspace must be able to use the endpoint; its own takes precedence over one shared with it. ``tfidf`` is TF-IDF;
+    anything else is a
     sentence-transformers model. Raises ``ValueError``.
     """
     if name == AUTO:

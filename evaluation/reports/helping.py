@@ -1,4 +1,4 @@
-"""Measures that might replace human utility (P3 Tables 4 and 6): one value for each rationale, beside its utility class."""
+"""Measures that might replace human utility (P3 Tables 4 and 6): one value for each rationale, with its utility class."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from evaluation.selectors.material import GenUAnswer, gen_u_answers, rationale_t
 
 @dataclass(frozen=True, eq=False)
 class Helping:
-    """One entry a rationale in play, aligned with ``rows``: its utility class, and whether its system's answer was right."""
+    """One entry per rationale in play, aligned with ``rows``: its utility class, and whether its system's answer was
+    right."""
 
     rows: Labelled
     classes: list[str | None]
@@ -28,12 +29,12 @@ class Helping:
         return sorted(set(self.rows.system))
 
     def of(self, system: str) -> list[int]:
-        """The rationales of one system; all for an empty name."""
+        """The rationales of one system; of all for an empty name."""
         return [i for i, name in enumerate(self.rows.system) if system in ("", name)]
 
 
 def helping(ctx: Context) -> Helping:
-    """Utility class and task accuracy of each rationale, computed once a report."""
+    """Utility class and task accuracy of each rationale, computed once per report."""
 
     def make() -> Helping:
         rows = labelled_items(ctx, "before", "after")
@@ -56,7 +57,7 @@ def utility_known_from(ctx: Context, known: Sequence[str | None], kept: Sequence
 
 
 def eta_of_bertscore(ctx: Context, kept: Sequence[int]) -> Estimate:
-    """Correlation ratio of BERTScore's F1 by utility class; not defined, with the reason, where it cannot be computed."""
+    """Correlation ratio of BERTScore's F1 by utility class; undefined, with the reason, if it can't be computed."""
     found = helping(ctx)
     scores, why, _ = bert_f1(ctx)
     if why:
@@ -70,7 +71,8 @@ def eta_of_bertscore(ctx: Context, kept: Sequence[int]) -> Estimate:
 
 
 def bert_f1(ctx: Context) -> tuple[Sequence[float], str, str]:
-    """F1 of each rationale against its gold rationale (nan where either is missing), or why there is none; the version."""
+    """F1 of each rationale against its gold rationale (nan if either is missing), or the reason why there is none; and
+    the version."""
 
     def make() -> tuple[Sequence[float], str, str]:
         items, rows = ctx.data.judgments.items, helping(ctx).rows.item
@@ -89,7 +91,7 @@ def bert_f1(ctx: Context) -> tuple[Sequence[float], str, str]:
 
 @dataclass(frozen=True, eq=False)
 class GenUOfModel:
-    """GEN-U by one model that answers the generalization questions: a value a rationale, and the mean by system."""
+    """GEN-U with one model that answers the generalization questions: one value per rationale, and the mean by system."""
 
     model: str
     values: list[str | None]
@@ -98,7 +100,7 @@ class GenUOfModel:
 
 
 def gen_u_by_model(ctx: Context) -> list[GenUOfModel]:
-    """GEN-U of each rationale in play by each model whose two runs are there; none where no run is."""
+    """GEN-U of each rationale in play, for each model with both runs; empty if there are none."""
 
     def make() -> list[GenUOfModel]:
         answers = list(gen_u_answers(study=ctx.study))
@@ -132,7 +134,7 @@ def _of_model(ctx: Context, model: str, answers: Sequence[GenUAnswer]) -> GenUOf
 
 
 def mean_of(estimates: Sequence[Estimate], what: str) -> Estimate:
-    """Unweighted mean of coefficients, of those that are defined; it has no interval."""
+    """Unweighted mean of the defined coefficients; it has no interval."""
     values = [one.value for one in estimates if one.defined]
     if not values:
         return undefined(f"no {what} is defined")

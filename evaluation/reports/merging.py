@@ -1,4 +1,4 @@
-"""Sections of several studies made one: the papers' tables with a row (or a column) for each dataset."""
+"""Merge sections of several studies into one: the papers' tables with a row (or a column) for each dataset."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ ABSENT = Cell(text="–")
 
 
 def merged(found: Sequence[Named]) -> Section:
-    """One section of what several studies have under one name; ``found`` are (study's title, section), one or more.
-
-    Tables of one id, title and head become one; other blocks stay apart, named after their study. Sentences and
-    notes say which study they are about, unless all studies say the same.
+    """Merge the sections of several studies with the same name; ``found`` are pairs (study's title, section), one or
+    more. Tables with the same id, title and head become one; other blocks stay separate, named after their study.
+    Sentences and notes name their study, unless they are the same in all studies.
     """
     title, first = found[0]
     if len(found) == 1:
@@ -36,12 +35,12 @@ def merged(found: Sequence[Named]) -> Section:
 
 
 def _paragraphs(found: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
-    """What each study's section says, a paragraph a study that begins with its title."""
+    """The sentences of each study's section, one paragraph per study, which starts with its title."""
     return [f"“{title}”: {' '.join(prose)}" for title, prose in found]
 
 
 def said_once(texts: Sequence[tuple[str, str]], studies: int) -> list[str]:
-    """Each text once, with the studies that it is about in front; without, where it is about all of them.
+    """Each text once, preceded by the studies that it is about unless it is about all of them.
 
     >>> said_once([("A", "x"), ("B", "x"), ("B", "y")], 2)
     ['x', '“B”: y']
@@ -73,7 +72,7 @@ def _blocks(same: Sequence[tuple[int, str, Table | Figure]]) -> list[Table | Fig
 
 
 def _stacked(tables: Sequence[tuple[str, Table]]) -> Table:
-    """Rows below each other, columns joined; rows are grouped by study unless their first head names it."""
+    """Rows below each other, columns joined; rows are grouped by study unless their first head is its name."""
     columns = list(dict.fromkeys(column for _, table in tables for column in table.columns))
     firsts = [{row.head[0] for row in table.rows if row.head} for _, table in tables]
     named = tables[0][1].head[:1] in (["Dataset"], ["Task"]) and len(set.union(*firsts)) == sum(

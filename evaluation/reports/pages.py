@@ -1,4 +1,4 @@
-"""A stored report as a page shows it: cells in words, notes in their place, figures with their addresses."""
+"""A stored report for a page: cells in words, notes in place, figures with their addresses."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any
 from evaluation.reports import words
 from evaluation.reports.terms import TERMS, explained, term_in
 
-#: Tables with more rows than this are closed until they are opened.
+#: Tables with more rows than this are collapsed at first.
 OPEN = 20
-#: Tables with more cells than this say n in a column of their own, not value by value.
+#: Tables with more cells than this show n in a separate column instead of at each value.
 DETAILED = 120
 
 
 @dataclass(frozen=True)
 class ShownCell:
-    """One cell in words. ``detail`` is everything else that belongs to it, for a title and for screen readers."""
+    """One cell in words. ``detail`` is its context, for a title and for screen readers."""
 
     text: str
     interval: str = ""
@@ -34,7 +34,7 @@ class ShownCell:
 
 @dataclass(frozen=True)
 class Heading:
-    """A head of a row or column, with what its statistic is, where it names one."""
+    """A head of a row or column, with an explanation if it names a statistic."""
 
     text: str
     explanation: str = ""
@@ -48,9 +48,9 @@ class Heading:
 class ShownRow:
     head: Sequence[Heading]
     cells: Sequence[ShownCell]
-    #: Set where the row begins a new group.
+    #: Set if the row starts a new group.
     group: str = ""
-    #: The page of what the row is about.
+    #: The page of the row's subject.
     link: str = ""
 
 
@@ -61,19 +61,19 @@ class ShownTable:
     title: str
     head: Sequence[str]
     columns: Sequence[Mapping[str, Any]]
-    #: The line above the columns, (name, how many columns), or nothing.
+    #: The line above the columns as (name, number of columns), or empty.
     groups: Sequence[tuple[str, int]]
     rows: Sequence[ShownRow]
     notes: Sequence[str]
     denominators: Sequence[str]
-    #: What belongs to each value, (row and column, its denominator, rule and what was left out).
+    #: The context of each value: (row and column; denominator, rule and what was left out).
     details: Sequence[tuple[str, str]] = ()
     folded: bool = False
     kind: str = "table"
 
     @property
     def long(self) -> bool:
-        """Too long to be open between two paragraphs."""
+        """Whether the table is too long to be expanded at first."""
         return self.folded or len(self.rows) > OPEN
 
     @property
@@ -106,7 +106,7 @@ class ShownSection:
 
     @property
     def first(self) -> bool:
-        """The summary: it's never folded."""
+        """Whether it is the summary, which is never collapsed."""
         return self.id == "summary"
 
 
@@ -119,7 +119,7 @@ class Page:
 
     @property
     def terms(self) -> list[tuple[str, str]]:
-        """Each statistic that a heading names, with what it is, in alphabetical order."""
+        """Each statistic that a heading names, with its explanation, in alphabetical order."""
         tables = [b for s in self.sections for b in s.blocks if isinstance(b, ShownTable)]
         heads = [head.text for table in tables for row in table.rows for head in row.head]
         heads += [column["label"].text for table in tables for column in table.columns]
@@ -127,7 +127,7 @@ class Page:
 
 
 def no_link(study: int, item: int) -> str:
-    """No address: a page outside the product links to no item."""
+    """No address, since a page outside the product can't link to items."""
     return ""
 
 
@@ -136,9 +136,8 @@ def page_of(
     source: Callable[[str], str],
     item: Callable[[int, int], str] = no_link,
 ) -> Page:
-    """A stored report as a page; ``source`` gives the address of a figure's file, empty where there is none.
-
-    ``item`` gives the address of an item from its study's id and its own, empty where the page is to link to none.
+    """A stored report as a page; ``source`` returns the address of a figure's file, empty if there is none. ``item``
+    returns the address of an item from its study's id and its own, empty for no link.
     """
     return Page(
         title=content["title"],

@@ -1,8 +1,8 @@
 """Figures drawn with altair and turned into SVG and PNG by vl-convert, in light and in dark.
 
-Four forms: dots with intervals, a matrix, bars of shares, and a reliability diagram. Values stand beside their marks, so that no
-legend is needed and colour never carries meaning alone. The job that makes the report draws the figures; the web
-process serves the stored files and never imports altair.
+Four forms: dots with intervals, a matrix, bars of shares, and a reliability diagram. Values are written beside their
+marks, so that no legend is needed and colour is never the only carrier of meaning. The job that makes the report draws
+the figures; the web process serves the stored files and never imports altair.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ROW = 26
 
 @dataclass(frozen=True)
 class Ink:
-    """A theme's colours: those of the style sheet's tokens."""
+    """A theme's colours, the same as in the style sheet's tokens."""
 
     paper: str
     ink: str
@@ -54,8 +54,8 @@ def draw(figure: Mapping[str, Any]) -> Picture:
     import vl_convert
     from altair.utils.schemapi import debug_mode
 
-    # Altair checks each part of a chart against its schema as it is made: most of the time that a chart takes. Ours
-    # are checked by tests.
+    # Altair validates each part of a chart against its schema, which takes most of the time. Tests validate our charts
+    # instead.
     with debug_mode(False):
         svg = {
             theme: vl_convert.vegalite_to_svg(chart(figure, theme).to_dict(validate=False)) for theme in INKS
@@ -101,7 +101,7 @@ def chart(figure: Mapping[str, Any], theme: Theme) -> alt.TopLevelMixin:
 
 
 def _intervals(data: Mapping[str, Any], theme: Theme) -> Any:
-    """Dots with intervals on one scale, one row a point, its value written at the right."""
+    """Dots with intervals on one scale, one row per point, with its value on the right."""
     import altair as alt
 
     ink, shape = INKS[theme], data.get("shape", "number")
@@ -161,7 +161,7 @@ def _point(number: int, point: Mapping[str, Any], scale: float, shape: str) -> d
 
 
 def _domain(points: list[dict[str, Any]], data: Mapping[str, Any], scale: float) -> list[float]:
-    """The given domain, widened to what must be seen; for no defined point, the given one or 0 to 1."""
+    """The given domain, extended to all defined points; without defined points, the given one or 0 to 1."""
     wanted = [end * scale for end in data.get("domain") or ()]
     seen = [p[key] for p in points for key in ("value", "low", "high") if p[key] is not None]
     if data.get("reference") is not None:
@@ -228,7 +228,7 @@ def _matrix(data: Mapping[str, Any], theme: Theme) -> Any:
 
 
 def _filled(ink: Ink, value: float | None, low: float, high: float) -> dict[str, str]:
-    """A cell's colour, and the colour in which its number can be read on it."""
+    """A cell's colour, and a colour for its number with enough contrast."""
     if value is None or high <= low:
         return {"fill": ink.paper, "text": ink.quiet}
     fill = _mix(ink.wash, min(max((value - low) / (high - low), 0.0), 1.0))
@@ -253,7 +253,7 @@ def _luminance(colour: str) -> float:
 
 
 def _bars(data: Mapping[str, Any], theme: Theme) -> Any:
-    """Shares of a whole, one bar a row, the share written inside its part where it fits."""
+    """Shares of a whole, one bar per row, with the share written inside its part if it fits."""
     import altair as alt
 
     ink = INKS[theme]

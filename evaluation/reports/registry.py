@@ -1,7 +1,7 @@
 """Finds the sections of a report: every module in ``sections``, ``tables``, ``figures`` and ``across``.
 
-Each table and figure of a paper is one function in one file, named after its number (``tables/p1_table3.py``)
-and marked with ``@section``: adding one touches no list.
+Each table and figure of a paper is one function in its own file, named after its number (``tables/p1_table3.py``) and
+marked with ``@section``, so that adding one changes no list.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ _parts: dict[str, Part] = {}
 
 
 def section(*, order: int, title: str, measure: str = "") -> Callable[[Build], Build]:
-    """Register a function that builds a section, or None where the study has nothing for it.
+    """Register a function that builds a section, or returns None if the study has nothing for it.
 
-    Sections appear by ``order``. ``measure`` names what a HIT type must measure (``HitType.measures``) to have the
-    section. ``title`` is what the progress line says while it is computed.
+    Sections appear by ``order``. ``measure`` is what a HIT type must measure (``HitType.measures``) to have the
+    section. ``title`` is shown as progress while it is computed.
     """
 
     def register(build: Build) -> Build:
@@ -61,7 +61,7 @@ def section(*, order: int, title: str, measure: str = "") -> Callable[[Build], B
 
 @dataclass(frozen=True)
 class PartAcross:
-    """A registered section of reports across studies; where it is there, the section ``replaces`` is not joined."""
+    """A registered section of reports across studies; if it exists, the section ``replaces`` is not merged."""
 
     name: str
     order: int
@@ -74,7 +74,7 @@ _across: dict[str, PartAcross] = {}
 
 
 def section_across(*, order: int, title: str, replaces: str = "") -> Callable[[BuildAcross], BuildAcross]:
-    """Register a function that builds a section from several studies, or None where they have nothing for it."""
+    """Register a function that builds a section from several studies, or returns None if they have nothing for it."""
 
     def register(build: BuildAcross) -> BuildAcross:
         name = build.__module__.rpartition(".")[2]

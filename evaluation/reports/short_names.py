@@ -1,4 +1,4 @@
-"""Short names of simulators, for reading: the model's own, with a number where two simulators share it."""
+"""Short names of simulators, for readability: the model's name, with a number if two simulators share it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 #: Between the parts of a simulator's name: model, task type, prompt, settings.
 BETWEEN = " · "
-#: Kept as they are: a rule can be chosen again by its name, and choices are what was asked for.
+#: Not shortened: a rule can be chosen again by its name, and choices are shown as requested.
 WHOLE = ("rule", "choices", "item")
 
 
 def short_names(names: Iterable[str]) -> dict[str, str]:
-    """Full name -> short name, of the names that have a shorter one.
+    """Full name -> short name, for names that have a shorter one.
 
     >>> short_names(["m · simulation v1 · prompt f2c7cdef", "gpt"])
     {'m · simulation v1 · prompt f2c7cdef': 'm'}
@@ -33,7 +33,7 @@ def short_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def with_short_names(content: Any, names: Mapping[str, str]) -> Any:
-    """A report's content with each full name written short, in texts, heads and labels."""
+    """A report's content with full names replaced by short ones in texts, heads and labels."""
     if isinstance(content, str):
         for name in sorted(names, key=len, reverse=True):
             content = content.replace(name, names[name])
@@ -48,6 +48,6 @@ def with_short_names(content: Any, names: Mapping[str, str]) -> Any:
 
 
 def names_note(names: Mapping[str, str]) -> list[str]:
-    """Which simulator a short name stands for."""
+    """A note that gives the full name of each short name."""
     said = [f"{short} is {name}" for name, short in sorted(names.items(), key=lambda pair: pair[1])]
     return [f"Simulators in full: {'; '.join(said)}."] if said else []

@@ -1,4 +1,4 @@
-"""Simulatability of one study, under the chosen rule and under each simulator: what P1's tables are made of."""
+"""Simulatability of one study, with the chosen rule and with each simulator: the basis of P1's tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from evaluation.reports.context import Context
 
 @dataclass(frozen=True)
 class Judge:
-    """Whose labels a row of a table rests on: people under the chosen rule, or one simulator."""
+    """Whose labels a row of a table uses: people's with the chosen rule, or one simulator's."""
 
     name: str
     rule: str
@@ -36,7 +36,7 @@ class Judge:
 
 
 def judges(ctx: Context) -> list[Judge]:
-    """People first, then each simulator; with ``single:<rater>`` that rater stands in the people's place."""
+    """People first, then each simulator; with ``single:<rater>``, that rater takes the people's place."""
     variable, rule = ctx.headline.name, ctx.chosen_rule
     chosen = rule.partition(":")[2] if rule.startswith("single:") else ctx.people.capitalize()
     found = [Judge(chosen, rule, ctx.follow_ups(variable))]
@@ -47,7 +47,7 @@ def judges(ctx: Context) -> list[Judge]:
 
 
 def measure(ctx: Context, judge: Judge) -> Simulatability:
-    """Precision and simulatable share under a judge: of one table, or the mean over raters."""
+    """Precision and simulatable share with a judge's labels: of one table, or the mean over raters."""
     if len(judge.tables) == 1:
         return simulatability(judge.tables[0], **ctx.resampling)
     named = {str(number): table for number, table in enumerate(judge.tables)}
@@ -69,7 +69,7 @@ def of_instances(instances: frozenset[str]) -> Callable[[FollowUps], FollowUps]:
 def shared_instances(judge: Judge) -> frozenset[str]:
     """Instances where precision is defined in all systems; with a table per rater, for any of the raters.
 
-    Raters may each have judged other systems: what matters is that every system was judged on the instance.
+    Raters may have judged different systems: every system must have been judged on the instance by someone.
     """
     counts = [per_explanation(table) for table in judge.tables]
     known = {
@@ -86,7 +86,7 @@ def shared_instances(judge: Judge) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Denominators:
-    """What a judge's figures rest on, each counted once however many raters judged it."""
+    """The denominators of a judge's figures; each is counted once, however many raters judged it."""
 
     explanations: int
     follow_ups: int
@@ -104,7 +104,7 @@ def _named(counts: PerExplanation) -> list[str]:
 
 
 def system_columns(ctx: Context, systems: Sequence[str]) -> list[TableColumn]:
-    """A column per system: its method under its model where both are known (P1's layout), else its name."""
+    """A column per system: its method under its model if both are known (P1's layout), else its name."""
     known = ctx.data.judgments.items.systems
     columns = []
     for system in systems:

@@ -1,4 +1,4 @@
-"""The first thing that a report says: at most five sentences and one figure, taken from its sections."""
+"""The summary of a report: at most five sentences and one figure, taken from its sections."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from evaluation.reports.content import Figure, Section
 
 #: At most this many sentences.
 SENTENCES = 5
-#: Sections that say what was judged, how far raters agree, and how simulators compare: the frame of every summary.
+#: Sections on what was judged, how far raters agree, and how simulators compare; every summary uses them.
 FIRST, LAST = ("data", "agreement"), "calibration"
-#: Sections that say it in other words (agreement again) or report no findings.
+#: Sections that repeat findings in other words (agreement) or report none.
 OTHERS = ("conduct", "method", "p1-table-3", "p2-table-2", "p3-table-18")
 
 

@@ -1,4 +1,4 @@
-"""What the statistics of a report are, in a sentence each: shown where the name is pointed at, and in the docs."""
+"""One sentence on each statistic of a report, shown as a tooltip and in the docs."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ TERMS = {
     "Krippendorff’s α": "Agreement of any number of raters, with missing ratings, at the variable’s level of measurement: 1 is perfect, 0 is chance.",
     "Fleiss’ κ": "Agreement of several raters beyond chance, where every unit has the same number of ratings.",
     "Gwet’s AC1": "Agreement beyond chance that stays stable when nearly all ratings are the same label.",
+    "Gwet’s AC2": "Gwet’s AC1 for ordered labels: near misses count in part.",
+    "Intraclass correlation": "The share of the variance of the ratings that lies between units. ICC(1,·): other raters on each unit; ICC(2,·): raters drawn at random; ICC(3,·): these raters. (·,1): of one rating; (·,k): of the mean of k.",
     "Percent agreement": "The share of pairs of ratings of one unit that are the same label. It isn’t corrected for chance.",
     "weighted by shared units": "The mean over pairs of raters, each pair counted by the number of units that both rated.",
     "quadratic weights": "Labels that are far apart on the scale count as greater disagreement than neighbours.",
@@ -33,7 +35,7 @@ TERMS = {
 
 
 def explained(text: str) -> str:
-    """The explanation of the longest term that a heading contains; nothing where it contains none.
+    """The explanation of the longest term that a heading contains; empty if it contains none.
 
     >>> explained("Gwet’s AC1, people")[:23]
     'Agreement beyond chance'
@@ -45,6 +47,6 @@ def explained(text: str) -> str:
 
 
 def term_in(text: str) -> str:
-    """The longest term that a heading contains; empty where it contains none."""
+    """The longest term that a heading contains; empty if it contains none."""
     lower = text.lower()
     return max((term for term in TERMS if term.lower() in lower), key=len, default="")

@@ -1,4 +1,4 @@
-"""Atomic units of a study with one label each: what P2's tables are made of."""
+"""Atomic units of a study with one label each: the basis of P2's tables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SANITY = "from explanation"
 
 @dataclass(frozen=True)
 class Annotation:
-    """Whose labels a table rests on: people under the chosen rule, or one simulator alone."""
+    """Whose labels a table uses: people's with the chosen rule, or one simulator's."""
 
     name: str
     rule: str
@@ -36,7 +36,7 @@ def annotators(ctx: Context) -> list[Annotation]:
 
 
 def labels_of(ctx: Context, variable: str, rule: str) -> Labels:
-    """(item, unit) -> aggregated label, where there is one."""
+    """(item, unit) -> aggregated label, if there is one."""
     (found,) = ctx.labels(variable, rule)
     units = ctx.data.table(variable).units
     rows = zip(units.item.tolist(), units.suffix.values(""), found.value.tolist(), strict=True)
@@ -44,7 +44,7 @@ def labels_of(ctx: Context, variable: str, rule: str) -> Labels:
 
 
 def asked_of(ctx: Context, variable: str) -> set[tuple[int, str]]:
-    """The (item, unit) pairs that anybody was asked about."""
+    """The (item, unit) pairs that at least one rater was asked about."""
     units = ctx.data.table(variable).units
     return {(item, str(s)) for item, s in zip(units.item.tolist(), units.suffix.values(""), strict=True)}
 
@@ -81,7 +81,7 @@ def of_systems(units: UnitTable, systems: set[str]) -> UnitTable:
 
 
 def model_and_method(ctx: Context, system: str) -> tuple[str, str]:
-    """A system's model and explanation method; its name and "not known" where the material does not say."""
+    """A system's model and explanation method; its name and "not known" if the material doesn't have them."""
     model, method = ctx.data.judgments.items.systems.get(system, ("", ""))
     return model or system, method or "not known"
 

@@ -1,4 +1,4 @@
-"""How numbers, intervals and counts are written, the same on the page, in every export and in sentences."""
+"""Write numbers, intervals and counts in the same way on pages, in exports and in sentences."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _minus(text: str) -> str:
 
 
 def interval(low: float | None, high: float | None, shape: str = "number") -> str:
-    """The interval in brackets; nothing where there is none.
+    """The interval in brackets; empty if there is none.
 
     >>> interval(0.41, 0.62)
     '[0.410, 0.620]'
@@ -64,7 +64,7 @@ def cell(data: Mapping[str, Any]) -> str:
 
 
 def estimate(found: Estimate, shape: str = "number", unit: str = "") -> str:
-    """An estimate inside a sentence: value, unit, interval; or that it is not defined, and why.
+    """An estimate inside a sentence: value, unit, interval; or "not defined" with the reason.
 
     >>> estimate(Estimate(0.5, 0.4, 0.6, n=10))
     '0.500 [0.400, 0.600]'
@@ -85,7 +85,7 @@ def count(n: int, one: str, many: str = "") -> str:
 
 
 def listed(parts: Sequence[str]) -> str:
-    """Parts of a sentence in a row.
+    """Join the parts of an enumeration.
 
     >>> listed(["a", "b", "c"])
     'a, b and c'
@@ -94,7 +94,7 @@ def listed(parts: Sequence[str]) -> str:
 
 
 def left_out(counts: Mapping[str, int]) -> str:
-    """What was left out, in one clause; nothing where nothing was.
+    """What was left out, in one clause; empty if nothing was.
 
     >>> left_out({"cannot guess": 3, "not rated": 1})
     '3 cannot guess, 1 not rated'

@@ -25,6 +25,7 @@ from evaluation.providers.keys import KeyRefused
 from evaluation.providers.openai_compatible import OpenAICompatible, provider_error_of_status, read_completion
 from evaluation.runs.apply import apply_some
 from evaluation.runs.claim import Ready, claim
+from evaluation.runs.health import endpoint_contact, outage_reason
 from evaluation.runs.lifecycle import run_pause
 from evaluation.runs.outcome import failed, from_cache, read_reply, unsent
 from evaluation.runs.registry import step_get
@@ -51,16 +52,23 @@ def batch_work(*, run_pk: int) -> Worked:
         try:
             worked = _turn(run, step)
         except (ProviderError, KeyRefused) as error:
-            if isinstance(error, ProviderError) and not error.fatal:
-                worked = Worked("time", wait=LOOK_AGAIN * 5)
-            else:
-                run_pause(run=run, reason=str(error))
-                worked = Worked("paused")
+            reason = _pause_reason(run, error)
+            if reason:
+                run_pause(run=run, reason=reason)
+            worked = Worked("paused") if reason else Worked("time", wait=LOOK_AGAIN * 5)
         while apply_some(run=run, step=step):
             pass
         return worked
     finally:
         jobs.lock_release("run-slice", run_pk, 0)
+
+
+def _pause_reason(run: Run, error: ProviderError | KeyRefused) -> str:
+    """Why the run is to pause: waiting won't help, or the endpoint has been failing for too long; else empty."""
+    if not isinstance(error, ProviderError) or error.fatal:
+        return str(error)
+    endpoint_contact(endpoint=run.endpoint, error=str(error))
+    return outage_reason(run, run.endpoint, timezone.now())
 
 
 def _turn(run: Run, step: Step) -> Worked:
@@ -84,7 +92,10 @@ def _ask(run: Run, what: Callable[[OpenAICompatible], Coroutine[Any, Any, T]]) -
         finally:
             await provider.aclose()
 
-    return asyncio.run(main())
+    found = asyncio.run(main())
+    if run.endpoint.failing_since is not None:
+        endpoint_contact(endpoint=run.endpoint)
+    return found
 
 
 def _send(run: Run, step: Step) -> Worked:

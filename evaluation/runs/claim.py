@@ -13,19 +13,21 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from django.conf import settings
 from django.db import connection, transaction
 from django.utils import timezone
 
+from annotator.core import jobs
+from annotator.models import Workspace
 from evaluation.models import Endpoint, Run
 from evaluation.providers.base import ChatRequest
-from evaluation.runs.health import copy_state, window_of
+from evaluation.runs.health import copy_state, outage_reason, window_of
 from evaluation.runs.repair import repair_messages
 from evaluation.runs.request import Prices, cache_key, likely_tokens, most_tokens, request_build, share_of
 from evaluation.runs.step import ClaimedCall, Step
 from evaluation.runs.structured import with_form
 from evaluation.runs.text import clean
 from evaluation.runs.together import together_request
+from evaluation.selectors.run import workspace_spent
 
 #: Calls claimed beyond what may be in flight, so that the next request never waits for the database.
 AHEAD = 8
@@ -116,7 +118,7 @@ def claim(
         row = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
         if row.state != Run.State.RUNNING:
             return Claim(row.state)
-        if reason := _outage(row, place, now):
+        if reason := outage_reason(row, place, now):
             row.state, row.reason = Run.State.PAUSED, reason
             row.save(update_fields=["state", "reason"])
             return Claim(row.state)
@@ -148,19 +150,6 @@ def claim(
         if not ready and not hits:
             return Claim(row.state, others=flying - own, wait=0.2)
         return Claim(row.state, tuple(ready), tuple(hits), others=flying - own)
-
-
-def _outage(run: Run, endpoint: Endpoint, now: datetime) -> str:
-    """Why the run is to pause, if the endpoint has been failing for too long; empty otherwise."""
-    if endpoint.failing_since is None:
-        return ""
-    since = max(filter(None, (endpoint.failing_since, run.resumed_at, run.started_at)))
-    if (now - since).total_seconds() < settings.RUN_OUTAGE_SECONDS:
-        return ""
-    return (
-        f"No request to {endpoint} has succeeded since {endpoint.failing_since:%Y-%m-%d %H:%M} UTC. Last error: "
-        f"{endpoint.trouble} Resume the run when the endpoint works again; no call was given up."
-    )
 
 
 def ahead(concurrency: int) -> int:
@@ -263,20 +252,36 @@ def _cached(keys: list[str], workspace_id: int | None) -> dict[str, int]:
 
 
 def _afford(run: Run, endpoint: Endpoint, ready: list[Ready]) -> tuple[list[Ready], str]:
-    """As many requests as both budgets allow, and a message if one of them allows no more."""
+    """As many requests as the budgets of the run and of its workspace allow, and a message if one allows no more."""
     kept: list[Ready] = []
-    left = None
-    if run.budget_cost is not None:
-        left = run.budget_cost - run.spent_cost - run.reserved_cost - run.lost_cost
+    limits = _limits(run) if ready else []
+    reserved = Decimal(0)
     for request in ready:
         if run.budget_calls is not None and run.sent_calls + len(kept) >= run.budget_calls:
             return kept, f"The budget of {run.budget_calls} calls is used up."
-        cost = sum(request.reserved.values(), Decimal(0))
-        if left is not None and cost > left:
-            return kept, f"What is left of the budget of {run.budget_cost:f} may not cover the next call."
-        left = None if left is None else left - cost
+        reserved += sum(request.reserved.values(), Decimal(0))
+        for left, words in limits:
+            if reserved > left:
+                return kept, f"What is left of {words} may not cover the next call."
         kept.append(request)
     return kept, ""
+
+
+def _limits(run: Run) -> list[tuple[Decimal, str]]:
+    """What is left of each budget, and its name. Runs of a workspace with a budget take turns until they commit."""
+    limits = []
+    if run.budget_cost is not None:
+        used = run.spent_cost + run.reserved_cost + run.lost_cost
+        limits.append((run.budget_cost - used, f"the budget of {run.budget_cost:f}"))
+    labs = Workspace.objects.filter(model_budget__isnull=False)
+    lab = labs.filter(pk=run.workspace_id).first() if run.workspace_id else None
+    if lab is not None and lab.model_budget is not None:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [jobs.lock_key("workspace budget", lab.pk)])
+        limits.append(
+            (lab.model_budget - workspace_spent(lab.pk), f"the workspace's budget of {lab.model_budget:f}")
+        )
+    return limits
 
 
 def _mark(token: str, now: datetime, ready: Sequence[Ready], hits: Sequence[Hit]) -> None:

@@ -16,10 +16,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from evaluation.models import Call, Endpoint
+from evaluation.models import Call, Endpoint, Run
 from evaluation.runs.settle import Outcome, backoff
 
 #: The number of different calls that must fail in a row. Fewer failures may be the fault of the calls themselves.
@@ -149,3 +150,28 @@ def _excuse(outcome: Outcome, *, available: bool, silent: bool, rng: random.Rand
         outcome.again_in = backoff(1, None, rng)
     elif silent and outcome.again_in is not None:
         outcome.again_in = min(outcome.again_in * 4, LONGEST_HOLD)
+
+
+def outage_reason(run: Run, endpoint: Endpoint, now: datetime) -> str:
+    """Why the run is to pause, if the endpoint has been failing for too long; empty otherwise."""
+    if endpoint.failing_since is None:
+        return ""
+    since = max(filter(None, (endpoint.failing_since, run.resumed_at, run.started_at)))
+    if (now - since).total_seconds() < settings.RUN_OUTAGE_SECONDS:
+        return ""
+    return (
+        f"No request to {endpoint} has succeeded since {endpoint.failing_since:%Y-%m-%d %H:%M} UTC. Last error: "
+        f"{endpoint.trouble} Resume the run when the endpoint works again; no call was given up."
+    )
+
+
+def endpoint_contact(*, endpoint: Endpoint, error: str = "") -> None:
+    """Store that a request which isn't a call (a batch's file) succeeded, or that it failed with ``error``."""
+    with transaction.atomic():
+        row = Endpoint.objects.select_for_update(no_key=True).get(pk=endpoint.pk)
+        if error:
+            row.failing_since, row.trouble = row.failing_since or timezone.now(), error[:500]
+        else:
+            row.failing_calls, row.failing_since, row.trouble = [], None, ""
+        row.save(update_fields=["failing_calls", "failing_since", "trouble"])
+    copy_state(row, endpoint)

@@ -14,6 +14,7 @@ from django.utils import timezone
 from annotator.core.errors import Conflict
 from evaluation.models import Call, Run
 from evaluation.runs.wake import pipeline_wake, run_wake
+from evaluation.selectors.endpoint import endpoints_usable_in
 
 OVER = frozenset({Run.State.DONE, Run.State.INCOMPLETE, Run.State.CANCELLED, Run.State.FAILED})
 #: The most kinds of failure that the reason of an incomplete run names.
@@ -23,12 +24,17 @@ KINDS_NAMED = 4
 def run_start(*, run: Run) -> Run:
     """Start a run, or continue it after a pause. If it is running already, wake its workers.
 
-    Raises ``Conflict`` if the run is over.
+    Raises ``Conflict`` if the run is over, or if its workspace may not use the endpoint any more.
     """
     with transaction.atomic():
         run = _locked(run)
         if run.state in OVER:
             raise Conflict(f"{run} is {run.get_state_display()} and cannot be started.")
+        if not endpoints_usable_in(run.workspace_id).filter(pk=run.endpoint_id).exists():
+            raise Conflict(
+                f"{run.endpoint} isn't shared with this workspace any more. Ask its owner to share it, or make a run "
+                "with another endpoint."
+            )
         run.state, run.reason = Run.State.RUNNING, ""
         run.resumed_at = timezone.now()
         run.started_at = run.started_at or run.resumed_at

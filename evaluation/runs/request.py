@@ -9,6 +9,7 @@ from decimal import ROUND_UP, Decimal
 from typing import Any
 
 from annotator.core.canonical import digest_of
+from annotator.core.ranges import InRange
 from annotator.hit_types.base import ChatMessage
 from evaluation.models import Endpoint
 from evaluation.providers.base import ChatRequest
@@ -20,6 +21,21 @@ RESERVED = ("model", "messages", "stream")
 REASONS = re.compile(r"(?:^|[/.])(?:o[1-9]|gpt-5)(?![\w])(?!-chat)")
 #: Tokens for their thinking, in addition to those of the reply.
 THINKING_TOKENS = 4000
+#: Number -> (its type, its range). Other parameters are passed on as they are; the endpoint checks them.
+RANGES: dict[str, tuple[type, InRange]] = {
+    "max_tokens": (int, InRange(1, 1_000_000)),
+    "max_completion_tokens": (int, InRange(1, 1_000_000)),
+    "n": (int, InRange(1, 128)),
+    "seed": (int, InRange(-(2**63), 2**63 - 1)),
+    "top_k": (int, InRange(-1, 1_000_000)),
+    "top_logprobs": (int, InRange(0, 100)),
+    "temperature": (float, InRange(0, 2)),
+    "top_p": (float, InRange(0, 1)),
+    "min_p": (float, InRange(0, 1)),
+    "presence_penalty": (float, InRange(-2, 2)),
+    "frequency_penalty": (float, InRange(-2, 2)),
+    "repetition_penalty": (float, InRange(0, 10)),
+}
 #: The assumed length of a reply, in tokens, if the request allows more.
 LIKELY_REPLY = 150
 MILLION = Decimal(1_000_000)
@@ -66,20 +82,33 @@ def parameters_check(parameters: Any) -> None:
     >>> parameters_check({"max_tokens": "many"})
     Traceback (most recent call last):
     ...
-    ValueError: max_tokens: expected a whole number above 0, got 'many'
+    ValueError: max_tokens: expected a whole number from 1 to 1,000,000, got 'many'
+    >>> parameters_check({"temperature": 9})
+    Traceback (most recent call last):
+    ...
+    ValueError: temperature: expected a number from 0 to 2, got 9
     """
     if not isinstance(parameters, dict):
         raise ValueError("expected a JSON object")
-    if clean(parameters) != parameters:
-        raise ValueError("contains an invalid character (NUL or half a surrogate pair)")
     for name in RESERVED:
         if name in parameters:
             raise ValueError(f"{name}: is set by the run; remove it from the parameters")
-    for name, least in (("max_tokens", 1), ("max_completion_tokens", 1), ("n", 1), ("seed", -(2**63))):
+    for name, (kind, allowed) in RANGES.items():
         value = parameters.get(name)
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
-            above = " above 0" if least == 1 else ""
-            raise ValueError(f"{name}: expected a whole number{above}, got {value!r}")
+        if value is None:
+            continue
+        if not allowed.holds(value) or (kind is int and not isinstance(value, int)):
+            noun = "whole number" if kind is int else "number"
+            raise ValueError(
+                f"{name}: expected a {noun} from {allowed.least:,} to {allowed.most:,}, got {_short(value)}"
+            )
+    if clean(parameters) != parameters:
+        raise ValueError("contains an invalid character (NUL or half a surrogate pair)")
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."
 
 
 def sampling(

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import Count, Max, Min, Q, QuerySet, Sum
+from django.db.models import Count, F, Max, Min, Q, QuerySet, Sum
 from django.http import Http404
 from django.utils import timezone
 
@@ -130,3 +130,12 @@ def datasets_for(*, user: Any, role: str = Membership.Role.VIEWER) -> QuerySet[D
     started = Pipeline.objects.filter(created_by=user).values("dataset")
     nobodys = Q(workspace__isnull=True) & (Q(name__in=studies) | Q(pk__in=started))
     return Dataset.objects.filter(owned_by(user=user, role=role) | nobodys).order_by("name", "pk")
+
+
+def workspace_spent(workspace_id: int) -> Decimal:
+    """What all runs of a workspace have cost, may have cost, or have reserved, in the currency of its prices."""
+    mine = Run.objects.filter(
+        Q(study__workspace=workspace_id) | Q(study__isnull=True, dataset__workspace=workspace_id)
+    )
+    amounts = F("spent_cost") + F("reserved_cost") + F("lost_cost") + F("overrun_cost")
+    return mine.order_by().aggregate(total=Sum(amounts))["total"] or Decimal(0)

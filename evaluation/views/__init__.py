@@ -1,1 +1,1 @@
-"""What researchers see of results: reports of a study, and their parts."""
+"""Researchers' pages of results: reports of a study, and their parts."""

@@ -18,7 +18,7 @@ from evaluation.selectors.report import report_get_for
 @never_cache
 @require_GET
 def report_compare(request: HttpRequest, study_pk: int) -> HttpResponse:
-    """``?a=`` and ``?b=``: two finished reports of this study; what was chosen differently comes first."""
+    """``?a=`` and ``?b=``: two finished reports of this study; different choices come first."""
     study = study_get_for(user=request.user, pk=study_pk)
     found = []
     for name in ("a", "b"):

@@ -1,4 +1,4 @@
-"""What may appear in the addresses of reports."""
+"""Path converters for the addresses of reports."""
 
 from __future__ import annotations
 

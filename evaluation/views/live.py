@@ -1,4 +1,4 @@
-"""Agreement so far, as a part of the page that researchers watch and as a page of its own."""
+"""Agreement so far, as a part of the live page and as a page of its own."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from evaluation.selectors.live import AgreementSoFar, agreement_so_far
 
 @dataclass(frozen=True)
 class Mark:
-    """A point of the plot: its place across and the places of dot and interval from the top, as shares."""
+    """A point of the plot: its horizontal position, and the vertical positions of dot and interval, as shares."""
 
     point: Point
     x: float
@@ -46,7 +46,7 @@ def live_agreement(request: HttpRequest, study_pk: int) -> HttpResponse:
 
 
 def number(value: float) -> str:
-    """Two places, with a minus sign that is one."""
+    """A number with two decimals and a true minus sign."""
     return f"{value:.2f}".replace("-", "−")
 
 
@@ -59,7 +59,7 @@ def in_words(alpha: Alpha) -> str:
 
 
 def says(found: AgreementSoFar) -> str:
-    """The answer in a sentence; nothing is called good or bad, the interval speaks."""
+    """The answer in a sentence. It gives the interval and doesn't call any value good or bad."""
     if not found.points:
         return "There are no judgments of people yet."
     last = found.points[-1].alpha
@@ -73,7 +73,7 @@ def says(found: AgreementSoFar) -> str:
 
 
 def plot(points: list[Point]) -> dict[str, Any]:
-    """Where each point stands; the scale goes from 1 down to 0, or to what lies below."""
+    """The position of each point; the scale goes from 1 down to 0, or to the lowest value below that."""
     defined = [one.alpha for one in points if not math.isnan(one.alpha.value)]
     lows = [one.value if math.isnan(one.low) else one.low for one in defined]
     floor = max(-1.0, min([0.0, *(math.floor(low * 5) / 5 for low in lows)]))

@@ -1,4 +1,4 @@
-"""Pages of a study's reports. They read what is stored; whatever is computed, a job computes."""
+"""Pages of a study's reports. They show stored results; all computing is done by background jobs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from evaluation.selectors.report import (
 )
 from evaluation.services.report import report_create, report_delete, report_retry
 
-#: An SVG may carry style of its own and nothing else: nothing in it can load or run.
+#: An SVG may contain its own style and nothing else, so it can't load or run anything.
 FIGURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 WAITING = (Report.State.QUEUED, Report.State.RUNNING)
 
@@ -35,7 +35,7 @@ WAITING = (Report.State.QUEUED, Report.State.RUNNING)
 @never_cache
 @require_http_methods(["GET", "POST"])
 def reports(request: HttpRequest, study_pk: int) -> HttpResponse:
-    """A study's reports, newest first; a POST asks for a new one."""
+    """A study's reports, newest first; a POST requests a new one."""
     role = Membership.Role.VIEWER if request.method == "GET" else Membership.Role.REVIEWER
     study = study_get_for(user=request.user, pk=study_pk, role=role)
     form = ReportForm(request.POST if request.method == "POST" else None, study=study)
@@ -72,7 +72,7 @@ def _can_compute(request: HttpRequest, study: Study) -> bool:
 
 
 def _joinable(request: HttpRequest, study: Study, chosen: set[int]) -> list[tuple[int, str, str, bool]]:
-    """(id, title, task type, ticked) of the studies that a report may be computed together with."""
+    """(id, title, task type, ticked) of the studies that can be included in the report."""
     found = studies_to_join(study=study, user=request.user)[:100]
     return [(one.pk, one.title, one.hit_type.replace("_", " "), one.pk in chosen) for one in found]
 
@@ -81,7 +81,7 @@ def _joinable(request: HttpRequest, study: Study, chosen: set[int]) -> list[tupl
 @never_cache
 @require_GET
 def report(request: HttpRequest, pk: int) -> HttpResponse:
-    """One report: the page itself once it is done, until then how far it has come."""
+    """One report: its content once it is done, until then its progress."""
     found = report_get_for(user=request.user, pk=pk)
     context: dict[str, Any] = {
         "report": found,
@@ -118,7 +118,7 @@ def _contested(report: Report) -> str:
 @never_cache
 @require_GET
 def report_status(request: HttpRequest, pk: int) -> HttpResponse:
-    """How far a report has come, for the page that waits; tells it to load anew once it is over."""
+    """The progress of a report, for the waiting page; makes the page reload when it has ended."""
     found = report_get_for(user=request.user, pk=pk)
     response = render(request, "evaluation/_status.html", {"report": found})
     if found.state not in WAITING:
@@ -129,7 +129,7 @@ def report_status(request: HttpRequest, pk: int) -> HttpResponse:
 @login_required
 @require_POST
 def retry(request: HttpRequest, pk: int) -> HttpResponse:
-    """Compute a failed report once more."""
+    """Compute a failed report again."""
     found = report_get_for(user=request.user, pk=pk, role=Membership.Role.REVIEWER)
     report_retry(report=found)
     return redirect("evaluation:report", pk=pk)
@@ -147,7 +147,7 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
 @login_required
 @require_GET
 def report_file(request: HttpRequest, pk: int, name: str) -> HttpResponse:
-    """A figure of a report. It never changes, so the browser may keep it."""
+    """A figure of a report. It never changes, so the browser may cache it."""
     found = report_file_get(report=report_get_for(user=request.user, pk=pk), name=name)
     response = HttpResponse(bytes(found.body), content_type=found.media_type)
     response["Cache-Control"] = "private, max-age=31536000, immutable"
@@ -167,7 +167,7 @@ def report_export(request: HttpRequest, pk: int, format: str) -> HttpResponseBas
 
 
 def export_response(found: Report, format: str) -> HttpResponseBase:
-    """The download itself; 409 while the report is not done."""
+    """The download itself; 409 if the report isn't done."""
     if found.state != Report.State.DONE or found.content is None:
         return HttpResponse("The report is not done.", status=409, content_type="text/plain")
     how = FORMATS[format]

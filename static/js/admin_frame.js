@@ -13,6 +13,10 @@
   } catch {
     return;
   }
+  // Unfold looks at the device's setting only when a page is loaded.
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", ({ matches }) => {
+    if (cookie() === "auto") root.classList.toggle("dark", matches);
+  });
   document.addEventListener("click", () =>
     setTimeout(() => {
       const theme = JSON.parse(localStorage.getItem("adminTheme"));

@@ -95,7 +95,8 @@
   function kept(form) {
     const stored = put(form);
     form.toggleAttribute("data-waiting", stored);
-    if (!stored) foretell.sending(form, false);
+    if (stored) foretell.waiting(form);
+    else foretell.sending(form, false);
     tell(stored ? "kept" : "lost");
     if (stored) later();
   }

@@ -34,6 +34,11 @@
   }
 
   foretell.sending = sending;
+  /* The answer is saved on this device: the button no longer says that it's being submitted. */
+  foretell.waiting = (form) => {
+    const button = form.querySelector("[data-send]");
+    if (button?.dataset.waitingWords) button.querySelector("[data-words]").textContent = button.dataset.waitingWords;
+  };
   document.addEventListener("foretell:state", (event) => label(event.target));
 
   /* Runs before htmx and the browser, so that no form is sent incomplete or twice. */

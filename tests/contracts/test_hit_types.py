@@ -25,7 +25,7 @@ HIDDEN = ("system", "model", "method", "generator", "real_output", "gold_rationa
 
 
 @every_type
-def test_valid_examples_go_all_the_way(kind: HitType) -> None:
+def test_valid_examples_pass_every_step(kind: HitType) -> None:
     cases = examples(kind, "valid")
     assert cases
     for case in cases:
@@ -160,7 +160,7 @@ def test_stages_are_well_formed(kind: HitType) -> None:
 
 
 @every_type
-def test_no_stage_holds_what_a_later_one_brings(kind: HitType) -> None:
+def test_no_stage_contains_what_a_later_one_adds(kind: HitType) -> None:
     for payload in payloads(kind):
         for drawn in presentations(kind, payload):
             stages = kind.stages(payload, drawn)

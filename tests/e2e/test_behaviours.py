@@ -18,7 +18,7 @@ from tests.e2e.fake_server import (
 pytestmark = pytest.mark.browser
 
 
-def test_a_step_that_is_folded_away_is_not_sent(
+def test_a_hidden_step_is_not_sent(
     style: str, page: Page, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.replies = {"draft": reply({"version": 1}), "submit": html(BEFORE)}

@@ -138,3 +138,25 @@ def test_a_half_finished_exam_is_restored_on_reload(style: str, page: Page) -> N
     page.goto(style + "exam-passed/")
     page.goto(style + "exam/")
     assert chosen(page) == []
+
+
+def test_a_reload_without_a_connection_before_the_first_answer_says_so(
+    style: str, page: Page, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_task(style, page, monkeypatch)
+    assert page.evaluate("navigator.serviceWorker.ready.then(found => Boolean(found.active))")
+    page.context.set_offline(True)
+    page.reload()
+    expect(page.get_by_role("heading", name="You're offline")).to_be_visible()
+    page.context.set_offline(False)
+
+
+def test_the_button_does_not_say_submitting_while_there_is_no_connection(
+    style: str, page: Page, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.replies = {"draft": gone, "submit": gone}
+    open_task(style, page, monkeypatch)
+    page.keyboard.press("4")
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-words]")).to_have_text("Waiting for the connection")
+    expect(page.locator("[data-network]")).to_contain_text("Your answer is saved on this device")

@@ -90,7 +90,7 @@ def work(page: Page, study: Study) -> None:
 
 
 @pytest.mark.parametrize("name", TYPES)
-def test_the_whole_way_with_keys_only(page: Page, live_server, name: str):
+def test_a_whole_study_with_the_keyboard_only(page: Page, live_server, name: str):
     study = demo_study(name)
     extra = study.items.count() - ITEMS
     if extra > 0:

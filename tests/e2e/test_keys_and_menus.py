@@ -42,7 +42,7 @@ def test_single_keys_answer_both_steps_and_enter_submits(
     data = server.of("submit")[0]
     assert (data["helpful"], data["answer"], data["stage"]) == (["yes"], ["yes"], ["0"])
     assert json.loads(data["signals"][0])["keys"] == 3
-    expect(page.locator("#live")).to_have_text("Saved.")
+    expect(page.locator("#live")).to_have_text("Task 12 saved.")
 
 
 def test_keys_move_from_question_to_question(style: str, page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,3 +166,20 @@ def test_the_menu_opens_by_key_and_returns_the_focus(style: str, page: Page) -> 
     page.keyboard.press("Escape")
     assert not page.get_by_text("Ask the researcher").is_visible()
     expect(page.locator("[data-menu] > summary")).to_be_focused()
+
+
+def test_undo_has_a_key_that_is_shown_beside_it(
+    style: str, page: Page, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.replies = {"undo": html(response={"helpful": "no"})}
+    open_task(style, page, monkeypatch, BEFORE, saved=True, undo_url="/fake/undo")
+    expect(page.get_by_role("button", name="Undo").locator(".key")).to_have_text("U")
+    page.keyboard.press("u")
+    expect(page.locator("input[name=helpful][value=no]")).to_be_checked()
+    assert len(server.of("undo")) == 1
+
+
+def test_the_key_cap_of_the_instructions_cannot_be_read_as_a_bar(style: str, page: Page) -> None:
+    page.goto(style + "task/")
+    family = "one => getComputedStyle(one).fontFamily"
+    assert "Serif" in page.locator(".top .key", has_text="I").evaluate(family).split(",")[0]

@@ -231,7 +231,7 @@ def test_markup_in_material_is_shown_as_text(style: str, page: Page) -> None:
     assert page.locator(".block__text script, .block__text img").count() == 0
 
 
-def test_system_colours_keep_the_chosen_option_apart(style: str, page: Page) -> None:
+def test_system_colours_distinguish_the_chosen_option(style: str, page: Page) -> None:
     page.emulate_media(forced_colors="active")
     page.goto(style + "screen/task-chosen/")
     chosen = page.locator(".option:has(:checked)").first

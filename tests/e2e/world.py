@@ -236,6 +236,10 @@ SEVERAL: dict[str, list[list[Any]]] = {
     "openid_connect_login": [],
     "openid_connect_callback": [],
     "account_logout": [],
+    "account_login": [],  # these lead to the login page
+    "account_signup": [],
+    "socialaccount_signup": [],
+    "socialaccount_login_error": [],  # 401
     "admin:study_bonus": [["study", "participant"]],
     "admin:study_question": [["study", "exam", "question"]],
     "admin:study_question_new": [["study", "exam"], ["study", "practice"]],

@@ -54,7 +54,7 @@ def make_run(endpoint: Endpoint, study: Study, *, started: bool = True, **fields
 
 
 def work(run: Run, **fields: Any) -> Worked:
-    """One worker's turn, and the closing of the run if that was all."""
+    """One worker's turn, which finishes the run if nothing is left."""
     worked = SliceWorker(run_pk=run.pk, **{"seconds": 300.0, **fields}).work()
     run_finish(run=run)
     run.refresh_from_db()

@@ -166,7 +166,7 @@ def test_a_backup_of_a_newer_version_is_refused(tmp_path: Path, empty_database: 
     assert "annotator.9999_from_the_future" in done.stderr
 
 
-def test_the_keys_are_kept_apart_and_private(tmp_path: Path, settings: object) -> None:
+def test_the_keys_are_kept_separate_and_private(tmp_path: Path, settings: object) -> None:
     settings.SECRET_KEY = "a-key-that-must-not-be-in-the-backup-0123456789-abcdef"  # type: ignore[attr-defined]
     call_command("backup", tmp_path / "backup", keys=tmp_path / "keys")
     key = settings.SECRET_KEY.encode()  # type: ignore[attr-defined]

@@ -122,7 +122,7 @@ def test_a_stale_pid_file_of_an_unrelated_process_is_ignored(running: Installati
     assert running.serves()
 
 
-def test_a_damaged_redis_file_is_moved_away(running: Installation) -> None:
+def test_a_damaged_redis_file_is_set_aside(running: Installation) -> None:
     running.stop()
     (running.data / "redis/appendonly.aof").write_bytes(b"*1\r\n$9\r\nNONSENSE!\r\n*3\r\n$-7\r\n")
     running.start()

@@ -175,7 +175,7 @@ def test_a_workers_log_lines_name_the_run_and_the_request_that_queued_it(tmp_pat
     assert "succeeded" in str(line["message"])
 
 
-def test_links_that_let_somebody_in_are_not_logged() -> None:
+def test_links_that_grant_access_are_not_logged() -> None:
     assert "secret" not in hide_secrets(
         "Not Found: /join/secret-token/ and /password/reset/MQ/secret-2/?next=x"
     )
@@ -281,7 +281,7 @@ def test_the_doctor_finds_late_periodic_tasks_a_slow_clock_and_missing_migration
 
 
 @pytest.mark.django_db
-def test_the_doctor_goes_on_when_a_server_is_unavailable(settings: object) -> None:
+def test_the_doctor_continues_when_a_server_is_unavailable(settings: object) -> None:
     settings.CELERY_BROKER_URL = "redis://127.0.0.1:1/0"  # type: ignore[attr-defined]
     found = levels()
     assert found["redis"] == "error"

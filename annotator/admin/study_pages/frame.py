@@ -57,6 +57,7 @@ TABS = (
         (
             ("admin:study_raters", "Raters", VIEWER),
             ("admin:study_payments", "Payments", VIEWER),
+            ("admin:study_data_requests", "Deletion requests", REVIEWER),
         ),
     ),
     Tab(
@@ -142,6 +143,8 @@ def study_page(
         @wraps(view)
         def found(request: HttpRequest, pk: int, **rest: Any) -> HttpResponseBase:
             study = study_get_for(user=request.user, pk=int(pk), role=role)
+            mine = OWNER if request.user.is_superuser else Membership.Role(study.my_role)  # type: ignore[attr-defined]
+            request.__dict__.setdefault("_study_roles", {})[study.pk] = mine
             if people and request.method == "GET":
                 people_viewed(by=request.user, page=people, studies=[study])
             return view(request, study, **rest)

@@ -19,8 +19,8 @@ from annotator.admin.study_pages.overview import next_of
 from annotator.core.words import listed, plural
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Message, Study
-from annotator.selectors.live import Bin, Condition, Live, study_live
-from annotator.selectors.progress import StudyProgress, study_progress
+from annotator.selectors.live import Bin, Live, study_live
+from annotator.selectors.progress import Condition, StudyProgress, study_progress
 
 #: Kind of message -> its name in the singular and in the plural.
 MESSAGES = {
@@ -96,7 +96,7 @@ def _framed(context: dict[str, Any], part: str, mark: str) -> str:
 
 def answers(study: Study, progress: StudyProgress) -> dict[str, Any]:
     """The three answers for a study's current state."""
-    found = study_live(study, progress.work)
+    found = study_live(study, progress)
     rows = reverse("admin:study_judgments", args=[study.pk])
     return {
         "going": Answer(

@@ -9,6 +9,7 @@ from django.urls import URLPattern, path
 
 from annotator.admin.study_pages import (
     audit,
+    data_requests,
     exam_questions,
     exams,
     exporting,
@@ -46,6 +47,7 @@ def patterns(view: Callable[..., Any]) -> list[URLPattern]:
         path(f"{one}payments/", view(payments.payments), name="study_payments"),
         path(f"{one}payments/owed.csv", view(payments.owed), name="study_owed"),
         path(f"{one}payments/bonus/<row:rater_pk>/", view(payments.bonus), name="study_bonus"),
+        path(f"{one}requests/", view(data_requests.data_requests), name="study_data_requests"),
         path(f"{one}exam/", view(exams.exam), name="study_exam"),
         path(f"{one}items/", view(rows.items), name="study_items"),
         path(f"{one}items/<row:item_pk>/", view(rows.item), name="study_item"),

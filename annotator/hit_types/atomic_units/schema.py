@@ -16,6 +16,7 @@ from annotator.hit_types.base import (
     Option,
     Row,
     Stage,
+    format_of,
     is_blank,
     stable_key,
     system_name,
@@ -225,10 +226,18 @@ def stages_of(payload: JSON) -> tuple[Stage, ...]:
 
 
 def _stage(payload: JSON, name: str, part: str, role: str, title: str, what: str) -> Stage:
-    blocks = [Block("explanation", "The robot's explanation", payload["explanation"], group="explanation")]
+    blocks = [
+        Block(
+            "explanation",
+            "The robot's explanation",
+            payload["explanation"],
+            format=format_of(payload, "explanation"),
+            group="explanation",
+        )
+    ]
     if part != "parse":
         label = NAMES[payload["domain"]][part == "output"]
-        blocks.append(Block(part, label, payload[part], group=part))
+        blocks.append(Block(part, label, payload[part], group=part, format=format_of(payload, part)))
     fields = []
     for number, text in numbered(payload, role):
         block = Block(f"unit_{number}", f"Point {number}", text, group="points")

@@ -18,6 +18,7 @@ from annotator.hit_types.base import (
     Material,
     Row,
     Stage,
+    format_of,
     is_blank,
     stable_key,
     system_name,
@@ -138,11 +139,27 @@ def _is_pair(pair: Any) -> bool:
 def stages_of(payload: JSON) -> tuple[Stage, ...]:
     """One stage: the input, what explains the robot's answer, and the question what it answered."""
     answers = Answers.of(payload["options"])
-    blocks: tuple[Block, ...] = (Block("input", "The robot was given", payload["input"], group="input"),)
+    blocks: tuple[Block, ...] = (
+        Block(
+            "input",
+            "The robot was given",
+            payload["input"],
+            format=format_of(payload, "input"),
+            group="input",
+        ),
+    )
     if answers.options:
-        blocks += (Block("options", "It could answer", items=answers.lines, kind="list", group="input"),)
+        blocks += (Block("options", "It could answer", items=answers.lines, kind="options", group="input"),)
     if payload["explanation"]:
-        blocks += (Block("explanation", "The robot's explanation", payload["explanation"], group="reason"),)
+        blocks += (
+            Block(
+                "explanation",
+                "The robot's explanation",
+                payload["explanation"],
+                format=format_of(payload, "explanation"),
+                group="reason",
+            ),
+        )
     if payload["saliency"]:
         words = tuple(word for word, _ in payload["saliency"])
         marks = tuple(mark for _, mark in payload["saliency"])
@@ -153,6 +170,7 @@ def stages_of(payload: JSON) -> tuple[Stage, ...]:
         "What did the robot answer?",
         options=answers.choices,
         help="Predict its answer, even if you would answer differently.",
+        about=("input", "explanation") if payload["explanation"] else ("input",),
     )
     lead = (
         ""

@@ -22,6 +22,7 @@ from annotator.hit_types.base import (
     Material,
     Row,
     Stage,
+    format_of,
     is_blank,
     stable_key,
     system_name,
@@ -185,11 +186,19 @@ def stage_of(payload: JSON, step: str, *, seen: Sequence[str]) -> Stage:
     explained = step.endswith("_again")
     blocks = []
     if about == "question" or explained or any(s.startswith("question") for s in seen):
-        blocks += _question("question", "Question", payload["question"], first)
+        blocks += _question(payload, "question", "Question", first)
     if explained:
-        blocks.append(Block("explanation", "Explanation", payload["rationale"], group="explanation"))
+        blocks.append(
+            Block(
+                "explanation",
+                "Explanation",
+                payload["rationale"],
+                format=format_of(payload, "rationale"),
+                group="explanation",
+            )
+        )
     if about == "follow_up" or any(s.startswith("follow_up") for s in seen):
-        blocks += _question("follow_up", "Follow-up question", payload["follow_up"], second)
+        blocks += _question(payload, "follow_up", "Follow-up question", second)
     titles = {
         "question": ("Question", "Answer as well as you can. Please do not look it up."),
         "follow_up": (
@@ -222,8 +231,8 @@ def stage_of(payload: JSON, step: str, *, seen: Sequence[str]) -> Stage:
     return Stage(step, title, tuple(blocks), (field,), lead)
 
 
-def _question(name: str, label: str, text: str, answers: Answers) -> list[Block]:
-    blocks = [Block(name, label, text, group=name)]
+def _question(payload: JSON, name: str, label: str, answers: Answers) -> list[Block]:
+    blocks = [Block(name, label, payload[name], format=format_of(payload, name), group=name)]
     if answers.options:
         blocks.append(Block(f"{name}_options", "Options", items=answers.lines, kind="options", group=name))
     return blocks

@@ -19,6 +19,7 @@ from annotator.hit_types.base import (
     Row,
     Stage,
     clean_text,
+    format_of,
     is_blank,
     stable_key,
 )
@@ -130,7 +131,13 @@ def in_order(payload: JSON, presentation: JSON | None) -> list[JSON]:
 def stages_of(payload: JSON, presentation: JSON | None) -> tuple[Stage, ...]:
     """One stage: the question, its correct answer, and every explanation with its question."""
     blocks = [
-        Block("question", "Question", payload["question"], group="question"),
+        Block(
+            "question",
+            "Question",
+            payload["question"],
+            format=format_of(payload, "question"),
+            group="question",
+        ),
         Block("answer", "Correct answer", say(payload["answer"]), kind="answer", group="question"),
     ]
     fields = []

@@ -16,6 +16,7 @@ from annotator.hit_types.base import (
     Option,
     Row,
     Stage,
+    format_of,
     stable_key,
 )
 
@@ -110,9 +111,21 @@ def stages_of(payload: JSON) -> tuple[Stage, ...]:
     """One stage: the relation, then whether the context answers the question, then whether its answer is right."""
     label, yes, no = RELATIONS[payload["kind"]]
     blocks = (
-        Block("context", "Context", payload["context"]),
-        Block("question", "Original question", payload["question"], group="original"),
-        Block("follow_up", "Accompanying question", payload["follow_up"], group="accompanying"),
+        Block("context", "Context", payload["context"], format=format_of(payload, "context")),
+        Block(
+            "question",
+            "Original question",
+            payload["question"],
+            format=format_of(payload, "question"),
+            group="original",
+        ),
+        Block(
+            "follow_up",
+            "Accompanying question",
+            payload["follow_up"],
+            format=format_of(payload, "follow_up"),
+            group="accompanying",
+        ),
         Block(
             "answer",
             "Answer to the accompanying question",

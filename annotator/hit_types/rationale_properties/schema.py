@@ -19,6 +19,7 @@ from annotator.hit_types.base import (
     Option,
     Row,
     Stage,
+    format_of,
     stable_key,
     system_name,
 )
@@ -156,12 +157,20 @@ def stages_of(payload: JSON) -> tuple[Stage, ...]:
     """One stage with two steps: the second property is asked after the first."""
     first, second = GROUPS[payload["group"]]
     answers = Answers.of(payload["options"])
-    blocks: tuple[Block, ...] = (Block("question", "Question", payload["question"]),)
+    blocks: tuple[Block, ...] = (
+        Block("question", "Question", payload["question"], format=format_of(payload, "question")),
+    )
     if answers.options:
         blocks += (Block("options", "Options", items=answers.lines, kind="options"),)
     blocks += (
         Block("answer", "Answer", say(payload), kind="answer", group="explanation"),
-        Block("explanation", "Explanation", payload["rationale"], group="explanation"),
+        Block(
+            "explanation",
+            "Explanation",
+            payload["rationale"],
+            format=format_of(payload, "rationale"),
+            group="explanation",
+        ),
     )
     after = replace(second, when=((first.name, ("yes", "no")),))
     lead = "Pretend that the answer is right, even if you disagree."

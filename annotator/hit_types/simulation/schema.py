@@ -18,6 +18,7 @@ from annotator.hit_types.base import (
     Option,
     Row,
     Stage,
+    format_of,
     stable_key,
     system_name,
 )
@@ -111,9 +112,27 @@ def parse_row(raw: Mapping[str, Any]) -> tuple[Row, JSON, Material]:
 def stages_of(payload: JSON) -> tuple[Stage, ...]:
     """One stage with two steps: the starter question, the explanation and answer, and the follow-up question."""
     blocks = (
-        Block("question", "Starter question", payload["question"], group="starter"),
-        Block("explanation", "The robot's explanation", payload["explanation"], group="starter"),
+        Block(
+            "question",
+            "Starter question",
+            payload["question"],
+            format=format_of(payload, "question"),
+            group="starter",
+        ),
+        Block(
+            "explanation",
+            "The robot's explanation",
+            payload["explanation"],
+            format=format_of(payload, "explanation"),
+            group="starter",
+        ),
         Block("answer", "The robot answered", payload["answer"].capitalize(), kind="answer", group="starter"),
-        Block("follow_up", "Follow-up question", payload["follow_up"], group="follow_up"),
+        Block(
+            "follow_up",
+            "Follow-up question",
+            payload["follow_up"],
+            format=format_of(payload, "follow_up"),
+            group="follow_up",
+        ),
     )
     return (Stage("simulation", "What will the robot answer?", blocks, (HELPFUL, ANSWER)),)

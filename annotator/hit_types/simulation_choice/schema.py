@@ -18,6 +18,7 @@ from annotator.hit_types.base import (
     Option,
     Row,
     Stage,
+    format_of,
     stable_key,
     system_name,
 )
@@ -106,13 +107,31 @@ def stages_of(payload: JSON) -> tuple[Stage, ...]:
     """One stage with two steps: the starter question, the explanation and answer, and the follow-up question."""
     starter, follow_up = Answers.of(payload["options"]), Answers.of(payload["follow_up_options"])
     blocks = (
-        Block("question", "Starter question", payload["question"], group="starter"),
+        Block(
+            "question",
+            "Starter question",
+            payload["question"],
+            format=format_of(payload, "question"),
+            group="starter",
+        ),
         Block(
             "options", "Options of the starter question", items=starter.lines, kind="options", group="starter"
         ),
-        Block("explanation", "The robot's explanation", payload["explanation"], group="starter"),
+        Block(
+            "explanation",
+            "The robot's explanation",
+            payload["explanation"],
+            format=format_of(payload, "explanation"),
+            group="starter",
+        ),
         Block("answer", "The robot answered", starter.say(payload["answer"]), kind="answer", group="starter"),
-        Block("follow_up", "Follow-up question", payload["follow_up"], group="follow_up"),
+        Block(
+            "follow_up",
+            "Follow-up question",
+            payload["follow_up"],
+            format=format_of(payload, "follow_up"),
+            group="follow_up",
+        ),
         Block(
             "follow_up_options",
             "Options of the follow-up question",

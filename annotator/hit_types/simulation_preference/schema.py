@@ -17,6 +17,7 @@ from annotator.hit_types.base import (
     Option,
     Row,
     Stage,
+    format_of,
     stable_key,
     system_name,
 )
@@ -122,17 +123,55 @@ def stages_of(payload: JSON) -> tuple[Stage, ...]:
     """One stage: the starter example with explanation and choice, the follow-up example, one question."""
     chosen = payload["choice"].replace("_", " ").capitalize()
     blocks = (
-        Block("context", "Context", payload["context"], group="starter_example"),
-        Block("response_1", "Response 1", payload["response_1"], group="starter_example"),
-        Block("response_2", "Response 2", payload["response_2"], group="starter_example"),
-        Block("explanation", "The robot's explanation", payload["explanation"], group="starter_example"),
-        Block("robot_choice", "The robot chose", chosen, kind="answer", group="starter_example"),
-        Block("follow_up_context", "Context", payload["follow_up_context"], group="follow_up_example"),
         Block(
-            "follow_up_response_1", "Response 1", payload["follow_up_response_1"], group="follow_up_example"
+            "context",
+            "Context",
+            payload["context"],
+            format=format_of(payload, "context"),
+            group="starter_example",
         ),
         Block(
-            "follow_up_response_2", "Response 2", payload["follow_up_response_2"], group="follow_up_example"
+            "response_1",
+            "Response 1",
+            payload["response_1"],
+            format=format_of(payload, "response_1"),
+            group="starter_example",
+        ),
+        Block(
+            "response_2",
+            "Response 2",
+            payload["response_2"],
+            format=format_of(payload, "response_2"),
+            group="starter_example",
+        ),
+        Block(
+            "explanation",
+            "The robot's explanation",
+            payload["explanation"],
+            format=format_of(payload, "explanation"),
+            group="starter_example",
+        ),
+        Block("robot_choice", "The robot chose", chosen, kind="answer", group="starter_example"),
+        Block(
+            "follow_up_context",
+            "Context",
+            payload["follow_up_context"],
+            format=format_of(payload, "follow_up_context"),
+            group="follow_up_example",
+        ),
+        Block(
+            "follow_up_response_1",
+            "Response 1",
+            payload["follow_up_response_1"],
+            format=format_of(payload, "follow_up_response_1"),
+            group="follow_up_example",
+        ),
+        Block(
+            "follow_up_response_2",
+            "Response 2",
+            payload["follow_up_response_2"],
+            format=format_of(payload, "follow_up_response_2"),
+            group="follow_up_example",
         ),
     )
     return (Stage("simulation", "Which response will the robot choose?", blocks, (CHOICE,)),)

@@ -16,6 +16,7 @@ from annotator.hit_types.base import (
     Material,
     Row,
     Stage,
+    format_of,
     stable_key,
     system_name,
 )
@@ -65,7 +66,15 @@ def parse_row(raw: Mapping[str, Any]) -> tuple[Row, JSON, Material]:
 def stages_of(payload: JSON) -> tuple[Stage, ...]:
     """Two stages: the question alone; then the explanation, and the question again."""
     answers = Answers.of(payload["options"])
-    question: tuple[Block, ...] = (Block("question", "Question", payload["question"], group="question"),)
+    question: tuple[Block, ...] = (
+        Block(
+            "question",
+            "Question",
+            payload["question"],
+            format=format_of(payload, "question"),
+            group="question",
+        ),
+    )
     if answers.options:
         question += (Block("options", "Options", items=answers.lines, kind="options", group="question"),)
     before = Field(
@@ -78,7 +87,13 @@ def stages_of(payload: JSON) -> tuple[Stage, ...]:
         help="Assume that the explanation is right, even if you disagree. Use nothing else that you know.",
         about=("question", "explanation"),
     )
-    explanation = Block("explanation", "Explanation", payload["rationale"], group="explanation")
+    explanation = Block(
+        "explanation",
+        "Explanation",
+        payload["rationale"],
+        format=format_of(payload, "rationale"),
+        group="explanation",
+    )
     return (
         Stage(
             "before",

@@ -24,7 +24,7 @@ class Command(BaseCommand):
         ):
             action = actions.add_parser(name, help=about)
             action.add_argument("request", type=int)
-            action.add_argument("--note", default="", help="what the participant is told")
+            action.add_argument("--note", default="", help="the message that the participant sees")
         actions.add_parser(
             "replay", help="after a restore: remove again everybody whose data had been removed"
         )

@@ -35,31 +35,31 @@ class Command(BaseCommand):
         add("--cluster", default="", metavar="COL",
             help="names the instance that an item belongs to: intervals draw those")  # fmt: skip
         add("--gold", nargs="+", action="extend", default=[], metavar="[V=]COL",
-            help="holds the correct label of a --value: reports give accuracies")  # fmt: skip
+            help="contains the correct label of a --value; reports then give accuracies")  # fmt: skip
         add("--attribute", nargs="+", action="extend", default=[], metavar="COL",
-            help="says more of the item (kind, domain): reports cut and filter by it")  # fmt: skip
+            help="describes the item (kind, domain); reports can group and filter by it")  # fmt: skip
         add("--rater-attribute", nargs="+", action="extend", default=[], metavar="COL",
-            help="says more of the rater (age group, native language): the same")  # fmt: skip
+            help="describes the rater (age group, native language), in the same way")  # fmt: skip
         add("--value", nargs="+", action="extend", required=True, metavar="[NAME=]COL",
-            help="holds the labels of a variable or field; NAME where the column's own name does not do")  # fmt: skip
+            help="contains the labels of a variable or field; add NAME if the column's own name doesn't fit")  # fmt: skip
         add("--variable", default="", metavar="V", help="name of the variable of the only --value")
         add("--rater", default="", metavar="COL", help="names the rater (MTurk: WorkerId)")
         add("--rater-name", default="", metavar="NAME", help="one rater for all rows")
-        add("--unnamed", action="store_true", help="nobody is named: number the raters of each item")
+        add("--unnamed", action="store_true", help="the file names no raters: number those of each item")
         add("--simulators", nargs="+", default=[], metavar="NAME", help="raters that are models")
         add("--seconds", default="", metavar="COL", help="time taken (MTurk: WorkTimeInSeconds)")
         add("--level", nargs="+", action="extend", default=[], metavar="[V=]LEVEL",
             help=f"{', '.join(get_args(Level))}; nominal if not said")  # fmt: skip
         add("--labels", nargs="+", action="extend", default=[], metavar="[V=]A,B,C",
-            help="the labels in their order (write --labels=-1,0,1 where one begins with a minus)")  # fmt: skip
+            help="the labels in their order (write --labels=-1,0,1 if one begins with a minus)")  # fmt: skip
         add("--listed", nargs="+", action="extend", default=[], metavar="[V=]1,2,3",
             help="the cell lists those of these units that are 'yes', divided by --separator; empty: none")  # fmt: skip
         add("--separator", default="|", help="between values in one cell")
         add("--aside", nargs="+", action="extend", default=[], metavar="VALUE=NAME",
-            help="a value that is no label (--aside=-9=needs_more_info): a yes/no variable of its own")  # fmt: skip
+            help="a value that isn't a label (--aside=-9=needs_more_info) becomes a separate yes/no variable")  # fmt: skip
         add("--recode", nargs="+", action="extend", default=[], metavar="OLD=NEW", help="spellings of labels")
         add("--missing", nargs="+", action="extend", default=[], metavar="LABEL",
-            help="labels that stand for no answer, such as NA")  # fmt: skip
+            help="labels that mean no answer, such as NA")  # fmt: skip
         add("--fold-case", action="store_true", help="read labels that differ only in case or form as one")
         add("--show", nargs="+", default=[], metavar="COL", help="what was judged (MTurk: Input.*)")
         add(

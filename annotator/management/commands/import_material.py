@@ -32,7 +32,7 @@ class Command(BaseCommand):
         )  # fmt: skip
         parser.add_argument(
             "--attribute", nargs="+", action="extend", default=[], metavar="COL",
-            help="a column that says more of the item (domain, difficulty): reports cut and filter by it",
+            help="a column that describes the item (domain, difficulty); reports can group and filter by it",
         )  # fmt: skip
         parser.add_argument("--dry-run", action="store_true", help="check and count, write nothing")
 

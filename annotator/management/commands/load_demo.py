@@ -15,7 +15,7 @@ from foretell import env
 
 
 class Command(BaseCommand):
-    help = "Load the demo studies; what is there already stays as it is. Refused in production."
+    help = "Load the demo studies; existing ones stay unchanged. Refused in production."
 
     def handle(self, *args: Any, **options: Any) -> None:
         if getattr(settings, "PRODUCTION", False):

@@ -16,7 +16,7 @@ ACTIONS = {"pause": study_pause, "resume": study_resume, "close": study_close}
 
 
 class Command(BaseCommand):
-    help = "Launch, pause, resume or close a study; set its fields; show where it stands."
+    help = "Launch, pause, resume or close a study; set its fields; show its state."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("action", choices=["launch", *ACTIONS, "set", "show"])

@@ -126,7 +126,7 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> Values:
     if len(found) != len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise _Fault(f"the key {twice!r} stands twice in one object")
+        raise _Fault(f"the key {twice!r} occurs twice in one object")
     return found
 
 
@@ -164,7 +164,7 @@ def _json_lines(file: IO[bytes], log: FaultLog) -> Iterator[Line]:
         except json.JSONDecodeError as error:
             log.add(f"is not JSON: {error.msg} at character {error.pos + 1}", line=number, value=text.strip())
         except (RecursionError, ValueError):
-            log.add("is nested too deeply or holds too large a number", line=number, value=text.strip())
+            log.add("is nested too deeply or contains too large a number", line=number, value=text.strip())
         else:
             if not isinstance(value, dict):
                 log.add("expected one JSON object per line", line=number, value=text.strip())
@@ -227,7 +227,7 @@ def _csv_fault(message: str) -> str:
     if "field larger than" in message:
         return f"expected cells of at most {MAX_CELL:,} characters; is a quote left open?"
     if "expected after" in message:
-        return "a quote stands inside a quoted cell; write it twice"
+        return "a quote inside a quoted cell; write it twice"
     return f"is not CSV: {message}"
 
 

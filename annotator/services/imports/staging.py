@@ -147,7 +147,7 @@ _TABLES = {
 _BEFORE = (
     (
         "key",
-        "this item stands in the file already, on line {other}",
+        "this item is in the file already, on line {other}",
         """SELECT line, key, other FROM (
             SELECT line, key, min(line) OVER (PARTITION BY key) AS other FROM import_row) s
         WHERE line > other""",
@@ -171,7 +171,7 @@ _AFTER = (
     ),
     (
         "system",
-        "this name stands for another model or method in an earlier row or in another study of this workspace; use another name",
+        "this name has another model or method in an earlier row or in another study of this workspace; use another name",
         """SELECT r.line, r.system, NULL FROM import_row r JOIN annotator_system y ON y.name = r.system
             AND y.workspace_id IS NOT DISTINCT FROM %(workspace)s
         WHERE (r.model <> '' AND y.model <> r.model) OR (r.method <> '' AND y.method <> r.method)""",

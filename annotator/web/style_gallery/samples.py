@@ -237,6 +237,17 @@ _BIDI = Stage(
     (Field("answer", "هل السؤال واضح؟", options=(Option("yes", "نعم"), Option("no", "لا")),),),
 )  # fmt: skip
 
+_FORMATS = Stage(
+    "formats",
+    "Code, a table and Markdown",
+    (
+        Block("code", "Code", "    def low(self):\n        return self.tide < 0.5  # " + "tide_" * 30, format="code"),
+        Block("table", "Table", "harbour\tlamps\nNorth\t12\nSouth\t7", format="table"),
+        Block("markdown", "Notes", "# Lamps\n\n- **twelve** in the north\n- [seven](https://example.org/) in the south\n\n<b>not bold</b>", format="markdown"),
+    ),
+    (Field("answer", "Which harbour has more lamps?", options=(Option("n", "North"), Option("l", "L" * 90)), about=("table",)),),
+)  # fmt: skip
+
 STUDY = Row(
     pk=7,
     slug="deep-water",
@@ -361,7 +372,7 @@ def screens() -> list[Screen]:
         Screen("invitation", "Invitation", "annotator/invitation.html", {"study": STUDY, "task_title": "guess a robot's answers", "join_url": "", "login_url": "#", "signup_url": "#", "pay_per_hour": 18.0, "open": True, "places": _PLACES, "preparation": _PREPARATION}),
         Screen("invitation-closed", "Invitation, closed", "annotator/invitation.html", {"study": STUDY, "task_title": "guess a robot's answers", "join_url": "", "login_url": "#", "signup_url": "#", "pay_per_hour": 18.0, "open": False, "places": _PLACES, "preparation": _PREPARATION}),
         Screen("invitation-full", "Invitation, full", "annotator/invitation.html", {"study": STUDY, "task_title": "guess a robot's answers", "join_url": "", "login_url": "#", "signup_url": "#", "pay_per_hour": 18.0, "open": True, "places": Places(0, True), "preparation": _PREPARATION, "alert_url": "#"}),
-        Screen("no-places", "Nothing left for somebody", "annotator/no_places.html", {"study": STUDY, "places": Places(0, True), "earnings": _EARNINGS, "completion_code": "C1K7-QQ29", "asked": True, "me_url": "#"}),
+        Screen("nothing-left", "Nothing left for somebody", "annotator/no_places.html", {"study": STUDY, "places": Places(0, True), "earnings": _EARNINGS, "completion_code": "C1K7-QQ29", "asked": True, "me_url": "#"}),
         Screen("consent", "Consent", "annotator/consent.html", {"study": STUDY, "digest": "", "consent_html": mark_safe("<h2>What this is about</h2><p>We study whether explanations that computers give help people predict what they do. You read short texts and answer questions about them.</p><h2>What we keep</h2><p>Your answers, how long they took, and whether you left the page. Published data name no one.</p><h2>Your rights</h2><p>You can stop at any time, without a reason and without losing what you earned. You can download your data or ask for it to be deleted.</p>")}),
         Screen("instructions", "Instructions", "annotator/instructions.html", _instructions()),
         Screen("drawer", "Instructions, for the drawer", "annotator/_instructions.html", _instructions()),
@@ -383,6 +394,7 @@ def screens() -> list[Screen]:
         Screen("task-before", "Task, first stage", "annotator/task.html", task(BEFORE, stages=[Row(title=BEFORE.title, state="now"), Row(title=AFTER.title, state="later")])),
         Screen("task-after", "Task, second stage", "annotator/task.html", task(AFTER, stages=marks, committed=[("What do you think?", "Yes")])),
         Screen("task-bidi", "Task, difficult text", "annotator/task.html", task(_BIDI)),
+        Screen("task-formats", "Task, code and tables", "annotator/task.html", task(_FORMATS)),
         Screen("preview", "Preview", "annotator/preview.html", task(mode="preview", assignment=None, number=3, count=120, back_url="#", flag_url="", ask_url="", skip_url="", more_time_url="", hidden={"item": 2})),
         Screen("done", "Done", "annotator/done.html", {"study": STUDY, "earnings": _EARNINGS, "places": Places(0, False), "alert_url": "#", "completion_code": "C1K7-QQ29", "me_url": "#"}),
         Screen("done-return", "Done, back to the recruiter", "annotator/done.html", {"study": STUDY, "earnings": _EARNINGS, "all_done": True, "return_url": "#", "me_url": "#"}),

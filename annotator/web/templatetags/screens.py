@@ -18,7 +18,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext, gettext_noop
 
 from annotator.hit_types.base import Stage
-from annotator.web.markdown import markdown_html
+from annotator.web.markdown import markdown_html, material_markdown_html, material_table_html
 from annotator.web.task_form import Asked, TaskForm
 from annotator.web.task_form import task_form as bind
 
@@ -196,3 +196,15 @@ def hundred(share: float, direction: str = "") -> str:
     ('25.0', '75.0')
     """
     return f"{100 * (1 - share if direction else share):.1f}"
+
+
+@register.filter
+def material_markdown(text: str) -> SafeString:
+    """Study material in Markdown as safe HTML."""
+    return material_markdown_html(text)
+
+
+@register.filter
+def material_table(text: str) -> SafeString:
+    """Study material that is a table as HTML."""
+    return material_table_html(text)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.text import format_lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -139,3 +140,9 @@ def new_account_count(request: HttpRequest, study: Study | None = None) -> None:
             "too_many",
             gettext("Too many people have joined from your network in the last hour. Try again in an hour."),
         )
+
+
+def safe_url(request: HttpRequest, url: str, default: str) -> str:
+    """``url`` if it is on this site; otherwise ``default``."""
+    allowed = url_has_allowed_host_and_scheme(url, {request.get_host()}, require_https=request.is_secure())
+    return url if allowed else default

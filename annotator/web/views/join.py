@@ -8,7 +8,7 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.http import url_has_allowed_host_and_scheme, urlencode
+from django.utils.http import urlencode
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
@@ -24,7 +24,7 @@ from annotator.selectors.places import places_of
 from annotator.selectors.preparation import preparation_of
 from annotator.selectors.snapshot import snapshot_content
 from annotator.services.participation import annotator_create, participation_join
-from annotator.web.views.common import new_account_count, says_refusals, trouble
+from annotator.web.views.common import new_account_count, safe_url, says_refusals, trouble
 from annotator.web.views.places import alert_context
 
 
@@ -144,6 +144,4 @@ def return_link(request: HttpRequest, token: str) -> HttpResponse:
 
 def safe_next(request: HttpRequest, default: str) -> str:
     """The requested page to go to next, if it is on this site; otherwise ``default``."""
-    url = request.POST.get("next") or request.GET.get("next") or ""
-    allowed = url_has_allowed_host_and_scheme(url, {request.get_host()}, require_https=request.is_secure())
-    return url if allowed else default
+    return safe_url(request, request.POST.get("next") or request.GET.get("next") or "", default)

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from annotator.accounts.return_link import return_path
+from annotator.hit_types.base import Stage
 from annotator.hit_types.registry import hit_type_get
-from annotator.models import Consent, ExamAttempt, Judgment, Message, Participation, Rater
+from annotator.models import Consent, ExamAnswer, ExamAttempt, Judgment, Message, Participation, Rater
 from annotator.selectors.participation import earnings_of
 from annotator.selectors.places import place_alerts_of
 from annotator.selectors.user import user_of
-from annotator.services.message import message_send
+from annotator.services.message import message_send, replies_read
 from annotator.services.participation import rater_for
-from annotator.web.views.common import participant, says_refusals
+from annotator.web.views.common import participant, safe_url, says_refusals
 
 
 @require_GET
@@ -53,7 +55,9 @@ def me(request: HttpRequest) -> HttpResponse:
         "place_alerts": place_alerts_of(rater_id=rater.pk),
         "sent": request.GET.get("sent", ""),
     }
-    return render(request, "annotator/me.html", context)
+    response = render(request, "annotator/me.html", context)
+    replies_read(rater_id=rater.pk)  # they are on the page now
+    return response
 
 
 @require_POST
@@ -73,6 +77,16 @@ def message(request: HttpRequest, slug: str) -> HttpResponse:
     return redirect("/me/?sent=" + kind)
 
 
+@require_POST
+@login_required
+def read(request: HttpRequest) -> HttpResponse:
+    """Mark the researchers' replies as read; goes back to the task that announced them."""
+    replies_read(rater_id=rater_for(user=user_of(request)).pk)
+    if request.headers.get("X-Requested-With") == "fetch":
+        return HttpResponse(status=204)
+    return redirect(safe_url(request, request.headers.get("Referer", ""), reverse("annotator:me")))
+
+
 @require_GET
 @login_required
 def data(request: HttpRequest) -> StreamingHttpResponse:
@@ -83,8 +97,18 @@ def data(request: HttpRequest) -> StreamingHttpResponse:
     return response
 
 
+def shown_in(stages: Iterable[Stage]) -> list[dict[str, str]]:
+    """The material of some stages as it was labelled, each piece once."""
+    found = {
+        (block.label, block.text or "\n".join(block.items)): None
+        for stage in stages
+        for block in stage.blocks
+    }
+    return [{"label": label, "text": text} for label, text in found]
+
+
 def own_data(rater: Rater) -> Iterator[str]:
-    """One JSON object per line, with questions in words; without gold responses and other people's answers."""
+    """One JSON object per line, with what was shown and asked in words; without correct answers and other people's answers."""
 
     def line(kind: str, **values: object) -> str:
         return json.dumps({"kind": kind} | values, default=str, ensure_ascii=False) + "\n"
@@ -98,14 +122,21 @@ def own_data(rater: Rater) -> Iterator[str]:
         )
     for attempt in ExamAttempt.objects.filter(participation__rater=rater):
         yield line("exam", number=attempt.number, submitted=attempt.submitted_at, score=attempt.score)
+    answers = ExamAnswer.objects.filter(attempt__participation__rater=rater).order_by("attempt", "pk")
+    for answer in answers.select_related("attempt__exam", "question"):
+        kind, question = hit_type_get(answer.attempt.exam.hit_type), answer.question
+        yield line(
+            "exam answer", number=answer.attempt.number, shown=shown_in([kind.question_stage(question.payload, question.gold)]),
+            answers=dict(kind.describe(question.payload, answer.response)),
+        )  # fmt: skip
     judgments = Judgment.objects.filter(rater=rater).order_by("id")
     for judgment in judgments.select_related("item", "study", "assignment").iterator(chunk_size=500):
         kind = hit_type_get(judgment.study.hit_type)
         drawn = judgment.assignment.presentation if judgment.assignment else None
         said = dict(kind.describe(judgment.item.payload, judgment.response, drawn))
         yield line(
-            "answer", study=judgment.study.title, at=judgment.created_at, seconds=judgment.seconds, answers=said,
-            signals=judgment.signals,
+            "answer", study=judgment.study.title, at=judgment.created_at, seconds=judgment.seconds,
+            shown=shown_in(kind.stages(judgment.item.payload, drawn)), answers=said, signals=judgment.signals,
         )  # fmt: skip
     for message in Message.objects.filter(rater=rater).select_related("study"):
         yield line(

@@ -206,7 +206,7 @@ def ask(request: HttpRequest, pk: int) -> HttpResponse:
 @transaction.atomic  # keep the lease locked while the message is written
 def _send(request: HttpRequest, pk: int, kind: str) -> HttpResponse:
     assignment = own_lease(user_id=signed_in(request), pk=pk)
-    notice = gettext("Sent. The researchers will see it with the task. You can carry on.")
+    notice, done = gettext("Sent. The researchers will see it with the task. You can carry on."), True
     try:
         message_send(
             participation=assignment.participation,
@@ -215,7 +215,7 @@ def _send(request: HttpRequest, pk: int, kind: str) -> HttpResponse:
             item=assignment.item,
         )
     except ValidationError as error:
-        notice = error.messages[0]
+        notice, done = error.messages[0], False
     page = task_page(assignment=assignment, progress=progress_of(assignment.participation))
-    page.notice = notice
+    page.notice, page.notice_good = notice, done
     return render(request, template(request), page.context())

@@ -17,7 +17,7 @@ from evaluation.agreement.accuracy import accuracy
 from evaluation.agreement.aggregate import PerRater, aggregate
 from evaluation.agreement.by_group import by_group, grouped_values
 from evaluation.agreement.descriptive import unit_distributions
-from evaluation.agreement.output import Beside, as_csv, as_json, as_text, units_csv
+from evaluation.agreement.output import Beside, as_csv, as_text, json_pieces, units_csv
 from evaluation.agreement.reading import ReadRatings, read_ratings
 from evaluation.agreement.reading_counts import read_counts
 from evaluation.agreement.reading_faults import UnreadableRatings
@@ -115,7 +115,7 @@ class Command(BaseCommand):
         )  # fmt: skip
         parser.add_argument(
             "--missing", action="append", default=[], metavar="L",
-            help="a label that stands for no answer, such as NA; can be repeated",
+            help="a label that means no answer, such as NA; can be repeated",
         )  # fmt: skip
         parser.add_argument(
             "--fold-case", action="store_true", help="read labels that differ only in case or form as one"
@@ -173,8 +173,10 @@ class Command(BaseCommand):
         for note in notes:
             self.stderr.write(f"note: {note}")
         settings = {"bootstrap": {"replicates": options["bootstrap"], "seed": options["seed"]}}
-        write = {"json": as_json, "csv": as_csv, "text": as_text}[options["format"]]
-        self.stdout.write(write(summary, settings, beside), ending="")
+        write = {"json": json_pieces, "csv": as_csv, "text": as_text}[options["format"]]
+        found = write(summary, settings, beside)
+        for piece in [found] if isinstance(found, str) else found:
+            self.stdout.write(piece, ending="")
 
 
 def _read(options: dict[str, Any]) -> tuple[ReadRatings, list[str]]:

@@ -29,9 +29,10 @@ class Command(BaseCommand):
             content = compute_across(studies=studies, choices=choices, figures=False).content
         except (ValueError, KeyError) as error:
             raise CommandError(named(studies, error)) from error
-        content["sections"] = [s for s in content["sections"] if s["id"] not in OTHERS]
-        if not content["sections"]:
-            raise CommandError(
-                f"{', '.join(study.slug for study in studies)}: this task type has no metrics beyond agreement (manage.py report)"
-            )
+        found = [s for s in content["sections"] if s["id"] not in OTHERS]
+        if {section["id"] for section in found} <= {"summary"}:
+            names = ", ".join(study.slug for study in studies)
+            self.stderr.write(f"{names}: this task type has no metrics beyond agreement, which follows")
+            found = [s for s in content["sections"] if s["id"] in ("summary", "agreement")]
+        content["sections"] = found
         self.stdout.write(export(content, {}, options["format"]), ending="")

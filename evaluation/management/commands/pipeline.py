@@ -86,7 +86,7 @@ class Command(BaseCommand):
         endpoint = endpoint_named(name=options["endpoint"], workspace_id=owner)
         if endpoint is None:
             names = ", ".join(endpoints_usable_in(owner).values_list("name", flat=True)) or "none"
-            raise CommandError(f"no endpoint {options['endpoint']!r}; there are: {names}")
+            raise CommandError(f"no endpoint {options['endpoint']!r}; expected one of: {names}")
         overrides = overrides_read(options["override"])
         path: Path = options["dataset"]
         if not path.is_file():

@@ -38,7 +38,7 @@ class Command(BaseCommand):
             "--prevalence", default="yes=0.35,no=0.3,cannot guess=0.35", metavar="LABEL=SHARE,..."
         )
         parser.add_argument(
-            "--abstain", default="cannot guess", help="the label that says nothing; may be empty"
+            "--abstain", default="cannot guess", help="the label for no statement; may be empty"
         )
         parser.add_argument("--clustering", type=float, default=usual.clustering, help="within an instance")
         parser.add_argument("--seed", type=int, default=0)

@@ -80,12 +80,12 @@ def parse_model(model: str, extra: str = "") -> Options:
     types = {f.name: f.type for f in fields(Options)}
     for key, text in parse_qsl(query) + parse_qsl(extra):
         if key not in types or key == "name":
-            raise BadOptions(f"{key}: no such option; there are: {', '.join(sorted(types))}")
+            raise BadOptions(f"{key}: no such option; expected one of: {', '.join(sorted(types))}")
         if key == "kinds":
             kinds = tuple(text.split(","))
             if strange := set(kinds) - set(FAULTS):
                 raise BadOptions(
-                    f"kinds: unknown {', '.join(sorted(strange))}; there are: {', '.join(FAULTS)}"
+                    f"kinds: unknown {', '.join(sorted(strange))}; expected one of: {', '.join(FAULTS)}"
                 )
             values[key] = kinds
             continue

@@ -1,4 +1,4 @@
-"""P1 Section 5.2.2: does plausibility go with precision? Judgments of two studies on the same explanations."""
+"""P1 Section 5.2.2: is plausibility correlated with precision? Judgments of two studies on the same explanations."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _aside(found: Estimate) -> list[str]:
 
 
 def precision_by_key(contexts: list[Context]) -> dict[Key, float]:
-    """Mean precision of a system's explanations of an instance, where one is defined; studies are pooled."""
+    """Mean precision of a system's explanations of an instance, if defined; studies are pooled."""
     values: dict[Key, list[float]] = {}
     for ctx in contexts:
         named = instance_keys(ctx)

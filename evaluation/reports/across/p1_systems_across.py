@@ -1,4 +1,4 @@
-"""P1 Table 4 where systems of one dataset were judged in several studies: compared on the instances that all share."""
+"""P1 Table 4 for systems of one dataset that were judged in several studies, compared on their common instances."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evaluation.reports.context import Context
 from evaluation.reports.registry import section_across
 from evaluation.reports.words import count, number
 
-#: More systems than this make more pairs than a table can hold: they have no intervals and no differences here.
+#: With more systems than this there would be too many pairs for a table, so there are no intervals and differences.
 MOST = 12
 COLUMNS = (
     "unit", "explanation", "instance", "system", "simulated", "real", "generator", "kind", "text", "missing",
@@ -49,12 +49,12 @@ def p1_systems_across(across: Across) -> Section | None:
         title="Systems compared across studies",
         prose=prose,
         blocks=blocks,
-        notes=["Two studies’ explanations of one system are told apart by the study’s name."],
+        notes=["Explanations of one system in two studies are distinguished by the study’s name."],
     )
 
 
 def _by_dataset(across: Across) -> dict[str, list[Context]]:
-    """Simulation studies of one task type and dataset, where there are several."""
+    """Simulation studies of the same task type and dataset, if there are at least two."""
     found: dict[tuple[str, str], list[Context]] = {}
     for ctx in across.measuring("simulatability"):
         instances = set(instance_keys(ctx).values())
@@ -68,7 +68,7 @@ def _by_dataset(across: Across) -> dict[str, list[Context]]:
 
 
 def pooled(contexts: list[Context]) -> FollowUps:
-    """The studies' follow-ups in one table; a system that two studies have is one per study."""
+    """The studies' follow-ups in one table; a system that occurs in two studies is counted as two."""
     tables = [ctx.follow_ups(ctx.headline.name, rule_of(ctx))[0] for ctx in contexts]
     uses = Counter(system for table in tables for system in set(table.system))
     columns: dict[str, Any] = {}

@@ -1,4 +1,5 @@
-"""P3 Tables 14 and 15: which properties of a rationale go with a right answer? A study of utility and one of properties."""
+"""P3 Tables 14 and 15: which properties of a rationale are associated with a right answer? A study of utility and one
+of properties."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from evaluation.reports.registry import section_across
 from evaluation.reports.resampling import as_chosen
 from evaluation.reports.words import count, estimate, left_out, listed
 
-#: Twice the normal quantile that the model's intervals are made with: their width over it is the standard deviation.
+#: Twice the normal quantile of the model's intervals: their width divided by it is the standard deviation.
 WIDTH = 2 * 1.959963984540054
 TOP = 10
 RULE = "each annotator’s answer"
@@ -68,7 +69,8 @@ def p3_table14(across: Across) -> Section | None:
 
 
 def properties_by_key(contexts: list[Context]) -> dict[Key, dict[str, bool | None]]:
-    """(instance, system) -> property -> whether people's label says that the rationale has it; None for a tie."""
+    """(instance, system) -> property -> whether the rationale has it according to people's aggregated label; None for a
+    tie."""
     found: dict[Key, dict[str, bool | None]] = {}
     for ctx in contexts:
         rule, named = rule_of(ctx), instance_keys(ctx)
@@ -84,7 +86,7 @@ def properties_by_key(contexts: list[Context]) -> dict[Key, dict[str, bool | Non
 
 
 def answers_of(ctx: Context) -> list[tuple[bool, bool, str, str]]:
-    """(right before, right after, instance, system) of each person's judgment of an item whose gold label is known."""
+    """(right before, right after, instance, system) for each person's judgment of an item with a known gold label."""
     named, found = instance_keys(ctx), own_answers(ctx)
     columns = zip(found.before, found.after, found.gold, found.instance, found.system, strict=True)
     rows = [
@@ -134,7 +136,7 @@ def _table14(model: MixedModel, names: list[str], choices: Choices) -> Table:
 
 
 def _table15(model: MixedModel, choices: Choices) -> Table:
-    """The pairs that raise the log odds most: the sum of their three terms, and their interaction term alone."""
+    """The pairs that increase the log odds most: the sum of their three terms, and their interaction term alone."""
 
     def cell(value: Estimate) -> Cell:
         return Cell.of(as_chosen(value, choices), rule=RULE)

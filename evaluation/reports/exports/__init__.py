@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Format:
-    """A format that a report can be had in."""
+    """A format for downloading a report."""
 
     name: str
     title: str

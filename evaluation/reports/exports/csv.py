@@ -1,4 +1,4 @@
-"""A report as CSV: one line per cell, with everything that the cell carries."""
+"""A report as CSV: one line per cell, with all its context."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ COLUMNS = (
     "software",
 )
 
-#: A spreadsheet takes a cell that begins so for a formula, or strips it to one that does.
+#: A spreadsheet treats a cell that starts like this as a formula, possibly after trimming it.
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def harmless(text: str) -> str:
-    """Text that no spreadsheet runs: a leading apostrophe where it would be taken for a formula.
+    """Text that no spreadsheet will run: with a leading apostrophe if it looks like a formula.
 
     >>> harmless('=HYPERLINK("http://x")'), harmless("plain"), harmless("  =1+1")
     ('\\'=HYPERLINK("http://x")', 'plain', "'  =1+1")
@@ -47,7 +47,7 @@ def harmless(text: str) -> str:
 
 
 def render(content: Mapping[str, Any]) -> str:
-    """The whole report as CSV text (RFC 4180). Values are not rounded; what is not defined is empty, with a reason."""
+    """The whole report as CSV text (RFC 4180). Values aren't rounded; undefined ones are empty, with a reason."""
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(COLUMNS)

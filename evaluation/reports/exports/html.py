@@ -1,4 +1,4 @@
-"""A report as one HTML file that needs nothing beside it: style sheet, fonts and figures inside."""
+"""A report as one self-contained HTML file, with style sheet, fonts and figures."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from django.utils.safestring import mark_safe
 
 from evaluation.reports.pages import page_of
 
-#: (file, declarations) of the fonts that the page carries.
+#: (file, declarations) of the fonts in the page.
 FONTS = (
     ("foretell-serif.woff2", ""),
     ("foretell-serif-bold.woff2", "font-weight: 600 800;"),
     ("foretell-serif-italic.woff2", "font-style: italic;"),
 )
-#: The style sheets that the page carries: the report's components, and what a page needs outside the product.
+#: The style sheets in the page: the report's components, and what a page needs outside the product.
 STYLES = (
     "css/tokens.css",
     "css/notice.css",
@@ -33,7 +33,7 @@ STYLES = (
 def render(content: Mapping[str, Any], files: Mapping[str, tuple[str, bytes]]) -> str:
     """The report as a page; ``files`` are its drawn figures (name -> media type and bytes).
 
-    All texts go through the template engine, which escapes them; figures are images, in which nothing runs.
+    All texts go through the template engine, which escapes them; figures are images, which can't run anything.
     """
 
     def source(name: str) -> str:

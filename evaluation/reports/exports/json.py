@@ -1,4 +1,4 @@
-"""A report as JSON: the stored content, and in every number's cell what else belongs to it."""
+"""A report as JSON: the stored content, with its provenance in every number's cell."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ NOT_AGGREGATED = "not aggregated"
 
 
 def render(content: Mapping[str, Any]) -> str:
-    """The whole report; numbers are not rounded, what is not defined is null with its reason."""
+    """The whole report; numbers aren't rounded, and undefined ones are null with a reason."""
     return json.dumps(with_provenance(content), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _with_rule(cell: Mapping[str, Any]) -> dict[str, Any]:
-    """A cell with its rule; one that rests on single ratings says so."""
+    """A cell with its rule; cells of single ratings say so."""
     return {**cell, "rule": cell["rule"] or NOT_AGGREGATED}
 
 
 def provenance(content: Mapping[str, Any]) -> dict[str, str]:
-    """What is the same in every cell of a report: exclusions on or off, the inputs' hash, the software."""
+    """The provenance common to all cells of a report: exclusions on or off, the hash of the inputs, the software."""
     facts = dict(content["facts"])
     return {
         "exclusions": facts.get("Exclusions", ""),
@@ -31,7 +31,8 @@ def provenance(content: Mapping[str, Any]) -> dict[str, str]:
 
 
 def with_provenance(content: Mapping[str, Any]) -> dict[str, Any]:
-    """The content with ``exclusions``, ``inputs`` and ``software`` in each number's cell: a cell can travel alone."""
+    """The content with ``exclusions``, ``inputs`` and ``software`` in each number's cell, so that a cell can be copied
+    on its own."""
     same = provenance(content)
 
     def table(block: Mapping[str, Any]) -> dict[str, Any]:

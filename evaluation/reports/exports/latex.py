@@ -1,4 +1,4 @@
-"""A report's tables as LaTeX with booktabs, ready to be put into a paper."""
+"""A report's tables as LaTeX with booktabs, ready for a paper."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 from evaluation.reports import words
 from evaluation.reports.exports.tex_characters import escape
 
-#: Wider tables than this many characters stand sideways; a text wider than ``PARAGRAPH`` is broken into lines.
+#: Tables wider than this many characters are turned sideways; texts wider than ``PARAGRAPH`` are broken into lines.
 SIDEWAYS, PARAGRAPH = 100, 34
-#: Longer tables than this run over several pages.
+#: Tables with more rows than this can break across pages.
 LONG = 45
 PREAMBLE = (
     r"\usepackage[T1]{fontenc}", r"\usepackage{textcomp}", r"\usepackage{array}", r"\usepackage{booktabs}",
@@ -22,7 +22,7 @@ PREAMBLE = (
 
 
 def render(content: Mapping[str, Any]) -> str:
-    """All tables, each in an environment that it fits, with the preamble that they need as comments. ASCII alone."""
+    """All tables, each in a suitable environment, with the necessary preamble in comments. ASCII only."""
     parts = [
         f"% {escape(content['title'])}",
         *(f"% {escape(name)}: {escape(value)}" for name, value in content["facts"]),
@@ -72,7 +72,7 @@ def _table(table: Mapping[str, Any]) -> str:
 def _long_table(
     kinds: str, caption: Sequence[str], head: Sequence[str], body: Sequence[str], notes: Sequence[str]
 ) -> str:
-    """A table over several pages, its head on each."""
+    """A table over several pages, with its head on each."""
     lines = [
         r"{\footnotesize",
         f"\\begin{{longtable}}{{{kinds}}}",
@@ -88,7 +88,7 @@ def _long_table(
 
 
 def _widths(table: Mapping[str, Any]) -> list[int]:
-    """The number of characters of the widest text in each column, its head among them."""
+    """The width in characters of the widest text in each column, including its head."""
     names = [*table["head"], *(column["label"] for column in table["columns"])]
     rows = [[*row["head"], *(_plain(cell) for cell in row["cells"])] for row in table["rows"]]
     return [max(len(row[n]) for row in [names, *rows]) for n in range(len(names))]

@@ -1,11 +1,11 @@
-r"""Text as LaTeX prints it, in ASCII alone, so that no font or input encoding can lack a character."""
+r"""Text for LaTeX in ASCII only, so that no character can be missing from a font or input encoding."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 
-#: Characters with a meaning of their own, punctuation and symbols.
+#: Special characters, punctuation and symbols.
 _SYMBOLS = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
@@ -50,7 +50,7 @@ _GREEK = [
     "psi",
     "omega",
 ]
-#: Greek capitals that look as Latin ones do have no command.
+#: Greek capitals that look like Latin ones have no command.
 _CAPITALS = {
     "Γ": r"$\Gamma$", "Δ": r"$\Delta$", "Θ": r"$\Theta$", "Λ": r"$\Lambda$", "Ξ": r"$\Xi$", "Π": r"$\Pi$",
     "Σ": r"$\Sigma$", "Υ": r"$\Upsilon$", "Φ": r"$\Phi$", "Ψ": r"$\Psi$", "Ω": r"$\Omega$",
@@ -66,10 +66,9 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\u200b-\u200f\u2060\ufeff]")
 
 
 def escape(text: str) -> str:
-    r"""Text as LaTeX prints it: no character keeps a meaning of its own, and all of them are ASCII.
-
-    Accented letters become commands, Greek letters and symbols mathematics. A character that LaTeX's own fonts do not
-    have is written as its code point.
+    r"""Escape text for LaTeX: special characters lose their meaning, and the result is ASCII. Accented letters become
+    commands; Greek letters and symbols become mathematics. A character that LaTeX's own fonts don't have is written as
+    its code point.
 
     >>> print(escape(r"100% of \input{x} & $y_1$"))
     100\% of \textbackslash{}input\{x\} \& \$y\_1\$

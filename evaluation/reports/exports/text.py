@@ -9,7 +9,7 @@ from evaluation.reports import words
 
 
 def render(content: Mapping[str, Any]) -> str:
-    """The report as aligned columns of text; control characters of a terminal are taken out."""
+    """The report as aligned columns of text; terminal control characters are removed."""
     lines = [content["title"], "=" * len(content["title"]), ""]
     lines += [f"{name}: {value}" for name, value in content["facts"]]
     lines += ["", *(f"! {warning}" for warning in content["warnings"])] if content["warnings"] else []
@@ -23,14 +23,14 @@ def render(content: Mapping[str, Any]) -> str:
 
 
 def _figure(figure: Mapping[str, Any]) -> list[str]:
-    """Title and what it shows in words."""
+    """The figure's title and its description in words."""
     title = f"{figure['number']}. {figure['title']}" if figure["number"] else figure["title"]
     said = [figure["alt"], *figure["notes"], *figure.get("denominators", ())]
     return [f"Figure: {title}", *(f"  {note}" for note in said)]
 
 
 def _table(table: Mapping[str, Any]) -> list[str]:
-    """Title, two lines of head where columns have groups, rows under their groups, reasons and notes."""
+    """The title, the head (two lines if columns have groups), rows under their groups, reasons and notes."""
     reasons: dict[str, int] = {}
     left = len(table["head"])
     above = [""] * left + [column["group"] for column in table["columns"]]

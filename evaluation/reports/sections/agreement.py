@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
 
 from annotator.hit_types.base import Variable
-from evaluation.core.estimate import Estimate, none_if_nan
+from evaluation.core.estimate import Estimate, none_if_nan, undefined
 from evaluation.reports.agreement_data import Agreement
 from evaluation.reports.choices import LABEL_SETS
 from evaluation.reports.content import Cell, Figure, Section, Shape, Table, TableColumn, TableRow
@@ -17,15 +17,29 @@ from evaluation.reports.context import Context
 from evaluation.reports.registry import section
 from evaluation.reports.words import count, estimate, left_out, listed
 
-#: Up to this many raters, every pair is shown; above, each rater against the rest.
+#: With up to this many raters every pair is shown; with more, each rater compared with the rest.
 MATRIX = 24
-#: At most this many raters are listed, those who agree least first.
+#: At most this many raters are listed, those with the lowest agreement first.
 LISTED = 200
+#: What a side without Fleiss' kappa for unequal numbers shows beside one that has it.
+SAME_NUMBERS = undefined("units have the same number of ratings, or none can be compared")
+#: Statistics that depend on the level and on the numbers of raters.
+FURTHER = {
+    "fleiss_kappa_unequal": "Fleiss’ κ with unequal numbers of raters",
+    "gwet_ac2_linear": "Gwet’s AC2, linear weights",
+    "gwet_ac2_quadratic": "Gwet’s AC2, quadratic weights",
+    "icc_1_1": "Intraclass correlation ICC(1,1)",
+    "icc_2_1": "Intraclass correlation ICC(2,1)",
+    "icc_3_1": "Intraclass correlation ICC(3,1)",
+    "icc_1_k": "Intraclass correlation ICC(1,k)",
+    "icc_2_k": "Intraclass correlation ICC(2,k)",
+    "icc_3_k": "Intraclass correlation ICC(3,k)",
+}
 
 
 @section(order=20, title="Computing agreement")
 def agreement(ctx: Context) -> Section:
-    """One table and one plot a variable, then every pair of raters (or each rater against the rest)."""
+    """One table and one plot per variable, then every pair of raters (or each rater compared with the rest)."""
     prose: list[str] = []
     blocks: list[Table | Figure] = []
     for variable in ctx.data.variables:
@@ -69,7 +83,7 @@ def _sentence(ctx: Context, variable: Variable, found: Agreement) -> str:
     return text
 
 
-def _statistics(found: Agreement, who: str) -> list[tuple[str, Estimate, Shape]]:
+def _statistics(found: Agreement, who: str, further: Collection[str]) -> list[tuple[str, Estimate, Shape]]:
     rows: list[tuple[str, Estimate, Shape]] = [
         (f"Cohen’s κ, {who} with each other", found.human_human, "number"),
         ("– weighted by shared units", found.human_human_weighted, "number"),
@@ -86,12 +100,18 @@ def _statistics(found: Agreement, who: str) -> list[tuple[str, Estimate, Shape]]
         (f"Krippendorff’s α, {who}", found.alpha, "number"),
         (f"Fleiss’ κ, {who}", found.fleiss, "number"),
         (f"Gwet’s AC1, {who}", found.ac1, "number"),
+        *(
+            (f"{title}, {who}", found.further.get(name, SAME_NUMBERS), "number")
+            for name, title in FURTHER.items()
+            if name in further
+        ),
         (f"Percent agreement, {who}", found.percent, "percent"),
     ]
 
 
 def _table(ctx: Context, variable: Variable, found: dict[str, Agreement]) -> Table:
-    sides = [_statistics(each, ctx.people) for each in found.values()]
+    further = {name for each in found.values() for name in each.further}
+    sides = [_statistics(each, ctx.people, further) for each in found.values()]
     rows = [
         TableRow(
             [line[0][0]],
@@ -116,7 +136,7 @@ def _denominators(found: Agreement, who: str) -> str:
 
 
 def _figures(ctx: Context, variable: Variable, shown: Agreement, whole: Agreement) -> list[Figure]:
-    """The means of kappa where any is defined, the labels given, and for the headline variable every pair."""
+    """The means of kappa if any is defined, the labels given and, for the headline variable, every pair."""
     means = [shown.human_human, *shown.human_simulator.values()]
     figures = [_kappas(ctx, variable, shown)] if any(one.defined for one in means) else []
     figures += _shares(ctx, variable, whole)
@@ -144,7 +164,7 @@ def _kappas(ctx: Context, variable: Variable, found: Agreement) -> Figure:
 
 
 def _shares(ctx: Context, variable: Variable, found: Agreement) -> list[Figure]:
-    """How often each label was given: what kappa must be read beside."""
+    """How often each label was given, which is needed to interpret kappa."""
     rows = {ctx.people: found.prevalence} | found.by_simulator
     rows = {
         name: shares for name, shares in rows.items() if shares and not np.isnan(list(shares.values())).any()

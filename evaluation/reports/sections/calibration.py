@@ -1,4 +1,5 @@
-"""May a simulator stand in for people? For each: κ beside the human ceiling, confusion, the test, and where they differ."""
+"""Can a simulator replace people? For each: κ compared with the human ceiling, confusion, the test, and the items that
+differ."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from evaluation.reports.words import count, estimate, number
 
 #: At most this many items are listed for each simulator.
 LISTED = 50
-#: A confusion table of more labels than this is hard to read.
+#: With more labels than this, there is no confusion table, since it would be hard to read.
 LABELS = 8
 
 

@@ -1,4 +1,4 @@
-"""What was judged, by whom, and what was left out: the denominators of everything after it."""
+"""What was judged, by whom, and what was left out: the denominators for all other sections."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _prose(ctx: Context) -> list[str]:
 
 
 def _redundancy(ctx: Context) -> str:
-    """How many people judged an item: the range, and how many items fall short of the study's k."""
+    """The range of the number of people per item, and how many items have fewer than the study's k."""
     judgments = ctx.data.judgments
     human = ~judgments.raters.is_simulator[judgments.rater]
     per_item = np.bincount(judgments.item[human], minlength=len(judgments.items))[judgments.in_play]

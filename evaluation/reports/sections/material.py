@@ -1,4 +1,4 @@
-"""How the material of a study was made, where a pipeline made it: its recipe's choices, and steps that lost something."""
+"""How a pipeline made the study's material: the recipe's choices, and steps with losses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from evaluation.selectors.pipeline import pipeline_behind
 
 @section(order=12, title="How the material was made")
 def material(ctx: Context) -> Section | None:
-    """The recipe with the choices that it states, and every step with failed calls, duplicates or nothing to do."""
+    """The recipe with its choices, and every step with failed calls, duplicates or nothing to do."""
     found = pipeline_behind(study=ctx.study)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""What venues ask about studies with people (P3 Table 17 among it), and what the study cost."""
+"""What venues ask about studies with people (including P3 Table 17), and what the study cost."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _sentence(ctx: Context, found: Conduct) -> str:
 
 
 def _money(amount: Decimal) -> str:
-    """An amount with two decimals, more where it needs them.
+    """An amount with two decimals, or more if needed.
 
     >>> _money(Decimal("0.5000")), _money(Decimal("0.0125"))
     ('0.50', '0.0125')
@@ -69,7 +69,7 @@ def _money(amount: Decimal) -> str:
 
 
 def _work(ctx: Context, found: Conduct) -> Table:
-    """One row per study in the layout of P3 Table 17; rehearsal and imported raters have rows of their own."""
+    """One row per study in the layout of P3 Table 17; rehearsal and imported raters have separate rows."""
     groups = [
         ("Participants", found.participants),
         ("Imported raters", found.imported),

@@ -101,5 +101,5 @@ def ceiling_of(ctx: Context) -> Correlation:
 
 
 def _distinct(system: np.ndarray, suffix: np.ndarray, unit: np.ndarray) -> list[str]:
-    """What tells the explanations of an instance apart: the system, with the unit where one has several."""
+    """The key of an explanation within its instance: the system, with the unit if a system has several."""
     return [f"{name}\x1e{suffix[u]}" for name, u in zip(system, unit, strict=True)]

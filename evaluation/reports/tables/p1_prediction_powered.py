@@ -52,7 +52,7 @@ def p1_prediction_powered(ctx: Context) -> Section | None:
 
 
 def _figures(ctx: Context, people: FollowUps, simulator: FollowUps) -> list[tuple[str, PredictionPowered]]:
-    """The three figures; that of people alone has the interval that it has in every other table."""
+    """The three figures; the interval of people alone is the same as in every other table."""
     alone = simulatability(people, **ctx.resampling)
     found = [
         ("Precision, macro", prediction_powered_precision(people, simulator), alone.precision),

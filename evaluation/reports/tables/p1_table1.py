@@ -26,7 +26,7 @@ from evaluation.reports.words import left_out
 
 #: Up to this many follow-ups, every pair of an explanation's follow-ups is compared.
 EXACT = 10_000
-#: Of more, those of explanations drawn at random, about this many.
+#: With more, about this many follow-ups, those of randomly drawn explanations.
 DRAWN = 3_000
 COLUMNS = {"bleu": "BLEU", "cosine": "Cosine", "jaccard": "Jaccard"}
 
@@ -39,13 +39,11 @@ def p1_table1(ctx: Context) -> Section | None:
         return None
     judge = found[0]
     if len(judge.tables) > 1:
-        note = (
-            "Which follow-ups can be simulated is told by the majority, since each rater alone sees too few."
-        )
+        note = "The majority decides which follow-ups can be simulated, since each single rater saw too few."
         table = every_generator(ctx, "majority")
     else:
         table = every_generator(ctx, judge.rule)
-        note = f"Which follow-ups can be simulated is told by: {judge.name.lower()}."
+        note = f"Which follow-ups can be simulated was decided by: {judge.name.lower()}."
     explained = table.generator[table.kind != BASELINE_KIND]
     generators = sorted(set(explained) - {""})
     part, sampled = part_of(ctx, table)
@@ -104,7 +102,7 @@ def p1_table1(ctx: Context) -> Section | None:
 
 
 def part_of(ctx: Context, table: FollowUps) -> tuple[FollowUps, list[str]]:
-    """The whole table; of a very large one, the follow-ups of explanations drawn at random, and a note that says so."""
+    """The whole table; for a very large one, the follow-ups of randomly drawn explanations, and a note that says so."""
     if len(table) <= EXACT:
         return table, []
     names = table.explanations
@@ -119,7 +117,7 @@ def part_of(ctx: Context, table: FollowUps) -> tuple[FollowUps, list[str]]:
 
 
 def _simulatable(ctx: Context, table: FollowUps, row: Diversity) -> Estimate:
-    """The simulatable share of a row over all follow-ups, where the row itself rests on a part of them."""
+    """The simulatable share of a row over all follow-ups, even if the row itself uses only part of them."""
     if len(table) <= EXACT:
         return row.simulatable
     explained = table.take(np.asarray(table.kind != BASELINE_KIND, dtype=bool))
@@ -129,7 +127,7 @@ def _simulatable(ctx: Context, table: FollowUps, row: Diversity) -> Estimate:
 
 
 def every_generator(ctx: Context, rule: str) -> FollowUps:
-    """All follow-ups under a rule, baseline included; forced explanations are no explanation system of Table 1."""
+    """All follow-ups with a rule's labels, including the baseline; Table 1 doesn't include forced explanations."""
     table = ctx.all_follow_ups(ctx.headline.name, rule)[0]
     return table.take(np.array([system not in ctx.forced_systems for system in table.system], dtype=bool))
 

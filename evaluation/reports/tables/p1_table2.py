@@ -17,13 +17,13 @@ from evaluation.reports.registry import section
 from evaluation.reports.simulating import in_layout
 from evaluation.reports.words import estimate, number
 
-#: More systems than this make more pairs than a table can hold.
+#: With more systems than this there would be too many pairs for a table.
 MOST = 12
 
 
 @section(order=50, title="P1 Table 2: systems compared", measure="simulatability")
 def p1_table2(ctx: Context) -> Section | None:
-    """Normal against forced explanations of one model, and precision of every two systems, instance by instance."""
+    """Normal compared with forced explanations of one model, and precision of every two systems, instance by instance."""
     rule = rule_of(ctx)
     tables = ctx.follow_ups(ctx.headline.name, rule, forced=True)
     everyone = in_layout(ctx, sorted(set(tables[0].system) - {""})) if tables else []
@@ -72,7 +72,7 @@ def _forced(ctx: Context, systems: list[str]) -> list[tuple[str, str]]:
 
 
 def _right(ctx: Context, system: str) -> set[str]:
-    """Instances that the system answers rightly."""
+    """Instances that the system answers correctly."""
     items = ctx.data.judgments.items
     rows = zip(
         items.instance_names.values(""),

@@ -45,7 +45,7 @@ def p1_table4(ctx: Context) -> Section | None:
 
 
 class _Measured:
-    """A judge's figures of all systems together and of each, on common instances and on all."""
+    """A judge's figures for all systems together and for each, on common instances and on all."""
 
     def __init__(self, ctx: Context, judge: Judge):
         self.judge = judge
@@ -88,7 +88,7 @@ def _prose(ctx: Context, found: _Measured) -> list[str]:
 
 
 def _whose(ctx: Context, name: str) -> str:
-    """Whose precision it is, for a sentence: people’s, gpt-4’s."""
+    """The judge in the possessive, for a sentence: people’s, gpt-4’s."""
     name = ctx.people if name == ctx.people.capitalize() else name
     return f"{name}’" if name.endswith("raters") else f"{name}’s"
 
@@ -176,7 +176,7 @@ def _details(ctx: Context, measured: list[_Measured]) -> Table:
 
 
 def _choices_made(ctx: Context) -> list[str]:
-    """What precision does with follow-ups that the system refused, and with ties."""
+    """A sentence on how precision treats ties and follow-ups that the system refused."""
     said = "No answer: follow-ups that the system refused or answered with neither answer. "
     if ctx.choices.refusals == "wrong":
         said += "No prediction of them is right, so they count as wrong."

@@ -1,4 +1,4 @@
-"""P1 Table 5: does generality go with precision?"""
+"""P1 Table 5: is generality correlated with precision?"""
 
 from __future__ import annotations
 

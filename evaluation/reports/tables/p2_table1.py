@@ -28,7 +28,7 @@ from evaluation.reports.unit_labels import (
 from evaluation.reports.words import count, estimate, left_out
 from evaluation.selectors.material import matching_rules
 
-#: What the report says about the study's rule on partial matches.
+#: Sentences on the study's rule on partial matches.
 RULES = {
     "part": "A unit counted as found where part of it was (the paper's Figure 13).",
     "whole": "A unit counted as found only as a whole (the paper's Figure 8).",
@@ -53,7 +53,7 @@ class _Figures:
 
 @section(order=40, title="P2 Tables 1 and 3: generality and precision", measure="unit_presence")
 def p2_table1(ctx: Context) -> Section | None:
-    """By explanation method (Table 1), by model and method for each who annotated (Table 3)."""
+    """By explanation method (Table 1), and by model and method for each annotator (Table 3)."""
     judged = [(who, unit_table(ctx, who.rule)) for who in annotators(ctx)]
     judged = [(who, units) for who, units in judged if len(units)]
     if not judged:
@@ -140,7 +140,7 @@ def _table1(ctx: Context, who: Annotation, units: UnitTable, systems: list[str],
 
 
 def _table3(ctx: Context, judged: list[tuple[Annotation, UnitTable]], systems: list[str]) -> Table:
-    """The paper's layout: a row a model, for each method # explanations, # samples, generality, precision."""
+    """The paper's layout: a row per model; for each method # explanations, # samples, generality, precision."""
     named = {model_and_method(ctx, system): system for system in systems}
     methods = sorted({method for _, method in named})
     models = sorted({model for model, _ in named})
@@ -193,7 +193,7 @@ def _figure(ctx: Context, who: Annotation, units: UnitTable, systems: list[str])
 
 
 def _sanity(ctx: Context, units: UnitTable) -> list[Table]:
-    """Outputs written from the explanation must hold all its units; nothing where the study has none of them."""
+    """Outputs written from the explanation must contain all its units; None if the study has no such outputs."""
     systems = sorted({s for s in set(units.system) if is_sanity(ctx, s)})
     rows = []
     for system in systems:

@@ -17,7 +17,7 @@ from evaluation.reports.sections.agreement import pair_estimate
 from evaluation.reports.unit_labels import is_sanity
 from evaluation.reports.words import estimate, listed
 
-#: At most this many annotators make a table of all pairs: those with the most annotations.
+#: The table of all pairs has at most this many annotators, those with the most annotations.
 MOST = 24
 
 

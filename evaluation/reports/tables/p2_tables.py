@@ -39,7 +39,8 @@ def p2_tables(ctx: Context) -> Section | None:
 
 
 def _parsing(ctx: Context, rule: str) -> Table:
-    """An explanation is parsed wrongly where a unit is, and incompletely where a list is; judged once per explanation."""
+    """An explanation is parsed wrongly if one of its units is, and incompletely if one of its lists is; judged once per
+    explanation."""
     items = ctx.data.judgments.items
     faults: dict[str, list[str | None]] = {}
     for number, name in enumerate(("complete", "parsed")):

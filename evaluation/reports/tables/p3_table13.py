@@ -16,7 +16,7 @@ from evaluation.reports.registry import section
 
 @dataclass(frozen=True, eq=False)
 class _Property:
-    """One property as one study judged it; ``title`` names the study where two judged the same one."""
+    """One property as one study judged it; ``title`` names the study if two studies judged the same property."""
 
     name: str
     title: str
@@ -30,7 +30,7 @@ def p3_table13(ctx: Context) -> Section | None:
 
 
 def properties_section(contexts: Sequence[Context]) -> Section | None:
-    """The section over one study or several: P3 judged each group of two properties in a study of its own."""
+    """The section over one study or several: P3 judged each group of two properties in a separate study."""
     found = [
         (variable.name, ctx)
         for ctx in contexts

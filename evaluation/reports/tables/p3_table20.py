@@ -43,7 +43,7 @@ def p3_table20(ctx: Context) -> Section | None:
 
 
 def _models(ctx: Context, systems: list[str]) -> list[str]:
-    """The systems that are models, not gold rationales, where there are several to pool."""
+    """The systems that are models (not gold rationales), if there are several to pool."""
     methods = ctx.data.judgments.items.systems
     found = sorted({name for name in systems if methods.get(name, ("", ""))[1] != "gold"})
     return found if len(found) > 1 else []
@@ -58,7 +58,7 @@ def _name(system: str) -> str:
 
 
 def _table(cells: list[GeneralizationCell], rule: str) -> Table:
-    """The paper's layout: accuracy after the rationale, a column a utility class."""
+    """The paper's layout: accuracy after the rationale, a column per utility class."""
     found = {(cell.kind, cell.system, cell.utility_class): cell.after for cell in cells}
     lines = dict.fromkeys((cell.kind, cell.system) for cell in cells)
     nothing = undefined("no question of this kind and class")

@@ -1,4 +1,4 @@
-"""P3 Table 3: how many rationales are useful, not useful, unsure; and which answers they turn."""
+"""P3 Table 3: how many rationales are useful, not useful, unsure; and which answers they change."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _shares(ctx: Context, found: dict[str, UtilityResult], names: list[str], rul
 
 
 def _own(ctx: Context) -> list[Table]:
-    """The classes of every annotator's own answers: what the majority hides."""
+    """The classes of every annotator's own answers, which the majority hides."""
     answers = own_answers(ctx)
     if not answers.rater:
         return []

@@ -93,7 +93,7 @@ def test_many_tries_at_the_same_moment_see_each_other() -> None:
     ]
 
 
-def test_whoever_gets_in_was_not_guessing() -> None:
+def test_a_successful_login_clears_failed_attempts() -> None:
     make_user("ada")
     for _ in range(3):
         for _ in range(MOST - 1):
@@ -233,14 +233,14 @@ def test_links_are_not_sent_without_end() -> None:
     assert "Try again in an hour" in refused.content.decode()
 
 
-def test_a_mail_server_that_is_away_is_no_error_page(settings: Any) -> None:
+def test_an_unavailable_mail_server_causes_no_error_page(settings: Any) -> None:
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 9
     make_user("ada", email="ada@example.org")
     assert ask(Client(), "ada@example.org").status_code == 302
 
 
-def test_a_link_of_somebody_else_or_a_made_up_one_is_refused() -> None:
+def test_another_persons_link_and_a_forged_one_are_refused() -> None:
     make_user("ada", email="ada@example.org")
     make_user("bea", email="bea@example.org")
     ask(Client(), "ada@example.org")
@@ -250,7 +250,7 @@ def test_a_link_of_somebody_else_or_a_made_up_one_is_refused() -> None:
         assert Client().get(f"/password/reset/{uid}/{token}/", follow=True).status_code == 404
 
 
-def test_the_own_page_of_nobody_leads_to_the_log_in() -> None:
+def test_your_page_requires_a_login() -> None:
     assert Client().get("/me/")["Location"] == "/login/?next=/me/"
     person = make_participation(make_study(items=1, launched=True))
     client = Client()

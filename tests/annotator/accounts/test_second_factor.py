@@ -79,7 +79,7 @@ def test_a_password_alone_is_not_enough(rosa: User, path: str) -> None:
     assert reply["Location"] == ("/admin/" if path == "/admin/login/" else "/me/")
 
 
-def test_where_somebody_was_going_is_kept_over_both_steps(rosa: User) -> None:
+def test_the_requested_page_is_kept_over_both_steps(rosa: User) -> None:
     secret = set_up(Client())
     client = Client()
     client.post("/login/?next=/admin/annotator/study/", {"username": "rosa", "password": PASSWORD})
@@ -134,7 +134,7 @@ def test_secrets_survive_a_key_rotation(rosa: User, settings: Any) -> None:
     assert SecondFactorAdapter().decrypt(sealed) == secret
 
 
-def test_without_its_key_a_second_factor_lets_nobody_in(rosa: User, settings: Any) -> None:
+def test_without_its_key_a_second_factor_is_refused(rosa: User, settings: Any) -> None:
     secret = set_up(Client())
     settings.SECRET_KEY = "a-key-that-never-sealed-it"
     client = Client()
@@ -204,7 +204,7 @@ def test_it_is_required_of_members_of_single_studies_and_of_programs_too(strict:
     assert not second_factor_missing(make_user("stranger", staff=True))
 
 
-def test_annotators_pages_and_the_way_out_stay_open(rosa: User, strict: Any) -> None:
+def test_annotators_pages_and_log_out_stay_open(rosa: User, strict: Any) -> None:
     client = Client()
     log_in(client)
     assert client.get(reverse("annotator:password_change")).status_code == 200
@@ -213,7 +213,7 @@ def test_annotators_pages_and_the_way_out_stay_open(rosa: User, strict: Any) -> 
     assert not inside(client)
 
 
-def test_whoever_must_have_it_cannot_turn_it_off(rosa: User, strict: Any) -> None:
+def test_people_who_need_two_factor_login_cannot_turn_it_off(rosa: User, strict: Any) -> None:
     client = Client()
     set_up(client)
     reply = client.post(reverse("mfa_deactivate_totp"))

@@ -117,7 +117,7 @@ def test_only_the_group_that_the_operator_named(
     assert (inside(client) is not None) is enters
 
 
-def test_whoever_leaves_the_group_is_refused_from_then_on(
+def test_people_who_leave_the_group_are_refused_from_then_on(
     client: Client, provider: Provider, settings: Any
 ) -> None:
     settings.OIDC_REQUIRED_CLAIM = "groups=foretell"

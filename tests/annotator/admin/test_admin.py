@@ -209,7 +209,7 @@ def test_a_viewer_sees_and_changes_nothing(owner):
 @pytest.mark.parametrize(
     "query", ["rater__user__password__startswith=p", "_connector=OR", "study__researchers__password=x"]
 )
-def test_filters_that_nobody_offers_are_refused(researcher_client, owner, query):
+def test_unknown_filters_are_refused(researcher_client, owner, query):
     make_study(items=1, by=owner)
     reply = researcher_client.get(reverse("admin:annotator_judgment_changelist") + "?" + query)
     assert reply.status_code in (302, 400)
@@ -254,7 +254,7 @@ def test_a_question_is_answered_where_it_is_read(researcher_client, owner):
     assert Message.objects.get(kind="reply").text == "A program."
 
 
-def test_a_reply_stands_with_its_question(researcher_client, owner):
+def test_a_reply_is_shown_with_its_question(researcher_client, owner):
     study = make_study(items=1, by=owner, launched=True)
     message = message_send(participation=make_participation(study), kind="question", text="May I look it up?")
     address = reverse("admin:annotator_message_change", args=[message.pk])
@@ -349,7 +349,7 @@ def test_an_error_of_the_settings_is_at_its_field(researcher_client, owner):
     assert study.redundancy == 3
 
 
-def test_settings_are_saved_on_the_way_to_the_launch(researcher_client, owner):
+def test_settings_are_saved_before_the_launch(researcher_client, owner):
     study = make_study(items=1, by=owner)
     shown = researcher_client.get(page(study)).context["form"]
     data = settings_sent(shown)

@@ -343,7 +343,7 @@ def test_a_viewer_neither_grants_nor_revokes(live: Study) -> None:
     assert Qualification.objects.get().revoked_at is None
 
 
-def test_accepted_work_is_said_to_the_person(
+def test_people_see_that_their_work_was_accepted(
     researcher_client: Client, researcher: User, live: Study
 ) -> None:
     person = make_participation(live)

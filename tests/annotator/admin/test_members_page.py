@@ -102,7 +102,7 @@ def test_a_visitor_is_asked_to_log_in_first(study: Study, owner: User) -> None:
 
 
 @pytest.mark.parametrize("how", ["expired", "withdrawn", "wrong"])
-def test_a_link_that_does_not_work_makes_nobody_a_member(how: str, study: Study, owner: User) -> None:
+def test_an_invalid_link_adds_no_member(how: str, study: Study, owner: User) -> None:
     _, token = invitation_create(study=study, by=owner, role="viewer")
     if how == "expired":
         Invitation.objects.update(expires_at=timezone.now() - timedelta(minutes=1))

@@ -54,7 +54,9 @@ def work(study: Study, answers: list[str]) -> Participation:
     return person
 
 
-def test_from_an_idea_to_paid_corrected_data_and_away(researcher: User, settings: Any, tmp_path: Any) -> None:
+def test_from_an_idea_to_paid_and_corrected_data_and_removal(
+    researcher: User, settings: Any, tmp_path: Any
+) -> None:
     settings.MEDIA_ROOT = tmp_path
     one = Newcomer(researcher)
     one.post("add/", {"template": "simulation", "title": "Owls", "slug": "owls"})

@@ -12,7 +12,7 @@ from annotator.models import Export, Membership, Participation, Study, User, Wor
 from annotator.services.exclusion import exclusion_make
 from annotator.services.exports import export_request
 from tests.factories import (
-    lab_twin,
+    lab_copy,
     make_file_import,
     make_item,
     make_judgment,
@@ -41,6 +41,7 @@ PAGES = {
     "remove/": "owner",
     "versions/": "viewer",
     "audit/": "owner",
+    "requests/": "reviewer",
     "items/ITEM/edit/": "editor",
     "items/ITEM/withdraw/": "editor",
     "items/ITEM/delete/": "editor",
@@ -78,6 +79,7 @@ SENT = {
     "items/ITEM/withdraw/": "editor",
     "items/ITEM/delete/": "editor",
     "exam/": "editor",
+    "requests/": "owner",
     "import/": "editor",
     "import/upload/": "editor",
     "imports/IMPORT/": "editor",
@@ -147,7 +149,7 @@ def test_anonymous_and_annotators_are_sent_to_the_log_in(mine: Study) -> None:
 def stranger(mine: Study) -> User:
     """The owner of another lab, with the same names, the same people and all that the first one has."""
     user = make_user("otto", staff=True)
-    lab_twin(mine, user)
+    lab_copy(mine, user)
     return user
 
 

@@ -141,7 +141,7 @@ def test_tickets_are_ones_own(researcher_client: Client, study: Study, researche
     assert not Item.objects.exists()
 
 
-def test_files_that_nobody_came_back_for_are_removed(
+def test_files_of_abandoned_imports_are_removed(
     researcher_client: Client, study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     researcher_client.post(f"{ROOT}{study.pk}/import/", {"file": upload(json.dumps(ROW))})

@@ -116,9 +116,7 @@ def test_a_workspace_keeps_an_owner(researcher: User, mate: User) -> None:
     assert lab.members.get().user == mate
 
 
-def test_a_copy_by_somebody_from_outside_brings_neither_material_nor_a_way_in(
-    researcher: User, mate: User
-) -> None:
+def test_a_copy_by_an_outsider_has_neither_material_nor_members(researcher: User, mate: User) -> None:
     study = make_study(by=researcher, slug="owls")
     make_item(study)
     Membership.objects.create(study=study, user=mate, role="viewer")
@@ -133,13 +131,23 @@ def test_a_copy_by_somebody_from_outside_brings_neither_material_nor_a_way_in(
 def test_an_owner_sets_the_rules_of_a_workspace(researcher: User, mate: User) -> None:
     lab = workspace_personal(user=researcher)
     workspace_member_set(workspace=lab, username="mate", role="editor")
-    changed = {"settings": "1", "name": "Owl lab", "second_factor_required": "1"}
+    changed = {"settings": "1", "name": "Owl lab", "second_factor_required": "1", "model_budget": "250.50"}
     assert logged_in(mate).post(members_page(lab), changed).status_code in (302, 404)
     lab.refresh_from_db()
     assert (lab.name, lab.second_factor_required) != ("Owl lab", True), "an editor doesn't"
     assert logged_in(researcher).post(members_page(lab), changed).status_code == 302
     lab.refresh_from_db()
-    assert (lab.name, lab.second_factor_required) == ("Owl lab", True)
+    assert (lab.name, lab.second_factor_required, str(lab.model_budget)) == ("Owl lab", True, "250.50")
+
+
+@pytest.mark.parametrize("budget", ["-1", "1e30", "NaN", "10000000000", "x"])
+def test_an_impossible_budget_is_refused(researcher: User, budget: str) -> None:
+    lab = workspace_personal(user=researcher)
+    changed = {"settings": "1", "name": lab.name, "model_budget": budget}
+    reply = logged_in(researcher).post(members_page(lab), changed)
+    assert reply.status_code == 400
+    lab.refresh_from_db()
+    assert lab.model_budget is None
 
 
 def test_only_an_empty_workspace_is_deleted(researcher: User, study: Study) -> None:

@@ -14,7 +14,7 @@ from annotator.services.exclusion import exclusion_make
 from annotator.services.exports import export_request
 from tests.annotator.api.conftest import client_of
 from tests.factories import (
-    lab_twin,
+    lab_copy,
     make_file_import,
     make_item,
     make_judgment,
@@ -106,7 +106,7 @@ def test_anonymous_and_annotators_get_nothing(places: dict[str, str]) -> None:
 def test_another_lab_finds_nothing_and_it_is_logged(
     places: dict[str, str], other: APIClient, caplog: pytest.LogCaptureFixture
 ) -> None:
-    twin = lab_twin(Study.objects.get(slug="mine"), User.objects.get(username="otto"))
+    twin = lab_copy(Study.objects.get(slug="mine"), User.objects.get(username="otto"))
     for name, method in [(name, method) for name, method, _ in OF_STUDY] + OF_OWNER:
         caplog.clear()
         with caplog.at_level(logging.WARNING):
@@ -118,7 +118,7 @@ def test_another_lab_finds_nothing_and_it_is_logged(
 def test_a_token_reaches_its_persons_workspaces_only(
     places: dict[str, str], api: APIClient, other: APIClient
 ) -> None:
-    lab_twin(Study.objects.get(slug="mine"), User.objects.get(username="otto"))
+    lab_copy(Study.objects.get(slug="mine"), User.objects.get(username="otto"))
     assert [one["slug"] for one in api.get("/api/v1/studies/").data["results"]] == ["mine"]
     for name in ("study-items", "judgments", "exclusions", "study-progress"):
         assert "twin" not in api.get(places[name]).content.decode(), name
@@ -129,7 +129,7 @@ def test_a_token_reaches_its_persons_workspaces_only(
 @pytest.mark.parametrize("role", ROLES)
 def test_each_role_may_do_what_it_may(places: dict[str, str], role: str, by: str) -> None:
     user, study = make_user(f"u-{role}", staff=True), Study.objects.get(slug="mine")
-    lab_twin(study, make_user("otto", staff=True))
+    lab_copy(study, make_user("otto", staff=True))
     if by == "study":
         Membership.objects.create(study=study, user=user, role=role)
     else:

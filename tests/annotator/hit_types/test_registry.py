@@ -131,5 +131,5 @@ def test_two_types_of_one_name_are_refused(drop: Callable[..., Path]) -> None:
 
 
 def test_an_unknown_type_is_named_beside_the_known() -> None:
-    with pytest.raises(KeyError, match=r"no HIT type 'riddles'; there are: .*simulation"):
+    with pytest.raises(KeyError, match=r"no HIT type 'riddles'; expected one of: .*simulation"):
         hit_type_get("riddles")

@@ -133,7 +133,7 @@ def test_any_text_gives_a_label_or_a_reason(text: str) -> None:
     ),
     st.sampled_from(sorted(LABELS)),
 )
-def test_whatever_is_thought_before_the_last_line_decides(thought: str, label: str) -> None:
+def test_the_last_line_decides_whatever_the_reasoning_before_it(thought: str, label: str) -> None:
     assert read_answer(f"{thought}\n{write_answer(LABELS[label][0])}", LABELS) == label
 
 

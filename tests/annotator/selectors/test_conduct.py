@@ -34,7 +34,7 @@ def mixed_study():
     return study, person
 
 
-def test_rehearsal_and_imported_raters_are_no_participants():
+def test_rehearsal_and_imported_raters_are_not_participants():
     study, _ = mixed_study()
     found = study_conduct(study=study)
     assert (found.participants.raters, found.rehearsal.raters, found.imported.raters) == (1, 6, 1)

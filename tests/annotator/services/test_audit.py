@@ -523,7 +523,7 @@ def test_a_page_that_is_opened_again_is_one_view(world: World, django_assert_num
     assert sorted(found) == [("otto", "live"), ("rosa", "draft"), ("rosa", "live")]
 
 
-def test_requests_and_jobs_are_told_apart(world: World) -> None:
+def test_requests_and_jobs_are_distinguished(world: World) -> None:
     client = Client(REMOTE_ADDR="198.51.100.77")
     client.force_login(world.rosa)
     client.post(f"/admin/annotator/study/{world.live.pk}/do/pause/")

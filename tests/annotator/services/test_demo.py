@@ -9,10 +9,13 @@ from typing import Any
 import pytest
 from django.contrib.auth import authenticate
 from django.test import Client, RequestFactory
+from django.utils import timezone
 
 from annotator.management.commands.load_demo import known_passwords, write_private
-from annotator.models import Item, Study, System, User
+from annotator.models import Assignment, Item, Participation, Study, System, User
 from annotator.services import demo
+from annotator.services.assignment import assignment_next
+from annotator.services.rehearsal.fill import take_steps
 
 
 @pytest.mark.django_db
@@ -41,6 +44,36 @@ def test_every_demo_file_loads_beside_the_others_and_once(monkeypatch: pytest.Mo
     ways = demo.demo_ways_in(passwords={})
     invitations = [way for way in ways if way["url"].startswith("/join/")]
     assert {way["about"] for way in invitations} == set(Study.objects.values_list("title", flat=True))
+
+
+@pytest.mark.django_db
+def test_the_demo_annotator_can_work_on_every_study_and_nobody_is_promised_pay(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(demo, "rehearsal_spread_times", lambda **_: None)
+    monkeypatch.setattr(demo, "rehearsal_raters", lambda **_: [])
+    monkeypatch.setattr(demo, "rehearse", lambda **_: 0)
+    password = demo.demo_accounts(known={})["annotator"]
+    list(demo.demo_load())
+    client = Client()
+    assert client.login(username="annotator", password=password)
+    page = client.get("/me/").content.decode()
+    for study in Study.objects.all():
+        assert f'href="/study/{study.slug}/"' in page, study.slug
+        participation = study.participations.get(rater__user__username="annotator")
+        seen = []
+        take_steps(participation)
+        while (held := assignment_next(participation=Participation.objects.get(pk=participation.pk))) and len(
+            seen
+        ) < 2:
+            seen.append(held.item_id)
+            Assignment.objects.filter(pk=held.pk).update(state="submitted", closed_at=timezone.now())
+        assert len(seen) == 2, f"{study.slug}: {len(seen)} tasks"
+        assert "nobody is paid" in study.contact
+        assert "nobody is paid" in study.consent_text
+        assert "is paid." not in study.consent_text.replace("nobody is paid.", "")
+        invited = Client().get(f"/join/{study.join_token}/").content.decode()
+        assert ">Start</button>" in invited, "no places for somebody who tries it"
 
 
 @pytest.mark.django_db

@@ -140,7 +140,7 @@ def test_anonymised_answers_keep_counting_and_delete_frees_their_places(study: S
     assert make_participation(study)
 
 
-def test_somebody_in_another_study_keeps_their_account_and_that_study(study: Study, person: User) -> None:
+def test_a_person_in_another_study_keeps_their_account_and_that_study(study: Study, person: User) -> None:
     elsewhere = make_study(items=3, launched=True)
     worker(elsewhere, person)
     data_request_carry_out(request=DataRequest.objects.get(study=study), by=None)
@@ -191,7 +191,7 @@ def test_a_restored_backup_forgets_them_again(
     assert erasures_replay() == 0, "twice is once"
 
 
-def test_an_id_that_was_given_to_somebody_else_is_left_alone(
+def test_an_id_that_another_person_has_now_is_left_alone(
     study: Study, person: User, django_capture_on_commit_callbacks: Any
 ) -> None:
     pk = study.participations.get().rater_id

@@ -96,7 +96,7 @@ def test_a_bad_question_is_named_with_its_field(change: dict[str, Any], where: s
         ('[{"key": "a",}]', "line 1, column"), ("[" * 100_000, "nested too deeply"), ('"a"', "expected an object"),
     ],
 )  # fmt: skip
-def test_text_that_holds_no_questions_is_refused(text: str, fault: str) -> None:
+def test_text_without_questions_is_refused(text: str, fault: str) -> None:
     with pytest.raises(FieldErrors, match=fault):
         questions_of_text(SIMULATION, text)
 

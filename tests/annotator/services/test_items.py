@@ -69,7 +69,7 @@ def test_a_rehearsed_item_is_kept_until_the_rehearsal_is_cleared() -> None:
         item_edit(item=study.items.get(), payload=CORRECTED, gold=None)
 
 
-def test_a_withdrawn_item_is_given_to_nobody_and_keeps_its_judgments(live: Study) -> None:
+def test_a_withdrawn_item_is_no_longer_given_out_and_keeps_its_judgments(live: Study) -> None:
     ann = make_participation(live)
     first = assignment_next(participation=ann)
     judgment = submit(ann, first)

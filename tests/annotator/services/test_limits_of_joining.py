@@ -111,7 +111,7 @@ def test_new_participants_of_a_study_are_limited_by_the_hour() -> None:
         participation_join(study=study, user=make_user())
 
 
-def test_whoever_has_joined_comes_back_at_any_time() -> None:
+def test_people_who_have_joined_can_return_at_any_time() -> None:
     study, user = live(joins_per_hour=1), make_user()
     mine = participation_join(study=study, user=user)
     assert participation_join(study=study, user=user).pk == mine.pk

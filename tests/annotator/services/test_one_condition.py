@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import io
+import json
 from collections import Counter
 from datetime import timedelta
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from django.utils import timezone
 
 import annotator.demo
 from annotator.core.errors import Refused
-from annotator.hit_types.registry import hit_type_get, hit_types
+from annotator.hit_types.registry import hit_type_get
 from annotator.models import Assignment, Participation, Study
 from annotator.services.assignment import assignment_next, assignment_return, leases_expire
 from annotator.services.imports.material_import import material_import
@@ -25,16 +27,25 @@ from tests.annotator.services.test_queries import answer
 from tests.factories import EASY, make_participation, make_user
 
 DEMO = Path(annotator.demo.__path__[0])
-TEMPLATES = [one.key for one in study_templates() if (DEMO / f"{one.key}.jsonl").is_file()]
+#: Every template that people work on, also those of one variant ("rationale_properties/support").
+TEMPLATES = [one.key for one in study_templates() if not one.external]
 ROWS = 12
 
 
-def template_study(template: str, slug: str) -> Study:
+def demo_rows(template: str) -> list[dict[str, Any]]:
+    """The demo material of a template: of a variant, only its rows."""
+    name, _, variant = template.partition("/")
+    rows = [json.loads(line) for line in (DEMO / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
+    field = hit_type_get(name).variant_field
+    return [row for row in rows if not variant or row[field] == variant][:ROWS]
+
+
+def template_study(template: str, slug: str, rows: list[dict[str, Any]] | None = None) -> Study:
     """A live study as its template makes it, without the steps before the tasks."""
     fields = {name: value for name, value in EASY.items() if name != "hit_type"}
     study = study_create_from_template(by=None, template=template, slug=slug, title=slug, **fields)
-    lines = (DEMO / f"{template}.jsonl").read_bytes().splitlines(keepends=True)[:ROWS]
-    material_import(study=study, file=io.BytesIO(b"".join(lines)), name="m.jsonl")
+    lines = "\n".join(json.dumps(row) for row in rows or demo_rows(template))
+    material_import(study=study, file=io.BytesIO(lines.encode()), name="m.jsonl")
     study_launch(study=study)
     study.refresh_from_db()
     return study
@@ -42,11 +53,8 @@ def template_study(template: str, slug: str) -> Study:
 
 def needs_it(name: str) -> bool:
     """Whether some item has a stage after another one, or raters of different arms."""
-    kind = hit_types()[name]
-    lines = (DEMO / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
-    import json
-
-    payloads = [kind.parse_item(json.loads(line)).payload for line in lines]
+    kind = hit_type_get(name.partition("/")[0])
+    payloads = [kind.parse_item(row).payload for row in demo_rows(name)]
     return any(len(kind.every_stage(payload)) > 1 or kind.arms(payload) > 1 for payload in payloads)
 
 
@@ -58,17 +66,19 @@ def seen_of(user_pk: int) -> Counter[str]:
 
 @pytest.mark.parametrize("template", TEMPLATES)
 def test_staged_types_give_one_condition_of_an_instance_by_default(template: str) -> None:
-    kind = hit_type_get(template)
+    kind = hit_type_get(template.partition("/")[0])
     assert kind.defaults.one_condition_per_instance or not needs_it(template)
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
-    "template", [name for name in TEMPLATES if hit_types()[name].defaults.one_condition_per_instance]
+    "template",
+    [name for name in TEMPLATES if hit_type_get(name.partition("/")[0]).defaults.one_condition_per_instance],
 )
 def test_no_history_shows_anybody_an_instance_twice(template: str) -> None:
     """Two studies with the same questions; people take, answer, skip, undo and let leases lapse at random."""
-    studies = [template_study(template, f"{template}-{number}".replace("_", "-")) for number in (1, 2)]
+    slug = template.replace("_", "-").replace("/", "-")
+    studies = [template_study(template, f"{slug}-{number}") for number in (1, 2)]
     assert all(study.one_condition_per_instance for study in studies)
     rng = Random(f"history {template}")
     users = [make_user() for _ in range(3)]
@@ -82,6 +92,35 @@ def test_no_history_shows_anybody_an_instance_twice(template: str) -> None:
             continue
         assert max(seen_of(user.pk).values(), default=0) <= 1
     assert all(seen_of(user.pk) for user in users)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("template", [name for name in TEMPLATES if needs_it(name)])
+def test_nobody_is_asked_a_question_whose_explanation_another_study_has_shown(template: str) -> None:
+    """A study of properties shows rationales; a staged study of the same questions never follows it."""
+    shown, asked = template_study("rationale_properties", "shown"), template_study(template, "asked")
+    own = list(asked.items.select_related("instance").order_by("pk"))
+    for number, item in enumerate(shown.items.select_related("instance").order_by("pk")):
+        assert item.instance
+        item.instance.input = own[number % len(own)].instance.input  # type: ignore[union-attr]
+        item.instance.save(update_fields=["input"])
+    rng = Random(f"shown {template}")
+    users = [make_user() for _ in range(3)]
+    people = [(user, [make_participation(study, user) for study in (shown, asked)]) for user in users]
+    for _ in range(60):
+        user, participations = rng.choice(people)
+        person = Participation.objects.select_related("study", "rater").get(pk=rng.choice(participations).pk)
+        before = seen_of(user.pk)
+        had = set(Assignment.objects.filter(rater__user=user).values_list("pk", flat=True))
+        try:
+            act(person, rng)
+        except Refused:
+            continue
+        new = Assignment.objects.filter(rater__user=user, item__study=asked).exclude(pk__in=had)
+        for given in new.select_related("item__instance"):
+            assert before[given.item.instance.input] == 0, "its explanation was seen before"
+    assert Assignment.objects.filter(item__study=asked).exists()
+    assert Assignment.objects.filter(item__study=shown).exists()
 
 
 def act(person: Participation, rng: Random) -> None:

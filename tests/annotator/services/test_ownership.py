@@ -131,7 +131,7 @@ def test_the_qualifications_of_another_lab_are_neither_read_nor_revoked(
     assert "our secret" in shown.content.decode()
 
 
-def test_a_grant_lets_nobody_into_the_study_of_another_lab(
+def test_a_grant_does_not_count_in_the_study_of_another_lab(
     shared: tuple[Study, Study, User], ada: User
 ) -> None:
     first, second, ann = shared

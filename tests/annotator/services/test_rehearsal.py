@@ -59,7 +59,7 @@ def test_a_rehearsal_takes_no_place_of_a_live_study() -> None:
     assert Judgment.objects.filter(study=study, source="web", standing="counted").count() == 6
 
 
-def test_people_take_no_place_of_a_rehearsal() -> None:
+def test_people_never_use_a_rehearsals_places() -> None:
     study = make_study(items=2, launched=True, redundancy=1)
     fill(study, most=1)
     person = judge(study, 2)
@@ -124,7 +124,7 @@ def test_a_rehearsal_is_a_job_that_may_be_called_twice(django_capture_on_commit_
     assert Judgment.objects.filter(study=study).count() == 6
 
 
-def test_a_killed_rehearsal_goes_on_where_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_rehearsal_continues_where_it_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     study = make_study(items=3, redundancy=2)
     one = rehearsal_request(study=study, by=None, raters=3, accuracy=0.9, seed=1)
     whole = run.rehearse

@@ -94,7 +94,7 @@ def test_a_study_of_one_group_refuses_items_and_questions_of_another(researcher:
     other = [vars(q) for q in hit_type_get(study.hit_type).practice if q.pool == "style"]
     with pytest.raises(ValidationError, match="this study takes 'support' only"):
         study_update(study=study, practice_own=other)
-    with pytest.raises(ValidationError, match="is no variant of simulation; it has: none"):
+    with pytest.raises(ValidationError, match="is not a variant of simulation; it has: none"):
         study_create(by=researcher, hit_type="simulation", slug="x", title="X", variant="support")
 
 

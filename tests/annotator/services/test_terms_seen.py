@@ -63,7 +63,7 @@ def test_an_answer_under_an_old_consent_waits_for_the_new_one() -> None:
     assert Consent.objects.count() == 2
 
 
-def test_consent_to_a_text_that_is_set_back_holds_again() -> None:
+def test_consent_counts_again_when_its_text_is_restored() -> None:
     study, participation, assignment = worker(consent_text="First.")
     study_update(study=study, consent_text="Second.")
     with pytest.raises(ConsentOutdated):

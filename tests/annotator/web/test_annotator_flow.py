@@ -69,7 +69,7 @@ def test_without_htmx_a_submit_leads_to_the_next_task():
     assert page.request["PATH_INFO"].endswith("/done/")
 
 
-def test_a_failed_exam_can_be_tried_again_and_then_the_way_ends():
+def test_a_failed_exam_can_be_retried_until_no_attempts_are_left():
     study = demo_study("simulation", practice_required=False, consent_text="", exam_attempts=2)
     bot = Bot(study)
     page = bot.exam(bot.instructions(bot.join()), right=False)
@@ -83,7 +83,7 @@ def test_a_failed_exam_can_be_tried_again_and_then_the_way_ends():
     assert not Qualification.objects.exists()
 
 
-def test_the_exam_page_holds_neither_answers_nor_reasons_before_grading():
+def test_the_exam_page_has_neither_answers_nor_reasons_before_grading():
     study = demo_study("simulation", practice_required=False, consent_text="", exam_feedback=True)
     bot = Bot(study)
     page = bot.instructions(bot.join())
@@ -109,7 +109,7 @@ def test_a_new_consent_text_is_asked_for_again_and_the_old_one_is_kept():
     assert sorted(texts) == ["First text.", "Second text."]
 
 
-def test_declining_consent_ends_the_way_without_a_trace_of_work():
+def test_declining_consent_ends_participation_without_any_work():
     study = make_study(items=2, consent_text="Text.", launched=True)
     bot = Bot(study)
     bot.join()

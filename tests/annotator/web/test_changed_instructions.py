@@ -121,7 +121,7 @@ def test_a_page_from_before_the_change_confirms_nothing_new(sent: str) -> None:
     assert participation.instructions_seen.number == 1
 
 
-def test_somebody_who_joins_later_reads_the_new_ones_at_once() -> None:
+def test_people_who_join_later_read_the_new_ones_at_once() -> None:
     study, _, _ = worker()
     study_update(study=study, instructions_text=SECOND)
     study.refresh_from_db()
@@ -143,7 +143,7 @@ def test_instructions_changed_while_they_were_being_read() -> None:
     assert NOTICE in client.get(f"/study/{study.slug}/task/").content.decode()
 
 
-def test_confirming_is_not_a_way_round_the_instructions() -> None:
+def test_confirming_does_not_skip_the_instructions() -> None:
     study = make_study(items=2, launched=True, instructions_text=FIRST)
     participation = participation_join(study=study, user=make_user())
     client = Client()

@@ -93,7 +93,7 @@ def test_the_key_is_shown_once_no_attempt_is_left_or_the_exam_is_passed() -> Non
         assert ("What you missed, and why" in last.content.decode()) is not right
 
 
-def test_throw_away_accounts_do_not_learn_the_key() -> None:
+def test_guest_accounts_do_not_see_the_answer_key() -> None:
     bot = Bot(exam_study(exam_attempts=1))
     page = bot.exam(bot.instructions(bot.join()), right=False).content.decode()
     assert "You didn't pass" in page or "You didn&#x27;t pass" in page

@@ -56,7 +56,7 @@ def test_a_personal_link_leads_back_from_another_device(study: Study) -> None:
     assert other.get(f"/study/{study.slug}/instructions/").status_code == 200
 
 
-def test_a_personal_link_is_nobody_elses_and_ends_with_a_password(study: Study) -> None:
+def test_a_personal_link_is_personal_and_ends_with_a_password(study: Study) -> None:
     _, guest = join(study)
     path = return_path(guest)
     assert Client().get(path[:-3] + "xy/").status_code == 404

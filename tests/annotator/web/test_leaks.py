@@ -199,7 +199,7 @@ def own_addresses(bot: Bot) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("name", TYPES)
-def test_no_address_gives_away_what_is_not_for_the_person_yet(name: str) -> None:
+def test_no_address_reveals_a_later_step(name: str) -> None:
     """At the exam, at every stage of a task, and by every submit, which brings the next task with it."""
     study = study_with_markers(name, practice_required=False)
     bot = Watched(study)
@@ -235,7 +235,7 @@ def about_the_study(bot: Bot) -> list[tuple[str, str]]:
     ]
 
 
-def test_no_address_gives_anything_away_at_any_step_of_the_way() -> None:
+def test_no_address_reveals_anything_at_any_step() -> None:
     """Every address before and after consent, instructions, practice, exam and a stage; there in every way of asking."""
     study = study_with_markers("utility")
     bot = Watched(study)
@@ -276,7 +276,7 @@ def test_no_address_of_the_other_rooms_lets_an_annotator_in() -> None:
             assert response.status_code in (301, 302, 401, 403, 404, 405), (path, response.status_code)
 
 
-def test_nobody_gets_at_what_is_somebody_elses_by_its_number(caplog: pytest.LogCaptureFixture) -> None:
+def test_other_peoples_objects_are_not_reachable_by_id(caplog: pytest.LogCaptureFixture) -> None:
     """Every address with another person's ids, as another annotator and as nobody: not found, logged, nothing done."""
     victim = Watched(study_with_markers("utility", exam_required=False, practice_required=False))
     page = victim.instructions(victim.consent(victim.join()))
@@ -309,7 +309,7 @@ def test_nobody_gets_at_what_is_somebody_elses_by_its_number(caplog: pytest.LogC
     assert b'action="/task/' in page.content
 
 
-def test_a_made_up_participant_id_in_the_link_is_nobodys(client: Any) -> None:
+def test_a_forged_participant_id_in_the_link_is_ignored(client: Any) -> None:
     study = make_study(items=1, launched=True)
     query = "?PROLIFIC_PID=5f0000000000000000000001&STUDY_ID=x&SESSION_ID=y&recruiter=prolific"
     client.post(f"/join/{study.join_token}/{query}", {"recruiter": "prolific", "recruiter_id": "someone"})

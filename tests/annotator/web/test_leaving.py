@@ -12,7 +12,7 @@ from tests.factories import make_study
 pytestmark = pytest.mark.django_db
 
 
-def test_declining_asks_once_more_and_can_be_taken_back() -> None:
+def test_declining_asks_for_confirmation_and_can_be_undone() -> None:
     study = make_study(items=2, consent_text="Text.", launched=True)
     bot = Bot(study)
     bot.join()

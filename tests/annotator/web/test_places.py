@@ -85,7 +85,7 @@ def test_a_participant_of_a_full_study_can_still_go_in_by_the_invitation():
 
 
 @pytest.mark.parametrize("path", ["", "exam/"])
-def test_nobody_sits_an_exam_for_nothing(path: str):
+def test_nobody_takes_an_exam_in_vain(path: str):
     study = make_study(
         items=1, redundancy=1, launched=True, exam_required=True, exam_questions=2, pass_mark=1
     )
@@ -109,7 +109,7 @@ def test_nobody_sits_an_exam_for_nothing(path: str):
     assert not ExamAttempt.objects.exists()
 
 
-def test_an_exam_that_was_begun_may_be_finished():
+def test_a_started_exam_can_be_finished():
     study = make_study(
         items=1, redundancy=1, launched=True, exam_required=True, exam_questions=2, pass_mark=1
     )
@@ -224,7 +224,7 @@ def test_an_address_that_is_none_is_refused_with_words():
     assert not PlaceAlert.objects.exists()
 
 
-def test_no_more_people_are_told_than_there_are_places_and_the_first_come_first():
+def test_only_as_many_people_are_notified_as_there_are_places_the_first_first():
     study, held = full_study()
     raters = [rater_for(user=make_user()) for _ in range(3)]
     for rater in raters:
@@ -253,7 +253,7 @@ def test_a_mail_that_cannot_be_sent_does_not_stop_the_others(monkeypatch: pytest
     assert PlaceAlert.objects.filter(told_at=None).count() == 0
 
 
-def test_paused_and_closed_studies_tell_nobody_and_old_requests_go():
+def test_paused_and_closed_studies_notify_nobody_and_old_requests_are_deleted():
     study, held = full_study()
     place_alert_make(study=study, rater=rater_for(user=make_user()), url="http://testserver/")
     give_back(held[0])

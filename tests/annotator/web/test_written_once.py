@@ -27,7 +27,7 @@ def rendered(text, **context):
 
 
 @pytest.mark.parametrize("context", MENUS)
-def test_the_menu_is_filled_in_as_its_template_says(context):
+def test_the_menu_is_the_same_as_its_template(context):
     assert rendered("{% menu %}", **context) == render_to_string("annotator/_menu.html", context)
 
 
@@ -41,7 +41,7 @@ def test_a_question_is_written_for_each_of_its_states():
         assert ("checked" in plain) == bool(response)
 
 
-def test_what_somebody_typed_is_never_cached():
+def test_typed_text_is_never_cached():
     stage = Stage("only", "Say", (), (Field("why", "Why?", kind="text"),))
     for response, errors in [({"why": "a secret"}, {}), ({}, {"why": "'a secret' is too long"})]:
         before = screens._asked_cached.cache_info()

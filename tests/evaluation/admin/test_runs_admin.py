@@ -95,7 +95,7 @@ def test_an_address_that_may_not_be_asked_is_refused_in_the_form(
     assert not Endpoint.objects.exists()
 
 
-def test_the_test_button_says_what_comes_back(boss: Client, scripted: ScriptedProcess) -> None:
+def test_the_test_button_shows_the_reply(boss: Client, scripted: ScriptedProcess) -> None:
     good, bad = make_endpoint(scripted), make_endpoint(scripted, name="bad", model="scripted?status=401")
     page = boss.post(reverse("admin:evaluation_endpoint_try", args=[good.pk]), follow=True).content.decode()
     assert "The endpoint responded in" in page
@@ -239,7 +239,7 @@ def carried_on(pipeline: Pipeline) -> None:
         run_inline(run=pipeline.runs.get(state="running"))
 
 
-def test_a_pipeline_is_begun_watched_and_its_steps_done_again(
+def test_a_pipeline_is_started_and_followed_and_its_steps_are_repeated(
     boss: Client, scripted: ScriptedProcess
 ) -> None:
     endpoint = make_endpoint(scripted, by=boss_user(), model="scripted?quality=0.9")
@@ -345,7 +345,9 @@ def test_other_peoples_pipelines_are_not_found(client: Client, scripted: Scripte
 
 
 @pytest.mark.parametrize("name", recipe_names())
-def test_every_recipe_begins_from_the_admin(name: str, boss: Client, scripted: ScriptedProcess) -> None:
+def test_every_recipe_can_be_started_from_the_admin(
+    name: str, boss: Client, scripted: ScriptedProcess
+) -> None:
     """From there on it is the pipeline that the command begins too (``test_pipelines``)."""
     task = recipe_file(name)["task"]
     file = SimpleUploadedFile(f"{task}.json", json.dumps(MATERIAL[task]).encode())

@@ -80,7 +80,7 @@ def test_interval_of_a_mean_against_scipy():
     assert mine.interval == "95 % t interval, bootstrap standard error, 20000 replicates of 80 clusters"
 
 
-def test_few_kinds_of_clusters_are_drawn_alike():
+def test_few_kinds_of_clusters_have_the_same_distribution():
     sums = np.repeat(np.array([[1.0, 2.0], [0.0, 1.0], [5.0, 3.0]]), [60, 25, 15], axis=0)
     by_kind = resampled_totals(sums, 20_000, np.random.default_rng(4))
     one_by_one = np.concatenate([c @ sums for c in draw_counts(100, 20_000, np.random.default_rng(5))])

@@ -163,7 +163,7 @@ def test_degenerate():
     assert apart.mean().left_out == {"pairs that share no unit": 1}
     assert [row["n"] for row in apart.rows(unshared=True)] == [0]
     same = pairwise_kappa(ratings_of(np.ones((2, 20))))
-    assert same.pair("r001", "r000").reason == "both gave one and the same label throughout"
+    assert same.pair("r001", "r000").reason == "both always gave the same label"
     assert same.mean().reason == "no pair can be averaged: 1 pairs whose kappa is not defined"
     one = cohen_kappa(["y"], ["n"])
     assert (one.value, one.n) == (0.0, 1)

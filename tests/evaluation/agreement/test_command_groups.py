@@ -11,11 +11,12 @@ import pytest
 from django.core.management import CommandError, call_command
 from scipy.stats import entropy
 
-from evaluation.agreement import Ratings, aggregate, krippendorff_alpha
+from evaluation.agreement import Ratings, aggregate, krippendorff_alpha, output, summarize
 from evaluation.agreement.accuracy import accuracy
 from evaluation.agreement.by_group import by_group, grouped_values
 from evaluation.agreement.descriptive import mean_label, median_label, unit_distributions
 from evaluation.agreement.gwet import add_ac2_interval, gwet_ac2
+from evaluation.agreement.output import as_json
 
 ROWS = """r,q,sys,v,kind,age,right
 ann,q1,a,1,easy,30,1
@@ -244,3 +245,14 @@ def test_groups_of_nobody_and_of_the_wrong_length():
     assert only.name == "(blank)"
     with pytest.raises(ValueError, match="gold: expected shape"):
         accuracy(ratings, np.zeros(1, dtype=np.int32))
+
+
+def test_many_pairs_are_written_piece_by_piece(monkeypatch):
+    """The pieces are the JSON of the whole, whatever their size; with two kinds of weights and more."""
+    ratings = table(3, raters=8, units=30, level="ordinal")
+    summary = summarize(ratings, min_overlap=5, rng=np.random.default_rng(0), replicates=30)
+    whole = json.loads(as_json(summary))
+    monkeypatch.setattr(output, "_MANY_PAIRS", 3)
+    pieces = list(output.json_pieces(summary, {"seed": 0}))
+    assert len(pieces) > 3 * 28 / 3
+    assert json.loads("".join(pieces)) == whole | {"seed": 0}

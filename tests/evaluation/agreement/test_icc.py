@@ -44,7 +44,7 @@ def test_against_mean_squares_of_an_analysis_of_variance():
             assert found.forms["ICC(3,1)"].value == pytest.approx((b - e) / (b + (k - 1) * e))
 
 
-def test_units_that_somebody_did_not_rate_are_left_out_and_the_bootstrap_draws_the_rest():
+def test_incompletely_rated_units_are_left_out_and_the_bootstrap_draws_the_rest():
     matrix = np.array(SHROUT_FLEISS, dtype=float)
     matrix = np.column_stack([matrix, [1, 2, np.nan, 3]])
     found = intraclass_correlation(ratings_of(matrix, level="interval"), rng=np.random.default_rng(0))

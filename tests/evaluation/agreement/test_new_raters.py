@@ -58,7 +58,7 @@ def _noise_of_alpha(table, names):
     return (size - 1) / size * (units - 1) / units * ((apart - apart.mean(axis=1, keepdims=True)) ** 2).sum()
 
 
-def test_raters_who_are_alike_add_next_to_nothing():
+def test_similar_raters_add_almost_no_variance():
     """12 raters of one skill: what leaving raters out shows is the noise of their ratings, counted once."""
     found = []
     for rng in np.random.default_rng(6).spawn(40):

@@ -75,7 +75,7 @@ def test_degenerate():
     agreement, kappa = same.of("r000")
     assert (agreement.value, kappa.reason) == (
         1.0,
-        "this rater and the rest gave one and the same label throughout",
+        "this rater and the rest always gave the same label",
     )
     assert len(agreement_with_rest(Ratings.from_rows([])).n) == 0
     apart = confusion(ratings_of([[1, np.nan], [np.nan, 1]]), "r000", "r001")

@@ -150,7 +150,7 @@ def test_faults(text, more, message, large, monkeypatch):
     assert re.search(message, refused(text, **more), re.DOTALL)
 
 
-def test_every_fault_is_told_and_many_are_counted():
+def test_every_fault_is_reported_and_many_are_counted():
     text = GOOD + "".join(f",q{n},yes\n" for n in range(30))
     message = refused(text)
     assert message.count("blank; expected a rater") == 20
@@ -187,7 +187,7 @@ cells = st.text(alphabet='ab1,." \n\r\té', max_size=4)
 
 @given(st.lists(st.lists(cells, min_size=2, max_size=4), max_size=8), st.sampled_from(["\n", "\r\n"]))
 @settings(max_examples=300, deadline=None)
-def test_both_readers_read_alike(rows, end):
+def test_both_readers_agree(rows, end):
     text = "who,what,says" + end + "".join(",".join(row) + end for row in rows)
     assert outcome(text, 0) == outcome(text, 10**9)
 
@@ -198,7 +198,7 @@ def test_both_readers_read_alike(rows, end):
     )
 )
 @settings(max_examples=100, deadline=None)
-def test_both_readers_read_good_files_alike(rows):
+def test_both_readers_agree_on_valid_files(rows):
     text = "who,what,says\n" + "".join(f"{r},{u},{v}\n" for r, u, v in rows)
     assert outcome(text, 0) == outcome(text, 10**9)
 
@@ -301,6 +301,6 @@ def test_numbers_and_blanks_of_parquet_and_json():
     assert "r.csv is a PDF; expected plain text" in refused(b"%PDF-1.7")
 
 
-def test_large_files_with_semicolons_are_read_alike(monkeypatch):
+def test_large_files_with_semicolons_are_read_the_same(monkeypatch):
     monkeypatch.setattr(reading_module, "LARGE", 1)
     assert rows_of(read(GOOD.replace(",", ";")).ratings) == rows_of(read(GOOD).ratings)

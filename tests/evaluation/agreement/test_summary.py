@@ -149,7 +149,7 @@ def test_same_seed_same_output(table, tmp_path):
             assert run(path, *options, "1") != run(path, *options, "2")
 
 
-def test_csv_holds_the_same_numbers(table, tmp_path):
+def test_csv_has_the_same_numbers(table, tmp_path):
     path = write(tmp_path / "r.csv", table)
     result = as_json(path, "--bootstrap", "0")
     rows = list(csv.DictReader(io.StringIO(run(path, "--format", "csv", "--bootstrap", "0"))))
@@ -258,7 +258,7 @@ def test_a_missing_file_and_a_missing_column(tmp_path):
         run(tmp_path)
 
 
-def test_a_label_that_nobody_gave_is_told(tmp_path, capsys):
+def test_a_declared_label_that_nobody_gave_is_reported(tmp_path, capsys):
     path = write(tmp_path / "r.csv", Ratings.from_rows([("a", "u", "yes"), ("b", "u", "no")]))
     run(path, "--without-label", "cannot guess")
     assert "nobody gave the label 'cannot guess'" in capsys.readouterr().err

@@ -52,7 +52,7 @@ def test_jaccard_by_hand():
     assert found.pairs.tolist() == [2, 0]
 
 
-def test_jaccard_strips_punctuation_and_keeps_case_unless_told():
+def test_jaccard_strips_punctuation_and_keeps_case_by_default():
     kept, folded = Jaccard(), Jaccard(lower=True)
     assert kept.words("Can owls' eyes “see”?") == {"Can", "owls", "eyes"} | ({"see"} - ENGLISH_STOP_WORDS)
     assert kept.matrix(["Owl", "owl"])[0, 1] == 0.0

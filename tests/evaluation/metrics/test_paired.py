@@ -24,7 +24,7 @@ def test_by_hand():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_t_test_is_that_of_scipy_and_the_permutation_p_lies_near(seed):
+def test_the_t_test_equals_scipys_and_the_permutation_p_is_close(seed):
     rng = np.random.default_rng(seed)
     first, second = values(rng, shift=0.15), values(rng)
     found = paired_difference(first, second, rng=rng)
@@ -78,7 +78,7 @@ def study(rng, instances=60, normal=0.85, forced=0.4):
     return followups([(e, x, s, v, "yes" if r == GUESS else r) for e, x, s, v, r in rows])
 
 
-def test_forced_explanations_are_told_apart_as_in_the_paper():
+def test_forced_explanations_are_distinguished_as_in_the_paper():
     # Chen et al. 2024, Table 2: 83.4 against 38.2, difference 45.2, p < 1e-16
     rng = np.random.default_rng(0)
     table = study(rng, 150, 0.834, 0.382)

@@ -33,7 +33,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("name", ONCE_THROUGH)
-def test_a_recipe_runs_where_replies_are_held_to_a_schema(
+def test_a_recipe_runs_with_an_endpoint_that_enforces_a_schema(
     name: str, scripted: ScriptedProcess, tmp_path: Path
 ) -> None:
     make_endpoint(scripted, model="scripted?quality=0.9", structured=True)
@@ -106,7 +106,7 @@ def test_done_again_everything_is_there_and_nothing_is_asked(
     assert scripted.stats()["requests"] == requests
 
 
-def test_a_pipeline_stopped_anywhere_goes_on(scripted: ScriptedProcess, tmp_path: Path) -> None:
+def test_a_pipeline_stopped_anywhere_can_continue(scripted: ScriptedProcess, tmp_path: Path) -> None:
     endpoint = make_endpoint(scripted)
     dataset, _ = dataset_load(name="d", path=material("news", tmp_path), task="news")
     pipeline = pipeline_create(
@@ -219,7 +219,7 @@ def test_a_recipe_is_a_version_of_its_content() -> None:
         ({"steps": [{"name": "a", "kind": "simulate", "options": {"study": "b"}}]}, "before"),
     ],
 )
-def test_a_recipe_that_cannot_be_carried_out_is_refused(change: dict[str, Any], said: str) -> None:
+def test_an_impossible_recipe_is_refused(change: dict[str, Any], said: str) -> None:
     with pytest.raises(RecipeError, match=said):
         recipe_check({"name": "x", "task": "yes_no", "steps": [{"name": "a", "kind": "explain"}]} | change)
 

@@ -258,7 +258,7 @@ def test_rationales_are_sampled_where_replies_are_held_to_a_schema(
         ("tuning=quota", "exceeded your current quota"),
     ],
 )
-def test_a_job_that_fails_pauses_the_pipeline_and_is_begun_anew(
+def test_a_job_that_fails_pauses_the_pipeline_and_can_be_restarted(
     fault: str, said: str, scripted: ScriptedProcess, tmp_path: Path
 ) -> None:
     with pytest.raises(CommandError, match=said):
@@ -314,7 +314,7 @@ def test_a_killed_worker_begins_no_second_job_and_a_cancelled_pipeline_cancels_i
     assert tuning.state == "cancelled"
 
 
-def test_a_job_that_may_cost_more_than_is_left_is_not_begun(
+def test_a_job_that_may_cost_more_than_is_left_is_not_started(
     scripted: ScriptedProcess, tmp_path: Path
 ) -> None:
     with pytest.raises(CommandError, match="may cost"):

@@ -200,7 +200,7 @@ def test_queries_do_not_grow_with_the_study():
     assert queries(large) == queries(small) <= 12
 
 
-def test_digest_says_whether_two_reports_rest_on_the_same_data():
+def test_the_digest_tells_whether_two_reports_have_the_same_data():
     study = small_study()
     before = study_ratings(study=study).digest
     assert before == study_ratings(study=study).digest

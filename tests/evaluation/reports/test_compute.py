@@ -84,7 +84,7 @@ def test_refusals_and_ties_count_as_chosen_and_the_report_says_how():
     assert "Follow-ups on which raters tie are counted as wrong predictions." in said
 
 
-def test_a_simulator_stands_beside_people():
+def test_a_simulator_is_shown_beside_people():
     content = computed(small_study(simulator=True)).content
     cells = cells_of(content, "p1-table-3")
     dataset = table_of(content, "p1-table-3")["rows"][0]["head"][0]
@@ -291,7 +291,7 @@ def test_people_and_rehearsal_raters_are_counted_one_or_the_other():
     assert left["by a person, in a report on the rehearsal", "Judgments"]["value"] == 12
 
 
-def test_a_rehearsal_that_nobody_made_is_said():
+def test_a_study_without_a_rehearsal_says_so():
     content = computed(small_study(), count="rehearsal").content
     assert [w for w in content["warnings"] if w.startswith("No rehearsal rater")]
     assert (

@@ -22,7 +22,7 @@ def test_sizes_by_column_by_row_or_value_by_value():
     assert denominator_notes([Basis("a", "P", 0)]) == []
 
 
-def test_each_format_says_what_a_table_rests_on_and_what_was_left_out():
+def test_each_format_gives_the_denominators_and_what_was_left_out():
     content = computed(small_study(simulator=True)).content
     said = table_of(content, "p1-table-4-details")["denominators"]
     assert said[0].startswith("n: ")
@@ -106,7 +106,7 @@ def test_sections_that_use_another_rule_than_per_rater_say_so():
     assert not any("uses the majority" in note for note in notes)
 
 
-def test_systems_without_a_shared_instance_show_a_way_out():
+def test_systems_without_a_shared_instance_say_what_to_do():
     study = make_study()
     for system, instance in (("robot-a", "x"), ("robot-b", "y")):
         make_judgment(make_item(study, key=system, instance=instance, system=system), make_rater("ann"))

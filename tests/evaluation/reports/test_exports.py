@@ -233,7 +233,7 @@ def test_the_html_file_needs_and_runs_nothing(text):
 
 
 @pytest.mark.parametrize("text", NASTY)
-def test_text_holds_no_control_characters(text):
+def test_text_has_no_control_characters(text):
     found = export(document(text), {}, "text")
     assert all(ch == "\n" or ch.isprintable() for ch in found)
 

@@ -78,7 +78,7 @@ def test_accuracy_by_condition_by_hand(study: Study) -> None:
     assert left["People explanation", "Single predictions"]["value"] == pytest.approx(5 / 6)
 
 
-def test_a_simulator_stands_beside_people(study: Study) -> None:
+def test_a_simulator_is_shown_beside_people(study: Study) -> None:
     robot = make_rater("gpt-4", kind="simulator", source="simulator")
     for item in study.items.all():
         judgment_record(item=item, rater=robot, response={"prediction": "no"}, source="simulator")

@@ -33,7 +33,7 @@ def test_called_twice_the_second_changes_nothing():
 
 
 @pytest.mark.django_db
-def test_killed_midway_it_is_computed_anew(monkeypatch):
+def test_killed_midway_it_is_computed_again(monkeypatch):
     report = report_create(study=small_study(), choices={"replicates": 0})
 
     class Killed(BaseException):

@@ -120,7 +120,7 @@ def test_systems_are_compared_instance_by_instance():
     assert cells["robot-a robot-b", "p (t-test)"]["value"] is None
 
 
-def test_task_accuracy_stands_beside_precision():
+def test_task_accuracy_is_shown_beside_precision():
     study = small_study()
     for item in study.items.all():
         type(item.instance).objects.filter(pk=item.instance_id).update(

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from annotator.models import Judgment
-from evaluation.models import Batch
+from evaluation.models import Batch, Endpoint
+from evaluation.runs.batch import batch_work
 from evaluation.runs.claim import claim
 from evaluation.runs.inline import run_inline
+from evaluation.runs.lifecycle import run_resume
 from evaluation.runs.registry import step_get
 from tests.evaluation.run_factories import (
     make_endpoint,
@@ -52,3 +56,26 @@ def test_a_batch_whose_sender_died_is_sent_again_and_may_have_been_paid(
     assert (run.state, states(run)) == ("done", {"done": 3})
     assert run.lost_cost > 0
     assert list(run.batches.values_list("state", flat=True)).count("failed") == 1
+
+
+def test_an_outage_pauses_a_run_in_batches_and_success_ends_it(
+    scripted: ScriptedProcess, settings: Any
+) -> None:
+    endpoint = make_endpoint(scripted)
+    run = make_run(endpoint, make_material(3), mode="batch")
+    settings.LLM_ALLOWED_HOSTS = [*settings.LLM_ALLOWED_HOSTS, "127.0.0.1:9"]
+    Endpoint.objects.update(base_url="http://127.0.0.1:9/v1")
+    assert batch_work(run_pk=run.pk).why == "time"
+    run.refresh_from_db()
+    assert run.state == "running", "a short failure is waited for"
+    settings.RUN_OUTAGE_SECONDS = 0
+    assert batch_work(run_pk=run.pk).why == "paused"
+    run.refresh_from_db()
+    assert (run.state, states(run)) == ("paused", {"pending": 3})
+    assert "has succeeded since" in run.reason
+    settings.RUN_OUTAGE_SECONDS = 900
+    Endpoint.objects.update(base_url=scripted.base_url)
+    run_inline(run=run_resume(run=run), seconds=60)
+    endpoint.refresh_from_db()
+    assert states(run) == {"done": 3}
+    assert (endpoint.failing_since, endpoint.trouble) == (None, "")

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from decimal import ROUND_UP, Decimal
 from random import Random
 
 import pytest
 from django.core.exceptions import ValidationError
+from django.db import connection
 from django.utils import timezone
 
+from annotator.core.errors import Conflict
+from annotator.services.workspace import workspace_personal, workspace_update
+from evaluation.models import Run
 from evaluation.runs.health import endpoint_report
 from evaluation.runs.lifecycle import (
     run_budget_set,
+    run_pause,
     run_resume,
 )
 from evaluation.runs.settle import Outcome
+from evaluation.selectors.run import workspace_spent
 from tests.evaluation.run_factories import (
     make_endpoint,
     make_material,
@@ -25,6 +32,7 @@ from tests.evaluation.run_factories import (
     work,
 )
 from tests.evaluation.scripted_process import ScriptedProcess
+from tests.factories import make_user
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("scripted_allowed")]
 
@@ -140,3 +148,58 @@ def test_a_budget_cannot_be_set_below_what_has_been_used(scripted: ScriptedProce
     run_budget_set(run=run, budget_calls=None, budget_cost=None)
     run.refresh_from_db()
     assert (run.budget_calls, run.budget_cost) == (None, None)
+
+
+def test_the_budget_of_a_workspace_holds_for_all_its_runs_together(scripted: ScriptedProcess) -> None:
+    rosa = make_user("rosa", staff=True)
+    lab = workspace_personal(user=rosa)
+    endpoints = [
+        make_endpoint(scripted, by=rosa, name=name, concurrency=16, price_in=100, price_out=100)
+        for name in ("one", "two")
+    ]
+    probe = make_run(endpoints[0], make_material(1, by=rosa), use_cache=False)
+    work(probe)
+    lab = workspace_update(
+        workspace=lab, by=rosa, model_budget=(probe.spent_cost * 30).quantize(Decimal("0.01"), ROUND_UP)
+    )
+    runs = [make_run(endpoint, make_material(40, by=rosa), use_cache=False) for endpoint in endpoints]
+    with ThreadPoolExecutor(len(runs)) as both:
+        list(both.map(_work_alone, runs))
+    for run in runs:
+        run.refresh_from_db()
+    assert {run.state for run in runs} == {"paused"}
+    assert "the workspace's budget" in runs[0].reason
+    assert 0 < workspace_spent(lab.pk) <= lab.model_budget
+    assert sum(states(run)["done"] for run in runs) >= 1
+    other = make_user("otto", staff=True)
+    elsewhere = make_endpoint(scripted, by=other, name="three", price_in=100, price_out=100)
+    free = make_run(elsewhere, make_material(3, by=other), use_cache=False)
+    work(free)
+    assert free.state == "done", "another lab's budget is its own"
+    workspace_update(workspace=lab, by=rosa, model_budget=None)
+    run_resume(run=runs[0])
+    work(runs[0])
+    assert runs[0].state == "done"
+
+
+def _work_alone(run: Run) -> None:
+    try:
+        work(run)
+    finally:
+        connection.close()
+
+
+def test_a_run_is_not_resumed_at_an_endpoint_that_is_not_shared_any_more(scripted: ScriptedProcess) -> None:
+    rosa, otto = make_user("rosa", staff=True), make_user("otto", staff=True)
+    endpoint = make_endpoint(scripted, by=otto)
+    study = make_material(3, by=rosa)
+    endpoint.shared_with.add(study.workspace)
+    run = make_run(endpoint, study)
+    run_pause(run=run)
+    endpoint.shared_with.clear()
+    with pytest.raises(Conflict, match="isn't shared"):
+        run_resume(run=run)
+    run.refresh_from_db()
+    assert run.state == "paused"
+    endpoint.shared_with.add(study.workspace)
+    assert run_resume(run=run).state == "running"

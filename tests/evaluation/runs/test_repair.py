@@ -103,7 +103,7 @@ def test_an_unreadable_reply_is_shown_to_the_model_with_what_was_wrong(scripted:
     assert Judgment.objects.count() == 8
 
 
-def test_a_refusal_or_a_reply_that_was_cut_off_is_asked_for_again_alike(scripted: ScriptedProcess) -> None:
+def test_after_a_refusal_or_a_cut_off_reply_the_same_request_is_repeated(scripted: ScriptedProcess) -> None:
     run = make_run(
         make_endpoint(scripted), make_material(2), model="scripted?faults=1&kinds=cut", max_unparsable=2
     )

@@ -110,7 +110,7 @@ def test_every_form_is_known_to_these_tests() -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_form_has_a_strict_schema_and_a_way_back(form: Form) -> None:
+def test_a_form_has_a_strict_schema_and_converts_back_to_text(form: Form) -> None:
     schema = form_schema(form, "yes_no")
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.validate(FORMS[form], schema)

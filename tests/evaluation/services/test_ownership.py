@@ -103,7 +103,7 @@ def test_a_run_asks_no_endpoint_of_another_workspace(ada: User, bob: User) -> No
     assert simulation_create(study=study, endpoint=mine)
 
 
-def test_somebody_in_two_workspaces_does_not_use_the_one_for_the_other(ada: User, bob: User) -> None:
+def test_a_member_of_two_workspaces_does_not_mix_them(ada: User, bob: User) -> None:
     theirs = endpoint_of(ada)
     lab(ada).members.create(user=bob, role="editor")
     assert theirs in own_form(NewRunForm, bob)().fields["endpoint"].queryset
@@ -111,9 +111,7 @@ def test_somebody_in_two_workspaces_does_not_use_the_one_for_the_other(ada: User
         simulation_create(study=make_material(1, by=bob), endpoint=theirs)
 
 
-def test_an_endpoint_is_shared_on_purpose_and_not_changed_by_whom_it_is_shared_with(
-    ada: User, bob: User
-) -> None:
+def test_an_endpoint_is_shared_on_purpose_and_changed_only_by_its_owners(ada: User, bob: User) -> None:
     theirs = endpoint_of(ada)
     theirs.shared_with.add(lab(bob))
     assert simulation_create(study=make_material(1, by=bob), endpoint=theirs)

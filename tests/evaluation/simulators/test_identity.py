@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
         ({}, {"together": 2}),
     ],
 )
-def test_whatever_changes_answers_makes_another_simulator(
+def test_everything_that_changes_answers_makes_another_simulator(
     scripted: ScriptedProcess, endpoint: dict[str, Any], run: dict[str, Any]
 ) -> None:
     study = make_material(2)

@@ -28,7 +28,7 @@ def judge(ask: Ask) -> str | None:
     else:
         answer = _choose(ask, forms)
     missing = "MISSING: nothing\n" if re.search(r"^MISSING:", ask.system, re.MULTILINE) else ""
-    return f"I looked at what was said and at what is asked.\n{missing}ANSWER: {answer}"
+    return f"I compared the explanation with the question.\n{missing}ANSWER: {answer}"
 
 
 def _several(ask: Ask, form: str) -> str:

@@ -278,7 +278,7 @@ def test_units_that_are_not_there(elsewhere: Study) -> None:
     ]
 
 
-def test_faults_are_told_once_though_the_file_is_read_more_than_once(elsewhere: Study) -> None:
+def test_faults_are_reported_once_although_the_file_is_read_several_times(elsewhere: Study) -> None:
     columns = JudgmentColumns("u", (ValueColumn("v"),), "r")
     assert refused(elsewhere, "u,r,v\nragged\n1,,x\n\x00\n", columns) == [
         "j.csv:2: expected 3 cells, got 1",
@@ -343,7 +343,7 @@ def test_numbers_are_numbers_at_interval_and_ratio_level(elsewhere: Study, level
     assert [response["v"] for _, _, response in ratings(elsewhere)] == ["0", "0", "1.5", "1.5", "10"]
 
 
-def test_a_word_among_numbers_is_told_with_what_to_do(elsewhere: Study) -> None:
+def test_a_word_among_numbers_is_reported_with_what_to_do(elsewhere: Study) -> None:
     columns = JudgmentColumns("u", (ValueColumn("v", level="interval"),), "r")
     text = "u,r,v\n1,a,1\n1,b,NA\n"
     assert refused(elsewhere, text, columns) == [

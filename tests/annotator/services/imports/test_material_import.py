@@ -153,7 +153,7 @@ def test_one_follow_up_with_two_right_answers(study: Study) -> None:
     assert "another right answer" in refused(study, jsonl(*rows))[0]
 
 
-def test_systems_that_are_not_named_stay_apart_between_studies(study: Study, researcher: User) -> None:
+def test_unnamed_systems_of_different_studies_stay_separate(study: Study, researcher: User) -> None:
     other = study_create(by=researcher, hit_type="toy", slug="other", title="Other")
     row = {name: value for name, value in ROW.items() if name != "system"}
     for one in (study, other):
@@ -161,7 +161,7 @@ def test_systems_that_are_not_named_stay_apart_between_studies(study: Study, res
     assert System.objects.filter(name__contains="not named").count() == 2
 
 
-def test_every_fault_is_told_with_its_line_and_column(study: Study) -> None:
+def test_every_fault_is_reported_with_its_line_and_column(study: Study) -> None:
     faults = refused(
         study,
         jsonl(ROW, ROW | {"answer": "maybe", "question": ""}, {"question": 5}, ROW | {"key": "k" * 201}),
@@ -180,7 +180,7 @@ def test_faults_name_the_files_own_columns(study: Study) -> None:
     assert "m.csv:2: q: is missing" in faults
 
 
-def test_a_missing_column_is_told_once(study: Study) -> None:
+def test_a_missing_column_is_reported_once(study: Study) -> None:
     text = b"question,explanation,anwser,follow_up\n" + b"a,b,yes,c\n" * 50
     faults = refused(study, io.BytesIO(text), "m.csv")
     assert faults == ["m.csv:1: answer: this column is missing; did you mean 'anwser'?"]
@@ -206,7 +206,7 @@ def test_unknown_names_in_the_mapping(study: Study) -> None:
 
 def test_one_item_twice_in_a_file(study: Study) -> None:
     faults = refused(study, jsonl(ROW, ROW | {"key": "b", "follow_up": "B?"}, ROW))
-    assert faults == ["m.jsonl:3: key: 'owl-1': this item stands in the file already, on line 1"]
+    assert faults == ["m.jsonl:3: key: 'owl-1': this item is in the file already, on line 1"]
 
 
 def test_an_item_that_is_there_with_other_content(study: Study) -> None:
@@ -234,7 +234,7 @@ def test_one_system_with_two_models(study: Study) -> None:
         study,
         jsonl(ROW | {"model": "a"}, ROW | {"model": "b", "key": "b", "follow_up": "B?"}),
     )
-    assert faults[0].startswith("m.jsonl:2: system: 'toy-cot': this name stands for another model")
+    assert faults[0].startswith("m.jsonl:2: system: 'toy-cot': this name has another model")
 
 
 def test_a_system_gets_the_model_that_a_later_row_names(study: Study, researcher: User) -> None:

@@ -36,7 +36,7 @@ def files(tmp_path: Path, rationales: list[Any], generated: Any) -> dict[str, An
     return {"rationales": first, "follow_ups": [second]}
 
 
-def test_oddities_are_dropped_and_told(tmp_path: Path) -> None:
+def test_oddities_are_dropped_and_reported(tmp_path: Path) -> None:
     paths = files(
         tmp_path,
         [RATIONALE, RATIONALE, RATIONALE | {"question": "Alone?"}, RATIONALE | {"rationale_source": "t5"}],

@@ -1,0 +1,86 @@
+"""How a piece of material is written, as a row declares it: text, Markdown, code or a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, get_args
+
+from annotator.hit_types.reading import Row, is_blank
+
+Format = Literal["text", "markdown", "code", "table"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+#: The payload's key for the formats of its texts; missing where all are plain.
+FORMATS_KEY = "formats"
+
+
+def format_of(payload: Mapping[str, Any], column: str) -> Format:
+    """The declared format of a column's text.
+
+    >>> format_of({"formats": {"input": "code"}}, "input"), format_of({}, "input")
+    ('code', 'text')
+    """
+    found: Format = payload.get(FORMATS_KEY, {}).get(column, "text")
+    return found
+
+
+def read_formats(row: Row, payload: dict[str, Any], columns: set[str]) -> None:
+    """Check the column ``formats`` and what it declares, and put both into the payload.
+
+    A code's text is taken again from the row, because its first line may be indented. Errors go to the row.
+    """
+    declared = row.json(FORMATS_KEY)
+    if is_blank(declared) or declared == {}:
+        return
+    if not isinstance(declared, dict):
+        row.errors.setdefault(FORMATS_KEY, 'expected a JSON object such as {"input": "code"}')
+        return
+    allowed = sorted(name for name in columns if isinstance(payload.get(name), str))
+    for name, kind in declared.items():
+        if name not in allowed:
+            row.errors[FORMATS_KEY] = (
+                f"{name!r} is not a text that is shown; expected one of: {', '.join(allowed)}"
+            )
+        elif kind not in FORMATS:
+            row.errors[FORMATS_KEY] = f"{name}: {kind!r} is not one of: {', '.join(FORMATS)}"
+        elif kind == "code" and isinstance(row.raw.get(name), str):
+            lines = row.raw[name].replace("\r\n", "\n").replace("\r", "\n").rstrip().split("\n")
+            payload[name] = "\n".join(lines[next((n for n, line in enumerate(lines) if line.strip()), 0) :])
+        elif kind == "table" and (fault := table_fault(payload[name])):
+            row.errors[name] = fault
+    formats = {name: kind for name, kind in declared.items() if kind != "text"}
+    if formats and FORMATS_KEY not in row.errors:
+        payload[FORMATS_KEY] = formats
+
+
+def table_rows(text: str) -> list[list[str]]:
+    """The rows of a table, its head first: a line each, cells between tabs or vertical bars.
+
+    >>> table_rows("| name | age |\\n|---|---|\\n| Ada | 36 |")
+    [['name', 'age'], ['Ada', '36']]
+    """
+    rows: list[list[str]] = []
+    for line in text.splitlines():
+        if not line.strip():
+            continue
+        cells = line.split("\t") if "\t" in line else line.strip().strip("|").split("|")
+        cells = [cell.strip() for cell in cells]
+        if not (
+            rows and all(cell and set(cell) <= set(":-") for cell in cells)
+        ):  # the line below a Markdown head
+            rows.append(cells)
+    return rows
+
+
+def table_fault(text: str) -> str:
+    """What is wrong with a table; empty if nothing is.
+
+    >>> table_fault("a|b\\n1|2|3")
+    'row 2 of the table has 3 cells; its head has 2'
+    """
+    rows = table_rows(text)
+    if len(rows) < 2 or len(rows[0]) < 2:
+        return "is not a table: expected a head and rows, a line each, with tabs or | between the cells"
+    for number, row in enumerate(rows[1:], 2):
+        if len(row) != len(rows[0]):
+            return f"row {number} of the table has {len(row)} cells; its head has {len(rows[0])}"
+    return ""

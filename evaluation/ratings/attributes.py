@@ -1,0 +1,158 @@
+"""Attributes of a study's items and raters, by which reports are cut and filtered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from django.db.models import Max
+from django.db.models.fields.json import KeyTextTransform
+
+from annotator.models import ExamAttempt, Item, Participation, Rater
+from evaluation.ratings.columns import Codes
+from evaluation.ratings.judgments import Judgments, Raters
+
+#: In front of the attributes of raters.
+RATER = "rater:"
+#: Columns that every study's items have.
+BUILT_IN = ("condition", "kind", "generator", "system", "dataset")
+EXAM = "exam score"
+FILTERED = "outside the filter {filter}"
+
+
+@dataclass(frozen=True, eq=False)
+class Attribute:
+    """One attribute: of ``items`` (codes of shape (items,)) or of raters (shape (raters,)); -1 where one has no value."""
+
+    name: str
+    of: Literal["items", "raters"]
+    names: tuple[str, ...]
+    codes: Codes
+
+    def of_judgments(self, judgments: Judgments) -> Codes:
+        """Shape (N,): each judgment's code."""
+        return self.codes[judgments.item if self.of == "items" else judgments.rater]
+
+
+def attribute_names(judgments: Judgments) -> list[str]:
+    """The attributes that a study has, those of items first."""
+    items = Item.objects.filter(study=judgments.study).exclude(attributes={})
+    own = {name for found in items.values_list("attributes", flat=True).distinct() for name in found}
+    raters = {name for found in _rater_values(judgments).values() for name in found}
+    return [*BUILT_IN, *sorted(own - set(BUILT_IN)), *(f"{RATER}{name}" for name in sorted(raters))]
+
+
+def attribute_load(judgments: Judgments, name: str) -> Attribute:
+    """One attribute by its name, a study's own column where the built-in one is blank; ``rater:`` goes before those of raters. ``ValueError`` lists what there is."""
+    if name.startswith(RATER):
+        values = _rater_values(judgments)
+        key = name.removeprefix(RATER)
+        texts = [values[int(pk)].get(key, "") for pk in judgments.raters.ids]
+        if any(texts):
+            return _coded(name, "raters", texts)
+    else:
+        texts = _item_values(judgments, name)
+        if any(texts):
+            return _coded(name, "items", texts)
+    known = ", ".join(map(repr, attribute_names(judgments)))
+    raise ValueError(f"no item or rater of the study has a value of {name!r}; the attributes are {known}")
+
+
+def _item_values(judgments: Judgments, name: str) -> list[str]:
+    items = judgments.items
+    rows = Item.objects.filter(study=judgments.study).order_by("id")
+    if name == "dataset":
+        return [text or "" for text in rows.values_list("instance__dataset__name", flat=True)]
+    found = rows.annotate(text=KeyTextTransform(name, "attributes")).values_list("text", flat=True)
+    own = [text or "" for text in found]
+    if name not in BUILT_IN:
+        return own
+    return [str(text) or other for text, other in zip(getattr(items, name).values(""), own, strict=True)]
+
+
+def _rater_values(judgments: Judgments) -> dict[int, dict[str, str]]:
+    """What is known of each rater: the file that they came with, the panel's join parameters, and the best exam score."""
+    ids = judgments.raters.ids.tolist()
+    values: dict[int, dict[str, str]] = {pk: {} for pk in ids}
+    for pk, found in Rater.objects.filter(pk__in=ids).values_list("pk", "attributes"):
+        values[pk] |= _texts(found)
+    joined = Participation.objects.filter(study=judgments.study, rater__in=ids)
+    for pk, found in joined.values_list("rater_id", "join_parameters"):
+        values[pk] |= _texts(found)
+    scores = ExamAttempt.objects.filter(participation__in=joined, score__isnull=False).order_by()
+    for pk, score in scores.values_list("participation__rater_id").annotate(best=Max("score")):
+        values[pk][EXAM] = str(score)
+    return values
+
+
+def _texts(found: Mapping[str, Any]) -> dict[str, str]:
+    return {str(name): str(value) for name, value in found.items() if value not in (None, "")}
+
+
+def _coded(name: str, of: Literal["items", "raters"], texts: list[str]) -> Attribute:
+    names = sorted({text for text in texts if text})
+    place = {text: code for code, text in enumerate(names)} | {"": -1}
+    codes = np.fromiter((place[text] for text in texts), dtype=np.int32, count=len(texts))
+    return Attribute(name, of, tuple(names), codes)
+
+
+def parse_filter(text: str) -> dict[str, list[str]]:
+    """``attribute=value`` pairs separated by semicolons, as each attribute's values.
+
+    >>> parse_filter("kind=hard; rater:age=30; kind=easy")
+    {'kind': ['hard', 'easy'], 'rater:age': ['30']}
+    """
+    found: dict[str, list[str]] = {}
+    for part in text.split(";"):
+        name, equals, value = (piece.strip() for piece in part.partition("="))
+        if not (name and equals and value):
+            raise ValueError(f"expected attribute=value; attribute=value, got {text!r}")
+        found.setdefault(name, []).append(value)
+    return found
+
+
+def judgments_filter(judgments: Judgments, text: str) -> Judgments:
+    """The judgments that have, in every attribute named, one of its values; the rest is counted as left out.
+
+    Items that the filter excludes are out of play, raters without a judgment left are not there.
+    """
+    kept = np.ones(len(judgments), dtype=bool)
+    in_play = judgments.in_play.copy()
+    for name, values in parse_filter(text).items():
+        found = attribute_load(judgments, name)
+        strange = sorted(set(values) - set(found.names))
+        if strange:
+            known = ", ".join(map(repr, found.names[:20]))
+            raise ValueError(f"no {name!r} is {strange[0]!r}; there are {known}")
+        wanted = np.isin(found.codes, [found.names.index(value) for value in values])
+        kept &= wanted[judgments.item if found.of == "items" else judgments.rater]
+        if found.of == "items":
+            in_play &= wanted
+    rater = judgments.rater[kept]
+    used = np.zeros(len(judgments.raters.names), dtype=bool)
+    used[rater] = True
+    place = (np.cumsum(used) - 1).astype(np.int32)
+    out = int((~kept).sum())
+    left_out = {FILTERED.format(filter=text): out} if out else {}
+    return replace(
+        judgments,
+        raters=_some(judgments.raters, used),
+        rater=place[rater],
+        item=judgments.item[kept],
+        response=judgments.response[kept],
+        in_play=in_play,
+        left_out=judgments.left_out | left_out,
+    )
+
+
+def _some(raters: Raters, used: npt.NDArray[np.bool_]) -> Raters:
+    return Raters(
+        ids=raters.ids[used],
+        names=tuple(name for name, keep in zip(raters.names, used, strict=True) if keep),
+        is_simulator=raters.is_simulator[used],
+        is_rehearsal=raters.is_rehearsal[used],
+        is_imported=raters.is_imported[used],
+    )

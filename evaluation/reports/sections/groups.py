@@ -1,0 +1,156 @@
+"""Agreement, means and precision of each group of items or raters, by the attribute that was chosen."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from annotator.hit_types.base import Variable
+from evaluation.agreement.by_group import NO_GROUP, by_group, grouped_values
+from evaluation.core.ratings_table import Codes
+from evaluation.metrics import FollowUps, Simulatability, per_rater_simulatability
+from evaluation.ratings.attributes import RATER, Attribute, attribute_load
+from evaluation.reports.columns import rule_of
+from evaluation.reports.content import Cell, Section, Shape, Table, TableColumn, TableRow
+from evaluation.reports.context import Context
+from evaluation.reports.registry import section
+from evaluation.reports.sections.accuracy import gold_codes
+
+#: Statistics of a group, in the order of the columns.
+SHOWN: dict[str, tuple[str, Shape]] = {
+    "percent_agreement": ("Percent agreement", "percent"),
+    "krippendorff_alpha": ("Krippendorff’s α", "number"),
+    "gwet_ac1": ("Gwet’s AC1", "number"),
+    "cohen_kappa_mean": ("Mean Cohen’s κ", "number"),
+    "mean": ("Mean", "number"),
+    "median": ("Median", "number"),
+    "accuracy": ("% correct", "percent"),
+    "accuracy_of_labels": ("% of labels correct", "percent"),
+}
+
+
+@section(order=90, title="Groups")
+def groups(ctx: Context) -> Section | None:
+    """Tables by the chosen attribute; None where none was chosen."""
+    if not ctx.choices.by:
+        return None
+    attribute = _grouped(attribute_load(ctx.data.judgments, ctx.choices.by))
+    about = "raters" if attribute.of == "raters" else "items"
+    blocks = [_agreement(ctx, variable, attribute) for variable in ctx.data.variables]
+    if "simulatability" in ctx.hit_type.measures:
+        blocks += _precision(ctx, attribute)
+    return Section(
+        id="groups",
+        title=f"By {attribute.name.removeprefix(RATER)} of {about}",
+        blocks=[block for block in blocks if block.rows],
+        notes=[
+            "Each group holds its own ratings alone"
+            + (": raters of a group are compared with each other." if about == "raters" else "."),
+            "To see every other table for one group, choose it under “Only” in a new report.",
+        ],
+    )
+
+
+def _grouped(attribute: Attribute) -> Attribute:
+    try:
+        names, codes = grouped_values(attribute.names, attribute.codes)
+    except ValueError as error:
+        raise ValueError(f"{attribute.name}: {error}") from None
+    return Attribute(attribute.name, attribute.of, tuple(names), codes)
+
+
+def _agreement(ctx: Context, variable: Variable, attribute: Attribute) -> Table:
+    table = ctx.data.table(variable.name)
+    everyone = table.ratings
+    people = everyone.where(~everyone.is_simulator[everyone.rater]) if not ctx.only_simulators else everyone
+    by_item = attribute.of == "items"
+    codes: Codes = attribute.codes[table.units.item[people.unit] if by_item else people.rater]
+    gold = gold_codes(ctx, variable.name)
+    found = by_group(
+        people,
+        attribute.names,
+        codes,
+        gold=gold,
+        ties_wrong=ctx.choices.ties == "wrong",
+        rule=None if gold is None or ctx.only_simulators else rule_of(ctx),
+        min_overlap=ctx.choices.min_overlap,
+        **ctx.resampling,
+    )
+    names = [name for name in SHOWN if any(name in group.statistics for group in found)]
+    rows = [
+        TableRow(
+            [group.name],
+            [
+                *(Cell.of(group.statistics[name], shape=SHOWN[name][1]) for name in names),
+                *(Cell.count(size) for size in (group.ratings, group.units, group.raters)),
+            ],
+        )
+        for group in found
+    ]
+    return Table(
+        id=f"groups-{variable.name}",
+        title=f"“{variable.title}” by {attribute.name.removeprefix(RATER)}",
+        head=[attribute.name.removeprefix(RATER)],
+        columns=[
+            *(TableColumn(SHOWN[name][0]) for name in names),
+            *(TableColumn(name) for name in ("Ratings", "Units", "Raters")),
+        ],
+        rows=rows,
+    )
+
+
+def _precision(ctx: Context, attribute: Attribute) -> list[Table]:
+    variable = ctx.headline.name
+    parts = (
+        _by_item(ctx, variable, attribute) if attribute.of == "items" else _by_rater(ctx, variable, attribute)
+    )
+    rows = []
+    for name, tables in parts:
+        found: Simulatability = per_rater_simulatability(tables, **ctx.resampling)
+        if not found.simulatable.n:
+            continue
+        figures = (found.precision, found.precision_micro, found.simulatable)
+        cells = [Cell.of(one, shape="percent", rule=ctx.chosen_rule) for one in figures]
+        rows.append(TableRow([name], cells))
+    title = attribute.name.removeprefix(RATER)
+    return [
+        Table(
+            id="groups-precision",
+            title=f"Simulation precision by {title}, %",
+            head=[title],
+            columns=[
+                TableColumn("Macro precision"),
+                TableColumn("Micro precision"),
+                TableColumn("Simulatable"),
+            ],
+            rows=rows,
+        )
+    ]
+
+
+def _by_item(ctx: Context, variable: str, attribute: Attribute) -> list[tuple[str, list[FollowUps]]]:
+    keys = ctx.data.judgments.items.key.values("")
+    group_of = dict(zip(keys, attribute.codes.tolist(), strict=True))
+    found = []
+    for code, name in [*enumerate(attribute.names), (-1, NO_GROUP)]:
+        tables = [
+            table.take(np.array([group_of[unit] == code for unit in table.unit], dtype=bool))
+            for table in ctx.follow_ups(variable)
+        ]
+        found.append((name, tables))
+    return found
+
+
+def _by_rater(ctx: Context, variable: str, attribute: Attribute) -> list[tuple[str, list[FollowUps]]]:
+    """Labels of each group's raters alone, by the chosen rule."""
+    ratings, base = ctx.ratings(variable), ctx.base(variable)
+    found = []
+    for code, name in [*enumerate(attribute.names), (-1, NO_GROUP)]:
+        own = [
+            rater
+            for rater, group in zip(ratings.raters, attribute.codes.tolist(), strict=True)
+            if group == code and rater not in ratings.simulators
+        ]
+        pool = ratings.only_raters(own)
+        if len(pool) and not ctx.chosen_rule.startswith("single:"):
+            found.append((name, [base.with_labels(labels, pool) for labels in ctx.rule.tables(pool)]))
+    return found
