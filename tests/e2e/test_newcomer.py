@@ -48,6 +48,7 @@ class Researcher:
 
     def __init__(self, page: Page, base: str) -> None:
         self.page, self.base = page, base
+        page.set_default_timeout(120_000)  # milliseconds: a busy machine takes its time
 
     def log_in(self, name: str) -> None:
         self.page.goto(f"{self.base}/admin/")
