@@ -253,7 +253,7 @@ def test_a_faulty_file_is_refused_whole_with_its_lines(text: str, said: str, tmp
 
 def test_commands_say_what_is_there(scripted: ScriptedProcess, tmp_path: Path) -> None:
     make_endpoint(scripted, name="one")
-    with pytest.raises(CommandError, match="there are: one"):
+    with pytest.raises(CommandError, match="expected one of: one"):
         call_command("pipeline", "p2-news", dataset=tmp_path, endpoint="two")
     with pytest.raises(CommandError, match="no file"):
         call_command("pipeline", "p2-news", dataset=tmp_path / "x", endpoint="one")
