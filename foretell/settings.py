@@ -277,6 +277,10 @@ SPECTACULAR_SETTINGS = {
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
     "COMPONENT_SPLIT_REQUEST": True,
+    # Two choices of a report have the same values: what becomes of refusals, and of ties.
+    "ENUM_NAME_OVERRIDES": {
+        "CountedEnum": [("wrong", "Counted as wrong predictions"), ("left_out", "Left out")],
+    },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "annotator.api.schema.with_standing_replies",

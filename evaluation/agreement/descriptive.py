@@ -33,8 +33,8 @@ def mean_label(
 ) -> Estimate:
     """Mean of the ratings' numbers (``Ratings.numbers``: scores, values, or the ranks of ordinal labels from 0).
 
-    Every rating counts once. With ``rng``, the interval draws whole clusters (units, where the table has none). ``n`` is the
-    number of ratings. ``ValueError`` for nominal labels without scores.
+    Every rating counts once. With ``rng``, the interval draws whole clusters (units, where the table has none) and is cut
+    at the least and the greatest label of the table. ``n`` is the number of ratings. ``ValueError`` for nominal labels without scores.
 
     >>> table = Ratings.from_rows([("a", "u", "1"), ("b", "u", "2"), ("a", "v", "6")], level="interval")
     >>> mean_label(table).value
@@ -47,7 +47,13 @@ def mean_label(
     if rng is None or not replicates:
         return Estimate(float(values.mean()), n=len(ratings))
     codes, _ = cluster_codes(ratings)
-    return bootstrap_mean(values, clusters=codes[ratings.unit], rng=rng, replicates=replicates)
+    found = bootstrap_mean(values, clusters=codes[ratings.unit], rng=rng, replicates=replicates)
+    if found.low is None or found.high is None:
+        return found
+    # A mean of labels lies between the least and the greatest label that there is.
+    return replace(
+        found, low=max(found.low, float(numbers.min())), high=min(found.high, float(numbers.max()))
+    )
 
 
 def median_label(

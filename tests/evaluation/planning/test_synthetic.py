@@ -118,7 +118,7 @@ def test_from_ratings_majority_single_and_per_rater_by_hand():
     per_rater = simulatability_from_ratings(table, ratings, "per_rater")
     assert per_rater.precision.value == pytest.approx((0.5 + 1.0 + 0.0) / 3)  # ann, bob, cat
     with pytest.raises(ValueError, match="rule"):
-        simulatability_from_ratings(table, ratings, "median")
+        simulatability_from_ratings(table, ratings, "average")
 
 
 @pytest.mark.parametrize("rule", ["majority", "dawid_skene", "mace", "per_rater"])
