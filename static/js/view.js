@@ -50,7 +50,9 @@
   function cut(holder) {
     let any = false;
     for (const block of holder.querySelectorAll(".block, .blocks")) {
+      block.style.overflow = "";
       const clipped = block.scrollHeight > block.clientHeight + 2 && getComputedStyle(block).overflowY === "auto";
+      if (!clipped) block.style.overflow = "visible"; // a fraction of a pixel is not worth a scrollbar
       any ||= clipped;
       if (clipped) {
         block.tabIndex = 0;
