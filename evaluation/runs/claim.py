@@ -71,7 +71,7 @@ class Claim:
 
 
 _PICK = """
-SELECT id, key, item_id, subject, sample, stage, context::text AS context, attempts, unparsable, lost, excused,
+SELECT id, key, item_id, subject, sample, stage, context::text AS context, attempts, unparsable, lost, excused, cache_key,
     CASE WHEN history <> '[]' THEN (
         SELECT jsonb_build_object('text', h -> 'text', 'error_kind', h -> 'error_kind', 'error', h -> 'error', 'parsed', h -> 'parsed')
         FROM jsonb_array_elements(history) WITH ORDINALITY AS t(h, n) WHERE h ->> 'text' <> '' ORDER BY n DESC LIMIT 1
@@ -199,11 +199,11 @@ def _prepare(
         for call in asked
     }
     found = _cached(list(keys.values()), run.workspace_id) if run.use_cache else {}
-    # A call whose reply could not be read is sent again, unless the model is now told what was wrong with it.
+    # A request whose reply could not be read is sent again; only another request may have another reply in the cache.
     cached = {
         call.id
         for call in asked
-        if keys[call.id] in found and (not call.unparsable or repair_messages(run=run, call=call))
+        if keys[call.id] in found and (not call.unparsable or keys[call.id] != call.cache_key)
     }
     hits = [
         Hit(call, keys[call.id], found[keys[call.id]], requests[call.id])

@@ -275,9 +275,12 @@ def from_cache(*, run: Run, step: Step, hits: Sequence[Hit]) -> list[Outcome]:
         try:
             outcome = parsed(run, step, hit.call, outcome)
         except Exception as error:
-            # Another step could parse this text and this one can't: ask again, without the cache.
-            outcome.state, outcome.parsed, outcome.again_in = Call.State.PENDING, None, 0.0
-            outcome.unreadable, outcome.error = True, str(error)
+            # Another step could parse this text and this one can't: ask again, without the same reply.
+            outcome.parsed, outcome.unreadable, outcome.error = None, True, str(error)
+            if hit.call.unparsable + 1 < run.max_unparsable:
+                outcome.state, outcome.again_in = Call.State.PENDING, 0.0
+            else:
+                outcome.state = Call.State.UNPARSABLE
             outcome.error_kind = getattr(error, "kind", "invalid")
         outcomes.append(outcome)
     return outcomes

@@ -45,6 +45,8 @@ class ClaimedCall:
     excused: int = 0
     #: The latest earlier reply: its ``text``, ``error_kind`` and ``error``, and its good parts under ``parsed``.
     last: JSON | None = None
+    #: The cache key of the latest request; empty if none was sent.
+    cache_key: str = ""
     thing: Any = None
 
     @classmethod

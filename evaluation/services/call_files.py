@@ -82,10 +82,12 @@ def calls_import(
                 continue
             row = _read(line, number)
             models.add(str(row["request"]["model"]))
-            for attempt, one in enumerate([*row.get("history", []), row]):
-                call = _call(run, endpoint, row, one, number, attempt)
-                if call is not None:
-                    rows.append(call)
+            attempts = [
+                _call(run, endpoint, row, one, number, place)
+                for place, one in enumerate([*row.get("history", []), row])
+            ]
+            # Where the same was asked again, the last reply is the one that the run went on with.
+            rows += {call.cache_key: call for call in attempts if call is not None}.values()
             if len(rows) >= ROWS:
                 Call.objects.bulk_create(rows)
                 rows = []

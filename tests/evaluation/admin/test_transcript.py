@@ -102,9 +102,6 @@ def test_two_runs_are_compared_item_by_item(scripted: ScriptedProcess, boss: Use
     assert compared.differences[0].key in page
 
 
-@pytest.mark.xfail(
-    strict=False, reason="a call whose reply was repaired is sometimes left pending in the replay"
-)
 def test_an_exported_run_is_replayed_without_a_request(
     scripted: ScriptedProcess, boss: User, tmp_path: Path
 ) -> None:
