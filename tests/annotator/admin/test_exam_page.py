@@ -83,7 +83,7 @@ def test_a_preview_says_that_it_is_one_and_leads_back(
 ) -> None:
     where = reverse("annotator:preview_questions", args=[study.pk, which])
     page = researcher_client.get(where).content.decode()
-    assert "nothing is saved:" in page
+    assert "Preview, nothing is saved:" in page
     assert f'href="{at(study)}"' in page
     if which == "exam":
         sent = {f"q{number}-helpful": "no" for number in range(1, 4)} | {"handed-in": "1"}

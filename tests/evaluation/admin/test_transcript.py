@@ -128,6 +128,23 @@ def test_an_exported_run_is_replayed_without_a_request(
     assert first == second
 
 
+def test_a_reply_of_the_cache_that_can_never_be_read_ends_its_call(
+    scripted: ScriptedProcess, boss: User
+) -> None:
+    run = finished(scripted, boss, items=1)
+    row = json.loads(next(calls_export(run=run)))
+    for message in row["request"]["messages"]:
+        assert message["content"], "the request is stored whole"
+    line = json.dumps(row | {"text": "Hard to say.", "parsed": None})
+    study = make_material(1, by=make_user("other", staff=True), slug="elsewhere")
+    endpoint = make_endpoint(scripted, by=study.researchers.get())
+    calls_import(lines=[line], endpoint=endpoint, study=study)
+    replayed = make_run(endpoint, study, model=run.model, max_unparsable=1)
+    work(replayed)
+    assert (replayed.state, states(replayed)) == ("incomplete", {"unparsable": 1})
+    assert scripted.stats()["requests"] == 1, "only the first run asked"
+
+
 def test_what_is_no_file_of_calls_is_refused_with_its_line(scripted: ScriptedProcess, boss: User) -> None:
     run = finished(scripted, boss, items=1)
     good = next(calls_export(run=run))
