@@ -26,6 +26,7 @@ LONG = {
     "evaluation.pipeline_advance",
     "evaluation.report_build",
     "annotator.export_build",
+    "annotator.file_import_run",
 }
 
 

@@ -123,7 +123,7 @@ def test_redis_is_flushed_with_a_thousand_jobs_queued(
     broker = redis.Redis.from_url(django_settings.CELERY_BROKER_URL)
     broker.flushdb()
     endpoint = make_endpoint(scripted, concurrency=64)
-    runs = [make_run(endpoint, make_material(10), workers=50, use_cache=False) for _ in range(20)]
+    runs = [make_run(endpoint, make_material(5), workers=25, use_cache=False) for _ in range(40)]
     assert broker.llen(env.LONG_QUEUE) == 1000
     broker.flushdb()
     worker = WorkerProcess(
