@@ -29,7 +29,7 @@ class ForwardSimulation(HitType):
 
     name = "forward_simulation"
     title = "Forward simulation"
-    task_title = "Predict the robot's answer"
+    task_title = "Predict what the robot answered"
     source = "Hase and Bansal 2020; Doshi-Velez and Kim 2017"
     #: Labels are yes and no or letters of each item's own options, so none are declared.
     variables: ClassVar[tuple[Variable, ...]] = (Variable("prediction", "Predicted answer"),)

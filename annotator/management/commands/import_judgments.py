@@ -28,6 +28,7 @@ class Command(BaseCommand):
         add(
             "--item",
             nargs="+",
+            action="extend",
             required=True,
             metavar="COL",
             help="names the item; several columns name it together",
@@ -46,7 +47,14 @@ class Command(BaseCommand):
         add("--rater", default="", metavar="COL", help="names the rater (MTurk: WorkerId)")
         add("--rater-name", default="", metavar="NAME", help="one rater for all rows")
         add("--unnamed", action="store_true", help="the file names no raters: number those of each item")
-        add("--simulators", nargs="+", default=[], metavar="NAME", help="raters that are models")
+        add(
+            "--simulators",
+            nargs="+",
+            action="extend",
+            default=[],
+            metavar="NAME",
+            help="raters that are models",
+        )
         add("--seconds", default="", metavar="COL", help="time taken (MTurk: WorkTimeInSeconds)")
         add("--level", nargs="+", action="extend", default=[], metavar="[V=]LEVEL",
             help=f"{', '.join(get_args(Level))}; nominal if not said")  # fmt: skip

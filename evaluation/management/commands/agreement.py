@@ -73,15 +73,15 @@ class Command(BaseCommand):
         )
         parser.add_argument("--rater", default="", metavar="COL", help="column that names the rater")
         parser.add_argument(
-            "--unit", nargs="+", required=True, metavar="COL",
+            "--unit", nargs="+", action="extend", required=True, metavar="COL",
             help="column that names what is rated; several name it together",
         )  # fmt: skip
         parser.add_argument(
             "--value", default="", metavar="COL", help="column of the label; blank is missing"
         )
         parser.add_argument(
-            "--counts", nargs="+", default=[], metavar="COL",
-            help="in place of --rater and --value: one row a unit, a column a label, in which is how often it was given",
+            "--counts", nargs="+", action="extend", default=[], metavar="COL",
+            help="instead of --rater and --value, for a file with one row per unit: a column per label, with its count",
         )  # fmt: skip
         parser.add_argument(
             "--gold", default="", metavar="COL", help="column of the correct label: gives accuracies"

@@ -49,6 +49,8 @@ def test_several_columns_name_a_unit(path):
     assert (found["units"], found["ratings"]) == (4, 7)
     assert found["mean"]["value"] == pytest.approx((1 + 2 + 3 + 3 + 2 + 1 + 2) / 7)
     assert found["median"]["value"] == 2.0
+    again = run(path, "--unit", "kind")
+    assert (again["units"], again["ratings"]) == (4, 7), "given again, the option adds a column"
     path.write_text(ROWS + "ann,q1 · a,b,1,easy,30,\nann,q1,a · b,1,easy,30,\n")
     with pytest.raises(CommandError, match="two units are called the same"):
         run(path)

@@ -6,6 +6,7 @@ import io
 from dataclasses import replace
 
 import pytest
+from django.core.management import load_command_class
 
 from annotator.management.commands.import_judgments import judgment_columns
 from annotator.models import Item, Rater, Study, User
@@ -66,6 +67,30 @@ def test_several_columns_name_an_item(elsewhere: Study) -> None:
     put(elsewhere)  # the same file again changes nothing
     assert elsewhere.items.count() == 3
     assert elsewhere.judgments.count() == 4
+
+
+def test_an_option_that_takes_several_names_may_be_given_again() -> None:
+    parser = load_command_class("annotator", "import_judgments").create_parser(
+        "manage.py", "import_judgments"
+    )
+    words = [
+        "owls",
+        "a.csv",
+        "--item",
+        "q",
+        "--item",
+        "sys",
+        "--rater",
+        "r",
+        "--value",
+        "v",
+        "--simulators",
+        "m1",
+        "--simulators",
+        "m2",
+    ]
+    found = parser.parse_args(words)
+    assert (found.item, found.simulators) == (["q", "sys"], ["m1", "m2"])
 
 
 def test_rows_that_contradict_each_other_are_refused(elsewhere: Study) -> None:
