@@ -98,6 +98,8 @@ def test_axe_finds_nothing_in_light_or_dark(
         assert page.url == address + path
         found = violations(page)
         page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+        page.reload()
+        page.wait_for_function("() => !document.querySelector('.htmx-request')")
         found += [f"dark: {one}" for one in violations(page, "color-contrast")]
         # 200 % zoom of a window of 640 pixels: nothing needs horizontal scrolling.
         page.set_viewport_size({"width": 320, "height": 640})
