@@ -8,7 +8,7 @@ import numpy as np
 
 from annotator.hit_types.base import Variable
 from annotator.models import Item
-from evaluation.agreement.accuracy import Accuracy, accuracy
+from evaluation.agreement.accuracy import GoldAccuracy, accuracy
 from evaluation.core.ratings_table import Codes
 from evaluation.reports.columns import rule_of
 from evaluation.reports.content import Cell, Section, Table, TableColumn, TableRow
@@ -58,7 +58,7 @@ def gold_codes(ctx: Context, variable: str) -> Codes | None:
     return codes if (codes >= 0).any() else None
 
 
-def _of_people(ctx: Context, variable: Variable, gold: Codes) -> Accuracy | None:
+def _of_people(ctx: Context, variable: Variable, gold: Codes) -> GoldAccuracy | None:
     if ctx.only_simulators:
         return None
     (labels,) = ctx.labels(variable.name, rule_of(ctx))
@@ -68,7 +68,7 @@ def _of_people(ctx: Context, variable: Variable, gold: Codes) -> Accuracy | None
     return accuracy(people, gold, labels=labels, ties_wrong=wrong, **ctx.resampling)
 
 
-def _table(ctx: Context, variable: Variable, gold: Codes, found: Accuracy | None) -> Table:
+def _table(ctx: Context, variable: Variable, gold: Codes, found: GoldAccuracy | None) -> Table:
     rows = []
     if found is not None and found.labels is not None:
         who = ctx.people.capitalize()
