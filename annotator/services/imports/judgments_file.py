@@ -1,0 +1,156 @@
+"""The file of an import of judgments: its columns settled, its rows read, tables of label counts taken apart."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import IO, Any
+
+from annotator.hit_types.base import JSON, HitType
+from annotator.hit_types.registry import hit_type_get
+from annotator.models import Study
+from annotator.services.imports.faults import FaultLog, UnreadableRest
+from annotator.services.imports.item_facts import Facts
+from annotator.services.imports.label_counts import COUNTED, counts_taken_apart
+from annotator.services.imports.readers import ImportTable, Line, table_open
+from annotator.services.imports.value_columns import (
+    MTURK_ANSWER,
+    MTURK_INPUT,
+    MTURK_SECONDS,
+    MTURK_STATUS,
+    MTURK_WORKER,
+    JudgmentColumns,
+    variable_name,
+)
+
+UNNAMED = "unnamed"
+
+
+@dataclass
+class JudgmentsResult:
+    """What an import wrote; ``unchanged`` judgments existed already. ``notes`` say what was left out and why."""
+
+    rows: int = 0
+    judgments: int = 0
+    unchanged: int = 0
+    raters: int = 0
+    items: int = 0
+    variables: list[JSON] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    dry_run: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        return vars(self)
+
+
+class JudgmentsFile:
+    """A file of judgments, which can be read several times. Faults go to ``log``, notes to ``result``."""
+
+    def __init__(
+        self,
+        study: Study,
+        file: IO[bytes],
+        name: str,
+        columns: JudgmentColumns,
+        log: FaultLog,
+        result: JudgmentsResult,
+    ):
+        self.study, self.file, self.name, self.log, self.result = study, file, name, log, result
+        self.kind: HitType = hit_type_get(study.hit_type)
+        self.columns = columns
+        self.facts = Facts(columns, log)
+
+    def table(self, log: FaultLog) -> ImportTable:
+        """Open the file at its beginning."""
+        self.file.seek(0)
+        table = table_open(self.file, name=self.name, log=log)
+        if not self.columns.counts:
+            return table
+        return ImportTable(table.columns, counts_taken_apart(table.rows, self.columns.counts, log))
+
+    def prepare(self) -> None:
+        """Fill in what ``columns`` leaves open, from the header (JSON lines: from the first row)."""
+        table = self.table(self.log)
+        header = table.columns
+        if header is None:
+            with suppress(UnreadableRest):
+                _, first = next(self.table(FaultLog(self.name)).rows, (0, {}))
+                header = tuple(first)
+        self._settle(header or (), strict=table.columns is not None)
+
+    def _settle(self, header: tuple[str, ...], *, strict: bool) -> None:
+        columns = self.columns
+        values = tuple(
+            replace(value, name=value.name or (variable_name(value.column) if self.kind.external else ""))
+            for value in columns.values
+        )
+        answers = any(name.startswith(MTURK_ANSWER) for name in header)
+        changes: dict[str, Any] = {"values": values}
+        if not (columns.rater or columns.rater_name or columns.unnamed):
+            if MTURK_WORKER in header:
+                changes["rater"] = MTURK_WORKER
+            elif answers:
+                changes["unnamed"] = True
+            else:
+                self.log.add("say which column names the rater, one name for all, or that they are unnamed")
+        if not columns.seconds and MTURK_SECONDS in header:
+            changes["seconds"] = MTURK_SECONDS
+        if not columns.show and self.kind.external:
+            changes["show"] = tuple(
+                name for name in header if name.startswith(MTURK_INPUT) and name not in columns.item_columns
+            )
+        self.columns = columns = replace(columns, **changes)
+        self.facts = Facts(columns, self.log)
+        wanted = [*columns.item_columns, columns.rater, columns.seconds, *(v.column for v in values)]
+        wanted += [*columns.show, columns.cluster, *columns.attributes, *columns.rater_attributes]
+        wanted += [*columns.counts, *(v.gold for v in values)]
+        if strict:
+            for column in dict.fromkeys(filter(None, wanted)):
+                if column not in header and not (columns.counts and column == COUNTED):
+                    self.log.add(
+                        f"this column is missing; the file has: {', '.join(header)}"[:400],
+                        line=1,
+                        field=column,
+                    )
+        twice = [name for name, count in Counter(v.name for v in values).items() if name and count > 1]
+        for name in twice:
+            self.log.add("two columns have this name", field=name)
+        self._refuse_facts_elsewhere()
+        if columns.counts and not self.kind.external:
+            self.log.add(
+                "only labels collected elsewhere can be tables of label counts", field=columns.counts[0]
+            )
+        if columns.unnamed:
+            self.result.notes.append(
+                f"No column names the raters: they are {UNNAMED} 1, 2, ... within each item, and no such name is a person."
+            )
+        if self.log:
+            raise UnreadableRest
+
+    def _refuse_facts_elsewhere(self) -> None:
+        """Refuse columns about items for types whose items already have their material and gold."""
+        facts = {"cluster": self.columns.cluster, "attribute": ", ".join(self.columns.attributes)}
+        facts["gold"] = ", ".join(v.gold for v in self.columns.values if v.gold)
+        for name, column in facts.items() if not self.kind.external else ():
+            if column:
+                self.log.add(f"{name}: only labels collected elsewhere take it from this file", field=column)
+
+    def first_look(self) -> Iterator[Line]:
+        """The rows, before their judgments are read; their faults are reported here, once."""
+        with suppress(UnreadableRest):
+            for line, values in self.table(FaultLog(self.name)).rows:
+                if values.get(MTURK_STATUS) != "Rejected":
+                    yield line, values
+
+    def rows(self) -> Iterator[Line]:
+        """The rows that count: all except those marked as rejected in MTurk."""
+        rejected = 0
+        for line, values in self.table(self.log).rows:
+            if values.get(MTURK_STATUS) == "Rejected":
+                rejected += 1
+                continue
+            yield line, values
+        if rejected:
+            self.result.notes.append(f"{rejected} rows left out: their {MTURK_STATUS} is Rejected.")
