@@ -34,13 +34,6 @@ def study(researcher: User) -> Study:
     return made
 
 
-@pytest.fixture
-def researcher_client(researcher: User) -> Client:
-    client = Client()
-    client.force_login(researcher)
-    return client
-
-
 def text(client: Client, study: Study, page: str, **query: Any) -> str:
     reply = client.get(f"/admin/annotator/study/{study.pk}/{page}/", query)
     assert reply.status_code == 200

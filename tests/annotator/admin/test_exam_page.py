@@ -39,13 +39,6 @@ def study(researcher: User) -> Study:
     return make_study(items=2, by=researcher, exam_required=True, exam_questions=3, pass_mark=2, slug="mine")
 
 
-@pytest.fixture
-def researcher_client(researcher: User) -> Client:
-    client = Client()
-    client.force_login(researcher)
-    return client
-
-
 def at(study: Study) -> str:
     return reverse("admin:study_exam", args=[study.pk])
 

@@ -29,13 +29,6 @@ def study(researcher: User) -> Study:
     return make_study(by=researcher)
 
 
-@pytest.fixture
-def researcher_client(researcher: User) -> Client:
-    client = Client()
-    client.force_login(researcher)
-    return client
-
-
 def url(study: Study, rest: str) -> str:
     return f"/admin/annotator/study/{study.pk}/exam/{rest}"
 

@@ -23,13 +23,6 @@ pytestmark = pytest.mark.django_db
 HOME = "/admin/annotator/study/"
 
 
-@pytest.fixture
-def researcher_client(researcher: User) -> Client:
-    client = Client()
-    client.force_login(researcher)
-    return client
-
-
 def text(client: Client, **query: Any) -> str:
     return unescape(" ".join(client.get(HOME, query).content.decode().split()))
 

@@ -53,13 +53,6 @@ def study(researcher: User) -> Study:
     return made
 
 
-@pytest.fixture
-def researcher_client(researcher: User) -> Client:
-    client = Client()
-    client.force_login(researcher)
-    return client
-
-
 def work(study: Study, turns: int, *, condition: str = "", who: Participation | None = None) -> Participation:
     """Somebody answers ``turns`` tasks, one way and the other in turn; only of one condition, if it is named."""
     participation = who or make_participation(study)

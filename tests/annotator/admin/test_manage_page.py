@@ -15,13 +15,6 @@ from tests.factories import make_study, make_user, simulation_payload
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def researcher_client(researcher: User) -> Client:
-    client = Client()
-    client.force_login(researcher)
-    return client
-
-
 def url(study: Study, rest: str) -> str:
     return f"/admin/annotator/study/{study.pk}/{rest}"
 

@@ -20,13 +20,6 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def researcher_client(researcher: User) -> Client:
-    client = Client()
-    client.force_login(researcher)
-    return client
-
-
-@pytest.fixture
 def study(researcher: User) -> Study:
     return make_study(items=4, launched=True, redundancy=3, pay_per_item="0.25", by=researcher)
 

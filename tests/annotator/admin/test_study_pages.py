@@ -25,13 +25,6 @@ ROOT = "/admin/annotator/study/"
 NASTY = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'{{ 7|add:7 }}"
 
 
-@pytest.fixture
-def researcher_client(researcher: User) -> Client:
-    client = Client()
-    client.force_login(researcher)
-    return client
-
-
 @pytest.fixture(autouse=True)
 def _files(settings: Any, tmp_path: Any) -> None:
     settings.STORAGES = settings.STORAGES | {
