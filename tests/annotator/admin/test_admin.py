@@ -75,7 +75,7 @@ def test_a_study_goes_from_template_to_close(researcher_client, researcher):
         assert study.state == state
 
 
-def test_a_template_or_slug_that_does_not_work_says_so(researcher_client):
+def test_an_invalid_template_or_slug_is_explained(researcher_client):
     make_study(slug="taken")
     for data, words in (
         ({"template": "nonsense", "title": "A", "slug": "a"}, "Choose what annotators are asked"),
@@ -92,7 +92,7 @@ def test_a_template_or_slug_that_does_not_work_says_so(researcher_client):
     assert Study.objects.count() == 1
 
 
-def test_a_short_name_is_made_from_the_title_and_is_free(researcher_client):
+def test_a_free_short_name_is_made_from_the_title(researcher_client):
     make_study(slug="owls-others")
     for slug in ("owls-others-2", "owls-others-3", "study"):
         title = "???" if slug == "study" else "Owls & others"
@@ -112,7 +112,7 @@ def test_settings_of_a_live_study_make_a_new_version(researcher_client, research
     assert study.snapshot.number == 2
 
 
-def test_exports_stream_what_is_there(researcher_client, researcher):
+def test_exports_stream_the_judgments(researcher_client, researcher):
     study = make_study(items=1, by=researcher)
     make_judgment(study.items.get(), make_rater("ann"))
     text = b"".join(
@@ -125,7 +125,7 @@ def test_exports_stream_what_is_there(researcher_client, researcher):
 # -- rows -----------------------------------------------------------------------------------------
 
 
-def test_an_exclusion_is_made_with_a_reason_and_lifted(researcher_client, researcher):
+def test_an_exclusion_is_created_with_a_reason_and_lifted(researcher_client, researcher):
     study = make_study(items=1, by=researcher)
     judgment = make_judgment(study.items.get(), make_rater("ann"))
     add = reverse("admin:annotator_exclusion_add")
@@ -149,7 +149,7 @@ def test_an_exclusion_is_made_with_a_reason_and_lifted(researcher_client, resear
     assert exclusion.lifted_at is not None
 
 
-def test_a_question_is_answered_where_it_is_read(researcher_client, researcher):
+def test_a_question_is_answered_on_its_own_page(researcher_client, researcher):
     study = make_study(items=1, by=researcher, launched=True)
     message = message_send(participation=make_participation(study), kind="question", text="What is a robot?")
     researcher_client.post(
@@ -220,7 +220,7 @@ def test_a_studys_page_takes_a_fixed_number_of_queries(researcher_client, resear
     assert queries(1) == queries(12)
 
 
-def test_pay_under_the_floor_on_the_median_is_an_alarm(researcher_client, researcher):
+def test_pay_below_the_minimum_at_the_median_time_raises_an_alarm(researcher_client, researcher):
     """The estimate let the study launch; what people really take says that it pays too little."""
     study = make_study(
         items=3,
@@ -241,7 +241,7 @@ def test_pay_under_the_floor_on_the_median_is_an_alarm(researcher_client, resear
     assert "7.20" in shown, "on the median of 100 seconds"
 
 
-def test_an_error_of_the_settings_is_at_its_field(researcher_client, researcher):
+def test_an_error_in_the_settings_is_shown_at_its_field(researcher_client, researcher):
     """A constraint of the database has a name, and that name is no message."""
     study = make_study(items=1, by=researcher)
     shown = researcher_client.get(page(study)).context["form"]

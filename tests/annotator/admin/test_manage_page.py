@@ -107,7 +107,7 @@ def test_only_an_owner_restores_a_study(researcher: User) -> None:
     assert client.post("/admin/annotator/study/deleted/", {"study": study.pk}).status_code == 404
 
 
-def test_two_versions_are_compared_by_choice(researcher_client: Client, researcher: User) -> None:
+def test_any_two_versions_can_be_compared(researcher_client: Client, researcher: User) -> None:
     study = make_study(items=1, by=researcher, launched=True, instructions_text="")
     for redundancy in (4, 5):
         study_update(study=study, redundancy=redundancy, by=researcher)

@@ -35,7 +35,7 @@ def test_another_researchers_study_is_not_found(researcher_client, name, rest):
 
 
 @pytest.mark.parametrize(("name", "rest"), PAGES)
-def test_annotators_and_strangers_are_led_to_the_log_in(name, rest):
+def test_annotators_and_visitors_are_redirected_to_the_login(name, rest):
     study = make_study(items=1, by=make_user(staff=True))
     annotator = Client()
     annotator.force_login(make_participation(make_study(items=1, launched=True)).rater.user)
@@ -67,7 +67,7 @@ def test_rows_of_another_study_are_neither_listed_nor_opened(researcher_client, 
     assert listed.context["cl"].result_count == 0
 
 
-def test_a_viewer_sees_and_changes_nothing(researcher):
+def test_a_viewer_sees_a_study_and_cannot_change_it(researcher):
     study = make_study(items=1, by=researcher)
     viewer = make_user(staff=True)
     Membership.objects.create(study=study, user=viewer, role="viewer")

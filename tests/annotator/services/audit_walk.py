@@ -145,7 +145,7 @@ def _export(w: World) -> Export:
 
 
 COLUMNS = JudgmentColumns(item="item", values=(ValueColumn("helpful"), ValueColumn("answer")), rater="rater")
-#: service -> (what it records, how it is called). ``test_no_service_is_missing_here`` finds a new one.
+#: service -> (what it records, how it is called). ``test_every_service_is_in_the_walk_or_exempt`` finds a new one.
 WALK: dict[str, tuple[AuditAction, Callable[[World], Any]]] = {
     "study_create": (A.STUDY_CREATED, lambda w: make_study(by=w.rosa, slug="new")),
     "study_create_from_template": (

@@ -62,7 +62,7 @@ def world(researcher: User) -> World:
     return make_world(researcher)
 
 
-def test_no_service_is_missing_here() -> None:
+def test_every_service_is_in_the_walk_or_exempt() -> None:
     """A new service of these kinds is called by the walk below, or the reason is written down."""
     found = {name for name in services() if KINDS.match(name)}
     assert found - set(WALK) - set(EXEMPT) == set()
@@ -70,7 +70,9 @@ def test_no_service_is_missing_here() -> None:
 
 
 @pytest.mark.parametrize("name", WALK)
-def test_every_service_writes_what_it_did(name: str, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_service_writes_its_audit_entry(
+    name: str, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(jobs, "enqueue", lambda *_, **__: True)
     action, call = WALK[name]
     last = AuditEntry.objects.order_by("-id").values_list("id", flat=True).first() or 0
@@ -84,7 +86,7 @@ def test_every_service_writes_what_it_did(name: str, world: World, monkeypatch: 
         assert private not in everything
 
 
-def test_a_change_has_both_values(world: World) -> None:
+def test_an_entry_has_the_values_before_and_after(world: World) -> None:
     studies.study_update(
         study=world.live, by=world.rosa, summary="After", redundancy=4, title=world.live.title
     )
@@ -95,7 +97,7 @@ def test_a_change_has_both_values(world: World) -> None:
     assert AuditEntry.objects.filter(action=A.STUDY_CHANGED).count() == 1, "nothing changed the second time"
 
 
-def test_a_long_text_is_kept_by_its_digest(world: World) -> None:
+def test_a_long_text_is_stored_as_its_digest(world: World) -> None:
     studies.study_update(study=world.draft, by=world.rosa, consent_text="x" * 10_000)
     after = AuditEntry.objects.get(action=A.STUDY_CHANGED).after["consent_text"]
     assert (after["characters"], len(after["begins"]), len(after["sha256"])) == (10_000, 500, 64)
@@ -109,7 +111,7 @@ def test_a_long_text_is_kept_by_its_digest(world: World) -> None:
         "UPDATE annotator_auditentry SET actor_id = NULL WHERE id > 0",
     ],
 )
-def test_postgres_refuses_to_change_the_trail(world: World, sql: str) -> None:
+def test_entries_cannot_be_changed_or_deleted(world: World, sql: str) -> None:
     before = list(AuditEntry.objects.values())
     with (
         pytest.raises(DatabaseError, match="append-only"),
@@ -121,7 +123,7 @@ def test_postgres_refuses_to_change_the_trail(world: World, sql: str) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_postgres_refuses_to_empty_the_trail() -> None:
+def test_the_trail_cannot_be_truncated() -> None:
     trigger = "ALTER TABLE annotator_auditentry {} TRIGGER audit_no_truncate"
     audit_write(action=A.STUDY_CHANGED)
     with connection.cursor() as cursor:
@@ -146,7 +148,7 @@ def test_secrets_are_refused(secret: str) -> None:
         audit_write(action=A.STUDY_CHANGED, after={secret: "x"})
 
 
-def test_an_erasure_keeps_the_entries_and_forgets_the_person(world: World) -> None:
+def test_an_erasure_keeps_the_entries_without_the_person(world: World) -> None:
     payment.bonus_give(study=world.live, rater=world.rater, by=world.rosa, amount=Decimal(1), reason="care")
     other = make_study(by=world.rosa, items=1, launched=True)
     make_participation(other, world.rater.user)
@@ -159,7 +161,7 @@ def test_an_erasure_keeps_the_entries_and_forgets_the_person(world: World) -> No
     assert not AuditSubject.objects.filter(study=world.live.pk, rater__isnull=False).exists()
 
 
-def test_an_entry_outlives_what_it_is_about(world: World) -> None:
+def test_an_entry_remains_after_its_object_is_deleted(world: World) -> None:
     study_removal.study_purge(study_pk=deleted(world).pk)
     account.account_delete(account=world.otto)
     purged = AuditEntry.objects.get(action=A.STUDY_PURGED)
@@ -177,7 +179,7 @@ def test_bulk_changes_are_one_entry(world: World) -> None:
     assert AuditEntry.objects.get(action=A.ITEMS_CLEARED).before == {"items": 3}
 
 
-def test_a_page_that_is_opened_again_is_one_view(world: World, django_assert_num_queries: Any) -> None:
+def test_reopening_a_page_is_one_view(world: World, django_assert_num_queries: Any) -> None:
     with django_assert_num_queries(2):
         people_viewed(by=world.rosa, page="raters", studies=[world.live, world.draft])
     people_viewed(by=world.rosa, page="raters", studies=[world.live])
@@ -186,7 +188,7 @@ def test_a_page_that_is_opened_again_is_one_view(world: World, django_assert_num
     assert sorted(found) == [("otto", "live"), ("rosa", "draft"), ("rosa", "live")]
 
 
-def test_requests_and_jobs_are_distinguished(world: World) -> None:
+def test_entries_tell_pages_api_and_jobs_apart(world: World) -> None:
     client = Client(REMOTE_ADDR="198.51.100.77")
     client.force_login(world.rosa)
     client.post(f"/admin/annotator/study/{world.live.pk}/do/pause/")

@@ -66,7 +66,7 @@ def pearson(a: list[Any], b: list[Any]) -> float:
         ([(0, 1)] * 3, "nobody was right"), ([(1, 1), (0, 1), (1, 1)], "everybody had the same share of the rest right"),
     ],
 )  # fmt: skip
-def test_what_is_not_defined_says_why(rows: list[tuple[int, int]], why: str) -> None:
+def test_undefined_figures_give_the_reason(rows: list[tuple[int, int]], why: str) -> None:
     study = make_study(
         items=1, exam_required=True, exam_own=own(2), exam_questions=2, pass_mark=1, launched=True
     )
@@ -79,7 +79,7 @@ def test_what_is_not_defined_says_why(rows: list[tuple[int, int]], why: str) -> 
 
 
 @pytest.mark.django_db
-def test_an_exam_of_one_question_has_no_rest() -> None:
+def test_discrimination_is_undefined_for_an_exam_with_one_question() -> None:
     study = make_study(
         items=1, exam_required=True, exam_own=own(1), exam_questions=1, pass_mark=1, launched=True
     )
@@ -91,7 +91,7 @@ def test_an_exam_of_one_question_has_no_rest() -> None:
 
 
 @pytest.mark.django_db
-def test_exam_results_are_held_against_later_work() -> None:
+def test_exam_results_are_correlated_with_later_work() -> None:
     study = make_study(exam_required=True, exam_own=own(4), exam_questions=4, pass_mark=1, redundancy=4)
     for n in range(4):
         make_item(study, key=f"g{n}", gold=YES, role="gold")
@@ -119,7 +119,7 @@ def test_exam_results_are_held_against_later_work() -> None:
     assert alike.n == 3
 
 
-def test_spearman_with_ties_is_pearson_of_the_mean_ranks() -> None:
+def test_spearmans_rho_matches_scipys_with_ties() -> None:
     from scipy.stats import spearmanr
 
     a, b = [1.0, 2.0, 2.0, 5.0, 4.0], [0.3, 0.3, 0.1, 0.9, 0.2]

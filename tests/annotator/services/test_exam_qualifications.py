@@ -27,7 +27,7 @@ def study(db: None) -> Study:
     return make_exam_study()
 
 
-def test_who_loses_the_qualification_gets_no_more_tasks_not_even_by_a_late_answer(study: Study) -> None:
+def test_without_the_qualification_nobody_gets_more_tasks_not_even_after_a_late_answer(study: Study) -> None:
     person = make_participation(study)
     sit(person, right=4)
     task = assignment_next(participation=person)
@@ -43,7 +43,7 @@ def test_who_loses_the_qualification_gets_no_more_tasks_not_even_by_a_late_answe
     assert participation_step(person) == "not_qualified", "and the exam is no way in again"
 
 
-def test_a_grant_lets_in_again_and_everything_is_kept(study: Study) -> None:
+def test_a_grant_restores_access_and_keeps_the_history(study: Study) -> None:
     boss = make_user(staff=True)
     person = make_participation(study)
     sit(person, right=4)
@@ -68,7 +68,7 @@ def test_a_grant_lets_in_again_and_everything_is_kept(study: Study) -> None:
     ]  # fmt: skip
 
 
-def test_a_required_qualification_is_needed_to_join_and_to_go_on(study: Study) -> None:
+def test_a_required_qualification_is_needed_to_join_and_to_continue(study: Study) -> None:
     version = exam_versions_of(study)[0].digest[:8]
     for wanted in ("simulation", f"simulation@{version}"):
         other = make_study(items=1, requires=[wanted], launched=True)
@@ -90,7 +90,7 @@ def test_a_required_qualification_is_needed_to_join_and_to_go_on(study: Study) -
 
 
 @pytest.mark.django_db
-def test_a_requirement_of_another_version_is_not_met_and_of_nothing_is_refused() -> None:
+def test_another_exam_version_does_not_meet_a_requirement_and_unknown_ones_are_refused() -> None:
     first = make_study(
         items=1, exam_required=True, exam_own=own(2), exam_questions=2, pass_mark=1, launched=True
     )
@@ -120,7 +120,7 @@ def test_a_requirement_of_another_version_is_not_met_and_of_nothing_is_refused()
 
 
 @pytest.mark.django_db
-def test_a_rehearsal_gets_what_the_study_requires() -> None:
+def test_rehearsal_raters_get_the_required_qualifications() -> None:
     study = make_study(requires=["utility"])
     make_item(study, gold=YES)
     study_launch(study=study)
@@ -129,7 +129,7 @@ def test_a_rehearsal_gets_what_the_study_requires() -> None:
     assert rehearse(study=study, raters=raters, seed=1) == 2
 
 
-def test_a_user_without_a_name_may_not_be_made_for_nothing(study: Study, client: Any) -> None:
+def test_no_account_is_created_for_a_guest_who_cannot_join(study: Study, client: Any) -> None:
     other = make_study(items=1, requires=["utility"], launched=True)
     before = User.objects.count()
     page = client.post(f"/join/{other.join_token}/")

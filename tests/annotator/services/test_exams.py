@@ -39,7 +39,7 @@ def own(count: int = 4, *, pool: str = "") -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", [name for name, kind in hit_types().items() if not kind.external])
-def test_every_types_own_questions_can_be_taken_over(name: str) -> None:
+def test_every_types_own_questions_can_be_used_as_the_studys(name: str) -> None:
     kind = hit_type_get(name)
     for questions in (kind.exam, kind.practice):
         raw = [vars(question) for question in questions]
@@ -47,7 +47,7 @@ def test_every_types_own_questions_can_be_taken_over(name: str) -> None:
         assert questions_of_text(kind, "\n".join(json.dumps(one) for one in raw)) == questions
 
 
-def test_a_question_may_be_given_as_the_row_of_an_import() -> None:
+def test_a_question_can_be_given_as_an_import_row() -> None:
     row = simulation_payload() | {"answer": "YES", "system": "robot-a"}
     [question] = read_questions(SIMULATION, [{"key": "a", "row": row, "gold": YES, "reason": "Why."}])
     assert question.payload == simulation_payload()
@@ -77,7 +77,9 @@ def test_a_question_may_be_given_as_the_row_of_an_import() -> None:
         ({"score": 1}, "question 2 (mine-1), score", "is not a known name"),
     ],
 )  # fmt: skip
-def test_a_bad_question_is_named_with_its_field(change: dict[str, Any], where: str, fault: str) -> None:
+def test_the_error_names_the_invalid_question_and_its_field(
+    change: dict[str, Any], where: str, fault: str
+) -> None:
     questions = own(3)
     questions[1] |= change
     with pytest.raises(FieldErrors) as refused:
@@ -97,7 +99,7 @@ def test_text_without_questions_is_refused(text: str, fault: str) -> None:
         questions_of_text(SIMULATION, text)
 
 
-def test_the_guides_example_is_a_question() -> None:
+def test_the_example_in_the_guide_is_a_valid_question() -> None:
     guide = Path(__file__).resolve().parents[3] / "docs" / "exams.md"
     [block] = re.findall(r"```json\n(.*?)```", guide.read_text(encoding="utf-8"), re.DOTALL)
     [question] = questions_of_text(SIMULATION, f"[{block}]")
@@ -125,7 +127,7 @@ def sit(person: Participation, *, right: int) -> ExamAttempt:
     return exam_submit(attempt=attempt, answers=answers)
 
 
-def test_the_studys_own_questions_are_the_exam_and_are_frozen(study: Study) -> None:
+def test_the_studys_own_questions_form_a_frozen_exam(study: Study) -> None:
     person = make_participation(study)
     attempt = exam_start(participation=person)
     assert {key[:4] for key in attempt.drawn} == {"mine"}
@@ -139,7 +141,7 @@ def test_the_studys_own_questions_are_the_exam_and_are_frozen(study: Study) -> N
     assert same.snapshot == first, "the same content is the same version"
 
 
-def test_faulty_questions_are_refused_whole_and_a_live_exam_cannot_become_too_short(study: Study) -> None:
+def test_invalid_questions_and_exams_that_become_too_short_are_refused(study: Study) -> None:
     with pytest.raises(ValidationError) as refused:
         study_update(study=study, exam_own=[*own(3), {"key": "bad"}])
     assert any("question 4 (bad), payload" in text for text in refused.value.message_dict["exam_own"])
@@ -158,7 +160,7 @@ def test_a_study_cannot_launch_with_fewer_questions_than_it_asks() -> None:
 
 
 @pytest.mark.django_db
-def test_draws_take_evenly_from_the_pools_and_differ_between_people() -> None:
+def test_questions_are_drawn_evenly_and_differently_for_each_person() -> None:
     questions = own(6, pool="easy") + own(6, pool="hard")
     study = make_study(
         items=1, exam_required=True, exam_own=questions, exam_questions=6, pass_mark=3, launched=True
@@ -168,7 +170,7 @@ def test_draws_take_evenly_from_the_pools_and_differ_between_people() -> None:
     assert len({tuple(those) for those in drawn}) == 4
 
 
-def test_the_wait_between_attempts_and_the_last_of_them(study: Study) -> None:
+def test_attempts_are_limited_and_have_a_waiting_time(study: Study) -> None:
     person = make_participation(study)
     assert not sit(person, right=2).passed
     with pytest.raises(Refused, match="take the exam again after"):
@@ -179,7 +181,7 @@ def test_the_wait_between_attempts_and_the_last_of_them(study: Study) -> None:
         exam_start(participation=person)
 
 
-def test_a_new_version_of_the_exam_is_sat_by_everybody_with_attempts_of_its_own(study: Study) -> None:
+def test_everybody_takes_a_new_version_of_the_exam_with_new_attempts(study: Study) -> None:
     passed, failed, sitting = (make_participation(study) for _ in range(3))
     assert sit(passed, right=4).passed
     assert participation_step(passed) == "tasks"
@@ -196,7 +198,7 @@ def test_a_new_version_of_the_exam_is_sat_by_everybody_with_attempts_of_its_own(
     assert ExamAttempt.objects.filter(participation=failed, submitted_at__isnull=False).count() == 1
 
 
-def test_the_exam_pays_once_passed_or_not(study: Study) -> None:
+def test_the_exam_pays_once_whether_passed_or_not(study: Study) -> None:
     person = make_participation(study)
     sit(person, right=0)
     ExamAttempt.objects.update(submitted_at=timezone.now() - timedelta(minutes=11))
@@ -216,7 +218,7 @@ def test_an_unpaid_exam_earns_nothing() -> None:
 
 
 @pytest.mark.django_db
-def test_broken_instructions_of_a_lab_are_refused_at_the_save() -> None:
+def test_invalid_instructions_of_a_study_are_refused() -> None:
     text = '## Your task\n\n```example\n{"payload": {}, "response": {}, "reasoning": "x"}\n```\n'
     with pytest.raises(ValidationError) as refused:
         make_study(instructions_text=text)

@@ -76,7 +76,7 @@ def test_the_interval_covers_what_it_should():
         ([Counter({"1": 1, "2": 1})], "ratio", "this level isn't supported here; the report has it"),
     ],
 )
-def test_what_is_not_defined_says_why(units, level, reason):
+def test_undefined_figures_give_the_reason(units, level, reason):
     found = alpha(units, Variable("v", "V", level))
     assert math.isnan(found.value)
     assert found.reason == reason

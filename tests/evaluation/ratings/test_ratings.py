@@ -185,7 +185,7 @@ def test_unparsable_replies_of_simulators_are_counted():
     assert found == {"gpt-4": {"call failed": 1, "not parsable: refusal": 2}}
 
 
-def test_queries_do_not_grow_with_the_study():
+def test_the_number_of_queries_is_independent_of_the_studys_size():
     def queries(study: Study) -> int:
         with CaptureQueriesContext(connection) as captured:
             study_ratings(study=study).table("simulation")
