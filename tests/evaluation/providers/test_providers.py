@@ -94,7 +94,7 @@ def test_the_same_question_gets_the_same_answer(scripted: ScriptedProcess) -> No
         ("filter", "content_filter"),
     ],
 )
-def test_each_failure_is_named(scripted: ScriptedProcess, fault: str, kind: str) -> None:
+def test_each_failure_has_its_own_kind(scripted: ScriptedProcess, fault: str, kind: str) -> None:
     limit = 0.5 if fault == "hang" else 60.0
     with pytest.raises(ProviderError) as caught:
         ask(scripted, chat(f"scripted?faults=1&kinds={fault}&retry_after=2"), timeout=limit)
@@ -191,7 +191,7 @@ def test_a_wrong_key_is_refused_and_not_shown() -> None:
         "https://example.com/v1?x=",
     ],
 )
-def test_addresses_that_are_refused(url: str) -> None:
+def test_forbidden_addresses_are_refused(url: str) -> None:
     async def main() -> None:
         await resolve(origin_of(url), HostPolicy())
 
@@ -214,7 +214,7 @@ def test_only_listed_hosts_are_allowed_in_strict_mode() -> None:
         check_origin(origin_of("https://api.openai.com/v1"), policy)
 
 
-def test_public_addresses_pass() -> None:
+def test_public_addresses_are_allowed() -> None:
     check_address("93.184.216.34")
     check_address("2606:2800:220:1:248:1893:25c8:1946")
 
