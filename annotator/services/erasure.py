@@ -86,7 +86,7 @@ def data_request_carry_out(*, request: DataRequest, by: User | None, note: str =
     erase(study=study, rater=rater, policy=study.erasure_policy, by=by, why=f"request {request.pk}")
     if address:
         text = (
-            f"Your data were removed from the study “{study.title}”, as you asked.\n\n"
+            f"Your data was removed from the study “{study.title}”, as you asked.\n\n"
             "If you have questions, write to the study's researchers."
         )
         transaction.on_commit(

@@ -80,7 +80,7 @@ def _mail(alert: PlaceAlert, study: Study) -> None:
     subject = gettext("There are places again: {title}").format(title=study.title)
     text = gettext(
         "You asked to be told when the study “{title}” has places again. It has some now:\n\n{url}\n\n"
-        "Others were told too, so come soon if you can. We have deleted your email address and won't write again.\n"
+        "We've told other people too, so come soon if you can. We have deleted your email address and won't write again.\n"
     ).format(title=study.title, url=alert.url)
     try:
         send_mail(subject, text, None, [alert.email])

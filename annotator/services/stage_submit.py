@@ -175,7 +175,7 @@ def assignment_lock(*, user_id: int, pk: int) -> Assignment:
     else's."""
     assignment = _LOCKED.first(pk, user_id)
     if assignment is None:
-        raise Refused("not_found", gettext("This task does not exist, or it isn't yours."))
+        raise Refused("not_found", gettext("This task doesn't exist, or it isn't yours."))
     return assignment
 
 

@@ -21,6 +21,7 @@ from annotator.hit_types.base import Stage
 from annotator.web.markdown import markdown_html, material_markdown_html, material_table_html
 from annotator.web.task_form import Asked, TaskForm
 from annotator.web.task_form import task_form as bind
+from annotator.web.wording import wording_shown
 
 register = template.Library()
 
@@ -196,6 +197,12 @@ def hundred(share: float, direction: str = "") -> str:
     ('25.0', '75.0')
     """
     return f"{100 * (1 - share if direction else share):.1f}"
+
+
+@register.filter
+def wording(text: str) -> str:
+    """A text of a HIT type in the language of the page."""
+    return wording_shown(text)
 
 
 @register.filter

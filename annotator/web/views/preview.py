@@ -8,6 +8,7 @@ from django.contrib.admin.views.decorators import staff_member_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
@@ -18,6 +19,7 @@ from annotator.selectors.study import study_get_for, study_hit_type
 from annotator.web.markdown import instructions_context
 from annotator.web.task_page import TaskPage, stage_marks
 from annotator.web.views.task import raw_response, template
+from annotator.web.wording import stages_shown, wording_shown
 
 
 @never_cache
@@ -38,7 +40,7 @@ def preview(request: HttpRequest, pk: int) -> HttpResponse:
             raise Http404("no such item")
         return render(request, "annotator/preview_empty.html", {"study": study})
     presentation = kind.present(item.payload, presentation_rng(seed=study.seed, item_key=item.key, rater=0))
-    stages = kind.stages(item.payload, presentation)
+    stages = stages_shown(kind.stages(item.payload, presentation))
     current = min(_whole(request.POST.get("stage"), 0), len(stages) - 1)
     raw: dict[str, Any] = {}
     errors: dict[str, str] = {}
@@ -60,13 +62,13 @@ def preview(request: HttpRequest, pk: int) -> HttpResponse:
             if current + 1 < len(stages):
                 current += 1
             else:
-                said = kind.describe(item.payload, before, presentation)
+                said = kind.describe(item.payload, before, presentation, gettext)
                 number, current, before = (number + 1) % count, 0, {}
                 item = study.items.order_by("id")[number]
                 presentation = kind.present(
                     item.payload, presentation_rng(seed=study.seed, item_key=item.key, rater=0)
                 )
-                stages = kind.stages(item.payload, presentation)
+                stages = stages_shown(kind.stages(item.payload, presentation))
     page = TaskPage(
         mode="preview",
         study=study,
@@ -76,7 +78,7 @@ def preview(request: HttpRequest, pk: int) -> HttpResponse:
         response=raw,
         errors=errors,
         submit_url=request.path,
-        task_title=kind.task_title,
+        task_title=wording_shown(kind.task_title),
         instructions_url=reverse("annotator:preview_instructions", args=[study.pk]),
     )
     context = page.context() | {
@@ -111,7 +113,7 @@ def preview_instructions(request: HttpRequest, pk: int) -> HttpResponse:
     kind = study_hit_type(study)
     context = {
         "study": study,
-        "task_title": kind.task_title,
+        "task_title": wording_shown(kind.task_title),
         "parts": instructions_context(kind, study.instructions_text or kind.instructions),
         "step": "preview",
     }

@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -36,6 +37,7 @@ from annotator.web.task_page import TaskPage
 from annotator.web.views.common import at_step, participant, says_refusals, trouble
 from annotator.web.views.places import alert_context, no_places
 from annotator.web.views.task import raw_response
+from annotator.web.wording import stage_shown, wording_shown
 
 _PAGES = {
     "consent": "annotator:consent",
@@ -138,7 +140,7 @@ def _instructions(participation: Participation) -> dict[str, Any]:
     kind = hit_type_get(rules["hit_type"])
     return {
         "study": participation.study,
-        "task_title": kind.task_title,
+        "task_title": wording_shown(kind.task_title),
         "parts": instructions_context(kind, rules["instructions"]),
         "version": participation.study.snapshot.number if participation.study.snapshot else "",
     }
@@ -188,8 +190,8 @@ def practice_feedback(
     return {
         "answered": True,
         "right": kind.grade(response, question.gold).passed,
-        "given": kind.describe(question.payload, response),
-        "correct": kind.describe(question.payload, question.gold),
+        "given": kind.describe(question.payload, response, translate=gettext),
+        "correct": kind.describe(question.payload, question.gold, translate=gettext),
         "reason": question.reason,
     }, {}
 
@@ -205,7 +207,7 @@ def question_page(
     url: str,
 ) -> TaskPage:
     """A practice or exam question as a task page, with the fields of all stages in order."""
-    stage = kind.question_stage(question.payload, question.gold)
+    stage = stage_shown(kind.question_stage(question.payload, question.gold))
     return TaskPage(
         mode=mode,
         study=study,
@@ -215,7 +217,7 @@ def question_page(
         response=raw,
         errors=errors,
         submit_url=url,
-        task_title=kind.task_title,
+        task_title=wording_shown(kind.task_title),
         instructions_url=reverse("annotator:instructions_drawer", args=[study.slug]),
     )
 
@@ -224,9 +226,9 @@ def missed_question(kind: HitType, question: Question, response: JSON, number: i
     """A question that was answered wrongly, for the result page."""
     return {
         "number": number,
-        "stage": kind.question_stage(question.payload, question.gold),
-        "given": kind.describe(question.payload, response),
-        "correct": kind.describe(question.payload, question.gold),
+        "stage": stage_shown(kind.question_stage(question.payload, question.gold)),
+        "given": kind.describe(question.payload, response, translate=gettext),
+        "correct": kind.describe(question.payload, question.gold, translate=gettext),
         "reason": question.reason,
     }
 
@@ -286,7 +288,7 @@ def exam(request: HttpRequest, slug: str) -> HttpResponse:
         "pass_mark": attempt.pass_mark,
         "attempts_left": rules["exam_attempts"] - len([one for one in attempts if one.submitted_at]) - 1,
         "unanswered": sorted(number for number, key in enumerate(attempt.drawn, 1) if key in errors),
-        "task_title": kind.task_title,
+        "task_title": wording_shown(kind.task_title),
         "instructions_url": reverse("annotator:instructions_drawer", args=[participation.study.slug]),
         "submit_url": request.path,
         "hidden": {"attempt": attempt.pk},

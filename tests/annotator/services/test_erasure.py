@@ -149,7 +149,7 @@ def test_a_person_in_another_study_keeps_their_account_and_that_study(study: Stu
     client = Client()
     client.force_login(person)
     page = client.get("/me/").content.decode()
-    assert f"Your data were removed from “{study.title}”" in page
+    assert f"Your data was removed from “{study.title}”" in page
     assert "The researchers have until" in page, "the other study's request is open"
 
 

@@ -102,7 +102,7 @@ def test_nobody_takes_an_exam_in_vain(path: str):
     client.force_login(late.rater.user)
     text = text_of(client, f"/study/{study.slug}/{path}")
     assert "Others are doing the last tasks that you could do" in text
-    assert "Be told when there are places again" in text
+    assert "Get told when there are places again" in text
     with pytest.raises(Refused) as refused:
         exam_start(participation=late)
     assert refused.value.kind == "no_places"
@@ -169,7 +169,7 @@ def test_the_end_says_whether_more_can_come_and_gives_code_and_earnings(client: 
     assert "1.00 USD" in text
     assert "C0DE-77" in text
     assert "All the tasks that you could do are done" not in text
-    assert "Be told when there are places again" in text
+    assert "Get told when there are places again" in text
 
 
 def test_who_has_done_nothing_gets_no_code_for_it(client: Client):
