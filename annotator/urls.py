@@ -11,6 +11,7 @@ from annotator.core import converters  # noqa: F401  registers them
 from annotator.web.views import (
     colleague,
     join,
+    languages,
     me,
     offline,
     passwords,
@@ -75,6 +76,7 @@ urlpatterns = [
         preview_questions.preview_questions,
         name="preview_questions",
     ),
+    path("language/", languages.choose, name="language"),
     path("worker.js", offline.worker, name="worker"),
     re_path("^(?P<name>offline|away)/$", offline.page, name="offline"),
 ]

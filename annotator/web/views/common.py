@@ -19,6 +19,7 @@ from annotator.accounts.attempts import Limit, attempt_count, client_address
 from annotator.core.errors import Conflict, Refused
 from annotator.models import LoginAttempt, Participation, Study
 from annotator.selectors.participation import Step, participation_get_for, participation_step
+from annotator.web.language import study_language_use
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrOrPromise as StrOrPromise
@@ -101,6 +102,7 @@ def participant(request: HttpRequest, slug: str) -> Participation:
     participation = participation_get_for(user_id=request.user.pk, slug=slug) if request.user.pk else None
     if participation is None:
         raise Http404("you take part in no such study")
+    study_language_use(request, participation.study)
     return participation
 
 

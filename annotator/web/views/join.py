@@ -24,6 +24,7 @@ from annotator.selectors.places import places_of
 from annotator.selectors.preparation import preparation_of
 from annotator.selectors.snapshot import snapshot_content
 from annotator.services.participation import annotator_create, participation_join
+from annotator.web.language import study_language_use
 from annotator.web.views.common import new_account_count, safe_url, says_refusals, trouble
 from annotator.web.views.places import alert_context
 from annotator.web.wording import wording_shown
@@ -41,6 +42,7 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
     )
     if study is None:
         return trouble(request, "link")
+    study_language_use(request, study)
     if request.method == "POST":
         try:
             join(request, study)

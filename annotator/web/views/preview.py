@@ -16,6 +16,7 @@ from annotator.core.allocation import presentation_rng
 from annotator.hit_types.base import JSON, FieldErrors, answers_in_words
 from annotator.hit_types.registry import hit_type_get
 from annotator.selectors.study import study_get_for, study_hit_type
+from annotator.web.language import study_language_use
 from annotator.web.markdown import instructions_context
 from annotator.web.task_page import TaskPage, stage_marks
 from annotator.web.views.task import raw_response, template
@@ -31,6 +32,7 @@ def preview(request: HttpRequest, pk: int) -> HttpResponse:
     Answers to earlier stages are carried in the form (``before-<stage>-<field>``), since nothing is stored.
     """
     study = study_get_for(user=request.user, pk=pk)
+    study_language_use(request, study)
     kind = hit_type_get(study.hit_type)
     number = _whole(request.POST.get("item") or request.GET.get("item"), 0)
     count = study.items.count()
@@ -110,6 +112,7 @@ def _whole(text: str | None, default: int) -> int:
 def preview_instructions(request: HttpRequest, pk: int) -> HttpResponse:
     """The instructions as annotators will see them, with worked examples."""
     study = study_get_for(user=request.user, pk=pk)
+    study_language_use(request, study)
     kind = study_hit_type(study)
     context = {
         "study": study,
