@@ -17,7 +17,8 @@ FUNCTIONS = {
     "pgettext": 2, "pgettext_lazy": 2, "npgettext": 2,
 }  # fmt: skip
 _LINE = re.compile(r'(msgctxt|msgid_plural|msgid|msgstr)(?:\[(\d)\])? (".*")')
-_IN_TEMPLATE = re.compile(r"(gettext|pgettext|ngettext|npgettext)\((.*?)\) ", re.S)
+_STRING = r"""u?(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
+_IN_TEMPLATE = re.compile(rf"(?<!\w)(_|gettext|pgettext|ngettext|npgettext)\(((?:\s*{_STRING}\s*,?)+)", re.S)
 
 
 @dataclass
@@ -85,9 +86,6 @@ def _code_strings(tree: ast.AST) -> Iterator[tuple[str, str]]:
 
 def _template_strings(code: str) -> Iterator[tuple[str, str]]:
     for name, inside in _IN_TEMPLATE.findall(code):
-        texts = [
-            ast.literal_eval(one)
-            for one in re.findall(r"""u?(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", inside)
-        ]
+        texts = [ast.literal_eval(one) for one in re.findall(_STRING, inside)]
         if texts:
             yield (texts[0], texts[1]) if name in ("pgettext", "npgettext") else ("", texts[0])
