@@ -177,8 +177,8 @@ def filter_choices(study: Study) -> dict[str, list[str]]:
 
 def agreement_with_others(study: Study, raters: Sequence[int]) -> dict[int, tuple[int, int]]:
     """Rater -> (same, pairs): of the other raters' responses to the same items, how many are identical. Computed from
-    each rater's latest ``LATEST`` judgments. Rehearsal raters are compared with each other only,
-    simulators with people.
+    each rater's latest ``LATEST`` judgments. Rehearsal raters are compared with each other only, simulators with
+    people.
     """
     with connection.cursor() as cursor:
         cursor.execute(_AGREEMENT, {"study": study.pk, "raters": list(raters), "latest": LATEST})

@@ -114,7 +114,7 @@ def _short(value: Any) -> str:
 def sampling(
     *, temperature: float | None = None, seed: int | None = None, logprobs: bool = False
 ) -> dict[str, Any]:
-    """The parameters of a request for what is given; what is None is left to the step, the endpoint or the server.
+    """The parameters of a request for the values given; for None, the step, the endpoint or the server decides.
 
     >>> sampling(temperature=0.0, logprobs=True)
     {'temperature': 0.0, 'logprobs': True}

@@ -34,13 +34,6 @@ def study(researcher: User) -> Study:
     return made
 
 
-@pytest.fixture
-def researcher_client(researcher: User) -> Client:
-    client = Client()
-    client.force_login(researcher)
-    return client
-
-
 def text(client: Client, study: Study, page: str, **query: Any) -> str:
     reply = client.get(f"/admin/annotator/study/{study.pk}/{page}/", query)
     assert reply.status_code == 200
@@ -72,7 +65,7 @@ def test_exclusions_and_rehearsals_do_not_count(study: Study) -> None:
     ("filters", "keys"),
     [({"system": "robot-b"}, ["b"]), ({"rater": "cam"}, ["b"]), ({"kind": "counterfactual"}, ["a", "b"]), ({"system": "none"}, [])],
 )  # fmt: skip
-def test_they_are_filtered(study: Study, filters: dict[str, str], keys: list[str]) -> None:
+def test_contested_items_can_be_filtered(study: Study, filters: dict[str, str], keys: list[str]) -> None:
     assert [one.item.key for one in contested_items(study, filters=filters)] == keys
 
 
@@ -116,7 +109,9 @@ def test_imported_raters_are_not_called_people(researcher_client: Client, study:
     assert "50 %" in shown
 
 
-def test_their_queries_do_not_grow(researcher_client: Client, study: Study) -> None:
+def test_the_number_of_queries_is_constant_for_contested_items(
+    researcher_client: Client, study: Study
+) -> None:
     def queries(page: str) -> int:
         with CaptureQueriesContext(connection) as seen:
             text(researcher_client, study, page)

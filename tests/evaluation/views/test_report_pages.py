@@ -68,7 +68,7 @@ def test_a_stored_report_is_read_in_few_queries_whatever_its_size():
     assert queries(small) == queries(large) <= 13
 
 
-def test_the_list_does_not_ask_more_for_more_reports():
+def test_the_lists_number_of_queries_is_independent_of_the_reports():
     study = small_study()
     client = client_of(study)
     address = reverse("evaluation:reports", args=[study.pk])
@@ -85,7 +85,7 @@ def test_the_list_does_not_ask_more_for_more_reports():
     assert queries() == before <= 10
 
 
-def test_asking_for_a_report_queues_it_once(sent, django_capture_on_commit_callbacks):
+def test_requesting_a_report_queues_it_once(sent, django_capture_on_commit_callbacks):
     study = small_study()
     with django_capture_on_commit_callbacks(execute=True):
         response = client_of(study, "reviewer").post(
@@ -112,7 +112,7 @@ def test_asking_for_a_report_queues_it_once(sent, django_capture_on_commit_callb
         ("restriction", "none"),
     ],
 )
-def test_choices_that_make_no_sense_are_shown_beside_their_field(field, value, sent):
+def test_invalid_choices_are_shown_beside_their_field(field, value, sent):
     study = small_study()
     response = client_of(study).post(reverse("evaluation:reports", args=[study.pk]), {field: value})
     assert response.status_code == 422
@@ -169,7 +169,7 @@ def test_other_peoples_studies_are_not_found():
 @pytest.mark.parametrize(
     ("role", "create", "delete"), [("viewer", 404, 404), ("reviewer", 302, 404), ("editor", 302, 302)]
 )
-def test_roles(role, create, delete):
+def test_reports_need_the_right_role(role, create, delete):
     study = small_study()
     report = stored(study)
     client = client_of(study, role)
@@ -209,7 +209,7 @@ def test_texts_of_raters_and_material_are_shown_as_text():
 
 
 @pytest.mark.parametrize("format", ["html", "latex", "csv", "json", "text"])
-def test_downloads(format):
+def test_reports_can_be_downloaded_in_every_format(format):
     study = small_study()
     report = stored(study)
     response = client_of(study).get(reverse("evaluation:report_export", args=[report.pk, format]))
@@ -229,7 +229,7 @@ def test_two_reports_side_by_side():
     assert client_of(study).get(f"{address}?a={one.pk}&b=x").status_code == 404
 
 
-def test_pages_import_nothing_heavy():
+def test_pages_do_not_import_numerical_libraries():
     """A web process that serves reports must not hold pandas, altair or scikit-learn."""
     import subprocess
     import sys
