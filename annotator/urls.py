@@ -10,6 +10,7 @@ from annotator.accounts.login import LogIn
 from annotator.core import converters  # noqa: F401  registers them
 from annotator.web.views import (
     colleague,
+    images,
     join,
     me,
     offline,
@@ -75,6 +76,7 @@ urlpatterns = [
         preview_questions.preview_questions,
         name="preview_questions",
     ),
+    path("image/<token:token>/", images.image, name="image"),
     path("worker.js", offline.worker, name="worker"),
     re_path("^(?P<name>offline|away)/$", offline.page, name="offline"),
 ]
