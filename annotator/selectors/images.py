@@ -37,7 +37,7 @@ def images_used(*, study: Study) -> dict[str, int]:
                 WHERE i.study_id = %(study)s AND i.payload ? 'formats' GROUP BY 1
                 UNION ALL
                 SELECT found[1], 0 FROM annotator_study s,
-                    regexp_matches(concat(s.exam_own::text, s.practice_own::text), 'sha256:([0-9a-f]{64})', 'g') AS found
+                    regexp_matches(concat(s.exam_own::text, s.practice_own::text, s.translations::text), 'sha256:([0-9a-f]{64})', 'g') AS found
                 WHERE s.id = %(study)s
                 UNION ALL
                 SELECT found[1], 0 FROM annotator_snapshot v,

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotator', '0026_read_replies'),
+        ('annotator', '0027_languages'),
     ]
 
     operations = [
