@@ -156,6 +156,10 @@ IMPORT_MAX_ROWS = 2_000_000
 #: Larger files are imported by a worker; uploads come in pieces of this size, so that a proxy's limit doesn't matter.
 IMPORT_BACKGROUND_BYTES = 20_000_000
 IMPORT_PIECE_BYTES = 4_000_000
+#: Limits for one image of material: bytes, and pixels once decoded; and how many can be uploaded at a time.
+IMAGE_MAX_BYTES = 5_000_000
+IMAGE_MAX_PIXELS = 25_000_000
+IMAGES_PER_UPLOAD = 2_000
 
 # --- Authentication ---------------------------------------------------------------------------------------
 AUTH_USER_MODEL = "annotator.User"
