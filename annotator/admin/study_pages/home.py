@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods
 
 from annotator.admin.study_pages.frame import REVIEWER, VIEWER, render, study_page
 from annotator.core.background import BackgroundWork, work_of
+from annotator.core.kept_figures import figures_kept
 from annotator.forms.study import NewStudyForm
 from annotator.models import Rehearsal, Study
 from annotator.selectors.home import home_rows, home_studies, needs_words
@@ -28,14 +29,16 @@ def home(request: HttpRequest) -> HttpResponse:
     state, archived = request.GET.get("state", ""), "archived" in request.GET
     found = home_studies(user=request.user, query=query, state=state, archived=archived)
     page = Paginator(found, PAGE).get_page(request.GET.get("p"))
-    rows = home_rows(list(page))
+    studies = list(page)
+    with figures_kept(*(one.pk for one in studies if one.is_large)) as figures:  # type: ignore[attr-defined]
+        rows = home_rows(studies)
     work = [one for one in work_of(user=user_of(request)) if one.running or one.failed]
     kept = {"q": query, "state": state} | ({"archived": "1"} if archived else {})
     context = {
         **admin.site.each_context(request), "title": "Studies", "rows": rows, "page": page, "query": query,
         "state": state, "states": Study.State.choices, "archived": archived, "needs": needs_words(rows),
         "work": (rehearsals(request) + work)[:20], "kept": urlencode({name: str(value) for name, value in kept.items() if value}),
-        "filtered": bool(query or state or archived),
+        "filtered": bool(query or state or archived), "counted_at": figures.since,
     }  # fmt: skip
     return TemplateResponse(request, "admin/annotator/study_pages/home.html", context)
 
