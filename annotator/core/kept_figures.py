@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -73,7 +73,7 @@ def figures_changed(study_pk: int) -> None:
 
 
 class StudyCount:
-    """A statement over a whole study. ``name`` is unique; values must be plain JSON.
+    """A statement over a whole study, or a function that returns its rows. ``name`` is unique; values must be plain JSON.
 
     >>> StudyCount("items of a study", "SELECT count(*) FROM annotator_item WHERE study_id = %s").name
     'items of a study'
@@ -81,8 +81,10 @@ class StudyCount:
 
     declared: ClassVar[dict[str, StudyCount]] = {}
 
-    def __init__(self, name: str, sql: str) -> None:
-        self.name, self.sql = name, sql
+    def __init__(
+        self, name: str, sql: str = "", *, count: Callable[..., list[tuple[Any, ...]]] | None = None
+    ) -> None:
+        self.name, self.sql, self.count = name, sql, count
         self.declared[name] = self
 
     def rows(self, values: Values) -> list[tuple[Any, ...]]:
@@ -109,6 +111,8 @@ class StudyCount:
         return rows
 
     def _execute(self, values: Values) -> list[tuple[Any, ...]]:
+        if self.count is not None:
+            return self.count(*values)
         with connection.cursor() as cursor:
             cursor.execute(self.sql, values)
             return cursor.fetchall()

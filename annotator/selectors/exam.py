@@ -175,15 +175,22 @@ def raters_quality(*, study: Study) -> list[RaterQuality]:
 
 def _gold(study: Study) -> dict[int, tuple[int, int]]:
     """Rater -> (entirely correct, graded) over the study's items with gold."""
-    kind = hit_type_get(study.hit_type)
+    return {rater: (right, n) for rater, right, n in _GOLD.rows([study.pk, study.hit_type])}
+
+
+def _gold_counted(study_pk: int, hit_type: str) -> list[tuple[int, int, int]]:
+    kind = hit_type_get(hit_type)
     counts: dict[int, tuple[int, int]] = {}
-    rows = Judgment.objects.filter(study=study, item__gold__isnull=False, standing="counted", source="web")
+    rows = Judgment.objects.filter(study=study_pk, item__gold__isnull=False, standing="counted", source="web")
     for rater, response, gold in rows.values_list("rater_id", "response", "item__gold").iterator(
         chunk_size=2000
     ):
         right, n = counts.get(rater, (0, 0))
         counts[rater] = (right + kind.grade(response, gold or {}).passed, n + 1)
-    return counts
+    return [(rater, right, n) for rater, (right, n) in counts.items()]
+
+
+_GOLD = StudyCount("answers to gold items", count=_gold_counted)
 
 
 def relations(people: Sequence[RaterQuality]) -> list[Relation]:

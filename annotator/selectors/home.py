@@ -63,12 +63,16 @@ class StudyRow:
         return self.done / self.places if self.places else 0.0
 
 
-def home_studies(*, user: Any, query: str = "", state: str = "", archived: bool = False) -> QuerySet[Study]:
-    """The researcher's studies, newest first; archived ones only if requested."""
+def home_studies(
+    *, user: Any, query: str = "", state: str = "", archived: bool = False, workspace: int | None = None
+) -> QuerySet[Study]:
+    """The researcher's studies (of one workspace, if it is given), newest first; archived ones only if requested."""
     found = studies_for(user=user).filter(archived_at__isnull=not archived).order_by("-created_at", "-id")
     found = with_size(found)
     if query:
         found = found.filter(Q(title__icontains=query) | Q(slug__icontains=query))
+    if workspace is not None:
+        found = found.filter(workspace=workspace)
     if state in Study.State.values:
         found = found.filter(state=state)
     return found

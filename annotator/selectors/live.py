@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.db.models import Count, Q, Window
 from django.utils import timezone
 
 from annotator.core.kept_figures import StudyCount
-from annotator.models import Item, Message, Study
+from annotator.models import Item, Judgment, Message, Study
 from annotator.selectors.conduct import study_earned
-from annotator.selectors.judgment import judgments_filter
 from annotator.selectors.progress import Condition, StudyProgress
 from annotator.selectors.study import study_hit_type
 
@@ -238,15 +237,25 @@ def _lower_median(values: list[float], *, none: float) -> float:
 
 def gold_checks(study: Study) -> dict[int, tuple[int, int]]:
     """Rater -> (failed, given) over gold items and attention checks."""
-    given: Any = judgments_filter(study=study, filters={"source": "web"}).filter(
-        item__role__in=[Item.Role.GOLD, Item.Role.ATTENTION], item__gold__isnull=False
+    return {rater: (failed, of) for rater, failed, of in _GOLD.rows([study.pk])}
+
+
+def _gold_counted(study_pk: int) -> list[tuple[int, int, int]]:
+    given = Judgment.objects.filter(
+        study=study_pk,
+        source=Judgment.Source.WEB,
+        item__role__in=[Item.Role.GOLD, Item.Role.ATTENTION],
+        item__gold__isnull=False,
     )
     rows = list(given.order_by("id").values_list("rater_id", "response", "item__gold")[:MOST_GOLD])
     if not rows:
-        return {}
-    kind = study_hit_type(study)
+        return []
+    kind = study_hit_type(Study.objects.get(pk=study_pk))
     counts: dict[int, tuple[int, int]] = {}
     for rater, response, gold in rows:
         failed, of = counts.get(rater, (0, 0))
         counts[rater] = (failed + (not kind.grade(response, gold).passed), of + 1)
-    return counts
+    return [(rater, failed, of) for rater, (failed, of) in counts.items()]
+
+
+_GOLD = StudyCount("gold checks", count=_gold_counted)
