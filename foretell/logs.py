@@ -73,9 +73,7 @@ def log_settings(*, level: str, json: bool) -> dict[str, Any]:
         },
         "root": {"handlers": ["console"], "level": level},
         "loggers": {
-            "httpx2": {
-                "level": "WARNING"
-            },  # a line for each request would repeat what runs record
+            "httpx2": {"level": "WARNING"},  # a line for each request would repeat what runs record
             "django": {"handlers": ["console"], "level": level, "propagate": False},
             "django.server": {"handlers": ["console"], "level": level, "propagate": False},
             # At DEBUG every statement would be logged, with people's answers in it.

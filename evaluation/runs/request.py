@@ -1,4 +1,4 @@
-"""From a call to the request that is sent: parameters, the most it can cost, and its key in the cache. Pure."""
+"""From a call to the request that is sent: parameters, the most it can cost, and its key in the cache. Queries nothing."""
 
 from __future__ import annotations
 
