@@ -84,8 +84,7 @@ class Choices:
 
     ``count`` says whose judgments count besides the simulators': those of ``people`` (or of rehearsal raters if nobody
     else has judged), or of ``rehearsal`` raters. ``rule`` aggregates several raters' labels: ``majority``,
-    ``dawid_skene``,
-    ``mace``, ``per_rater``, or ``single:<rater>``, which may be a simulator. ``exclusions`` says whether excluded
+    ``dawid_skene``, ``mace``, ``per_rater``, or ``single:<rater>``, which may be a simulator. ``exclusions`` says whether excluded
     raters, items and judgments are left out. ``labels`` is the label set of the reported agreement. ``restriction``
     says on which instances systems are compared. ``refusals`` and ``ties`` say whether follow-ups without an answer of the
     system, or without a label of the raters, count as wrong or are left out of precision. ``by`` names an attribute that makes

@@ -1,4 +1,4 @@
-"""Labels collected elsewhere against correct ones, where the file had any."""
+"""Labels collected elsewhere compared with correct ones, if the file had any."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LISTED = 100
 
 @section(order=45, title="Accuracy against correct labels")
 def accuracy_section(ctx: Context) -> Section | None:
-    """A table a variable with correct labels; None where there is none."""
+    """One table for each variable that has correct labels; None if there is none."""
     blocks, prose = [], []
     for variable in ctx.data.variables:
         gold = gold_codes(ctx, variable.name)
@@ -38,7 +38,7 @@ def accuracy_section(ctx: Context) -> Section | None:
 
 
 def gold_codes(ctx: Context, variable: str) -> Codes | None:
-    """Each unit's correct label as a code, -1 where there is none; None where no unit has one."""
+    """Each unit's correct label as a code, -1 if it has none; None if no unit has one."""
     if not ctx.hit_type.external:
         return None
 

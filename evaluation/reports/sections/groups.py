@@ -30,7 +30,7 @@ SHOWN: dict[str, tuple[str, Shape]] = {
 
 @section(order=90, title="Groups")
 def groups(ctx: Context) -> Section | None:
-    """Tables by the chosen attribute; None where none was chosen."""
+    """Tables by the chosen attribute; None if none was chosen."""
     if not ctx.choices.by:
         return None
     attribute = _grouped(attribute_load(ctx.data.judgments, ctx.choices.by))
@@ -43,7 +43,7 @@ def groups(ctx: Context) -> Section | None:
         title=f"By {attribute.name.removeprefix(RATER)} of {about}",
         blocks=[block for block in blocks if block.rows],
         notes=[
-            "Each group holds its own ratings alone"
+            "Each group contains only its own ratings"
             + (": raters of a group are compared with each other." if about == "raters" else "."),
             "To see every other table for one group, choose it under “Only” in a new report.",
         ],
