@@ -1,8 +1,7 @@
 """``python -m benchmarks researcher-pages``: queries and server time of each page of a large study, as its owner opens it.
 
-A study of ``--items`` items and ``--people`` people who judged all of them. The rows are made by
-SQL. Every page is opened ``--rounds`` times by Django's test client, after one visit to warm up. The shortest visit counts:
-on a machine that does other work too, the others measure that work.
+The study has ``--items`` items, all judged by ``--people`` people; SQL creates the rows. Django's test client opens every page
+``--rounds`` times after one visit to warm up. The shortest visit counts, because longer ones include other work of the machine.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ FROM annotator_assignment a JOIN annotator_place l ON l.assignment_id = a.id WHE
 
 
 def study_make(*, items: int, people: int) -> Any:
-    """A live study whose every place is filled."""
+    """A live study with all places filled."""
     from django.db import connection
 
     from annotator.models import Study, User
@@ -83,7 +82,7 @@ def study_make(*, items: int, people: int) -> Any:
 
 
 def opened(client: Any, url: str, rounds: int) -> tuple[int, float, float]:
-    """Queries of a visit, and of ``rounds`` visits the shortest in milliseconds and the least of them spent in queries."""
+    """The queries of a visit, and the shortest of ``rounds`` visits in milliseconds, in total and in queries."""
     from django.db import connection
 
     queries: list[float] = []
