@@ -1,4 +1,4 @@
-"""A new secret key: stored API keys are sealed with it, and the old one isn't needed any more."""
+"""A new secret key: stored API keys are encrypted with it, and the old one is no longer needed."""
 
 from __future__ import annotations
 
