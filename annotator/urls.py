@@ -13,6 +13,7 @@ from annotator.web.views import (
     ending,
     exam,
     join,
+    languages,
     me,
     offline,
     passwords,
@@ -77,6 +78,7 @@ urlpatterns = [
         preview_questions.preview_questions,
         name="preview_questions",
     ),
+    path("language/", languages.choose, name="language"),
     path("worker.js", offline.worker, name="worker"),
     re_path("^(?P<name>offline|away)/$", offline.page, name="offline"),
 ]

@@ -49,10 +49,10 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "annotator.web.language.LanguageMiddleware",
     "annotator.accounts.acting.ActingMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "annotator.accounts.second_factor.SecondFactorMiddleware",
@@ -107,8 +107,11 @@ if not env.REDIS_URL:
     CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
 
 LANGUAGE_CODE = "en"
-#: The languages of the annotators' pages. `make messages` writes the catalogue for translators.
-LANGUAGES = [("en", "English")]
+#: The languages of the annotators' pages, by their own names. docs/translating.md shows how to add one.
+LANGUAGES = [("en", "English"), ("de", "Deutsch"), ("ar", "العربية")]
+#: Languages whose translation a speaker has read and signed. The others say that a machine translated them.
+LANGUAGES_CHECKED = {"en"}
+LANGUAGE_COOKIE_NAME = "language"
 LOCALE_PATHS = [BASE_DIR / "locale"]
 USE_I18N = True
 TIME_ZONE = "UTC"

@@ -31,6 +31,7 @@ from annotator.hit_types.shapes import (
     Variable,
     answers_in_words,
 )
+from annotator.hit_types.wording import Translate
 
 
 class HitType:
@@ -262,14 +263,19 @@ class HitType:
         return graded or stages
 
     def describe(
-        self, payload: JSON, response: JSON, presentation: JSON | None = None
+        self,
+        payload: JSON,
+        response: JSON,
+        presentation: JSON | None = None,
+        translate: Translate = str,
     ) -> list[tuple[str, str]]:
         """The response as people read it: (question, answer) pairs in the order asked.
 
-        A field about one of several blocks starts with the block's label: "Explanation 2: ...".
+        A field about one of several blocks starts with the block's label: "Explanation 2: ...". ``translate`` puts the
+        type's own texts into another language; by default they are English.
         """
         stages = self.stages(payload, presentation) if presentation else self.every_stage(payload)
-        return answers_in_words(stages, response)
+        return answers_in_words(stages, response, translate)
 
     def prompt(
         self,

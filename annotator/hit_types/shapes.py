@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from annotator.hit_types.direction import direction_of
+from annotator.hit_types.wording import Translate, translated
 
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
 JSON = dict[str, Any]
@@ -132,10 +133,13 @@ class Stage:
     lead: str = ""
 
 
-def answers_in_words(stages: Iterable[Stage], response: Mapping[str, Any]) -> list[tuple[str, str]]:
+def answers_in_words(
+    stages: Iterable[Stage], response: Mapping[str, Any], translate: Translate = str
+) -> list[tuple[str, str]]:
     """What was answered in these stages, for people: (question, answer) in the order asked.
 
     A field about one of several blocks names its block: "Explanation 2: ...". Only fields of ``stages`` are shown.
+    ``translate`` puts the texts that the HIT type wrote into another language; by default they stay English.
     """
     lines = []
     for stage in stages:
@@ -144,9 +148,14 @@ def answers_in_words(stages: Iterable[Stage], response: Mapping[str, Any]) -> li
             if asked.name in response:
                 value = response[asked.name]
                 values = value if isinstance(value, list) else [value]
-                names = {option.value: option.label for option in asked.options}
-                about = f"{blocks[asked.target]}: " if asked.target in blocks else ""
-                lines.append((about + asked.label, ", ".join(names.get(str(v), str(v)) for v in values)))
+                names = {option.value: translated(option.label, translate) for option in asked.options}
+                about = f"{translated(blocks[asked.target], translate)}: " if asked.target in blocks else ""
+                lines.append(
+                    (
+                        about + translated(asked.label, translate),
+                        ", ".join(names.get(str(v), str(v)) for v in values),
+                    )
+                )
     return lines
 
 

@@ -15,6 +15,9 @@ class User(AbstractUser):
     #: Made by the demo, with a password that `make run` prints. Production refuses to log such an account in.
     demo = models.BooleanField(default=False, db_default=False, editable=False)
 
+    #: The language that the person chose for their pages and emails; empty if they chose none.
+    language = models.CharField(max_length=10, blank=True, default="", db_default="", editable=False)
+
     class Meta(AbstractUser.Meta):
         constraints = [
             models.UniqueConstraint(

@@ -17,6 +17,8 @@ class PlaceAlert(models.Model):
     email = models.EmailField(blank=True, default="", db_default="")
     #: The study's URL for this person, with the host name that their browser used.
     url = models.CharField(max_length=500)
+    #: The language of the page on which the person asked: the email is in it.
+    language = models.CharField(max_length=10, blank=True, default="", db_default="")
     asked_at = models.DateTimeField(auto_now_add=True)
     told_at = models.DateTimeField(null=True, blank=True)
 

@@ -23,7 +23,8 @@ def refuse_too_many_joins(*, study: Study, rater: Rater) -> None:
     today = Participation.objects.filter(rater=rater, joined_at__gt=now - timedelta(days=1))
     if today.count() >= settings.JOINS_PER_ACCOUNT:
         raise Refused(
-            "too_many_studies", gettext("You have joined as many studies as one person can in a day.")
+            "too_many_studies",
+            gettext("You've reached the limit of studies that one person can join in a day."),
         )
     if study.joins_per_hour is not None:
         Study.objects.select_for_update(no_key=True).only("pk").get(pk=study.pk)
@@ -33,7 +34,9 @@ def refuse_too_many_joins(*, study: Study, rater: Rater) -> None:
         if recent.count() >= study.joins_per_hour:
             raise Refused(
                 "too_many",
-                gettext("As many people as this study allows in an hour have joined it in the last hour."),
+                gettext(
+                    "This study has reached its limit of new participants for this hour. Try again later."
+                ),
             )
 
 

@@ -10,8 +10,9 @@ from django.core.exceptions import ValidationError
 from django.core.mail import send_mail
 from django.db import transaction
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.translation import get_language, gettext
 
+from annotator.core.language import language_of_person
 from annotator.models import PlaceAlert, Rater, Study
 from annotator.selectors.places import places_of
 
@@ -36,7 +37,8 @@ def place_alert_make(*, study: Study, rater: Rater, url: str, email: str = "") -
         raise ValidationError(
             {"email": gettext("Enter an email address like name@example.org, or leave the field empty.")}
         ) from None
-    fields = {"url": alert.url, "email": alert.email, "told_at": None}
+    language = get_language() or ""
+    fields = {"url": alert.url, "email": alert.email, "language": language, "told_at": None}
     return PlaceAlert.objects.update_or_create(study=study, rater=rater, defaults=fields)[0]
 
 
@@ -77,14 +79,21 @@ def _tell_next(study: Study) -> bool:
 
 def _mail(alert: PlaceAlert, study: Study) -> None:
     """Send the email. If it can't be delivered it isn't retried, because the person's own page says the same."""
-    subject = gettext("There are places again: {title}").format(title=study.title)
-    text = gettext(
-        "You asked to be told when the study “{title}” has places again. It has some now:\n\n{url}\n\n"
-        "Others were told too, so come soon if you can. We have deleted your email address and won't write again.\n"
-    ).format(title=study.title, url=alert.url)
+    with language_of_person(chosen=alert.language, own=study.language):
+        subject, text = _words(alert, study)
     try:
         send_mail(subject, text, None, [alert.email])
     except (OSError, SMTPRecipientsRefused) as error:
         log.warning(
             "the email about places of study %s could not be sent: %s", study.pk, type(error).__name__
         )
+
+
+def _words(alert: PlaceAlert, study: Study) -> tuple[str, str]:
+    """Subject and text of the email."""
+    subject = gettext("There are places again: {title}").format(title=study.title)
+    text = gettext(
+        "You asked to be told when the study “{title}” has places again. It has some now:\n\n{url}\n\n"
+        "We've told other people too, so come soon if you can. We have deleted your email address and won't write again.\n"
+    ).format(title=study.title, url=alert.url)
+    return subject, text

@@ -27,12 +27,12 @@ from evaluation.pipelines.material_run import material_run_create
 from evaluation.pipelines.material_write import GOLD, gold_explanations, questions_validate
 from evaluation.pipelines.options import second_model, step_budget, step_options
 from evaluation.pipelines.recipe import OF_A_STUDY
-from evaluation.pipelines.rewards import PAPER_BINS
 from evaluation.pipelines.study_rows import study_rows
 from evaluation.pipelines.training import (
     rewards_keep,
     tuning_step,
 )
+from evaluation.prompts.rewards import PAPER_BINS
 from evaluation.runs.create import NothingToAsk, RunPlan
 from evaluation.runs.lifecycle import run_start
 from evaluation.selectors.run import run_progress

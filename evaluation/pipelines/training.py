@@ -24,9 +24,9 @@ from annotator.hit_types.base import JSON, prompt_part, render_prompt
 from annotator.hit_types.making import question_columns
 from annotator.models import Explanation, FollowUp, Instance, Output
 from evaluation.models import Call, Endpoint, FineTuning, Pipeline, Reward, Run
-from evaluation.pipelines.rewards import PAPER_BINS, HeldOut, TrainingExample, chat_lines, reward_quantiles
 from evaluation.pipelines.steps.material import in_test_part, shown
 from evaluation.prompts import prompt_file
+from evaluation.prompts.rewards import PAPER_BINS, HeldOut, TrainingExample, chat_lines, reward_quantiles
 from evaluation.providers.base import ProviderError
 from evaluation.providers.keys import KeyRefused
 from evaluation.selectors.endpoint import endpoint_openai

@@ -12,6 +12,7 @@ from django.db.models import Max
 from django.db.models.fields.json import KeyTextTransform
 
 from annotator.models import ExamAttempt, Item, Participation, Rater
+from evaluation.core.filter_text import parse_filter
 from evaluation.ratings.columns import Codes
 from evaluation.ratings.judgments import Judgments, Raters
 
@@ -94,21 +95,6 @@ def _coded(name: str, of: Literal["items", "raters"], texts: list[str]) -> Attri
     place = {text: code for code, text in enumerate(names)} | {"": -1}
     codes = np.fromiter((place[text] for text in texts), dtype=np.int32, count=len(texts))
     return Attribute(name, of, tuple(names), codes)
-
-
-def parse_filter(text: str) -> dict[str, list[str]]:
-    """``attribute=value`` pairs separated by semicolons, as each attribute's values.
-
-    >>> parse_filter("kind=hard; rater:age=30; kind=easy")
-    {'kind': ['hard', 'easy'], 'rater:age': ['30']}
-    """
-    found: dict[str, list[str]] = {}
-    for part in text.split(";"):
-        name, equals, value = (piece.strip() for piece in part.partition("="))
-        if not (name and equals and value):
-            raise ValueError(f"expected attribute=value; attribute=value, got {text!r}")
-        found.setdefault(name, []).append(value)
-    return found
 
 
 def judgments_filter(judgments: Judgments, text: str) -> Judgments:

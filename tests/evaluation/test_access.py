@@ -33,6 +33,7 @@ PAGES = {
     "/admin/evaluation/call/CALL/change/": "viewer",
     "/studies/STUDY/reports/": "viewer",
     "/api/v1/studies/mine/runs/": "viewer",
+    "/api/v1/studies/mine/report-columns/": "viewer",
     "/api/v1/runs/RUN/": "viewer",
     "/api/v1/runs/RUN/estimate/": "viewer",
     "/api/v1/runs/STUDY_RUN/": "viewer",

@@ -21,6 +21,7 @@ from annotator.hit_types.base import (
     read_answer,
     write_answer,
 )
+from annotator.hit_types.base import translatable as _
 from annotator.hit_types.forward_simulation import schema, scoring
 
 
@@ -29,7 +30,7 @@ class ForwardSimulation(HitType):
 
     name = "forward_simulation"
     title = "Forward simulation"
-    task_title = "Predict what the robot answered"
+    task_title = _("Predict what the robot answered")
     source = "Hase and Bansal 2020; Doshi-Velez and Kim 2017"
     #: Labels are yes and no or letters of each item's own options, so none are declared.
     variables: ClassVar[tuple[Variable, ...]] = (Variable("prediction", "Predicted answer"),)

@@ -21,6 +21,7 @@ from annotator.hit_types.base import (
     read_object,
     write_answer,
 )
+from annotator.hit_types.base import translatable as _
 from annotator.hit_types.simulation import schema, scoring
 
 REPLIES: Labels = {
@@ -48,7 +49,7 @@ class Simulation(HitType):
 
     name = "simulation"
     title = "Counterfactual simulation, yes/no questions"
-    task_title = "Predict the robot's answer"
+    task_title = _("Predict the robot's answer")
     source = "Chen et al. 2024, Figure 3"
     variables: ClassVar[tuple[Variable, ...]] = (
         Variable(

@@ -23,6 +23,7 @@ from annotator.hit_types.base import (
     read_object,
     write_answer,
 )
+from annotator.hit_types.base import translatable as _
 from annotator.hit_types.simulation_choice import schema, scoring
 
 CANNOT_GUESS = (
@@ -45,7 +46,7 @@ class SimulationChoice(HitType):
 
     name = "simulation_choice"
     title = "Counterfactual simulation, multiple choice"
-    task_title = "Predict the robot's answer"
+    task_title = _("Predict the robot's answer")
     source = "Chen et al. 2024, Figure 3, for questions with options"
     #: Labels are the letters of each item's own options, so none are declared.
     variables: ClassVar[tuple[Variable, ...]] = (

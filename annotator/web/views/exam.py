@@ -23,6 +23,7 @@ from annotator.web.views.common import participant, says_refusals
 from annotator.web.views.question_pages import missed_question, question_page
 from annotator.web.views.steps import nothing_to_prepare_for
 from annotator.web.views.task import raw_response
+from annotator.web.wording import wording_shown
 
 
 @never_cache
@@ -80,7 +81,7 @@ def exam(request: HttpRequest, slug: str) -> HttpResponse:
         "pass_mark": attempt.pass_mark,
         "attempts_left": rules["exam_attempts"] - len([one for one in attempts if one.submitted_at]) - 1,
         "unanswered": sorted(number for number, key in enumerate(attempt.drawn, 1) if key in errors),
-        "task_title": kind.task_title,
+        "task_title": wording_shown(kind.task_title),
         "instructions_url": reverse("annotator:instructions_drawer", args=[participation.study.slug]),
         "submit_url": request.path,
         "hidden": {"attempt": attempt.pk},

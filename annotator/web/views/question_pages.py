@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from annotator.hit_types.base import JSON, FieldErrors, HitType, Question
 from annotator.models import Study
 from annotator.web.task_page import TaskPage
+from annotator.web.wording import stage_shown, wording_shown
 
 
 def practice_feedback(
@@ -22,8 +24,8 @@ def practice_feedback(
     return {
         "answered": True,
         "right": kind.grade(response, question.gold).passed,
-        "given": kind.describe(question.payload, response),
-        "correct": kind.describe(question.payload, question.gold),
+        "given": kind.describe(question.payload, response, translate=gettext),
+        "correct": kind.describe(question.payload, question.gold, translate=gettext),
         "reason": question.reason,
     }, {}
 
@@ -39,7 +41,7 @@ def question_page(
     url: str,
 ) -> TaskPage:
     """A practice or exam question as a task page, with the fields of all stages in order."""
-    stage = kind.question_stage(question.payload, question.gold)
+    stage = stage_shown(kind.question_stage(question.payload, question.gold))
     return TaskPage(
         mode=mode,
         study=study,
@@ -49,7 +51,7 @@ def question_page(
         response=raw,
         errors=errors,
         submit_url=url,
-        task_title=kind.task_title,
+        task_title=wording_shown(kind.task_title),
         instructions_url=reverse("annotator:instructions_drawer", args=[study.slug]),
     )
 
@@ -58,8 +60,8 @@ def missed_question(kind: HitType, question: Question, response: JSON, number: i
     """A question that was answered wrongly, for the result page."""
     return {
         "number": number,
-        "stage": kind.question_stage(question.payload, question.gold),
-        "given": kind.describe(question.payload, response),
-        "correct": kind.describe(question.payload, question.gold),
+        "stage": stage_shown(kind.question_stage(question.payload, question.gold)),
+        "given": kind.describe(question.payload, response, translate=gettext),
+        "correct": kind.describe(question.payload, question.gold, translate=gettext),
         "reason": question.reason,
     }

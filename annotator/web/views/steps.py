@@ -29,6 +29,7 @@ from annotator.web.views.common import at_step, participant, says_refusals, trou
 from annotator.web.views.places import no_places
 from annotator.web.views.question_pages import practice_feedback, question_page
 from annotator.web.views.task import raw_response
+from annotator.web.wording import wording_shown
 
 _PAGES = {
     "consent": "annotator:consent",
@@ -131,7 +132,7 @@ def _instructions(participation: Participation) -> dict[str, Any]:
     kind = hit_type_get(rules["hit_type"])
     return {
         "study": participation.study,
-        "task_title": kind.task_title,
+        "task_title": wording_shown(kind.task_title),
         "parts": instructions_context(kind, rules["instructions"]),
         "version": participation.study.snapshot.number if participation.study.snapshot else "",
     }

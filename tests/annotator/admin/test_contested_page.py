@@ -69,6 +69,26 @@ def test_contested_items_can_be_filtered(study: Study, filters: dict[str, str], 
     assert [one.item.key for one in contested_items(study, filters=filters)] == keys
 
 
+def test_a_pair_has_the_items_that_the_two_answered_differently(
+    researcher_client: Client, study: Study
+) -> None:
+    ann, ben, cam = (make_rater(name) for name in ("ann", "ben", "cam"))
+    model = make_rater("model", kind="simulator")
+    assert [one.item.key for one in contested_items(study, pair=(ann.pk, ben.pk))] == ["a"]
+    assert [one.item.key for one in contested_items(study, pair=(ben.pk, cam.pk))] == ["b"]
+    assert [one.item.key for one in contested_items(study, pair=(ann.pk, model.pk))] == ["a", "b", "c"]
+    assert contested_items(study, pair=(ann.pk, model.pk), filters={"system": "robot-b"})[0].item.key == "b"
+    shown = text(researcher_client, study, "contested", raters=f"{ann.pk}-{ben.pk}")
+    assert "Where ann and ben disagree" in shown
+    assert "They gave the same answer to 2 of 3 shared items." in shown
+    assert "1.00 bits" in shown
+    assert "0.92 bits" not in shown
+    stranger = make_rater("somebody else")
+    assert "Contested items" in text(researcher_client, study, "contested", raters=f"{ann.pk}-{stranger.pk}")
+    exclusion_make(study=study, by=None, reason="odd", item=study.items.get(key="a"))
+    assert contested_items(study, pair=(ann.pk, ben.pk)) == []
+
+
 def test_agreement_is_the_share_of_same_answers_of_others(study: Study) -> None:
     found = agreement_with_others(study, [make_rater("ann").pk, make_rater("cam").pk])
     assert found == {make_rater("ann").pk: (2, 4), make_rater("cam").pk: (0, 2)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import stat
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -59,25 +58,21 @@ def test_the_demo_annotator_can_work_on_every_study_without_a_promise_of_pay(
     client = Client()
     assert client.login(username="annotator", password=password)
     page = client.get("/me/").content.decode()
-    tasks: Counter[str] = Counter(dict.fromkeys(Study.objects.values_list("hit_type", flat=True), 0))
     for study in Study.objects.all():
         assert f'href="/study/{study.slug}/"' in page, study.slug
         participation = study.participations.get(rater__user__username="annotator")
-        seen = []
         take_steps(participation)
-        while (held := assignment_next(participation=Participation.objects.get(pk=participation.pk))) and len(
-            seen
-        ) < 1:
-            seen.append(held.item_id)
+        tasks = 0
+        # To the end of each study: no study uses up the questions of another one.
+        while held := assignment_next(participation=Participation.objects.get(pk=participation.pk)):
+            tasks += 1
             Assignment.objects.filter(pk=held.pk).update(state="submitted", closed_at=timezone.now())
-        # Nobody gets a question again whose rationale they have read, and the four studies of properties share theirs.
-        tasks[study.hit_type] += len(seen)
+        assert tasks >= 4, f"{study.slug}: {tasks}"
         assert "nobody is paid" in study.contact
         assert "nobody is paid" in study.consent_text
         assert "is paid." not in study.consent_text.replace("nobody is paid.", "")
         invited = Client().get(f"/join/{study.join_token}/").content.decode()
         assert ">Start</button>" in invited, "no places for somebody who tries it"
-    assert min(tasks.values()) > 0, tasks
 
 
 @pytest.mark.django_db

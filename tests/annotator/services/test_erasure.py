@@ -151,7 +151,7 @@ def test_erasure_from_one_study_keeps_the_account_and_other_studies(study: Study
     client = Client()
     client.force_login(person)
     page = client.get("/me/").content.decode()
-    assert f"Your data were removed from “{study.title}”" in page
+    assert f"Your data was removed from “{study.title}”" in page
     assert "The researchers have until" in page, "the other study's request is open"
 
 

@@ -90,14 +90,14 @@ def test_the_answer_key_is_shown_after_passing_or_the_last_attempt() -> None:
         assert not [key for key in drawn if reasons[key] in " ".join(first.split())]
         last = bot.exam(bot.get(bot.path + "exam/?again=1"), right=right)
         assert "correct answers and the reasons" not in last.content.decode()
-        assert ("What you missed, and why" in last.content.decode()) is not right
+        assert ("What you got wrong, and why" in last.content.decode()) is not right
 
 
 def test_guest_accounts_do_not_see_the_answer_key() -> None:
     bot = Bot(exam_study(exam_attempts=1))
     page = bot.exam(bot.instructions(bot.join()), right=False).content.decode()
     assert "You didn't pass" in page or "You didn&#x27;t pass" in page
-    assert "What you missed, and why" not in page
+    assert "What you got wrong, and why" not in page
 
 
 def test_the_next_attempt_draws_other_questions() -> None:

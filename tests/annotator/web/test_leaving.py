@@ -17,7 +17,7 @@ def test_declining_asks_for_confirmation_and_can_be_undone() -> None:
     bot = Bot(study)
     bot.join()
     page = bot.post(bot.path + "consent/", {"decision": "decline"})
-    assert "You do not want to take part?" in page.content.decode()
+    assert "You don't want to take part?" in page.content.decode()
     assert bot.participation.state == Participation.State.ACTIVE
     page = bot.post(bot.path + "consent/", {"decision": "decline", "sure": "yes"})
     assert page.request["PATH_INFO"].endswith("/left/")

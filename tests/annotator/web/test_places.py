@@ -102,7 +102,7 @@ def test_no_exam_is_offered_without_free_tasks(path: str):
     client.force_login(late.rater.user)
     text = text_of(client, f"/study/{study.slug}/{path}")
     assert "Others are doing the last tasks that you could do" in text
-    assert "Be told when there are places again" in text
+    assert "Get told when there are places again" in text
     with pytest.raises(Refused) as refused:
         exam_start(participation=late)
     assert refused.value.kind == "no_places"
@@ -169,7 +169,7 @@ def test_the_final_page_shows_code_earnings_and_whether_more_may_come(client: Cl
     assert "1.00 USD" in text
     assert "C0DE-77" in text
     assert "All the tasks that you could do are done" not in text
-    assert "Be told when there are places again" in text
+    assert "Get told when there are places again" in text
 
 
 def test_people_without_judgments_get_no_completion_code(client: Client):

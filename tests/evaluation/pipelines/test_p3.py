@@ -103,13 +103,19 @@ def test_an_upgrade_assigns_verdicts_to_each_pipelines_study(
     verdicts = study_of(pipeline, "validation").question_verdicts
     found = dict(verdicts.values_list("follow_up", "accepted"))
     verdicts.all().delete()
-    with connection.cursor() as cursor:  # as the previous version kept them
-        for pk, accepted in found.items():
-            cursor.execute("UPDATE annotator_followup SET validated = %s WHERE id = %s", [accepted, pk])
-    with connection.schema_editor() as editor:
-        verdicts_fill(apps, editor)
-        verdicts_fill(apps, editor)
-    assert dict(verdicts.values_list("follow_up", "accepted")) == found
+    with connection.cursor() as cursor:  # as an earlier version kept them
+        cursor.execute("ALTER TABLE annotator_followup ADD COLUMN validated boolean")
+    try:
+        with connection.cursor() as cursor:
+            for pk, accepted in found.items():
+                cursor.execute("UPDATE annotator_followup SET validated = %s WHERE id = %s", [accepted, pk])
+        with connection.schema_editor() as editor:
+            verdicts_fill(apps, editor)
+            verdicts_fill(apps, editor)
+        assert dict(verdicts.values_list("follow_up", "accepted")) == found
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE annotator_followup DROP COLUMN validated")
 
 
 def test_each_pipeline_uses_its_own_validators_verdicts(scripted: ScriptedProcess, tmp_path: Path) -> None:

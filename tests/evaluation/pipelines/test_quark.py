@@ -123,7 +123,7 @@ def test_the_reward_rises_over_rounds_and_table_7_is_filled(
     assert simulator is not None
     content = compute_across(
         studies=Report.objects.get().studies,
-        choices=Choices(replicates=0, min_overlap=1, rule=f"single:{simulator.name}"),
+        choices=Choices(replicates=100, min_overlap=1, rule=f"single:{simulator.name}"),
         figures=False,
     ).content
     table = table_of(content, "p3-table-7")
@@ -132,6 +132,7 @@ def test_the_reward_rises_over_rounds_and_table_7_is_filled(
     assert all(value is not None for values in shown.values() for value in values), shown
     for n in range(3):
         assert sum(shown[name][n] for name in ("% Useful", "% Not useful", "% Unsure")) == pytest.approx(1)
+    shows_the_reward_by_round(content, rounds)
     differences = table_of(content, "p3-table-7-differences")["rows"]
     assert {(row["head"][0], row["head"][1]) for row in differences} == {(after, before), (after, other)}
 
@@ -144,6 +145,46 @@ def test_the_reward_rises_over_rounds_and_table_7_is_filled(
             quantile[v] for v in {r.value for r in Reward.objects.all()}
         }
         assert all(row[column] for row in exported)
+
+
+def shows_the_reward_by_round(content: dict[str, Any], rounds: list[tuple[str, int, float]]) -> None:
+    """The report's table and figure of the rounds, and what each quantile holds, against the stored rewards."""
+    table = table_of(content, "p3-reward-rounds")
+    assert [row["head"] for row in table["rows"]] == [["Round 1"], ["Round 2"], ["Round 3"]]
+    labels = [column["label"] for column in table["columns"]]
+    for row, (step, samples, mean) in zip(table["rows"], rounds, strict=True):
+        shown = dict(zip(labels, row["cells"], strict=True))
+        rewards = Reward.objects.filter(step=step)
+        found = shown["Mean reward"]
+        assert (found["value"], found["n"]) == (pytest.approx(mean), samples)
+        assert -1 <= found["low"] <= found["value"] <= found["high"] <= 1
+        # Every rationale that was requested has a reward or a reason why not.
+        without = sum(shown["Mean reward"]["left_out"].values())
+        assert shown["Sampled"]["value"] == samples + without
+        assert shown["With a reward"]["value"] == samples
+        assert shown["Distinct"]["value"] == rewards.count()
+        assert shown["Questions"]["value"] == rewards.values("explanation__instance").distinct().count()
+        assert len(table["denominators"]) > 0
+    # Each question has as many samples in each round, so the mean of their differences is the difference of the means.
+    change = [dict(zip(labels, row["cells"], strict=True))["Change since round 1"] for row in table["rows"]]
+    assert change[2]["value"] == pytest.approx(rounds[2][2] - rounds[0][2])
+    points = table_of(content, "p3-reward-rounds-figure")["data"]["points"]
+    assert [(one["label"], one["value"], one["n"]) for one in points] == [
+        (f"Round {n}", pytest.approx(mean), samples) for n, (_, samples, mean) in enumerate(rounds, 1)
+    ]
+
+    quantiles = table_of(content, "p3-reward-quantiles")["rows"]
+    assert [row["head"] for row in quantiles] == [
+        [f"Round {n}", f"<reward_{k}>"] for n in (1, 2, 3) for k in range(3)
+    ]
+    for n, row in enumerate(quantiles):
+        least, most, samples, share = row["cells"]
+        held = Reward.objects.filter(step=f"rewards-{n // 3 + 1}", quantile=n % 3)
+        count = sum(held.values_list("samples", flat=True))
+        assert samples["value"] == count
+        assert share["value"] == pytest.approx(count / rounds[n // 3][1])
+        expected = n % 3 - 1 if count else None
+        assert (least["value"], most["value"]) == (expected, expected)
 
 
 def test_a_model_trained_elsewhere_can_be_added_to_table_7(scripted: ScriptedProcess, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evaluation.pipelines.rewards import reward_token
+from evaluation.prompts.rewards import reward_token
 from evaluation.providers.scripted.app import Scripted
 from evaluation.providers.scripted.world import truth
 from tests.evaluation.providers.tuned import Chat, reply, tuned_on
