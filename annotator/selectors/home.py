@@ -112,10 +112,15 @@ def home_rows(studies: Sequence[Study]) -> list[StudyRow]:
             needs.append("the rehearsal failed")
         rows.append(
             StudyRow(
-                study, items.get(study.pk, 0), judgments.get(study.pk, 0), all_, done, tuple(needs),
-                _next(study, items.get(study.pk, 0), all_, done, unreviewed),
+                study=study,
+                items=items.get(study.pk, 0),
+                judgments=judgments.get(study.pk, 0),
+                places=all_,
+                done=done,
+                needs=tuple(needs),
+                next=_next(study, items.get(study.pk, 0), all_, done, unreviewed),
             )
-        )  # fmt: skip
+        )
     return rows
 
 

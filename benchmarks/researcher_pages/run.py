@@ -1,8 +1,8 @@
 """``python -m benchmarks researcher-pages``: queries and server time of each page of a large study, as its owner opens it.
 
-A study of ``--items`` items and ``--people`` people who judged all of them. The rows are made by
-SQL, within minutes. In a database that ``DATABASE_URL`` names, the study stays and is opened again the next time. Every page is opened by Django's test client: once to warm up, once with nothing kept, and ``--rounds`` times as the study's next
-visitors open it. Of those the shortest visit counts: on a machine that does other work too, the others measure that work.
+The study has ``--items`` items, all judged by ``--people`` people; SQL creates the rows. In a database that ``DATABASE_URL`` names,
+the study stays and is opened again the next time. Django's test client opens every page once to warm up, once with nothing kept, and
+``--rounds`` times as the study's next visitors do. The shortest of these visits counts, because longer ones include other work of the machine.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ FROM annotator_assignment a JOIN annotator_place l ON l.assignment_id = a.id WHE
 
 
 def study_make(*, items: int, people: int) -> Any:
-    """A live study whose every place is filled."""
+    """A live study with all places filled."""
     from django.db import connection
 
     from annotator.models import Study, User
@@ -86,8 +86,8 @@ def study_make(*, items: int, people: int) -> Any:
 
 
 def opened(client: Any, url: str, rounds: int) -> tuple[int, float, float, float]:
-    """Queries of a visit, the milliseconds of the first one, for which everything is counted, and of ``rounds`` further visits the
-    shortest and the least of them spent in queries.
+    """The queries of a visit, the milliseconds of the first one, which counts everything, and of the shortest of ``rounds``
+    further visits the milliseconds in total and in queries.
     """
     from django.core.cache import cache
     from django.db import connection

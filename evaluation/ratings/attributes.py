@@ -34,10 +34,6 @@ class Attribute:
     names: tuple[str, ...]
     codes: Codes
 
-    def of_judgments(self, judgments: Judgments) -> Codes:
-        """Shape (N,): each judgment's code."""
-        return self.codes[judgments.item if self.of == "items" else judgments.rater]
-
 
 def attribute_names(judgments: Judgments) -> list[str]:
     """The attributes that a study has, those of items first."""

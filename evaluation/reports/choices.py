@@ -87,8 +87,8 @@ class Choices:
 
     ``count`` says whose judgments count besides the simulators': those of ``people`` (or of rehearsal raters if nobody
     else has judged), or of ``rehearsal`` raters. ``rule`` aggregates several raters' labels: ``majority``,
-    ``dawid_skene``,
-    ``mace``, ``median`` or ``mean`` (``majority`` for variables whose labels have no order), ``per_rater``, or ``single:<rater>``, which may be a simulator. ``exclusions`` says whether excluded
+    ``dawid_skene``, ``mace``, ``median`` or ``mean`` (``majority`` for variables whose labels have no order), ``per_rater``,
+    or ``single:<rater>``, which may be a simulator. ``exclusions`` says whether excluded
     raters, items and judgments are left out. ``labels`` is the label set of the reported agreement. ``restriction``
     says on which instances systems are compared. ``refusals`` and ``ties`` say whether follow-ups without an answer of the
     system, or without a label of the raters, count as wrong or are left out of precision; ``blanks`` the same of judgments without an answer, in accuracies. ``by`` names an attribute that makes

@@ -1,4 +1,4 @@
-"""The page that researchers watch: its answers are true, its figures lead to their rows, and it costs little."""
+"""The live page: its statements are true, its figures link to their rows, and it takes few queries."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def study(researcher: User) -> Study:
 
 
 def work(study: Study, turns: int, *, condition: str = "", who: Participation | None = None) -> Participation:
-    """Somebody answers ``turns`` tasks, one way and the other in turn; only of one condition, if it is named."""
+    """One person answers ``turns`` tasks with alternating answers; only those of one condition, if it is given."""
     participation = who or make_participation(study)
     done = 0
     while done < turns:

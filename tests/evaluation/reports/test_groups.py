@@ -1,4 +1,4 @@
-"""Reports cut and filtered by attributes, means and medians, accuracy against correct labels: by hand."""
+"""Reports grouped and filtered by attributes, means and medians, accuracy against correct labels: by hand."""
 
 from __future__ import annotations
 
