@@ -264,7 +264,7 @@ def _method(choices: Choices) -> Section:
             "the intervals are for these raters and other instances."
         )
     else:
-        how = "No intervals were asked for, and none are shown."
+        how = "No intervals were requested, so none are shown."
     return Section(
         id="method",
         title="How this was computed",

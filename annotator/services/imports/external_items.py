@@ -11,6 +11,7 @@ from annotator.models import Dataset, Item, Study
 from annotator.services.imports.faults import UnreadableRest
 from annotator.services.imports.item_facts import gold_of
 from annotator.services.imports.judgments_file import JudgmentsFile
+from annotator.services.imports.judgments_header import columns_as_declared
 from annotator.services.imports.staging import stage_row, staged_store, staging
 from annotator.services.imports.value_columns import MTURK_INPUT, Gathered, Reading, cell_text
 
@@ -38,7 +39,7 @@ class ExternalItems:
         known = self.study.items.values_list("payload", flat=True).first()
         if known is not None:
             self.declared.variables = known["variables"]
-            self._declare_known()
+            self.source.columns = columns_as_declared(self.source.columns, known["variables"])
         gathered = Gathered(self.source.columns)
         reading = Reading(self.source.columns)
         for _, values in self.source.first_look():
@@ -62,7 +63,10 @@ class ExternalItems:
         seen: set[str] = set(self.study.items.values_list("key", flat=True))
         if self.study.state != Study.State.DRAFT:
             return self.declared
-        self._gather_facts()
+        source = self.source
+        source.facts.gather(source.first_look(), Reading(source.columns, self.declared.one_name))
+        if self.log:
+            raise UnreadableRest
         with staging() as copy:
             for line, values in self.source.first_look():
                 key = self.source.columns.key(values)
@@ -100,40 +104,6 @@ class ExternalItems:
         if self.log:
             raise UnreadableRest
         return self.declared
-
-    def _gather_facts(self) -> None:
-        """Collect what the rows state about their items besides the raters' labels."""
-        if not (
-            self.source.columns.cluster
-            or self.source.columns.attributes
-            or any(v.gold for v in self.source.columns.values)
-        ):
-            return
-        reading = Reading(self.source.columns, self.declared.one_name)
-        for line, values in self.source.first_look():
-            try:
-                gold = gold_of(reading, values)
-            except FieldErrors as error:
-                for column, message in error.errors.items():
-                    self.log.add(message, line=line, field=column, value=values.get(column))
-                continue
-            if key := self.source.columns.key(values):
-                self.source.facts.add_item(line, key, values, gold)
-        if self.log:
-            raise UnreadableRest
-
-    def _declare_known(self) -> None:
-        """Use the levels and labels of the study's existing variables, whatever this import declares."""
-        known = {variable["name"]: variable for variable in self.declared.variables}
-        self.source.columns = replace(
-            self.source.columns,
-            values=tuple(
-                replace(value, level=own["level"], labels=tuple(own["labels"]))
-                if (own := known.get(value.name))
-                else value
-                for value in self.source.columns.values
-            ),
-        )
 
     def _shown(self, values: dict[str, Any]) -> str:
         lines = [

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import IO, Any
 
 from annotator.hit_types.base import JSON, HitType
@@ -13,16 +12,12 @@ from annotator.hit_types.registry import hit_type_get
 from annotator.models import Study
 from annotator.services.imports.faults import FaultLog, UnreadableRest
 from annotator.services.imports.item_facts import Facts
-from annotator.services.imports.label_counts import COUNTED, counts_taken_apart
+from annotator.services.imports.judgments_header import columns_settle
+from annotator.services.imports.label_counts import counts_taken_apart
 from annotator.services.imports.readers import ImportTable, Line, table_open
 from annotator.services.imports.value_columns import (
-    MTURK_ANSWER,
-    MTURK_INPUT,
-    MTURK_SECONDS,
     MTURK_STATUS,
-    MTURK_WORKER,
     JudgmentColumns,
-    variable_name,
 )
 
 UNNAMED = "unnamed"
@@ -81,61 +76,16 @@ class JudgmentsFile:
         self._settle(header or (), strict=table.columns is not None)
 
     def _settle(self, header: tuple[str, ...], *, strict: bool) -> None:
-        columns = self.columns
-        values = tuple(
-            replace(value, name=value.name or (variable_name(value.column) if self.kind.external else ""))
-            for value in columns.values
+        self.columns = columns_settle(
+            self.columns, header=header, strict=strict, external=self.kind.external, log=self.log
         )
-        answers = any(name.startswith(MTURK_ANSWER) for name in header)
-        changes: dict[str, Any] = {"values": values}
-        if not (columns.rater or columns.rater_name or columns.unnamed):
-            if MTURK_WORKER in header:
-                changes["rater"] = MTURK_WORKER
-            elif answers:
-                changes["unnamed"] = True
-            else:
-                self.log.add("say which column names the rater, one name for all, or that they are unnamed")
-        if not columns.seconds and MTURK_SECONDS in header:
-            changes["seconds"] = MTURK_SECONDS
-        if not columns.show and self.kind.external:
-            changes["show"] = tuple(
-                name for name in header if name.startswith(MTURK_INPUT) and name not in columns.item_columns
-            )
-        self.columns = columns = replace(columns, **changes)
-        self.facts = Facts(columns, self.log)
-        wanted = [*columns.item_columns, columns.rater, columns.seconds, *(v.column for v in values)]
-        wanted += [*columns.show, columns.cluster, *columns.attributes, *columns.rater_attributes]
-        wanted += [*columns.counts, *(v.gold for v in values)]
-        if strict:
-            for column in dict.fromkeys(filter(None, wanted)):
-                if column not in header and not (columns.counts and column == COUNTED):
-                    self.log.add(
-                        f"this column is missing; the file has: {', '.join(header)}"[:400],
-                        line=1,
-                        field=column,
-                    )
-        twice = [name for name, count in Counter(v.name for v in values).items() if name and count > 1]
-        for name in twice:
-            self.log.add("two columns have this name", field=name)
-        self._refuse_facts_elsewhere()
-        if columns.counts and not self.kind.external:
-            self.log.add(
-                "only labels collected elsewhere can be tables of label counts", field=columns.counts[0]
-            )
-        if columns.unnamed:
+        self.facts = Facts(self.columns, self.log)
+        if self.columns.unnamed:
             self.result.notes.append(
                 f"No column names the raters: they are {UNNAMED} 1, 2, ... within each item, and no such name is a person."
             )
         if self.log:
             raise UnreadableRest
-
-    def _refuse_facts_elsewhere(self) -> None:
-        """Refuse columns about items for types whose items already have their material and gold."""
-        facts = {"cluster": self.columns.cluster, "attribute": ", ".join(self.columns.attributes)}
-        facts["gold"] = ", ".join(v.gold for v in self.columns.values if v.gold)
-        for name, column in facts.items() if not self.kind.external else ():
-            if column:
-                self.log.add(f"{name}: only labels collected elsewhere take it from this file", field=column)
 
     def first_look(self) -> Iterator[Line]:
         """The rows, before their judgments are read; their faults are reported here, once."""

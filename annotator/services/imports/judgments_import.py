@@ -137,7 +137,13 @@ class _Job(JudgmentsFile):
         if self.log.total > before:
             return None
         return StagedJudgment(
-            line, items[key][0], key, rater, rater in self.columns.simulators, response, seconds
+            line=line,
+            item_pk=items[key][0],
+            item=key,
+            rater=rater,
+            simulator=rater in self.columns.simulators,
+            response=response,
+            seconds=seconds,
         )
 
     def _blank_item(self, line: int, values: dict[str, Any]) -> None:

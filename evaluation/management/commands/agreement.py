@@ -182,7 +182,7 @@ class Command(BaseCommand):
 
 
 def _read(options: dict[str, Any]) -> tuple[ReadRatings, list[str]]:
-    """What the file holds, of the chosen rows; and remarks."""
+    """The chosen rows of the file, and remarks."""
     from_stdin = options["file"] == "-"
     source: Path | BinaryIO = BytesIO(sys.stdin.buffer.read()) if from_stdin else Path(options["file"])
     name = "standard input" if from_stdin else options["file"]
@@ -248,7 +248,7 @@ def _summary(read: ReadRatings, options: dict[str, Any]) -> AgreementSummary:
 
 
 def _beside(read: ReadRatings, options: dict[str, Any]) -> Beside:
-    """Groups and accuracy, as far as they were asked for."""
+    """Groups and accuracy, if requested."""
     if options["missing_wrong"] and read.gold is None:
         raise CommandError("--missing-wrong needs --gold")
     read = without_labels(read, options["without_label"])

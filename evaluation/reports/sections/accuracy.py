@@ -1,4 +1,4 @@
-"""Labels collected elsewhere against correct ones, where the file had any."""
+"""Labels collected elsewhere compared with correct ones, if the file had any."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LISTED = 100
 
 @section(order=45, title="Accuracy against correct labels")
 def accuracy_section(ctx: Context) -> Section | None:
-    """A table a variable with correct labels; None where there is none."""
+    """One table for each variable that has correct labels; None if there is none."""
     blocks, prose = [], []
     for variable in ctx.data.variables:
         beside = scored(ctx, variable.name)
@@ -44,7 +44,7 @@ def accuracy_section(ctx: Context) -> Section | None:
 class Scored:
     """The ratings of a variable beside correct labels.
 
-    ``gold`` of shape (units,) holds each unit's correct label as a code, -1 where there is none; ``item`` its item.
+    ``gold`` of shape (units,) holds each unit's correct label as a code, -1 if it has none; ``item`` its item.
     ``unanswered`` are (rater, unit) codes of answers that count as wrong because they were left blank.
     """
 
@@ -62,7 +62,7 @@ class Scored:
 
 
 def scored(ctx: Context, variable: str) -> Scored | None:
-    """A variable's ratings with the correct labels; None where no unit has one."""
+    """A variable's ratings with the correct labels; None if no unit has one."""
     if not ctx.hit_type.external:
         return None
 

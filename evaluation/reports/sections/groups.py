@@ -32,7 +32,7 @@ SHOWN: dict[str, tuple[str, Shape]] = {
 
 @section(order=90, title="Groups")
 def groups(ctx: Context) -> Section | None:
-    """Tables by the chosen attribute; None where none was chosen."""
+    """Tables by the chosen attribute; None if none was chosen."""
     if not ctx.choices.by:
         return None
     attribute = attribute_grouped(ctx)
@@ -45,7 +45,7 @@ def groups(ctx: Context) -> Section | None:
         title=f"By {attribute.name.removeprefix(RATER)} of {about}",
         blocks=[block for block in blocks if block.rows],
         notes=[
-            "Each group holds its own ratings alone"
+            "Each group contains only its own ratings"
             + (": raters of a group are compared with each other." if about == "raters" else "."),
             "Every other table has columns for each group beside those of the whole study."
             if len(attribute.names) <= MOST_GROUPS

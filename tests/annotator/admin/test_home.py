@@ -17,17 +17,11 @@ from annotator.services.assignment import assignment_next
 from annotator.services.message import message_send
 from annotator.services.rehearsal.run import rehearsal_request
 from annotator.services.submit_and_next import turn_take
+from annotator.services.workspace import workspace_create
 from tests.factories import make_participation, make_study, make_user
 
 pytestmark = pytest.mark.django_db
 HOME = "/admin/annotator/study/"
-
-
-@pytest.fixture
-def researcher_client(researcher: User) -> Client:
-    client = Client()
-    client.force_login(researcher)
-    return client
 
 
 def text(client: Client, **query: Any) -> str:
@@ -45,7 +39,9 @@ def test_a_newcomer_is_told_what_to_do(researcher_client: Client) -> None:
     assert "You have no studies yet." in text(researcher_client)
 
 
-def test_each_study_says_what_needs_the_researcher(researcher_client: Client, researcher: User) -> None:
+def test_each_study_lists_what_needs_the_researchers_attention(
+    researcher_client: Client, researcher: User
+) -> None:
     make_study(by=researcher, slug="draft", title="A draft")
     study = make_study(
         by=researcher, items=3, launched=True, pay_per_item="0.10", minutes_per_item=0.1, pay_floor_per_hour="9",
@@ -86,6 +82,21 @@ def test_studies_are_found_by_title_and_state(researcher_client: Client, researc
     assert "No study matches." in text(researcher_client, q="crows")
 
 
+def test_a_member_of_several_workspaces_chooses_one(researcher_client: Client, researcher: User) -> None:
+    make_study(by=researcher, title="Alone")
+    assert 'name="workspace"' not in text(researcher_client), "there is nothing to choose"
+    lab = workspace_create(by=researcher, name="Owl lab")
+    make_study(by=researcher, title="Together", workspace=lab)
+    assert "Owl lab</option>" in text(researcher_client)
+    chosen = text(researcher_client, workspace=str(lab.pk))
+    assert "Together" in chosen
+    assert "Alone" not in chosen
+    strangers = workspace_create(by=make_user("otto", staff=True), name="Their lab")
+    shown = text(researcher_client, workspace=str(strangers.pk))
+    assert "Their lab" not in shown
+    assert "Alone" in shown, "a workspace of others is no choice"
+
+
 def test_running_work_is_listed(researcher_client: Client, researcher: User) -> None:
     study = make_study(by=researcher, items=1, title="Owls")
     rehearsal_request(study=study, by=researcher, raters=2, accuracy=0.9, seed=1)
@@ -94,7 +105,9 @@ def test_running_work_is_listed(researcher_client: Client, researcher: User) -> 
     assert "The rehearsal failed" in text(researcher_client)
 
 
-def test_its_queries_do_not_grow_with_the_studies(researcher_client: Client, researcher: User) -> None:
+def test_the_number_of_queries_is_independent_of_the_number_of_studies(
+    researcher_client: Client, researcher: User
+) -> None:
     def queries() -> int:
         with CaptureQueriesContext(connection) as seen:
             assert researcher_client.get(HOME).status_code == 200

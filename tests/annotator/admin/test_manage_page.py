@@ -1,4 +1,4 @@
-"""The life of a study on the screen: items changed, the study duplicated, archived, deleted and restored."""
+"""The pages for managing a study: change its items, duplicate, archive, delete and restore it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,6 @@ from annotator.services.study import study_close, study_update
 from tests.factories import make_study, make_user, simulation_payload
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def researcher_client(researcher: User) -> Client:
-    client = Client()
-    client.force_login(researcher)
-    return client
 
 
 def url(study: Study, rest: str) -> str:
@@ -114,7 +107,7 @@ def test_only_an_owner_restores_a_study(researcher: User) -> None:
     assert client.post("/admin/annotator/study/deleted/", {"study": study.pk}).status_code == 404
 
 
-def test_two_versions_are_compared_by_choice(researcher_client: Client, researcher: User) -> None:
+def test_any_two_versions_can_be_compared(researcher_client: Client, researcher: User) -> None:
     study = make_study(items=1, by=researcher, launched=True, instructions_text="")
     for redundancy in (4, 5):
         study_update(study=study, redundancy=redundancy, by=researcher)

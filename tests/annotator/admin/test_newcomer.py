@@ -1,4 +1,4 @@
-"""A newcomer's whole way on the screen, from a new study to its deletion: no dead end, and figures that are true."""
+"""A new researcher's path through the pages, from a new study to its deletion: no dead ends, and correct figures."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HOME = "/admin/annotator/study/"
 
 
 class Newcomer:
-    """Somebody who only reads pages and presses what is there."""
+    """A person who only reads pages and uses the buttons and links on them."""
 
     def __init__(self, user: User) -> None:
         self.client = Client()
@@ -54,7 +54,7 @@ def work(study: Study, answers: list[str]) -> Participation:
     return person
 
 
-def test_from_an_idea_to_paid_and_corrected_data_and_removal(
+def test_a_study_from_creation_to_payment_correction_and_deletion(
     researcher: User, settings: Any, tmp_path: Any
 ) -> None:
     settings.MEDIA_ROOT = tmp_path

@@ -1,9 +1,9 @@
-"""What an annotator may not see is in no byte of any response: every address there is, every HIT type, every stage.
+"""No response contains anything that an annotator may not see: every address, every HIT type, every stage.
 
-Each free text of the material carries a marker of its own, and so does everything that is never sent. After every
-response the markers in it are held against those that this person may have seen by then. So a next item that comes
-with a submit, a later stage, a script's data or an error page are all looked at alike, and a new address is walked
-without being named here: the addresses come from the resolver.
+Each free text of the material contains its own marker, and so does everything that is never sent. After every response,
+its markers are compared with those that this person may have seen by then. So a next item that comes with a submit, a
+later stage, a script's data and an error page are all checked in the same way. New addresses are included
+automatically, because the addresses come from the resolver.
 """
 
 from __future__ import annotations
@@ -249,7 +249,7 @@ def test_no_address_reveals_anything_at_any_step() -> None:
     bot.tasks(page, most=1, each=lambda page: bot.walk(own_addresses(bot)))
 
 
-def test_a_leak_would_be_seen() -> None:
+def test_the_check_detects_a_leak() -> None:
     """The watch itself: a marker of a later stage, a hidden name and the code before the end are each caught."""
     bot = Watched(study_with_markers("utility", exam_required=False, practice_required=False))
     page = bot.instructions(bot.consent(bot.join()))
@@ -261,7 +261,7 @@ def test_a_leak_would_be_seen() -> None:
             bot._keep("/", page)
 
 
-def test_no_address_of_the_other_rooms_lets_an_annotator_in() -> None:
+def test_no_researchers_page_is_open_to_annotators() -> None:
     """The admin, the API, reports: by every address there is, as an annotator in the middle of a task."""
     bot = Watched(study_with_markers("utility", exam_required=False, practice_required=False))
     bot.instructions(bot.consent(bot.join()))

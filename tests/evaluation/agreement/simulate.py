@@ -1,4 +1,4 @@
-"""Studies of known truth: how often intervals cover it, and how often tests reject a null that holds."""
+"""Simulated studies with known truth: how often intervals cover it, and how often tests reject a true null hypothesis."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def study(rng: np.random.Generator, instances: int = INSTANCES) -> Ratings:
 
 
 def truth_of(statistic: str) -> float:
-    """The statistic's value in a study without end."""
+    """The statistic's value in an infinite study."""
     if statistic == "precision":
         return 0.7
     table = study(np.random.default_rng(99), 300_000)
@@ -125,7 +125,7 @@ class KappaDesign:
         )
 
     def kappas(self) -> np.ndarray:
-        """Kappa of each two raters in a study without end, from their tables of label probabilities."""
+        """Kappa of each two raters in an infinite study, from their tables of label probabilities."""
         labels, shares = len(self.prevalence), np.array(self.prevalence)
         given = np.array([
             np.where(np.eye(labels, dtype=bool), a, (1 - a) / (labels - 1)) for a in self.accuracy

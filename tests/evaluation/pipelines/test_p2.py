@@ -1,4 +1,4 @@
-"""The recipes of Limpijankit et al. 2025 give the paper's design: parsing once, and a sanity check that is filled."""
+"""The recipes of Limpijankit et al. 2025 have the paper's design: parsing is judged once, and the sanity check has data."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def content_of(report: Report, **choices: Any) -> Any:
 
 
 @pytest.mark.parametrize("task", ["news", "medical"])
-def test_the_sanity_check_of_both_methods_gives_one_and_parsing_is_asked_once(
+def test_the_sanity_check_gives_one_and_asks_about_parsing_once(
     task: str, scripted: ScriptedProcess, tmp_path: Path
 ) -> None:
     pipeline = carried_out(f"p2-{task}", scripted, tmp_path, model=MODEL)

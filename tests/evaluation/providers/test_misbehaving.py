@@ -11,7 +11,7 @@ from evaluation.providers.scripted.misbehave import KINDS
 from tests.evaluation.providers.test_providers import ask, chat
 from tests.evaluation.scripted_process import ScriptedProcess
 
-#: What must become of each kind: the name of the error, or "" where the reply can be read all the same.
+#: The outcome of each kind: the name of the error, or "" if the reply can still be read.
 EXPECTED = {
     "whitespace": "timeout",
     "flood": "too_large",
@@ -37,12 +37,14 @@ EXPECTED = {
 }
 
 
-def test_every_misbehaviour_has_an_expected_end() -> None:
+def test_every_misbehaviour_has_an_expected_outcome() -> None:
     assert set(EXPECTED) == set(KINDS)
 
 
 @pytest.mark.parametrize(("kind", "error"), EXPECTED.items())
-def test_a_strange_reply_is_read_or_named(scripted: ScriptedProcess, kind: str, error: str) -> None:
+def test_every_misbehaving_reply_is_read_or_gets_an_error(
+    scripted: ScriptedProcess, kind: str, error: str
+) -> None:
     """Of the endless ones, "timeout" comes from the time limit and "too_large" from the limit on bytes."""
     found = ""
     limit = 1.0 if error == "timeout" else 60.0

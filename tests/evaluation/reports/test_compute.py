@@ -1,4 +1,4 @@
-"""A report's numbers, worked out by hand; and what it says where nothing can be computed."""
+"""A report's numbers, worked out by hand, and what it says if nothing can be computed."""
 
 import json
 

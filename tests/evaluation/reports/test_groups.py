@@ -1,4 +1,4 @@
-"""Reports cut and filtered by attributes, means and medians, accuracy against correct labels: by hand."""
+"""Reports grouped and filtered by attributes, means and medians, accuracy against correct labels: by hand."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from django.core.management import call_command
 from annotator.models import Rater, Study
 from annotator.services.imports.judgments_import import judgments_import
 from annotator.services.imports.value_columns import JudgmentColumns, ValueColumn
-from evaluation.ratings.attributes import attribute_load, attribute_names, parse_filter
+from evaluation.core.filter_text import parse_filter
+from evaluation.ratings.attributes import attribute_load, attribute_names
 from evaluation.ratings.judgments import judgments_load
 from tests.evaluation.reports.paper_studies import (
     p1_study,
