@@ -122,7 +122,8 @@ def _simple_cells(
         return None
     if table.num_rows + 1 != data.count(b"\n") + (not data.endswith(b"\n")):
         return None
-    rows, columns = table.num_rows, []
+    rows: int = table.num_rows
+    columns: list[Cells] = []
     for name in wanted:
         chunks = table[name].chunks
         codes = np.empty(rows, dtype=np.int32)
