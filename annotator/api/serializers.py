@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from annotator.hit_types.base import Level
 from annotator.models import Exclusion, Export, FileImport, Item, Judgment, Study
 from annotator.selectors.judgment import FILTERS
+from annotator.services.imports.label_counts import count_columns
 from annotator.services.imports.value_columns import JudgmentColumns, ValueColumn
 
 #: The fields that a researcher sets; all other fields of a study are read-only.
@@ -241,7 +243,16 @@ class JudgmentColumnsSerializer(serializers.Serializer[Any]):
     """What the file's columns mean; see docs/import.md."""
 
     item = OneOrMore()
-    values = ValueColumnSerializer(many=True, allow_empty=False)
+    values = ValueColumnSerializer(many=True, required=False, default=list)
+    counts = serializers.ListField(
+        child=serializers.CharField(),
+        required=False,
+        default=list,
+        help_text="Instead of values, for a file with one row per item: a column per label, with its count, from low to high.",
+    )
+    level = serializers.ChoiceField(
+        get_args(Level), required=False, default="nominal", help_text="Of the label counts."
+    )
     rater = serializers.CharField(required=False, default="", allow_blank=True)
     rater_name = serializers.CharField(required=False, default="", allow_blank=True, max_length=200)
     unnamed = serializers.BooleanField(required=False, default=False)
@@ -260,14 +271,33 @@ class JudgmentColumnsSerializer(serializers.Serializer[Any]):
     attributes = serializers.ListField(child=serializers.CharField(), required=False, default=list)
     rater_attributes = serializers.ListField(child=serializers.CharField(), required=False, default=list)
 
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if bool(attrs["values"]) == bool(attrs["counts"]):
+            raise serializers.ValidationError({"values": "expected values or counts, one of them"})
+        given = [name for name in ("rater", "rater_name", "simulators", "seconds", "aside") if attrs[name]]
+        if attrs["counts"] and given:
+            raise serializers.ValidationError(dict.fromkeys(given, "a table of label counts takes none"))
+        return attrs
+
     def columns(self) -> JudgmentColumns:
         data = dict(self.validated_data)
+        level = data.pop("level")
+        if data["counts"]:
+            item = data["item"]
+            return count_columns(
+                item=(item,) if isinstance(item, str) else item,
+                counts=data["counts"],
+                level=level,
+                cluster=data["cluster"],
+                attributes=tuple(data["attributes"]),
+                show=tuple(data["show"]),
+            )
         values = tuple(
             ValueColumn(**{**value, "labels": tuple(value["labels"]), "listed": tuple(value["listed"])})
             for value in data.pop("values")
         )
         data["simulators"], data["show"] = frozenset(data["simulators"]), tuple(data["show"])
-        for name in ("missing", "attributes", "rater_attributes"):
+        for name in ("missing", "attributes", "rater_attributes", "counts"):
             data[name] = tuple(data[name])
         return JudgmentColumns(values=values, **data)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 from django import forms
@@ -10,6 +10,7 @@ from django import forms
 from annotator.forms.fields import PlainForm, SafeTextField
 from annotator.hit_types.base import HitType, Level
 from annotator.services.images import EXTENSIONS
+from annotator.services.imports.label_counts import count_columns
 from annotator.services.imports.readers import FORMATS
 from annotator.services.imports.value_columns import (
     MTURK_ANSWER,
@@ -99,7 +100,10 @@ def matching(name: str, header: tuple[str, ...]) -> str:
 class JudgmentsForm(PlainForm):
     """What each column of a file of judgments means."""
 
-    item = forms.ChoiceField(help_text="The column that identifies what was judged.")
+    item = forms.MultipleChoiceField(
+        widget=forms.CheckboxSelectMultiple,
+        help_text="The column that identifies what was judged. Several columns can name it together.",
+    )
     rater = forms.ChoiceField(help_text="The column that identifies who judged.")
     rater_name = SafeTextField(
         required=False,
@@ -109,8 +113,39 @@ class JudgmentsForm(PlainForm):
     )
     values = forms.MultipleChoiceField(
         label="Values",
+        required=False,
         widget=forms.CheckboxSelectMultiple,
         help_text="Each column holds the labels of one variable.",
+    )
+    counts = forms.MultipleChoiceField(
+        label="Label counts",
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="Instead of values, for a file with one row per item: a column for each label, from low to high, with how often "
+        "the item got it.",
+    )
+    gold = SafeTextField(
+        required=False,
+        max_length=2_000,
+        label="Correct labels",
+        help_text="The column with the correct label. With several values: VALUE=COLUMN for each, separated by commas.",
+    )
+    cluster = forms.ChoiceField(
+        required=False,
+        label="Instance",
+        help_text="The column of the instance (document, question) that an item belongs to. Intervals draw whole instances.",
+    )
+    attributes = forms.MultipleChoiceField(
+        label="Attributes of items",
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="Columns that reports can be filtered and grouped by.",
+    )
+    rater_attributes = forms.MultipleChoiceField(
+        label="Attributes of raters",
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="The same about the rater: age, native language.",
     )
     level = forms.ChoiceField(choices=[(level, level) for level in get_args(Level)], initial="nominal")
     labels = SafeTextField(
@@ -152,11 +187,15 @@ class JudgmentsForm(PlainForm):
             ("item", names),
             ("rater", [*names, (ONE, ONE), (UNNAMED, UNNAMED)]),
             ("values", names),
+            ("counts", names),
+            ("cluster", [("", "-"), *names]),
+            ("attributes", names),
+            ("rater_attributes", names),
         ):
             self.fields[name].choices = choices  # type: ignore[attr-defined]
         self.initial = {**self.initial, **guesses(header)}
         if not kind.external:
-            for name in ("level", "labels", "listed", "aside"):
+            for name in ("level", "labels", "listed", "aside", "counts", "gold", "cluster", "attributes"):
                 del self.fields[name]
 
     def clean(self) -> dict[str, Any]:
@@ -168,14 +207,47 @@ class JudgmentsForm(PlainForm):
         aside = cleaned.get("aside") or ""
         if aside and not all(aside.partition("=")[::2]):
             self.add_error("aside", "Expected VALUE=NAME, such as -9=needs_more_info.")
+        self._check_values(cleaned)
         return cleaned
+
+    def _check_values(self, cleaned: dict[str, Any]) -> None:
+        """Values or label counts; correct labels of the chosen values."""
+        values, counts = cleaned.get("values") or [], cleaned.get("counts") or []
+        if not values and not counts:
+            self.add_error("values", "Choose the columns that hold labels.")
+        if values and counts:
+            self.add_error("counts", "Choose values or label counts, not both.")
+        if counts and cleaned.get("rater") != UNNAMED:
+            self.add_error("rater", f"A table of label counts has no raters: choose “{UNNAMED}”.")
+        gold = gold_columns(cleaned.get("gold"), values)
+        if counts and gold:
+            self.add_error("gold", "A table of label counts takes no correct labels.")
+        known = dict(self.fields["values"].choices)  # type: ignore[attr-defined]
+        for value, column in gold.items() if not counts else ():
+            if value not in values:
+                self.add_error(
+                    "gold",
+                    f"“{value or column}”: expected VALUE=COLUMN, with VALUE one of: {', '.join(values)}.",
+                )
+            elif column not in known:
+                self.add_error("gold", f"“{column}” is not a column of the file.")
 
     def columns(self) -> JudgmentColumns:
         data: Mapping[str, Any] = self.cleaned_data
+        facts: dict[str, Any] = {
+            "cluster": data.get("cluster") or "",
+            "attributes": tuple(data.get("attributes") or ()),
+            "rater_attributes": tuple(data["rater_attributes"]),
+        }
+        if data.get("counts"):
+            return count_columns(
+                item=data["item"], counts=data["counts"], level=data.get("level") or "nominal", **facts
+            )
+        gold = gold_columns(data.get("gold"), data["values"])
         value, _, name = (data.get("aside") or "").partition("=")
         unnamed, one = data["rater"] == UNNAMED, data["rater"] == ONE
         return JudgmentColumns(
-            item=data["item"],
+            item=data["item"][0] if len(data["item"]) == 1 else tuple(data["item"]),
             rater="" if unnamed or one else data["rater"],
             rater_name=data["rater_name"] if one else "",
             unnamed=unnamed,
@@ -185,6 +257,7 @@ class JudgmentsForm(PlainForm):
                     level=data.get("level") or "nominal",
                     labels=words(data.get("labels")),
                     listed=words(data.get("listed")),
+                    gold=gold.get(column, ""),
                 )
                 for column in data["values"]
             ),
@@ -193,7 +266,24 @@ class JudgmentsForm(PlainForm):
             skip_blank=data["skip_blank"],
             missing=words(data["missing"]),
             fold_case=data["fold_case"],
+            **facts,
         )
+
+
+def gold_columns(text: str | None, values: Sequence[str]) -> dict[str, str]:
+    """``COLUMN``, or ``VALUE=COLUMN`` for each of several values, as the correct label's column of each value.
+
+    >>> gold_columns("score=right, tone=real", ["score", "tone"])
+    {'score': 'right', 'tone': 'real'}
+    """
+    found = {}
+    for part in words(text):
+        value, equals, column = part.partition("=")
+        if equals and value.strip():
+            found[value.strip()] = column.strip()
+        else:
+            found[values[0] if len(values) == 1 else ""] = part
+    return found
 
 
 def guesses(header: tuple[str, ...]) -> dict[str, Any]:
@@ -202,7 +292,7 @@ def guesses(header: tuple[str, ...]) -> dict[str, Any]:
     raters = [n for n in header if n == MTURK_WORKER or n.lower() in ("rater", "worker", "annotator")]
     items = [n for n in header if n in ("Input.id", "Input.key") or n.lower() in ("item", "key", "unit")]
     return {
-        "item": items[0] if items else "",
+        "item": items[:1],
         "rater": raters[0] if raters else UNNAMED,
         "values": answers or [n for n in header if n.lower() in ("value", "label", "response")],
     }

@@ -12,6 +12,7 @@ import argparse
 import json
 import platform
 from concurrent.futures import ProcessPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +114,7 @@ def main() -> None:
         results: dict[str, Any] = {
             "about": {
                 "runs": options.runs, "seed": options.seed, "replicates": REPLICATES,
-                "python": platform.python_version(), "numpy": np.__version__,
+                "date": datetime.now(tz=UTC).date().isoformat(), "python": platform.python_version(), "numpy": np.__version__,
             },
             "designs": {name: vars(KAPPA_DESIGNS[name]) for name in jobs},
             "panels": {name: vars(panel) for name, panel in PANELS.items()},

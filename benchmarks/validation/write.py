@@ -32,7 +32,7 @@ def build() -> str:
         "Random tables of 2-6 raters, 2-30 units and 2-5 labels, from chance to near agreement, some with missing ratings.",
         "\n".join(_checks(checks)),
         "## Coverage of agreement's 95 % intervals",
-        f"{grid['about']['runs']:,} simulated studies a design; 93-97 % is what to reach. Raters label rightly with probabilities "
+        f"{grid['about']['runs']:,} simulated studies a design, last run on {grid['about']['date']}; 93-97 % is what to reach. Raters label rightly with probabilities "
         'from .60 to .95. "By item": each follow-up has its own k raters; "by explanation": k raters judge all follow-ups of '
         "an explanation, whose labels are alike. Where a design has an interval in only some studies, the share is in brackets; "
         '"none": no interval, but the reason, because the pairs share too few explanations. Every interval held its estimate: '

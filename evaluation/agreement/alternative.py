@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtr
 
 from annotator.hit_types.base import Level
 from evaluation.agreement.comparison import benjamini_yekutieli
@@ -211,4 +210,6 @@ def _p_value(total: float, squares: float, n: int, epsilon: float) -> float:
     variance = (squares - total * total / n) / (n - 1)
     if variance <= 0.0:
         return 0.0 if mean < epsilon else 1.0
+    from scipy.special import stdtr  # imported late: it takes 5 MB, and only intervals and tests need it
+
     return float(stdtr(n - 1, (mean - epsilon) / (variance / n) ** 0.5))

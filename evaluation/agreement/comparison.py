@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtr
 
 from evaluation.agreement.bootstrap import (
     DEFAULT_REPLICATES,
@@ -196,6 +195,8 @@ def paired_t_test(a: npt.ArrayLike, b: npt.ArrayLike) -> Comparison:
     spread = float(d.std(ddof=1)) / d.size**0.5
     if spread == 0.0:
         return Comparison(point, 0.0 if d[0] else NAN, method)
+    from scipy.special import stdtr  # imported late: it takes 5 MB, and only intervals and tests need it
+
     return Comparison(point, float(2 * stdtr(d.size - 1, -abs(d.mean()) / spread)), method)
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import fdtri
 
 from evaluation.agreement.bootstrap import DEFAULT_REPLICATES, bootstrap
 from evaluation.agreement.counts import cluster_codes
@@ -192,6 +191,8 @@ def _forms(s: _Squares) -> dict[str, Any]:
 
 
 def _f_intervals(s: _Squares, values: dict[str, Any]) -> dict[str, tuple[float, float]]:
+    from scipy.special import fdtri  # imported late: it takes 5 MB, and only intervals and tests need it
+
     n, k = float(s.n), s.k
     found = {}
     for number, rest, degrees in ((1, s.w, n * (k - 1)), (3, s.e, (n - 1) * (k - 1))):
@@ -208,6 +209,8 @@ def _f_intervals(s: _Squares, values: dict[str, Any]) -> dict[str, tuple[float, 
 
 def _two_way_random(s: _Squares, icc: float) -> tuple[float, float]:
     """Satterthwaite's degrees of freedom for the mix of raters' and rest's variance."""
+    from scipy.special import fdtri
+
     n, k = float(s.n), s.k
     with np.errstate(invalid="ignore", divide="ignore"):
         f = s.j / s.e

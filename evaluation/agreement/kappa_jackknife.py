@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.special import stdtrit
 
 from evaluation.agreement.cohen import PairwiseKappa
 from evaluation.agreement.counts import cluster_codes, pairs_within
@@ -95,6 +94,10 @@ class KappaJackknife:
 
     def pair_intervals(self, kappas: PairwiseKappa) -> Floats:
         """Shape (pairs of ``kappas``, 2): each pair's own interval, ``nan`` where it is not averaged or shares too little."""
+        from scipy.special import (
+            stdtrit,
+        )  # imported late: it takes 5 MB, and only intervals and tests need it
+
         bounds = np.full((len(kappas), 2), np.nan)
         value, error = kappas.kappa[self.kept], np.sqrt(self.variance)
         enough = (self.shared >= LEAST_CLUSTERS) & (error > 1e-12)

@@ -122,6 +122,16 @@ def _simple_cells(
         return None
     if table.num_rows + 1 != data.count(b"\n") + (not data.endswith(b"\n")):
         return None
-    arrays = [table[name].combine_chunks(memory_pool=pool) for name in wanted]
-    columns: list[Cells] = [(found.dictionary.to_pylist(), found.indices.to_numpy()) for found in arrays]
-    return columns, np.arange(2, table.num_rows + 2, dtype=np.int32)
+    rows: int = table.num_rows
+    columns: list[Cells] = []
+    for name in wanted:
+        chunks = table[name].chunks
+        codes = np.empty(rows, dtype=np.int32)
+        np.concatenate([chunk.indices.to_numpy() for chunk in chunks] or [codes], out=codes)
+        columns.append((chunks[0].dictionary.to_pylist() if chunks else [], codes))
+        del chunks
+        table = table.drop_columns(name)
+    # What the table took would stay with the process as free pieces, and the statistics would need as much again.
+    del table
+    pool.release_unused()
+    return columns, np.arange(2, rows + 2, dtype=np.int32)

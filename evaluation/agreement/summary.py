@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -12,59 +12,24 @@ from evaluation.agreement.aggregate import Aggregated, PerRater, Rule, Single, p
 from evaluation.agreement.alternative import DEFAULT_EPSILON, AlternativeTest, alternative_annotator_test
 from evaluation.agreement.bootstrap import DEFAULT_REPLICATES, LEAST_REPLICATES
 from evaluation.agreement.cohen import DEFAULT_MIN_OVERLAP, PairwiseKappa, Which, pairwise_kappa
-from evaluation.agreement.counts import UnitCounts, count_units
-from evaluation.agreement.descriptive import mean_label, mean_without_groups, median_label
-from evaluation.agreement.fleiss import fleiss_kappa
-from evaluation.agreement.gwet import ac2_without_groups, add_ac2_interval, gwet_ac1, gwet_ac2
-from evaluation.agreement.icc import FORMS, intraclass_correlation
-from evaluation.agreement.intervals import Name, replicate_counts, values_without_groups
+from evaluation.agreement.count_agreement import CountAgreement, count_agreement
 from evaluation.agreement.kappa_jackknife import KappaJackknife, jackknife_kappas
-from evaluation.agreement.krippendorff import krippendorff_alpha
 from evaluation.agreement.new_raters import (
     RaterVariance,
-    for_these_raters,
     variance_over_pairs,
-    variance_over_raters,
 )
 from evaluation.agreement.pairs import Weights
-from evaluation.agreement.percent import percent_agreement, prevalences
+from evaluation.agreement.percent import prevalences
 from evaluation.agreement.raters import RestAgreement, agreement_with_rest
 from evaluation.core.estimate import Estimate, none_if_nan
-from evaluation.core.interval import AT_MOST_ONE
-from evaluation.core.ratings_table import Floats, Ints, Ratings
+from evaluation.core.ratings_table import Floats, Ratings
 
 #: With more pairs of raters than this, those that share no unit are counted, not listed.
 LISTED_PAIRS = 200_000
 BLANK = "rows without a value"
 #: Stands for the rows of pairs, before the kind of weights, where they are written one by one.
 PAIRS = "@pairs:"
-AC2_WEIGHTS: tuple[Literal["linear", "quadratic"], ...] = ("linear", "quadratic")
 ORDERED_WEIGHTS: tuple[Weights, ...] = ("nominal", "linear", "quadratic")
-
-
-@dataclass(frozen=True, eq=False)
-class CountAgreement:
-    """The statistics over all raters of a table at once."""
-
-    raters: int
-    ratings: int
-    percent_agreement: Estimate
-    krippendorff_alpha: Estimate
-    fleiss_kappa: Estimate
-    gwet_ac1: Estimate
-    #: By name: Fleiss' kappa for unequal numbers of raters; above nominal level AC2, intraclass correlations, mean, median.
-    further: Mapping[str, Estimate] = field(default_factory=dict)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "raters": self.raters,
-            "ratings": self.ratings,
-            "percent_agreement": self.percent_agreement.to_dict(),
-            "krippendorff_alpha": self.krippendorff_alpha.to_dict(),
-            "fleiss_kappa": self.fleiss_kappa.to_dict(),
-            "gwet_ac1": self.gwet_ac1.to_dict(),
-            **{name: found.to_dict() for name, found in self.further.items()},
-        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,8 +211,8 @@ def summarize(
         units=len(dropped.units),
         level=dropped.level,
         labels=prevalences(dropped),
-        everyone=_count_agreement(dropped, rng, replicates, new_raters=new_raters),
-        people=_count_agreement(people, rng, replicates, new_raters=new_raters)
+        everyone=count_agreement(dropped, rng, replicates, new_raters=new_raters),
+        people=count_agreement(people, rng, replicates, new_raters=new_raters)
         if people is not None
         else None,
         kappa={
@@ -283,96 +248,6 @@ def _aggregate(ratings: Ratings, rule: Rule | None) -> Aggregate | None:
     people = ratings.people()
     whole_table = isinstance(rule, Single) or not people.raters
     return Aggregate(rule.name, rule.tables(ratings if whole_table else people))
-
-
-def _count_estimates(ratings: Ratings, counts: UnitCounts | None = None) -> dict[Name, Estimate]:
-    counts = counts or count_units(ratings)
-    return {
-        "percent_agreement": percent_agreement(counts),
-        "krippendorff_alpha": krippendorff_alpha(ratings),
-        "fleiss_kappa": fleiss_kappa(counts),
-        "gwet_ac1": gwet_ac1(counts),
-    }
-
-
-def _count_agreement(
-    ratings: Ratings, rng: np.random.Generator | None, replicates: int, *, new_raters: bool
-) -> CountAgreement:
-    counts = count_units(ratings)
-    found: dict[Name, Estimate] = _count_estimates(ratings, counts)
-    further: dict[str, Estimate] = {}
-    if not found["fleiss_kappa"].defined:
-        unequal = fleiss_kappa(counts, unequal=True)
-        further = {"fleiss_kappa_unequal": unequal} if unequal.defined else {}
-    drawing = rng is not None and len(ratings) > 0
-    others = variance_over_raters(ratings, _without_groups) if drawing and new_raters else {}
-    if ratings.level != "nominal":
-        further |= further_estimates(ratings, rng, replicates, others=others)
-    if rng is not None and drawing:
-        drawn = replicate_counts(ratings, rng=rng, replicates=replicates)
-        found = {
-            name: drawn.add_interval(name, estimate, new_raters=others.get(name))
-            for name, estimate in found.items()
-        }
-        if "fleiss_kappa_unequal" in further:
-            further["fleiss_kappa_unequal"] = drawn.add_interval(
-                "fleiss_kappa",
-                further["fleiss_kappa_unequal"],
-                bounds=AT_MOST_ONE,
-                new_raters=others.get("fleiss_kappa"),
-            )
-    return CountAgreement(len(ratings.raters), len(ratings), **found, further=further)
-
-
-def _without_groups(ratings: Ratings, group: Ints) -> tuple[dict[str, float], dict[str, Floats]]:
-    """Every statistic with an interval for new raters, and its values without each group of clusters."""
-    counted, counted_without = values_without_groups(ratings, group)
-    values: dict[str, float] = {str(name): value for name, value in counted.items()}
-    without: dict[str, Floats] = {str(name): value for name, value in counted_without.items()}
-    if ratings.level != "nominal":
-        values["mean"], without["mean"] = mean_without_groups(ratings, group)
-        for weights in AC2_WEIGHTS:
-            name = f"gwet_ac2_{weights}"
-            values[name], without[name] = ac2_without_groups(ratings, group, weights)
-    return values, without
-
-
-def further_estimates(
-    ratings: Ratings,
-    rng: np.random.Generator | None,
-    replicates: int,
-    *,
-    others: Mapping[str, RaterVariance] | None = None,
-) -> dict[str, Estimate]:
-    """What labels with numbers have beside: AC2, the six intraclass correlations, mean and median, by name.
-
-    ``others`` are the variances over raters where intervals are for new raters: those of AC2 and the mean. Bootstrap
-    intervals of intraclass correlations and of the median are for these raters all the same, and say so.
-    """
-    others = others or {}
-    found = {}
-    for weights in AC2_WEIGHTS:
-        name = f"gwet_ac2_{weights}"
-        estimate = gwet_ac2(ratings, weights=weights)
-        if rng is not None:
-            estimate = add_ac2_interval(
-                estimate,
-                ratings,
-                weights=weights,
-                rng=rng,
-                replicates=replicates,
-                new_raters=others.get(name),
-            )
-        found[name] = estimate
-    correlations = intraclass_correlation(ratings, rng=rng, replicates=replicates)
-    for name in FORMS:
-        slug = name.lower().replace("(", "_").replace(",", "_").rstrip(")")
-        found[slug] = for_these_raters(correlations.bootstrap[name])
-        if rng is not None and replicates >= LEAST_REPLICATES:
-            found[f"{slug}_f"] = correlations.forms[name]
-    found["mean"] = mean_label(ratings, rng=rng, replicates=replicates, new_raters=others.get("mean"))
-    found["median"] = for_these_raters(median_label(ratings, rng=rng, replicates=replicates))
-    return found
 
 
 def _kappa_agreement(

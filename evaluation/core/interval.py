@@ -18,7 +18,7 @@ SIGNED: Bounds = (-1.0, 1.0)
 AT_MOST_ONE: Bounds = (-math.inf, 1.0)
 UNBOUNDED: Bounds = (-math.inf, math.inf)
 #: With fewer clusters than this there is no interval but an exact one (the F interval of an intraclass correlation): simulated studies of 3 to 6 units had intervals of alpha that covered
-#: 72-92 %, of 8 units 94-96 % (``docs/validation.md``).
+#: 72-92 %, of 8 units 95-96 % (``docs/validation.md``).
 LEAST_CLUSTERS = 8
 
 

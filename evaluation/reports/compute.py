@@ -168,11 +168,8 @@ def _cut_sections(context: Context) -> dict[str, Section]:
         return whole
     if len(attribute_grouped(context).names) > MOST_GROUPS:
         return whole
-    parts = []
-    for name, ctx in contexts_by_group(context):
-        ctx.progress = lambda text, name=name: context.progress(f"{text}, {name}")  # type: ignore[misc]
-        parts.append((name, _sections(ctx, skip=WHOLE)))
-    return with_group_columns(whole, parts, by=context.choices.by)
+    by_group = [(name, _sections(ctx, skip=WHOLE)) for name, ctx in contexts_by_group(context)]
+    return with_group_columns(whole, by_group, by=context.choices.by)
 
 
 def _sections(context: Context, *, skip: Collection[str] = ()) -> dict[str, Section]:

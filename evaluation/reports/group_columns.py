@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from evaluation.agreement.by_group import NO_GROUP, grouped_values
@@ -42,7 +42,19 @@ def contexts_by_group(ctx: Context) -> Iterator[tuple[str, Context]]:
         data = ctx.data.of_group(attribute, code)
         raters = data.judgments.raters
         if len(data.judgments) and not (attribute.of == "raters" and raters.is_simulator.all()):
-            yield name, Context(study=ctx.study, choices=ctx.choices, data=data, progress=ctx.progress)
+            yield (
+                name,
+                Context(study=ctx.study, choices=ctx.choices, data=data, progress=_about(ctx.progress, name)),
+            )
+
+
+def _about(progress: Callable[[str], None], group: str) -> Callable[[str], None]:
+    """Progress that names the group."""
+
+    def told(text: str) -> None:
+        progress(f"{text}, {group}")
+
+    return told
 
 
 def with_group_columns(

@@ -13,6 +13,7 @@ from annotator.hit_types.base import Level
 from annotator.management.arguments import pairs, study_arguments, study_named
 from annotator.services.imports.faults import ImportRefused
 from annotator.services.imports.judgments_import import JudgmentColumns, JudgmentsResult, judgments_import
+from annotator.services.imports.label_counts import VARIABLE, count_columns
 from annotator.services.imports.value_columns import ValueColumn
 
 
@@ -41,7 +42,9 @@ class Command(BaseCommand):
             help="describes the item (kind, domain); reports can group and filter by it")  # fmt: skip
         add("--rater-attribute", nargs="+", action="extend", default=[], metavar="COL",
             help="describes the rater (age group, native language), in the same way")  # fmt: skip
-        add("--value", nargs="+", action="extend", required=True, metavar="[NAME=]COL",
+        add("--counts", nargs="+", action="extend", default=[], metavar="COL",
+            help="instead of --value, for a file with one row per item: a column per label, with its count, from low to high")  # fmt: skip
+        add("--value", nargs="+", action="extend", default=[], metavar="[NAME=]COL",
             help="contains the labels of a variable or field; add NAME if the column's own name doesn't fit")  # fmt: skip
         add("--variable", default="", metavar="V", help="name of the variable of the only --value")
         add("--rater", default="", metavar="COL", help="names the rater (MTurk: WorkerId)")
@@ -115,7 +118,11 @@ class Command(BaseCommand):
 
 def judgment_columns(**options: Any) -> JudgmentColumns:
     """The command's options as ``JudgmentColumns``; raises ``CommandError``."""
+    if options.get("counts"):
+        return _count_columns(**options)
     named = [split_name(value) for value in options["value"]]
+    if not named:
+        raise CommandError("--value is missing (or --counts, for a table of label counts)")
     if options["variable"]:
         if len(named) != 1 or named[0][0]:
             raise CommandError("--variable names the variable of the only --value")
@@ -163,6 +170,36 @@ def judgment_columns(**options: Any) -> JudgmentColumns:
         cluster=options["cluster"],
         attributes=tuple(options["attribute"]),
         rater_attributes=tuple(options["rater_attribute"]),
+    )
+
+
+def _count_columns(**options: Any) -> JudgmentColumns:
+    """The options of a table of label counts."""
+    for other in (
+        "value",
+        "gold",
+        "rater",
+        "rater_name",
+        "simulators",
+        "seconds",
+        "labels",
+        "listed",
+        "aside",
+    ):
+        if options[other]:
+            raise CommandError(f"--counts takes no --{other.replace('_', '-')}")
+    levels = of_each(options["level"], "--level", [options["variable"] or VARIABLE])
+    level = next(iter(levels.values()), "nominal")
+    if level not in get_args(Level):
+        raise CommandError(f"--level: {level!r} is not one of: {', '.join(get_args(Level))}")
+    return count_columns(
+        item=options["item"],
+        counts=options["counts"],
+        level=level,
+        variable=options["variable"],
+        cluster=options["cluster"],
+        attributes=tuple(options["attribute"]),
+        show=tuple(options["show"]),
     )
 
 

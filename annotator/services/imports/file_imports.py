@@ -85,7 +85,9 @@ def judgments_columns(options: Mapping[str, Any]) -> JudgmentColumns:
         ValueColumn(**one | {"labels": tuple(one["labels"]), "listed": tuple(one["listed"])})
         for one in known.pop("values")
     )
-    known |= {name: tuple(known[name]) for name in ("show", "missing")}
+    lists = ("show", "missing", "attributes", "rater_attributes", "counts")
+    known |= {name: tuple(known.get(name, ())) for name in lists}
+    known["item"] = known["item"] if isinstance(known["item"], str) else tuple(known["item"])
     return JudgmentColumns(**known | {"values": values, "simulators": frozenset(known["simulators"])})
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from annotator.hit_types.base import JSON
 from annotator.services.imports.faults import FaultLog
+from annotator.services.imports.label_counts import COUNTED
 from annotator.services.imports.value_columns import (
     MTURK_ANSWER,
     MTURK_INPUT,
@@ -28,7 +29,8 @@ def columns_settle(
     says that the study is of ``external_labels``, whose variables and items come from the file.
     """
     columns = replace(columns, **_found(columns, header, external=external, log=log))
-    wanted = [*columns.item_columns, columns.rater, columns.seconds, *(v.column for v in columns.values)]
+    wanted = [*columns.item_columns, columns.rater, columns.seconds, *columns.counts]
+    wanted += [value.column for value in columns.values if value.column != COUNTED]
     wanted += [*columns.show, columns.cluster, *columns.attributes, *columns.rater_attributes]
     wanted += [value.gold for value in columns.values]
     for column in dict.fromkeys(filter(None, wanted)) if strict else ():
@@ -85,6 +87,7 @@ def _refuse_facts(columns: JudgmentColumns, log: FaultLog) -> None:
     facts = {
         "cluster": columns.cluster,
         "attribute": ", ".join(columns.attributes),
+        "counts": ", ".join(columns.counts),
         "gold": ", ".join(value.gold for value in columns.values if value.gold),
     }
     for name, column in facts.items():

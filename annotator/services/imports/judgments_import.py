@@ -4,59 +4,28 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from typing import IO, Any
 
 from django.db import transaction
 
-from annotator.hit_types.base import JSON, FieldErrors, HitType
-from annotator.hit_types.registry import hit_type_get
-from annotator.models import AuditAction, Dataset, Item, Rater, Study
+from annotator.hit_types.base import JSON, FieldErrors
+from annotator.models import AuditAction, Rater, Study
 from annotator.services.audit import audit_write
+from annotator.services.imports.external_items import KEY_LIMIT, Declared, ExternalItems
 from annotator.services.imports.faults import DryRun, FaultLog, UnreadableRest
-from annotator.services.imports.item_facts import Facts, gold_of, rater_attributes_store
-from annotator.services.imports.judgments_header import columns_as_declared, columns_settle
+from annotator.services.imports.item_facts import rater_attributes_store
+from annotator.services.imports.judgments_file import UNNAMED, JudgmentsFile, JudgmentsResult
 from annotator.services.imports.judgments_staging import (
     StagedJudgment,
     judgments_stage,
     judgments_stage_open,
     judgments_store,
 )
-from annotator.services.imports.readers import ImportTable, Line, table_open
-from annotator.services.imports.staging import stage_row, staged_store, staging
-from annotator.services.imports.value_columns import (
-    KEY_SEPARATOR,
-    MTURK_INPUT,
-    MTURK_STATUS,
-    Gathered,
-    JudgmentColumns,
-    Reading,
-    cell_text,
-)
+from annotator.services.imports.value_columns import KEY_SEPARATOR, JudgmentColumns, Reading, cell_text
 
 CHUNK = 2_000
-UNNAMED = "unnamed"
-_KEY_LIMIT = int(Item._meta.get_field("key").max_length or 0)
 _RATER_LIMIT = int(Rater._meta.get_field("name").max_length or 0)
-
-
-@dataclass
-class JudgmentsResult:
-    """What an import wrote; ``unchanged`` judgments existed already. ``notes`` say what was left out and why."""
-
-    rows: int = 0
-    judgments: int = 0
-    unchanged: int = 0
-    raters: int = 0
-    items: int = 0
-    variables: list[JSON] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    dry_run: bool = False
-
-    def as_json(self) -> dict[str, Any]:
-        return vars(self)
 
 
 def judgments_import(
@@ -77,7 +46,7 @@ def judgments_import(
         with suppress(UnreadableRest):
             job.prepare()
             if job.kind.external:
-                job.make_items()
+                job.declared = ExternalItems(job).make()
             job.judge()
         log.check()
         source = f"import:{study.slug}"
@@ -96,146 +65,12 @@ def judgments_import(
     return result
 
 
-class _Job:
+class _Job(JudgmentsFile):
     """One import: the file is read once for its labels, once for its items (external types), once for its judgments."""
 
-    def __init__(
-        self,
-        study: Study,
-        file: IO[bytes],
-        name: str,
-        columns: JudgmentColumns,
-        log: FaultLog,
-        result: JudgmentsResult,
-    ):
-        self.study, self.file, self.name, self.log, self.result = study, file, name, log, result
-        self.kind: HitType = hit_type_get(study.hit_type)
-        self.columns = columns
-        self.variables: list[JSON] = []
-        self.one_name: dict[str, dict[str, str]] = {}
-        self.facts = Facts(columns, log)
-
-    def table(self, log: FaultLog) -> ImportTable:
-        """Open the file at its beginning."""
-        self.file.seek(0)
-        return table_open(self.file, name=self.name, log=log)
-
-    def prepare(self) -> None:
-        """Fill in what ``columns`` leaves open, from the header (JSON lines: from the first row)."""
-        table = self.table(self.log)
-        header = table.columns
-        if header is None:
-            with suppress(UnreadableRest):
-                _, first = next(self.table(FaultLog(self.name)).rows, (0, {}))
-                header = tuple(first)
-        self._settle(header or (), strict=table.columns is not None)
-
-    def _settle(self, header: tuple[str, ...], *, strict: bool) -> None:
-        self.columns = columns_settle(
-            self.columns, header=header, strict=strict, external=self.kind.external, log=self.log
-        )
-        self.facts = Facts(self.columns, self.log)
-        if self.columns.unnamed:
-            self.result.notes.append(
-                f"No column names the raters: they are {UNNAMED} 1, 2, ... within each item, and no such name is a person."
-            )
-        if self.log:
-            raise UnreadableRest
-
-    def first_look(self) -> Iterator[Line]:
-        """The rows, before their judgments are read; their faults are reported here, once."""
-        with suppress(UnreadableRest):
-            for line, values in self.table(FaultLog(self.name)).rows:
-                if values.get(MTURK_STATUS) != "Rejected":
-                    yield line, values
-
-    def rows(self) -> Iterator[Line]:
-        """The rows that count: all except those marked as rejected in MTurk."""
-        rejected = 0
-        for line, values in self.table(self.log).rows:
-            if values.get(MTURK_STATUS) == "Rejected":
-                rejected += 1
-                continue
-            yield line, values
-        if rejected:
-            self.result.notes.append(f"{rejected} rows left out: their {MTURK_STATUS} is Rejected.")
-
-    # -- items of external labels -----------------------------------------------------------------
-
-    def make_items(self) -> None:
-        """Declare the variables found in the file, and create an item for each name in the item column."""
-        known = self.study.items.values_list("payload", flat=True).first()
-        if known is not None:
-            self.variables = known["variables"]
-            self.columns = columns_as_declared(self.columns, known["variables"])
-        gathered = Gathered(self.columns)
-        reading = Reading(self.columns)
-        for _, values in self.first_look():
-            with suppress(FieldErrors):
-                for variable, _, label in reading.external(values):
-                    gathered.add(variable, label)
-            with suppress(FieldErrors):
-                for name, label in gold_of(reading, values).items():
-                    gathered.add(name.partition(".")[0], label)
-        self.one_name = gathered.one_name()
-        self.result.notes += gathered.notes(self.one_name)
-        if known is None:
-            try:
-                self.variables = gathered.variables()
-            except FieldErrors as error:
-                for column, message in error.errors.items():
-                    self.log.add(message, field=column)
-                raise UnreadableRest from None
-        self.result.variables = self.variables
-        dataset, _ = Dataset.objects.get_or_create(workspace=self.study.workspace, name=self.study.slug)
-        seen: set[str] = set(self.study.items.values_list("key", flat=True))
-        if self.study.state != Study.State.DRAFT:
-            return
-        self.facts.gather(self.first_look(), Reading(self.columns, self.one_name))
-        if self.log:
-            raise UnreadableRest
-        with staging() as copy:
-            for line, values in self.first_look():
-                key = self.columns.key(values)
-                if not key or key in seen or len(key) > _KEY_LIMIT:
-                    continue  # reported when its judgment is read
-                seen.add(key)
-                shown = self._shown(values) or key
-                fact = self.facts.item(key)
-                row: JSON = {
-                    "key": key,
-                    "instance": fact.instance,
-                    "text": shown,
-                    "variables": self.variables,
-                }
-                row |= {"gold": fact.gold} if fact.gold else {}
-                try:
-                    draft = replace(self.kind.parse_item(row), attributes=fact.attributes)
-                    if self.columns.cluster:  # all units of an instance share its input
-                        draft = replace(draft, material=replace(draft.material, instance_input=fact.instance))
-                    stage_row(copy, line, draft, unnamed="")
-                except FieldErrors as error:
-                    for column, message in error.errors.items():
-                        self.log.add(
-                            f"{column}: {message}", line=line, field=self.columns.item_title, value=key
-                        )
-                    break
-        staged = staged_store(
-            study_pk=self.study.pk,
-            dataset_pk=dataset.pk,
-            workspace_pk=self.study.workspace_id,
-            log=self.log,
-            columns=(),
-        )
-        self.result.items = staged.written.get("items", 0)
-        if self.log:
-            raise UnreadableRest
-
-    def _shown(self, values: dict[str, Any]) -> str:
-        lines = [(name.removeprefix(MTURK_INPUT), cell_text(values.get(name))) for name in self.columns.show]
-        return "\n".join(f"{name}: {text}" for name, text in lines if text)
-
-    # -- judgments --------------------------------------------------------------------------------
+    def __init__(self, *args: Any):
+        super().__init__(*args)
+        self.declared = Declared()
 
     def judge(self) -> None:
         """Check and stage every row, a chunk at a time; the items' payloads are fetched with each chunk."""
@@ -287,8 +122,8 @@ class _Job:
             )  # fmt: skip
         elif key not in items:
             expected = (
-                f"at most {_KEY_LIMIT} characters"
-                if len(key) > _KEY_LIMIT
+                f"at most {KEY_LIMIT} characters"
+                if len(key) > KEY_LIMIT
                 else "there is no such item in the study"
             )
             self.log.add(expected, line=line, field=self.columns.item_title, value=key)
@@ -346,10 +181,10 @@ class _Job:
         return seconds
 
     def _response(self, line: int, values: dict[str, Any], payload: JSON) -> JSON:
-        reading = Reading(self.columns, self.one_name)
+        reading = Reading(self.columns, self.declared.one_name)
         try:
             if self.kind.external:
-                declared = {v["name"] for v in self.variables}
+                declared = {v["name"] for v in self.declared.variables}
                 raw: JSON = {
                     f"{variable}.{unit}" if unit else variable: label
                     for variable, unit, label in reading.external(values)

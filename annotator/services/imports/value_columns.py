@@ -45,7 +45,8 @@ class JudgmentColumns:
     ``rater_name`` is one rater for all rows; ``unnamed`` numbers the raters of each item from 1. ``aside`` maps
     a value that is no label ("-9": needs more information) to the name of a variable of its own. ``recode`` maps the
     file's spellings to labels, ``missing`` lists labels that mean no answer, and ``fold_case`` merges labels that
-    differ only in case or form. ``show`` lists columns that say what was judged.
+    differ only in case or form. ``show`` lists columns that say what was judged. ``counts`` are columns of a table of label counts, each
+    named after its label (see ``label_counts.count_columns``).
     """
 
     item: str | tuple[str, ...]
@@ -65,6 +66,7 @@ class JudgmentColumns:
     cluster: str = ""
     attributes: tuple[str, ...] = ()
     rater_attributes: tuple[str, ...] = ()
+    counts: tuple[str, ...] = ()
 
     @property
     def item_columns(self) -> tuple[str, ...]:

@@ -165,6 +165,62 @@ def test_judgments_collected_elsewhere_are_imported(researcher_client: Client, r
     assert (study.items.count(), study.judgments.count()) == (2, 3)
 
 
+def test_judgments_with_gold_instances_attributes_and_items_of_two_columns(
+    researcher_client: Client, researcher: User
+) -> None:
+    study = study_create(by=researcher, hit_type="external_labels", slug="labels", title="Labels")
+    where = f"{ROOT}{study.pk}/import-judgments/"
+    text = (
+        "q,sys,who,label,tone,right,doc,kind,age\nq1,a,ann,yes,1,no,d1,easy,30\nq1,b,bob,no,2,no,d1,hard,41\n"
+    )
+    form = sent_form(researcher_client.post(where, {"file": upload(text, "all.csv")}).content.decode())
+    chosen = form | {
+        "item": ["q", "sys"], "rater": "who", "values": ["label", "tone"], "cluster": "doc",
+        "attributes": ["kind"], "rater_attributes": ["age"],
+    }  # fmt: skip
+    for gold, message in (
+        ("right", "expected VALUE=COLUMN, with VALUE one of: label, tone"),
+        ("label=wrong", "“wrong” is not a column of the file"),
+    ):
+        refused = researcher_client.post(where, chosen | {"gold": gold, "import": "1"}).content.decode()
+        assert message in refused
+    assert not Judgment.objects.exists()
+    researcher_client.post(where, chosen | {"gold": "label=right", "import": "1"})
+    items = study.items.order_by("key")
+    assert [(one.key, one.gold, one.attributes) for one in items] == [
+        ("q1 · a", {"label": "no"}, {"kind": "easy"}), ("q1 · b", {"label": "no"}, {"kind": "hard"}),
+    ]  # fmt: skip
+    assert {one.instance.key for one in items} == {"d1"}
+    assert set(study.judgments.values_list("rater__name", "rater__attributes__age")) == {
+        ("ann", "30"), ("bob", "41"),
+    }  # fmt: skip
+
+
+def test_tables_of_label_counts(researcher_client: Client, researcher: User) -> None:
+    study = study_create(by=researcher, hit_type="external_labels", slug="labels", title="Labels")
+    where = f"{ROOT}{study.pk}/import-judgments/"
+    text = "item,no,yes\nq1,1,2\nq2,,1\nq3,3,x\n"
+    form = sent_form(researcher_client.post(where, {"file": upload(text, "c.csv")}).content.decode())
+    neither = researcher_client.post(where, form | {"values": []}).content.decode()
+    assert "Choose the columns that hold labels." in neither
+    counts = {key: value for key, value in form.items() if key != "values"} | {"counts": ["no", "yes"]}
+    both = researcher_client.post(where, counts | {"values": ["no"]}).content.decode()
+    assert "Choose values or label counts, not both." in both
+    wrong = researcher_client.post(where, counts).content.decode()
+    assert "expected a count, a whole number from 0" in wrong
+    form = sent_form(
+        researcher_client.post(where, {"file": upload(text.replace("x", "0"), "c.csv")}).content.decode()
+    )
+    counts = {key: value for key, value in form.items() if key != "values"} | {"counts": ["no", "yes"]}
+    researcher_client.post(where, counts | {"import": "1"})
+    found = study.judgments.order_by("item__key", "rater__name")
+    assert [(one.item.key, one.rater.name, one.response) for one in found] == [
+        ("q1", "unnamed 1", {"label": "no"}), ("q1", "unnamed 2", {"label": "yes"}), ("q1", "unnamed 3", {"label": "yes"}),
+        ("q2", "unnamed 1", {"label": "yes"}),
+        ("q3", "unnamed 1", {"label": "no"}), ("q3", "unnamed 2", {"label": "no"}), ("q3", "unnamed 3", {"label": "no"}),
+    ]  # fmt: skip
+
+
 def test_judgments_of_a_single_named_rater_are_imported(researcher_client: Client, researcher: User) -> None:
     study = study_create(by=researcher, hit_type="external_labels", slug="labels", title="Labels")
     where = f"{ROOT}{study.pk}/import-judgments/"
@@ -189,7 +245,7 @@ def test_judgments_are_imported_into_an_annotated_study(researcher_client: Clien
     ).content.decode()
     assert "there is no such item in the study" in html
     data = sent_form(html)
-    assert (data["item"], data["rater"], data["values"]) == ("item", "worker", ["label"])
+    assert (data["item"], data["rater"], data["values"]) == (["item"], "worker", ["label"])
 
 
 # -- looking, excluding ------------------------------------------------------------------------------------

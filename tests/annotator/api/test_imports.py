@@ -155,6 +155,21 @@ def test_labels_collected_elsewhere_are_imported(api: APIClient, researcher: Use
     assert reply.data["notes"][0].startswith("No column names the raters")
 
 
+def test_tables_of_label_counts(api: APIClient, researcher: User) -> None:
+    study = study_create(by=researcher, hit_type="external_labels", slug="labels", title="Labels")
+    columns = {"item": ["q", "sys"], "counts": ["low", "high"], "level": "ordinal", "attributes": ["kind"]}
+    address = f"/api/v1/studies/labels/judgments/import/?columns={json.dumps(columns)}"
+    reply = api.post(address, "q,sys,low,high,kind\n1,a,2,1,easy\n1,b,0,2,hard\n", content_type="text/csv")
+    assert reply.status_code == 201, reply.data
+    assert (reply.data["judgments"], reply.data["items"]) == (5, 2)
+    assert reply.data["variables"][0]["labels"] == ["low", "high"]
+    assert reply.data["variables"][0]["level"] == "ordinal"
+    assert study.items.get(key="1 · a").attributes == {"kind": "easy"}
+    columns |= {"values": [{"column": "low"}]}
+    address = f"/api/v1/studies/labels/judgments/import/?columns={json.dumps(columns)}"
+    assert api.post(address, "q,sys,low,high,kind\n", content_type="text/csv").status_code == 400
+
+
 @pytest.mark.parametrize(
     "columns",
     [

@@ -6,11 +6,12 @@ import io
 from dataclasses import replace
 
 import pytest
-from django.core.management import load_command_class
+from django.core.management import CommandError, load_command_class
 
 from annotator.management.commands.import_judgments import judgment_columns
 from annotator.models import Item, Rater, Study, User
 from annotator.services.imports.faults import ImportRefused
+from annotator.services.imports.file_imports import judgments_columns, judgments_options
 from annotator.services.imports.judgments_import import JudgmentColumns, judgments_import
 from annotator.services.imports.material_import import material_import
 from annotator.services.imports.value_columns import ValueColumn
@@ -157,3 +158,40 @@ def test_gold_columns_must_name_their_value_column() -> None:
     assert columns.item_columns == ("q", "sys")
     with pytest.raises(CommandError, match="say of which"):
         judgment_columns(**given | {"gold": ["right"]})
+
+
+def test_counts_of_labels_by_command_and_in_the_background(elsewhere: Study) -> None:
+    parser = load_command_class("annotator", "import_judgments").create_parser(
+        "manage.py", "import_judgments"
+    )
+    given = parser.parse_args(
+        [
+            "elsewhere",
+            "c.csv",
+            "--item",
+            "q",
+            "--counts",
+            "no",
+            "yes",
+            "--level",
+            "ordinal",
+            "--cluster",
+            "doc",
+        ]
+    )
+    columns = judgment_columns(**vars(given))
+    assert judgments_columns(judgments_options(columns)) == columns
+    put(elsewhere, "q,doc,no,yes\n1,d1,2,0\n2,d1,1,1\n", columns)
+    assert elsewhere.judgments.count() == 4
+    assert {item.instance.key for item in elsewhere.items.all()} == {"d1"}
+    assert elsewhere.items.order_by("key")[0].payload["variables"][0]["labels"] == ["no", "yes"]
+    both = parser.parse_args(["elsewhere", "c.csv", "--item", "q", "--counts", "no", "--value", "yes"])
+    with pytest.raises(CommandError, match="--counts takes no --value"):
+        judgment_columns(**vars(both))
+    neither = parser.parse_args(["elsewhere", "c.csv", "--item", "q"])
+    with pytest.raises(CommandError, match="--value is missing"):
+        judgment_columns(**vars(neither))
+
+
+def test_options_of_a_background_import_keep_every_column() -> None:
+    assert judgments_columns(judgments_options(COLUMNS)) == COLUMNS
