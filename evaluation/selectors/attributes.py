@@ -11,10 +11,10 @@ from django.db import connection
 from annotator.models import Study
 from evaluation.core.filter_text import parse_filter
 
-#: At most this many values of a column are listed, the most frequent ones.
+#: How many values of a column are listed at most: the most frequent ones.
 LISTED = 20
 
-# The names are those of ``evaluation.ratings.attributes``: a column of the study's own stands in where the built-in one is blank.
+# The names are those of ``evaluation.ratings.attributes``: a column of the study itself replaces the built-in one where that is blank.
 _VALUES = """
 WITH items AS MATERIALIZED (
     SELECT coalesce(nullif(i.condition, ''), i.attributes->>'condition') AS condition,
@@ -86,9 +86,9 @@ class StudyAttribute:
 
 
 def study_attributes(*, studies: Iterable[Study]) -> list[StudyAttribute]:
-    """The columns of items and raters of these studies, one query; those of raters have ``rater:`` before their name.
+    """The columns of items and raters of these studies, in one query; the names of raters' columns start with ``rater:``.
 
-    Withdrawn and replaced items don't count. Values that are blank are left out.
+    Withdrawn and replaced items don't count. Blank values are left out.
     """
     chosen = [study.pk for study in studies]
     with connection.cursor() as cursor:
@@ -112,7 +112,7 @@ def study_attributes(*, studies: Iterable[Study]) -> list[StudyAttribute]:
 
 
 def filter_faults(attributes: Collection[StudyAttribute], *, by: str, only: str) -> dict[str, str]:
-    """What is wrong with a report's ``by`` and ``only``: choice -> message. Values that aren't listed are taken as they are.
+    """What is wrong with a report's ``by`` and ``only``: choice -> message. Values beyond the listed ones aren't checked.
 
     ``only`` that isn't ``column=value; column=value`` is a fault too.
     """
