@@ -14,7 +14,8 @@ from pathlib import Path
 from foretell.embedded.binaries import reachable, redis_program
 from foretell.embedded.errors import EmbeddedError
 from foretell.embedded.postgres import tail
-from foretell.embedded.process import SystemUser, check_owner, end_leftovers, spawn, stop, wait_until
+from foretell.embedded.process import end_leftovers, spawn, stop, wait_until
+from foretell.embedded.system_user import SystemUser, check_owner, take_over
 
 
 @dataclass
@@ -36,8 +37,9 @@ class Redis:
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         if os.geteuid() == 0 and self.directory.stat().st_uid == 0:
             os.chown(self.directory, self.account.uid, self.account.gid)
-        check_owner(self.directory, self.account)
         end_leftovers(self.directory, "", signal.SIGTERM)
+        take_over(self.directory, self.account)
+        check_owner(self.directory, self.account)
         if self._launch():
             return
         kept = self.directory.with_name(f"{self.directory.name}-damaged-{int(time.time())}")

@@ -17,7 +17,9 @@ from evaluation.agreement.accuracy import accuracy
 from evaluation.agreement.aggregate import PerRater, aggregate
 from evaluation.agreement.by_group import by_group, grouped_values
 from evaluation.agreement.descriptive import unit_distributions
-from evaluation.agreement.output import Beside, as_csv, as_text, json_pieces, units_csv
+from evaluation.agreement.output import Beside, json_pieces
+from evaluation.agreement.output_csv import as_csv, units_csv
+from evaluation.agreement.output_text import as_text
 from evaluation.agreement.reading import ReadRatings, read_ratings
 from evaluation.agreement.reading_counts import read_counts
 from evaluation.agreement.reading_faults import UnreadableRatings
@@ -272,6 +274,7 @@ def _beside(read: ReadRatings, options: dict[str, Any]) -> Beside:
             ties_wrong=wrong,
             rule=rule,
             min_overlap=options["min_overlap"],
+            new_raters=options["raters"] == "new",
             **resampling,
         )
     if read.gold is None:

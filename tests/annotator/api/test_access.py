@@ -35,6 +35,8 @@ OF_STUDY = [
     ("study-close", "post", "editor"),
     ("study-progress", "get", "viewer"),
     ("study-items", "get", "viewer"),
+    ("images", "get", "viewer"),
+    ("images", "post", "editor"),
     ("material_import", "post", "editor"),
     ("uploads", "post", "editor"),
     ("upload_pieces", "put", "editor"),
@@ -67,6 +69,7 @@ def places(researcher: User) -> dict[str, str]:
     return {
         "study-detail": f"{root}studies/mine/",
         **{f"study-{verb}": f"{root}studies/mine/{verb}/" for verb in ("launch", "pause", "resume", "close", "progress", "items")},
+        "images": f"{root}studies/mine/images/",
         "material_import": f"{root}studies/mine/material/",
         "uploads": f"{root}studies/mine/uploads/",
         "upload_pieces": f"{root}studies/mine/uploads/pieces/",

@@ -17,11 +17,9 @@ from evaluation.agreement import (
     pairwise_kappa,
     summarize,
 )
-from evaluation.agreement.bootstrap import add_interval
-from evaluation.agreement.intervals import replicate_counts
+from evaluation.agreement.intervals import alpha_estimate
 from evaluation.agreement.kappa_jackknife import jackknife_kappas
 from evaluation.core.estimate import Estimate
-from evaluation.core.interval import AT_MOST_ONE
 
 #: Raters' shares of honest answers; otherwise they answer at random.
 HONEST = np.array([0.9, 0.8, 0.75, 0.7, 0.6])
@@ -67,14 +65,7 @@ def coverage(statistic: str, *, studies: int, seed: int, replicates: int = 500) 
             right, instance = precisions(rng)
             found = bootstrap_mean(right, clusters=instance, rng=rng, replicates=replicates)
         elif statistic == "alpha":
-            table = study(rng)
-            drawn = replicate_counts(table, rng=rng, replicates=replicates)
-            found = add_interval(
-                krippendorff_alpha(table),
-                drawn.values["krippendorff_alpha"],
-                clusters=drawn.clusters,
-                bounds=AT_MOST_ONE,
-            )
+            found = alpha_estimate(study(rng), rng=rng, replicates=replicates)
         else:
             found = mean_kappa(study(rng))
         covered += found.low <= truth <= found.high
