@@ -17,7 +17,7 @@ from evaluation.core.ratings_table import Floats, Ratings
 
 #: With more pairs of raters than this, those that share no unit are counted, not listed.
 LISTED_PAIRS = 200_000
-#: Stands for the rows of pairs, before the kind of weights, where they are written one by one.
+#: Replaces the rows of pairs in the JSON, before the kind of weights; they are written one by one.
 PAIRS = "@pairs:"
 
 
