@@ -1,4 +1,4 @@
-"""The reward by round and its quantiles, with numbers worked out on paper."""
+"""The reward by round and its quantiles, with numbers calculated by hand."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_quantiles_show_the_rewards_that_they_hold() -> None:
     assert (empty["value"], empty["reason"]) == (None, "no reward of this round is in the quantile")
 
 
-def test_two_pipelines_of_a_study_have_rows_of_their_own() -> None:
+def test_two_pipelines_of_a_study_have_separate_rows() -> None:
     study = p3_utility_study()
     pipelines = [pipeline_of(study, rows, bins=3) for rows in (FIRST, SECOND)]
     cells = cells_of(computed(study).content, "p3-reward-rounds")
