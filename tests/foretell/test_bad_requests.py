@@ -1,4 +1,4 @@
-"""Requests that nobody sends by accident: each gets a clear 4xx, none an error page, and the reply has the right form."""
+"""Malformed requests: each gets a clear 4xx in the right form, none an error page."""
 
 from __future__ import annotations
 
