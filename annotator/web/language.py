@@ -19,7 +19,7 @@ from annotator.models import Study, User
 
 #: Below these, only researchers and programs have pages. They are in English.
 ENGLISH_PATHS = ("/admin/", "/studies/", "/reports/", "/api/", "/two-factor/", "/sso/", "/style/")
-#: The session's key for the language of the person's current study, if it isn't the browser's.
+#: The session's key for the language of the study that somebody works on, if it isn't the browser's.
 STUDY_LANGUAGE = "study_language"
 
 
