@@ -68,7 +68,7 @@ def make_file_import(study: Study, by: User, **fields: Any) -> FileImport:
 
 
 def make_image(study: Study, **fields: Any) -> StudyImage:
-    """An image of a study by its row alone, without a file."""
+    """The row of a study's image, without a file."""
     values: dict[str, Any] = {
         "name": "owl.png", "digest": "ab" * 32, "media_type": "image/png", "width": 40, "height": 30, "size": 99,
         "file": f"images/study-{study.pk}/owl",

@@ -36,14 +36,14 @@ Values = Mapping[str, Any] | Sequence[Any]
 
 @dataclass
 class Kept:
-    """The studies of the page, and when each of the figures on it was counted."""
+    """The studies of a page, and when each figure on it was counted."""
 
     studies: tuple[int, ...]
     counted: list[datetime] = field(default_factory=list)
 
     @property
     def since(self) -> datetime | None:
-        """When the oldest kept figure of the page was counted; None if all were counted for this page."""
+        """When the oldest stored figure of the page was counted; None if all were counted for this page."""
         return min(self.counted, default=None)
 
 
@@ -52,7 +52,7 @@ _page: ContextVar[Kept | None] = ContextVar("kept_figures", default=None)
 
 @contextmanager
 def figures_kept(*studies: int) -> Iterator[Kept]:
-    """Use kept figures of these studies in this block; without studies, none."""
+    """Use the stored figures of these studies in this block; none without studies."""
     kept = Kept(studies)
     token = _page.set(kept if studies else None)
     try:
@@ -62,13 +62,13 @@ def figures_kept(*studies: int) -> Iterator[Kept]:
 
 
 def figures_since() -> datetime | None:
-    """When the oldest kept figure of the page so far was counted."""
+    """When the oldest stored figure of the page so far was counted."""
     kept = _page.get()
     return kept.since if kept else None
 
 
 def figures_changed(study_pk: int) -> None:
-    """Have the figures of a study counted for its next page: a researcher has changed something."""
+    """Have a study's figures counted again for its next page, because a researcher has changed something."""
     cache.set(_changed(study_pk), time.time(), KEPT_SECONDS)
 
 
@@ -88,7 +88,7 @@ class StudyCount:
         self.declared[name] = self
 
     def rows(self, values: Values) -> list[tuple[Any, ...]]:
-        """The rows; on the page of a large study, those that are kept."""
+        """The rows; on the page of a large study, the stored ones."""
         kept = _page.get()
         if kept is None:
             return self._execute(values)
@@ -104,7 +104,7 @@ class StudyCount:
         return _read(entry["rows"])
 
     def renew(self, values: Values) -> list[tuple[Any, ...]]:
-        """Count now, and keep the rows."""
+        """Count now and store the rows."""
         at = time.time()
         rows = self._execute(values)
         cache.set(self._key(values), {"at": at, "rows": _written(rows)}, KEPT_SECONDS)

@@ -1,6 +1,6 @@
 """The languages of annotators' pages, and which one to use.
 
-A page is shown in the first of these that there is:
+A page is shown in the first of these that applies:
 
 1. the language that the person chose: in this browser, else in their account;
 2. on the pages of a study, a language that the study is written in: the first one that the browser asks for, else the
@@ -23,7 +23,7 @@ from django.utils.translation.trans_real import parse_accept_lang_header
 
 @dataclass(frozen=True)
 class Language:
-    """A language that annotators can choose. ``name`` is its own name, ``checked`` whether a speaker has signed it."""
+    """A language that annotators can choose. ``name`` is its own name, ``checked`` whether a speaker has checked and signed the translation."""
 
     code: str
     name: str
@@ -49,7 +49,7 @@ def language_known(code: str | None) -> str:
 
 
 def languages_accepted(header: str) -> Iterator[str]:
-    """The languages of an ``Accept-Language`` header that there are, most wanted first.
+    """The available languages of an ``Accept-Language`` header, the preferred ones first.
 
     >>> list(languages_accepted("fr, de-AT;q=0.8, en;q=0.5"))
     ['de', 'en']

@@ -150,7 +150,7 @@ def study_live(study: Study, progress: StudyProgress) -> Live:
 
 
 def open_messages(study: Study) -> tuple[dict[str, int], tuple[Message, ...]]:
-    """How many messages of each kind are open, and the latest three of all; one query."""
+    """How many messages of each kind are open, and the latest three overall, in one query."""
     found = study.messages.filter(settled_at__isnull=True).exclude(kind=Message.Kind.REPLY)
     kinds = [str(kind) for kind in Message.Kind if kind != Message.Kind.REPLY]
     counts = {f"all_{kind}": Window(Count("pk", filter=Q(kind=kind))) for kind in kinds}

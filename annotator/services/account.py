@@ -1,4 +1,4 @@
-"""Accounts, which only superusers change: who can log in, and who is a researcher."""
+"""Accounts. Superusers change who can log in and who is a researcher; people choose their own language."""
 
 from __future__ import annotations
 
@@ -33,6 +33,6 @@ def account_delete(*, account: User) -> None:
 
 
 def account_language_set(*, user: User, language: str) -> None:
-    """Keep the language that somebody chose for their pages and emails."""
+    """Store the language that a person chose for their pages and emails."""
     User.objects.filter(pk=user.pk).update(language=language)
     user.language = language

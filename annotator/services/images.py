@@ -74,7 +74,7 @@ class ImagesUploaded:
 
 
 def image_check(*, name: str, content: bytes) -> CheckedImage:
-    """Decode an image to be sure of what it is. Raises ``ValueError`` with the problem.
+    """Decode an image to be sure that it is one. Raises ``ValueError`` with the problem.
 
     The type is that of the content, not of the file's name. Its size in pixels is read before anything is decoded, so
     a small file can't unpack into a huge picture.
@@ -129,7 +129,7 @@ def zip_images(file: IO[bytes]) -> Iterator[tuple[str, bytes]]:
             try:
                 with archive.open(
                     one
-                ) as packed:  # reads no more than can be used, whatever the archive promises
+                ) as packed:  # reads at most the allowed bytes, whatever size the archive states
                     yield one.filename, packed.read(settings.IMAGE_MAX_BYTES + 1)
             except (zipfile.BadZipFile, RuntimeError, NotImplementedError, OSError, EOFError) as error:
                 raise ValidationError(f"{one.filename}: can't be unpacked: {error}") from None
@@ -163,7 +163,7 @@ def folder_images(folder: Path) -> Iterator[tuple[str, bytes]]:
 def images_add(*, study: Study, files: Iterable[tuple[str, bytes]], by: User | None = None) -> ImagesUploaded:
     """Store images under the names of their files, all or none.
 
-    A name that the study has already with the same content is left as it is. Raises ``ValidationError`` with a message
+    If the study already has the name with the same content, nothing changes. Raises ``ValidationError`` with a message
     for each file that can't be used.
     """
     study = _locked(study)

@@ -43,7 +43,7 @@ class LanguageMiddleware:
 
 
 def _in_language(language: str, parts: Iterable[bytes]) -> Iterator[bytes]:
-    """Each part of a streamed response made in this language: they are made after the middleware has returned."""
+    """Each part of a streamed response in this language. Parts are rendered after the middleware has returned."""
     these = iter(parts)
     while True:
         with override(language):

@@ -2,7 +2,8 @@
 
 The study has ``--items`` items, all judged by ``--people`` people; SQL creates the rows. In a database that ``DATABASE_URL`` names,
 the study stays and is opened again the next time. Django's test client opens every page once to warm up, once with nothing kept, and
-``--rounds`` times as the study's next visitors do. The shortest of these visits counts, because longer ones include other work of the machine.
+``--rounds`` times as the study's next visitors open it. The shortest of these visits counts, because longer ones include other work of
+the machine.
 """
 
 from __future__ import annotations
@@ -86,8 +87,8 @@ def study_make(*, items: int, people: int) -> Any:
 
 
 def opened(client: Any, url: str, rounds: int) -> tuple[int, float, float, float]:
-    """The queries of a visit, the milliseconds of the first one, which counts everything, and of the shortest of ``rounds``
-    further visits the milliseconds in total and in queries.
+    """The queries of a visit, the milliseconds of the first visit, which counts everything, and the shortest of ``rounds`` further
+    visits, in total and in queries.
     """
     from django.core.cache import cache
     from django.db import connection

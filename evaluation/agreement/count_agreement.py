@@ -110,7 +110,7 @@ def further_estimates(
     *,
     others: Mapping[str, RaterVariance] | None = None,
 ) -> dict[str, Estimate]:
-    """What labels with numbers have beside: AC2, the six intraclass correlations, mean and median, by name.
+    """Further statistics of labels with numbers: AC2, the six intraclass correlations, mean and median, by name.
 
     ``others`` are the variances over raters where intervals are for new raters: those of AC2 and the mean. Bootstrap
     intervals of intraclass correlations and of the median are for these raters all the same, and say so.

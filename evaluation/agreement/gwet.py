@@ -127,13 +127,13 @@ def ac2_without_groups(
 
 
 def _ac2_bounds(x: Floats, weights: str) -> Bounds:
-    """Chance agreement is greatest where all labels are given alike; AC2 is least where nobody then agrees at all."""
+    """Chance agreement is greatest if all labels are equally frequent; AC2 is least if nobody agrees then."""
     chance = float(_weights_of(x, float(np.ptp(x)), weights).sum()) / x.size**2
     return (-chance / (1 - chance), 1.0)
 
 
 def _ac2_sums(ratings: Ratings, codes: Ints, clusters: int, weights: str) -> tuple[Floats, Statistic]:
-    """Shape (C, D): what AC2 is made of, by cluster, and AC2 as a function of its totals."""
+    """The sums behind AC2 by cluster, shape (C, D), and AC2 as a function of their totals."""
     counts = count_units(ratings)
     labels = counts.labels
     x = ratings.numbers

@@ -184,7 +184,7 @@ def _forms(s: _Squares) -> dict[str, Any]:
             "ICC(2,1)": (s.b - s.e) / (s.b + (s.k - 1) * s.e + s.k * raters),
             "ICC(3,1)": (s.b - s.e) / (s.b + (s.k - 1) * s.e),
             "ICC(1,k)": (s.b - s.w) / s.b,
-            # Where units and raters vary less than the rest, both parts are negative: no share of anything.
+            # If units and raters vary less than the rest, both parts are negative and the ratio means nothing.
             "ICC(2,k)": (s.b - s.e) / np.where(s.b + raters > 0, s.b + raters, np.nan),
             "ICC(3,k)": (s.b - s.e) / s.b,
         }

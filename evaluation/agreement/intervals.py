@@ -124,7 +124,7 @@ _FEW_GROUPS = 20
 def values_without_groups(
     ratings: Ratings, group: Ints | None = None
 ) -> tuple[dict[Name, float], dict[Name, Floats]]:
-    """Each statistic, and its values without each of the groups of clusters, shape (groups,).
+    """Each statistic, and its values without each of the groups of clusters; shape (groups,).
 
     ``group`` of shape (units,) is each unit's group, -1 for none; at most 200 groups are made where it isn't given.
     """

@@ -155,7 +155,7 @@ def is_for_new_raters(estimate: Estimate) -> bool:
 
 
 def for_these_raters(estimate: Estimate) -> Estimate:
-    """The estimate, whose interval, if it has one, is said to be for the raters at hand."""
+    """The estimate; its interval, if any, is marked as being for these raters only."""
     if not estimate.interval or estimate.interval.startswith("none"):
         return estimate
     return replace(estimate, interval=f"{estimate.interval}, {THESE_RATERS}")

@@ -10,7 +10,8 @@ from typing import Any
 
 from evaluation.agreement.accuracy import GoldAccuracy
 from evaluation.agreement.by_group import RatingGroup
-from evaluation.agreement.summary import PAIRS, AgreementSummary
+from evaluation.agreement.kappa_agreement import PAIRS
+from evaluation.agreement.summary import AgreementSummary
 
 #: With more pairs than this, the JSON isn't indented.
 _MANY_PAIRS = 1_000

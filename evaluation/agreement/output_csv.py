@@ -19,7 +19,7 @@ def as_csv(
 ) -> str:
     """One row per statistic; ``a`` and ``b`` name what it is about (a rater, a pair of raters, a label, a unit, a group).
 
-    Names that a spreadsheet would take for a formula get an apostrophe in front.
+    Names that a spreadsheet would read as a formula start with an apostrophe.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -103,7 +103,7 @@ def _csv_aggregate(result: dict[str, Any]) -> Iterator[list[Any]]:
 
 
 def units_csv(found: UnitDistributions) -> str:
-    """One row a unit: its ratings, entropy in bits, mean where labels are numbers, and the share of each label."""
+    """One row for each unit: its ratings, entropy in bits, mean if labels are numbers, and the share of each label."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["unit", "ratings", "entropy", "mean", *map(_neutral, found.labels)])

@@ -33,7 +33,7 @@ FURTHER = {
 def as_text(
     summary: AgreementSummary, settings: Mapping[str, Any] | None = None, beside: Beside = NOTHING
 ) -> str:
-    """A table for people, wide enough for its names; undefined figures say why."""
+    """A table to read, wide enough for its names; undefined figures have their reason."""
     blocks = [
         _head(summary, settings or {}),
         _labels(summary),
@@ -98,7 +98,7 @@ def _overall(summary: AgreementSummary) -> str:
 
 
 def _not_for_new(summary: AgreementSummary, beside: Beside) -> str:
-    """Which intervals are for these raters although those for new raters were asked for."""
+    """The intervals that are for these raters although those for new raters were requested."""
     if not summary.new_raters:
         return ""
     found = summary.everyone.further.items()
@@ -113,7 +113,7 @@ def _not_for_new(summary: AgreementSummary, beside: Beside) -> str:
 
 
 def _pairs(summary: AgreementSummary) -> str:
-    # Pairs that share units first: with many raters the others would fill the page.
+    # Pairs that share units come first: with many raters, the others would fill the page.
     rows = sorted(summary.kappa["nominal"].rows(), key=lambda row: not row["n"])
     if not rows:
         return ""

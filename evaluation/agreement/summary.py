@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,65 +11,17 @@ import numpy as np
 from evaluation.agreement.aggregate import Aggregated, PerRater, Rule, Single, parse_rule
 from evaluation.agreement.alternative import DEFAULT_EPSILON, AlternativeTest, alternative_annotator_test
 from evaluation.agreement.bootstrap import DEFAULT_REPLICATES, LEAST_REPLICATES
-from evaluation.agreement.cohen import DEFAULT_MIN_OVERLAP, PairwiseKappa, Which, pairwise_kappa
+from evaluation.agreement.cohen import DEFAULT_MIN_OVERLAP
 from evaluation.agreement.count_agreement import CountAgreement, count_agreement
-from evaluation.agreement.kappa_jackknife import KappaJackknife, jackknife_kappas
-from evaluation.agreement.new_raters import (
-    RaterVariance,
-    variance_over_pairs,
-)
+from evaluation.agreement.kappa_agreement import KappaAgreement, kappa_agreement, unit_word
 from evaluation.agreement.pairs import Weights
 from evaluation.agreement.percent import prevalences
 from evaluation.agreement.raters import RestAgreement, agreement_with_rest
-from evaluation.core.estimate import Estimate, none_if_nan
-from evaluation.core.ratings_table import Floats, Ratings
+from evaluation.core.estimate import none_if_nan
+from evaluation.core.ratings_table import Ratings
 
-#: With more pairs of raters than this, those that share no unit are counted, not listed.
-LISTED_PAIRS = 200_000
 BLANK = "rows without a value"
-#: Stands for the rows of pairs, before the kind of weights, where they are written one by one.
-PAIRS = "@pairs:"
 ORDERED_WEIGHTS: tuple[Weights, ...] = ("nominal", "linear", "quadratic")
-
-
-@dataclass(frozen=True, eq=False)
-class KappaAgreement:
-    """Cohen's kappa with one kind of weights: every pair, and the averages of each group of pairs.
-
-    ``mean`` and ``weighted_mean`` have a key per group: "all", "people", and each simulator (its pairs with people).
-    ``intervals`` of shape (P, 2) holds the pairs' intervals, ``nan`` for pairs not averaged, or is None.
-    """
-
-    pairs: PairwiseKappa
-    mean: Mapping[Which, Estimate]
-    weighted_mean: Mapping[Which, Estimate]
-    intervals: Floats | None = None
-
-    def rows(self) -> list[dict[str, Any]]:
-        """One JSON object per pair of raters."""
-        return list(self.iterate_rows())
-
-    def iterate_rows(self) -> Iterator[dict[str, Any]]:
-        """The same, one after the other: there may be a hundred thousand."""
-        raters = len(self.pairs.raters)
-        bounds = iter(self.intervals) if self.intervals is not None else None
-        for row in self.pairs.rows(unshared=raters * (raters - 1) // 2 <= LISTED_PAIRS):
-            low, high = next(bounds) if bounds is not None and row["n"] else (np.nan, np.nan)
-            row["low"], row["high"] = none_if_nan(float(low)), none_if_nan(float(high))
-            yield row
-
-    def group(self, which: Which) -> dict[str, Any]:
-        """A group's mean as JSON, the weighted mean inside."""
-        return self.mean[which].to_dict() | {"weighted_mean": self.weighted_mean[which].to_dict()}
-
-    def to_dict(self, *, pairs: bool = True) -> dict[str, Any]:
-        return {
-            "mean": self.mean["all"].to_dict(),
-            "weighted_mean": self.weighted_mean["all"].to_dict(),
-            "weights": self.pairs.weights,
-            "min_overlap": self.pairs.min_overlap,
-            "pairs": self.rows() if pairs else f"{PAIRS}{self.pairs.weights}",
-        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,7 +168,7 @@ def summarize(
         if people is not None
         else None,
         kappa={
-            w: _kappa_agreement(
+            w: kappa_agreement(
                 dropped,
                 w,
                 min_overlap,
@@ -231,7 +183,7 @@ def summarize(
         alternative=tuple(alternative_annotator_test(dropped, name, epsilon=epsilon) for name in simulators),
         aggregate=_aggregate(dropped, chosen),
         without_labels=tuple(without_labels),
-        drawn=_word(dropped),
+        drawn=unit_word(dropped),
         new_raters=new_raters,
         named=named,
         left_out={reason: count for reason, count in left_out.items() if count},
@@ -248,44 +200,3 @@ def _aggregate(ratings: Ratings, rule: Rule | None) -> Aggregate | None:
     people = ratings.people()
     whole_table = isinstance(rule, Single) or not people.raters
     return Aggregate(rule.name, rule.tables(ratings if whole_table else people))
-
-
-def _kappa_agreement(
-    ratings: Ratings,
-    weights: Weights,
-    min_overlap: int,
-    simulators: tuple[str, ...],
-    *,
-    intervals: bool,
-    new_raters: bool,
-) -> KappaAgreement:
-    pairs = pairwise_kappa(ratings, weights=weights, min_overlap=min_overlap)
-    groups: tuple[Which, ...] = ("all", "people", *simulators)
-    mean = {group: pairs.mean(group) for group in groups}
-    weighted = {group: pairs.weighted_mean(group) for group in groups}
-    if not intervals or not pairs.averaged.any():
-        return KappaAgreement(pairs, mean, weighted)
-    jackknife, word = jackknife_kappas(ratings, pairs), _word(ratings)
-    for group in groups:
-        if mean[group].defined:
-            used = pairs.of_group(group)[jackknife.kept].astype(np.float64)
-            units = used * pairs.sums.n[jackknife.kept]
-            for averages, weight in ((mean, used / used.sum()), (weighted, units / units.sum())):
-                others = _pair_variance(pairs, jackknife, weight) if new_raters else None
-                averages[group] = jackknife.add_interval(
-                    averages[group], weight, word=word, new_raters=others
-                )
-    return KappaAgreement(pairs, mean, weighted, jackknife.pair_intervals(pairs))
-
-
-def _pair_variance(pairs: PairwiseKappa, jackknife: KappaJackknife, weight: Floats) -> RaterVariance:
-    """The variance over raters of an average of pairs' kappas."""
-    kept = jackknife.kept
-    a, b = pairs.sums.a[kept].astype(np.int64), pairs.sums.b[kept].astype(np.int64)
-    return variance_over_pairs(
-        pairs.kappa[kept], weight, a, b, len(pairs.raters), jackknife.deviations_of_means
-    )
-
-
-def _word(ratings: Ratings) -> str:
-    return "units" if ratings.clusters is None else "instances"

@@ -135,7 +135,7 @@ class ColumnValueSerializer(serializers.Serializer):
     count = serializers.IntegerField(help_text="How many items or raters have it.")
 
 
-class ColumnSerializer(serializers.Serializer):
+class ReportColumnSerializer(serializers.Serializer):
     """A column that reports can group (``by``) and filter (``only``) by."""
 
     name = serializers.CharField(help_text="Its name in `by` and `only`, such as kind or rater:age.")
@@ -148,12 +148,12 @@ class ReportColumns(APIView):
     """The columns of a study's items and raters."""
 
     @extend_schema(
-        parameters=[STUDY], responses=ColumnSerializer(many=True), operation_id="report_columns_list"
+        parameters=[STUDY], responses=ReportColumnSerializer(many=True), operation_id="report_columns_list"
     )
     def get(self, request: Request, study: str) -> Response:
         """The columns that the study's reports can group and filter by, with their most frequent values."""
         found = study_get_for(user=request.user, pk=study)
-        return Response(ColumnSerializer(study_attributes(studies=[found]), many=True).data)
+        return Response(ReportColumnSerializer(study_attributes(studies=[found]), many=True).data)
 
 
 class ReportDetail(APIView):

@@ -9,9 +9,9 @@ _PAIR = re.compile(r'\s*([^=;"]+?)\s*=\s*("(?:[^"]|"")*"|[^;]*?)\s*(?:;|$)')
 
 
 def parse_filter(text: str) -> dict[str, list[str]]:
-    """Each column's values. A value that holds a semicolon or begins with a quotation mark is in quotation marks, as in a CSV file.
+    """The values of each column. A value with a semicolon, or with a quotation mark at its start, is quoted as in a CSV file.
 
-    ``ValueError`` for any other text.
+    Raises ``ValueError`` if the text isn't a filter.
 
     >>> parse_filter('kind=hard; rater:age=30; kind=easy; topic="birds; owls"')
     {'kind': ['hard', 'easy'], 'rater:age': ['30'], 'topic': ['birds; owls']}

@@ -23,7 +23,7 @@ LEAST_CLUSTERS = 8
 
 
 def too_few(clusters: int, word: str = "clusters") -> str:
-    """Why there is no interval from so few clusters; empty where they are enough.
+    """Why there is no interval from so few clusters; empty if there are enough.
 
     >>> too_few(3, "units")
     'none: at least 8 units are needed, found 3'

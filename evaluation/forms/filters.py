@@ -1,4 +1,4 @@
-"""The fields with which a report is cut: a menu of columns, and the values of each column to tick."""
+"""The fields that limit a report to some items or raters: a menu of columns, and check boxes for the values of each column."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from django import forms
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
+from annotator.core.words import plural
 from evaluation.core.filter_text import filter_text, parse_filter
 from evaluation.selectors.attributes import StudyAttribute
 
@@ -30,11 +31,11 @@ class ColumnMenu(forms.Select):
 
 
 def _with_size(column: StudyAttribute) -> str:
-    return f"{column.title} ({column.distinct:,} value{'' if column.distinct == 1 else 's'})"
+    return f"{column.title} ({plural(column.distinct, 'value')})"
 
 
 class FilterWidget(forms.Widget):
-    """A check box for each value of each column, with its count, and a line for everything else.
+    """A check box for each value of each column, with its count, and a text field for everything else.
 
     Its value is the text of the filter (see ``evaluation.core.filter_text``).
     """
@@ -47,7 +48,7 @@ class FilterWidget(forms.Widget):
         css = {"all": ["css/filters.css"]}
 
     def value_from_datadict(self, data: Any, files: Any, name: str) -> str:
-        """The boxes and the line joined. Text that can't be read is kept for the message."""
+        """The check boxes and the text field as one filter. Text that can't be read is returned unchanged, for the error message."""
         line = str(data.get(name) or "").strip()
         ticked = data.getlist(f"{name}-value") if hasattr(data, "getlist") else []
         pairs = []

@@ -91,8 +91,8 @@ class Choices:
     or ``single:<rater>``, which may be a simulator. ``exclusions`` says whether excluded
     raters, items and judgments are left out. ``labels`` is the label set of the reported agreement. ``restriction``
     says on which instances systems are compared. ``refusals`` and ``ties`` say whether follow-ups without an answer of the
-    system, or without a label of the raters, count as wrong or are left out of precision; ``blanks`` the same of judgments without an answer, in accuracies. ``by`` names an attribute that makes
-    groups, ``only`` filters by attributes. Pairs of raters that share fewer than ``min_overlap`` units are
+    system, or without a label of the raters, count as wrong or are left out of precision; ``blanks`` the same for judgments without an answer, in accuracies.
+    ``by`` names an attribute that makes groups, ``only`` filters by attributes. Pairs of raters that share fewer than ``min_overlap`` units are
     listed but not averaged. ``replicates`` bootstrap replicates drawn from ``seed`` make the intervals; 0 replicates:
     no intervals. ``encoder`` embeds texts for the cosine.
 

@@ -162,7 +162,7 @@ def _context(study: Study, choices: Choices, progress: Callable[[str], None]) ->
 
 
 def _cut_sections(context: Context) -> dict[str, Section]:
-    """The sections, with columns for each group where the report is cut by an attribute."""
+    """The sections, with columns for each group if the report is grouped by an attribute."""
     whole = _sections(context)
     if not context.choices.by or not len(context.data.judgments):
         return whole

@@ -19,7 +19,7 @@ WHOLE = ("groups", "people", "material")
 
 
 def attribute_grouped(ctx: Context) -> Attribute:
-    """The attribute that the report is cut by, its values in order, numbers with many values cut at their quartiles."""
+    """The attribute that the report is grouped by, with its values in order; numbers with many values are cut at their quartiles."""
 
     def make() -> Attribute:
         found = attribute_load(ctx.data.judgments, ctx.choices.by)
@@ -33,7 +33,7 @@ def attribute_grouped(ctx: Context) -> Attribute:
 
 
 def contexts_by_group(ctx: Context) -> Iterator[tuple[str, Context]]:
-    """Each group's name with the report's context for its judgments alone; groups without a judgment are left out.
+    """Each group's name, and the report's context for its judgments only; groups without a judgment are left out.
 
     Groups of raters keep the simulators, so that people of a group can be compared with them.
     """
@@ -60,7 +60,7 @@ def _about(progress: Callable[[str], None], group: str) -> Callable[[str], None]
 def with_group_columns(
     whole: Mapping[str, Section], parts: Sequence[tuple[str, Mapping[str, Section]]], *, by: str
 ) -> dict[str, Section]:
-    """The sections with each group's columns beside the whole's, in every table.
+    """The sections with columns for each group in every table, after those of the whole study.
 
     ``parts`` are the same sections of each group, by name. A row that only a group has comes last.
     """
@@ -86,7 +86,7 @@ def with_group_columns(
 
 
 def _joined(whole: Table, groups: Sequence[tuple[str, Table]]) -> Table:
-    """A table with the columns of each group's table behind its own; rows are joined by their heads."""
+    """A table followed by the columns of each group's table; rows are joined by their heads."""
     groups = [(name, table) for name, table in groups if list(table.head) == list(whole.head)]
     columns = list(whole.columns)
     for name, table in groups:

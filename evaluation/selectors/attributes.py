@@ -10,10 +10,10 @@ from annotator.core.kept_figures import StudyCount
 from annotator.models import Study
 from evaluation.core.filter_text import parse_filter
 
-#: At most this many values of a column are listed, the most frequent ones.
+#: How many values of a column are listed at most: the most frequent ones.
 LISTED = 20
 
-# The names are those of ``evaluation.ratings.attributes``: a column of the study's own stands in where the built-in one is blank.
+# The names are those of ``evaluation.ratings.attributes``: a column of the study itself replaces the built-in one where that is blank.
 _VALUES = StudyCount(
     "columns of items and raters",
     """
@@ -88,9 +88,9 @@ class StudyAttribute:
 
 
 def study_attributes(*, studies: Iterable[Study]) -> list[StudyAttribute]:
-    """The columns of items and raters of these studies, one query; those of raters have ``rater:`` before their name.
+    """The columns of items and raters of these studies, in one query; the names of raters' columns start with ``rater:``.
 
-    Withdrawn and replaced items don't count. Values that are blank are left out.
+    Withdrawn and replaced items don't count. Blank values are left out.
     """
     rows = _VALUES.rows({"studies": [study.pk for study in studies], "listed": LISTED})
     values: dict[tuple[int, str], list[AttributeValue]] = {}
@@ -111,7 +111,7 @@ def study_attributes(*, studies: Iterable[Study]) -> list[StudyAttribute]:
 
 
 def filter_faults(attributes: Collection[StudyAttribute], *, by: str, only: str) -> dict[str, str]:
-    """What is wrong with a report's ``by`` and ``only``: choice -> message. Values that aren't listed are taken as they are.
+    """What is wrong with a report's ``by`` and ``only``: choice -> message. Values beyond the listed ones aren't checked.
 
     ``only`` that isn't ``column=value; column=value`` is a fault too.
     """

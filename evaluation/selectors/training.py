@@ -1,4 +1,4 @@
-"""What reports show of training with GEN-U as a reward: every round's rationales and their rewards."""
+"""Training with GEN-U as a reward, for reports: every round's rationales and their rewards."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class RewardRound:
 def reward_rounds(*, study: Study, default_bins: int) -> list[RewardRound]:
     """The rounds of the pipelines whose main study this is, by pipeline and in order, in three queries.
 
-    ``default_bins`` is the number of quantiles where a recipe's reward step does not give one.
+    ``default_bins`` is the number of quantiles if a recipe's reward step doesn't set it.
     """
     found: dict[tuple[int, str], list[Rewarded]] = defaultdict(list)
     rewards = Reward.objects.filter(pipeline__study=study).order_by("pipeline_id", "pk")

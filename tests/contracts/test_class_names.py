@@ -10,8 +10,6 @@ from foretell import env
 #: Names that may stand more than once, with the reason.
 SHARED = {
     "Command": "Django looks for a class of this name in every management command.",
-    "Accuracy": "of annotators in agreement, of predictions in metrics",
-    "Group": "of questions on a page, of raters in a table",
 }
 
 

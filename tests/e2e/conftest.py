@@ -71,5 +71,5 @@ def style() -> Iterator[str]:
 
 @pytest.fixture
 def server(page: Page) -> Server:
-    """Answers what the page's scripts send to ``/fake/``."""
+    """Answers the requests of the page's scripts to ``/fake/``."""
     return Server(page)

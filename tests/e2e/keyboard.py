@@ -14,7 +14,7 @@ def wait_ready(page: Page) -> None:
 
 
 def answer(page: Page, wanted: dict[str, Any], *, most: int = 120) -> None:
-    """Answer every open question of the page by its keys; ``wanted`` maps field names to values."""
+    """Answer every open question of the page with its keys; ``wanted`` maps field names to values."""
     for _ in range(most):
         opened = page.locator("form[data-task] [data-open-question]")
         if opened.count() == 0:

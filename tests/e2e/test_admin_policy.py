@@ -23,7 +23,7 @@ NOT_USED = {"unfold/helpers/search.html"}
 
 @pytest.fixture
 def desk(live_server, page: Page) -> Page:
-    """A page of a superuser who has logged in."""
+    """A page on which a superuser has logged in."""
     make_user("root", staff=True, is_superuser=True)
     page.goto(f"{live_server.url}/admin/")
     page.fill("input[name=username]", "root")
@@ -46,7 +46,7 @@ def test_every_list_and_form_of_the_admin_opens(live_server, desk: Page) -> None
     assert visited >= 4
 
 
-def test_the_theme_is_chosen_in_the_menu_of_the_person(live_server, desk: Page) -> None:
+def test_the_theme_is_chosen_in_the_account_menu(live_server, desk: Page) -> None:
     desk.emulate_media(color_scheme="light")
     menu = desk.locator("[x-data*=openUserLinks]")
     log_out = menu.get_by_text("Log out")
@@ -107,7 +107,7 @@ def test_filters_open_and_actions_appear_for_chosen_rows(live_server, desk: Page
     expect(desk.locator("main")).to_contain_text("1")
 
 
-def test_the_command_palette_finds_a_page_by_keys_alone(live_server, desk: Page) -> None:
+def test_the_command_palette_works_with_the_keyboard_only(live_server, desk: Page) -> None:
     desk.keyboard.press("Control+k")
     field = desk.locator("#search-input-command")
     expect(field).to_be_focused()

@@ -1,4 +1,4 @@
-"""The notice of changed instructions, in a browser: what was answered stays, and the focus goes to the task."""
+"""The notice of changed instructions, in a browser: answers stay, and the focus moves to the task."""
 
 from __future__ import annotations
 

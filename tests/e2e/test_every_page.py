@@ -21,7 +21,7 @@ TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
 @pytest.fixture(scope="module")
 def world(django_db_setup: None, django_db_blocker: object) -> Iterator[World]:
-    """Created once: the tests of pages don't change it."""
+    """Created once, because the tests of pages don't change it."""
     with django_db_blocker.unblock():  # type: ignore[attr-defined]
         try:
             yield world_make()

@@ -50,7 +50,7 @@ HIDDEN = """lines => {
 
 
 def longer(payload: JSON) -> JSON:
-    """The item with long texts, where its type allows them to be."""
+    """The item with long texts, if its type allows them."""
     made = {k: f"{v} {SENTENCE * LONGER[k]}".strip() if k in LONGER else v for k, v in payload.items()}
     if "explanations" in made:
         made["explanations"] = [one | {"text": one["text"] + SENTENCE * 3} for one in made["explanations"]]
@@ -86,7 +86,7 @@ def show(style: str, page: Page, monkeypatch: pytest.MonkeyPatch, stage: Stage, 
 
 
 def settle(page: Page) -> None:
-    """Two frames: layout, then what observes it."""
+    """Wait two frames: one for the layout, one for its observers."""
     page.evaluate(
         "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 0))))"
     )

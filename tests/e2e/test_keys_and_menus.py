@@ -62,7 +62,7 @@ def marked(page: Page) -> list[str]:
 
 
 def shown_keys(page: Page) -> list[str]:
-    """The key caps that can be seen, in order."""
+    """The visible key caps, in order."""
     return page.eval_on_selector_all(
         "[data-asked] .key",
         "all => all.filter(one => getComputedStyle(one).visibility === 'visible').map(one => one.textContent)",

@@ -1,6 +1,6 @@
 """A new researcher's path in a browser, on the processes of `make run`: from a CSV with mistakes to paid, corrected data.
 
-Only what the pages offer is used. Every page on the way is checked with axe, and for what scrolls sideways on a phone.
+It uses only what the pages offer. Every page on the way is checked with axe, and on a phone for horizontal scrolling.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installat
 
 
 def csv(*, mistakes: bool) -> bytes:
-    """Six rows; with three mistakes: a column of another name, an unknown answer, an empty follow-up."""
+    """Six rows, optionally with three mistakes: a wrong column name, an unknown answer, an empty follow-up."""
     lines = [f"{'starter' if mistakes else 'question'},explanation,answer,follow_up,real_output,system"]
     for number, question in enumerate(QUESTIONS):
         for case in range(2):
@@ -131,7 +131,7 @@ def prepare(one: Researcher) -> None:
 
 
 def set_up(one: Researcher) -> None:
-    """The texts and the pay: an error is shown at its field, and nothing that was typed is lost."""
+    """The texts and the pay. An error is shown at its field, and the other entries stay."""
     page = one.page
     one.press("Write the texts")
     page.fill("[name=summary]", "Say what a robot will answer.")
@@ -151,7 +151,7 @@ def set_up(one: Researcher) -> None:
 
 
 def rehearse(one: Researcher) -> None:
-    """A rehearsal whose report has numbers; then it is cleared and leaves nothing."""
+    """A rehearsal with numbers in its report, which is then cleared completely."""
     page = one.page
     one.tab("Overview", "Rehearsal")
     page.fill("[name=raters]", "4")
@@ -271,7 +271,7 @@ def end(one: Researcher) -> None:
 
 
 def sees_what_a_viewer_may(viewer: Researcher) -> None:
-    """Every tab opens; every link on its pages leads somewhere, and no form is shown that would be refused."""
+    """Every tab and every link opens, and no form is shown that would be refused."""
     page = viewer.page
     viewer.reads("your role: viewer")
     study = page.url.partition("/live/")[0]

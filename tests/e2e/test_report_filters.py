@@ -1,4 +1,4 @@
-"""A report limited to a part of the study, from the form to the items that two raters disagree on, in a real browser."""
+"""In a real browser: a report limited to a part of the study, from the form to the items that two raters disagree on."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.factories import make_user
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
-def test_a_report_on_ticked_values_leads_to_what_two_raters_disagree_on(
+def test_a_report_on_ticked_values_links_to_disagreements(
     live_server: Any, page: Page, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(service, "_send", lambda pk: service.report_compute(report_pk=pk))

@@ -1,7 +1,6 @@
-"""A small world that has one of everything, and the address of every page in it, read from the resolver.
+"""A small world with one object of each kind, and the address of every page, read from the resolver.
 
-A new page is found by itself where its arguments are of a kind that is known here; where they are not, the test that
-looks at every page says so.
+A new page is found automatically if its arguments are known here; otherwise the test of every page fails.
 """
 
 from __future__ import annotations
@@ -194,7 +193,7 @@ def with_runs(world: World) -> None:
 
 
 def names(resolver: URLResolver | None = None, space: str = "") -> Iterator[tuple[str, URLPattern]]:
-    """Every named address of the product, with its name space. The API answers in JSON: it is not among them."""
+    """Every named address of the product, with its namespace. The API is left out because it answers in JSON."""
     for one in (resolver or get_resolver()).url_patterns:
         if isinstance(one, URLResolver):
             if not str(one.pattern).startswith("api/"):
@@ -264,7 +263,7 @@ AT_STEP = {f"annotator:{step}": step for step in STEPS}
 def addresses(name: str, world: World) -> list[tuple[str, str]]:
     """(visitor, path) of every page of this name. Raises ``LookupError`` if no rule gives its arguments.
 
-    History and deletion are one template of the admin's frame for all models: they are looked at on the study's.
+    History and deletion have one admin template for all models, so only the study's are visited.
     """
     if name.endswith(("_history", "_delete")) and name.startswith("admin:") and "_study_" not in name:
         return []

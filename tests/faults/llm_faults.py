@@ -78,7 +78,7 @@ class Outcome:
 
 
 class Leases:
-    """One lease after another that has ended already, to see how soon housekeeping frees it."""
+    """Creates expired leases one after another, to see how soon housekeeping frees them."""
 
     def __init__(self) -> None:
         self.study = make_study(items=200, redundancy=1, launched=True, slug=f"people-{time.time_ns()}")

@@ -1,4 +1,4 @@
-"""Tasks taken at the same moment: arms stay balanced, and one person gets one condition."""
+"""Tasks taken at the same time: arms stay balanced, and each person gets one condition."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def armed_study(*, items: int, places: int) -> Study:
 
 
 def together(call: Callable[[Any], Any], those: Sequence[Any]) -> list[Any]:
-    """Call it for each in a thread with its own connection, all at once; return the results."""
+    """Call the function for each at the same time, in threads with their own connections; return the results."""
     gate = threading.Barrier(len(those))
 
     def one(thing: Any) -> Any:
@@ -167,7 +167,7 @@ STAGED = [
 
 @pytest.mark.parametrize("name", STAGED)
 def test_windows_in_two_studies_of_a_template_never_show_one_input_twice(name: str) -> None:
-    """Each study's import makes instances of its own; the same question is the same question all the same."""
+    """Each study's import creates its own instances, but the same question still counts as the same."""
     slug = name.replace("_", "-").replace("/", "-")
     studies = [template_study(name, f"{slug}-{number}") for number in (1, 2)]
     user = make_user()

@@ -159,7 +159,7 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root starts servers
 
 
 @as_root
-def test_started_by_root_the_servers_run_as_a_user_of_their_own(tmp_path: Path) -> None:
+def test_servers_that_root_starts_run_as_their_own_user(tmp_path: Path) -> None:
     servers = EmbeddedServers(tmp_path, postgres_options=FAST)
     try:
         servers.start_postgres()
@@ -200,7 +200,7 @@ def test_data_of_an_earlier_version_that_ran_as_nobody_is_taken_over(tmp_path: P
 
 
 @as_root
-def test_where_no_user_can_be_created_the_servers_run_as_nobody_and_say_so(
+def test_without_a_new_user_servers_run_as_nobody_and_log_it(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     refusing = tmp_path / "useradd"

@@ -1,4 +1,4 @@
-"""A short form of ``benchmarks/ordeal``, and that its ledger finds what it is there to find."""
+"""A short form of ``benchmarks/ordeal``, and a check that its ledger finds faults."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def installation(tmp_path: Path) -> Iterator[TlsProxy]:
 
 
 class Visitor:
-    """A browser with cookies that uses the site through the proxy."""
+    """A client with cookies that uses the site through the proxy."""
 
     def __init__(self, proxy: TlsProxy) -> None:
         self.base = proxy.url

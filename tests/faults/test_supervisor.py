@@ -108,7 +108,7 @@ def test_a_second_run_on_the_same_data_is_refused(running: Installation) -> None
 
 
 def test_a_second_start_prepares_nothing(running: Installation) -> None:
-    """What makes it fast; ``benchmarks/start`` measures the seconds."""
+    """This makes it fast; ``benchmarks/start`` measures the seconds."""
     running.stop()
     before = running.log.read_text()
     assert "preparing the database" in before

@@ -1,4 +1,4 @@
-"""Requests that nobody sends by accident: each gets a clear 4xx, none an error page, and the reply has the right form."""
+"""Malformed requests: each gets a clear 4xx in the right form, none an error page."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_nul_character_in_an_address_is_a_bad_request(researcher: Client, path
 
 
 @pytest.mark.parametrize("page", ["abc", "0", "99999", "-1"])
-def test_a_page_of_the_search_that_is_not_there_is_not_found(researcher: Client, page: str) -> None:
+def test_a_missing_page_of_the_search_is_not_found(researcher: Client, page: str) -> None:
     assert researcher.get(f"/admin/search/?extended=1&s=exclusion&page={page}").status_code == 404
 
 

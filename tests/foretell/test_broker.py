@@ -27,7 +27,7 @@ def test_celery_uses_our_transport() -> None:
 
 
 def test_kombu_by_itself_raises_an_attribute_error_on_a_closed_connection() -> None:
-    """Fails when kombu is mended: then foretell/broker.py can go."""
+    """Fails when kombu is fixed; then foretell/broker.py can be removed."""
     with pytest.raises(AttributeError):
         closed_channel("redis").conn_or_acquire().__enter__()
 

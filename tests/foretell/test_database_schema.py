@@ -9,7 +9,7 @@ from django.db import connection
 
 @pytest.mark.django_db
 def test_every_column_of_the_database_belongs_to_a_model() -> None:
-    """What a migration keeps for the previous version is dropped by a later one."""
+    """A later migration drops what an earlier one kept for the previous version."""
     with connection.cursor() as cursor:
         for model in (model for model in apps.get_models() if not model._meta.proxy):
             table = model._meta.db_table

@@ -1,4 +1,4 @@
-"""What the pages for operators say is there."""
+"""What the operators' documents name exists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scripted model of the installation stays allowed, whatever hosts the operator lists."""
+"""The installation's scripted model stays allowed, whichever hosts the operator lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The templates of Unfold that differ here, and only in what the content policy needs."""
+"""Our copies of Unfold's templates differ only where the content policy requires it."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ class _Reader:
         images: Mapping[str, StoredImage] | None = None,
     ):
         self.kind = kind
-        #: Read before the rows: the connection can do nothing else while they are copied.
+        #: Read before the rows, because the connection can't do anything else while they are copied.
         self.images = images or {}
         self.variant = variant
         #: What a row that does not name its variant is taken for.

@@ -14,7 +14,7 @@ from annotator.selectors.images import image_get_for
 def image(request: HttpRequest, token: str) -> HttpResponseBase:
     """One image, for the person for whom the address was made.
 
-    It never changes, so their browser may keep it. It can't run anything, even if it is opened by itself.
+    It never changes, so their browser may cache it. It can't run scripts, even if it is opened on its own.
     """
     found = image_get_for(user=request.user, token=token)
     try:

@@ -22,9 +22,9 @@ YEAR_SECONDS = 365 * 24 * 3600
 @never_cache
 @require_http_methods(["GET", "POST"])
 def choose(request: HttpRequest) -> HttpResponse:
-    """Choose the language: kept in this browser and, for people who are logged in, in their account.
+    """Choose the language. It is stored in this browser and, for people who are logged in, in their account.
 
-    Afterwards they are back where they were. A task's answers are saved as a draft when its page is left.
+    Then the person returns to the page they came from. Leaving a task's page saves its answers as a draft.
     """
     back = safe_url(request, request.POST.get("next") or came_from(request), reverse("annotator:home"))
     if request.method != "POST":

@@ -76,7 +76,8 @@ def escape(text: str) -> str:
     $\lambda$ is caf\'{e}, [U+4E2D]
     """
     plain = " ".join(_CONTROL.sub("", text).split())
-    return "".join(_written(ch) for ch in unicodedata.normalize("NFC", plain))
+    written = "".join(_written(ch) for ch in unicodedata.normalize("NFC", plain))
+    return written.replace("][U+", r"]\allowbreak{}[U+")  # a word of them is too long for a line
 
 
 def _written(ch: str) -> str:

@@ -42,9 +42,9 @@ def accuracy_section(ctx: Context) -> Section | None:
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """The ratings of a variable beside correct labels.
+    """The ratings of a variable and the correct labels.
 
-    ``gold`` of shape (units,) holds each unit's correct label as a code, -1 if it has none; ``item`` its item.
+    ``gold`` of shape (units,) has each unit's correct label as a code, -1 if it has none; ``item`` has its item.
     ``unanswered`` are (rater, unit) codes of answers that count as wrong because they were left blank.
     """
 

@@ -22,7 +22,7 @@ MOST_LABELS = 12
 
 @section(order=27, title="Label distributions")
 def distributions(ctx: Context) -> Section | None:
-    """A table a variable of the units with two ratings or more; None where there is none."""
+    """One table for each variable, of the units with at least two ratings; None if there is none."""
     blocks, prose = [], []
     for variable in ctx.data.variables:
         whole = ctx.ratings(variable.name)

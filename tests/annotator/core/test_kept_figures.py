@@ -1,4 +1,4 @@
-"""Figures of large studies: kept for pages, counted again in the background, never for services or small studies."""
+"""Figures of large studies: stored for pages, counted again in the background; not for services or small studies."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def older(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
     monkeypatch.setattr(kept_figures.time, "time", lambda: now + seconds)
 
 
-def test_they_are_kept_on_pages_only(counted: StudyCount, study: Study) -> None:
+def test_figures_are_stored_for_pages_only(counted: StudyCount, study: Study) -> None:
     with figures_kept(study.pk) as page:
         assert counted.rows([study.pk]) == [(1,)]
         assert page.since is None, "it was counted for this page"
@@ -85,7 +85,7 @@ def test_old_figures_are_counted_again_by_a_job_once(
     figures_renew_task(figures="of an older version", values=[])
 
 
-def test_what_a_researcher_changes_is_counted_at_once(counted: StudyCount, study: Study) -> None:
+def test_a_researchers_change_is_counted_at_once(counted: StudyCount, study: Study) -> None:
     with figures_kept(study.pk):
         counted.rows([study.pk])
         judge(study)
@@ -93,7 +93,7 @@ def test_what_a_researcher_changes_is_counted_at_once(counted: StudyCount, study
         assert counted.rows([study.pk]) == [(2,)]
 
 
-def test_types_that_json_lacks_come_back(study: Study) -> None:
+def test_types_that_json_lacks_are_restored(study: Study) -> None:
     now = timezone.now()
     kinds = StudyCount(
         "types in a test", "SELECT %s::numeric, %s::timestamptz, NULL, 'a', 1.5::float, ARRAY[1, 2]"
@@ -107,7 +107,7 @@ def test_types_that_json_lacks_come_back(study: Study) -> None:
     assert first == again == [(Decimal("1.50"), now, None, "a", 1.5, [1, 2])]
 
 
-def test_an_unavailable_cache_means_counting(
+def test_without_a_cache_figures_are_counted(
     counted: StudyCount, study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kept_figures.cache, "get_many", lambda keys: {})

@@ -63,7 +63,7 @@ def world(researcher: User) -> World:
 
 
 def test_every_service_is_in_the_walk_or_exempt() -> None:
-    """A new service of these kinds is called by the walk below, or the reason is written down."""
+    """A new service of these kinds is called by the walk in `audit_walk`, or the reason is written down."""
     found = {name for name in services() if KINDS.match(name)}
     assert found - set(WALK) - set(EXEMPT) == set()
     assert (set(WALK) | set(EXEMPT)) - set(services()) == set(), "gone, or renamed"

@@ -1,4 +1,4 @@
-"""Images of a study: what may be uploaded, how material names them, and when their files go."""
+"""Images of a study: which are accepted, how material names them, and when their files are deleted."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ ROW = {
 
 @pytest.fixture(autouse=True)
 def _own_files(settings: Any, tmp_path: Path) -> None:
-    """A storage of its own: sweeping removes files that this test's database doesn't know."""
+    """A separate storage: sweeping removes files that this test's database doesn't know."""
     own = {
         "BACKEND": "django.core.files.storage.FileSystemStorage",
         "OPTIONS": {"location": tmp_path / "files"},
@@ -70,7 +70,7 @@ def refused(study: Study, *rows: dict[str, Any]) -> str:
     ("kind", "media"),
     [("PNG", "image/png"), ("JPEG", "image/jpeg"), ("WEBP", "image/webp"), ("GIF", "image/gif")],
 )
-def test_an_image_is_what_its_content_is(kind: str, media: str) -> None:
+def test_the_content_decides_the_image_type(kind: str, media: str) -> None:
     study, content = make_study(), picture(kind=kind)
     [image] = images_add(study=study, files=[("folder/whatever.txt", content)]).added
     assert (image.name, image.media_type, image.width, image.height) == ("whatever.txt", media, 40, 30)
@@ -92,14 +92,14 @@ def test_an_image_is_what_its_content_is(kind: str, media: str) -> None:
         (picture(kind="BMP"), "is not an image of a known type"),
     ],
 )
-def test_what_is_no_still_image_is_refused_and_nothing_is_stored(content: bytes, words: str) -> None:
+def test_other_files_than_still_images_are_refused_and_not_stored(content: bytes, words: str) -> None:
     study = make_study()
     with pytest.raises(ValidationError, match=words):
         images_add(study=study, files=[("good.png", picture()), ("bad.png", content)])
     assert not study.images.exists()
 
 
-def test_a_small_file_that_unpacks_into_a_huge_picture_is_refused_unread(settings: Any) -> None:
+def test_a_small_file_of_a_huge_picture_is_refused_before_decoding(settings: Any) -> None:
     bomb = picture("white", size=(6_000, 5_000))
     assert len(bomb) < 200_000
     with pytest.raises(ValidationError, match=r"has 6,000 x 5,000 pixels; expected at most 25 million"):
@@ -109,7 +109,7 @@ def test_a_small_file_that_unpacks_into_a_huge_picture_is_refused_unread(setting
         images_add(study=make_study(), files=[("large.png", picture())])
 
 
-def test_a_zip_archive_is_read_without_the_files_that_systems_add(settings: Any) -> None:
+def test_files_that_systems_add_to_a_zip_archive_are_skipped(settings: Any) -> None:
     packed = archive({"pictures/cat.png": picture(), "__MACOSX/._cat.png": b"x", ".DS_Store": b"x"})
     assert [name for name, _ in zip_images(io.BytesIO(packed))] == ["pictures/cat.png"]
     with pytest.raises(ValidationError, match="is not a zip archive"):
@@ -261,7 +261,7 @@ def test_only_an_unused_image_can_be_deleted(django_capture_on_commit_callbacks:
     assert [default_storage.exists(one.file) for one in (cat, dog)] == [True, False]
 
 
-def test_the_file_goes_with_the_last_study_that_shows_it(django_capture_on_commit_callbacks: Any) -> None:
+def test_a_file_is_deleted_with_the_last_study_that_shows_it(django_capture_on_commit_callbacks: Any) -> None:
     by = make_user(staff=True)
     study = with_images(by=by)
     imported(study, ROW)

@@ -40,7 +40,7 @@ def test_every_string_of_the_source_is_translated_and_no_other(code: str) -> Non
 
 
 @every_language
-def test_no_translation_is_missing_or_unsure(code: str) -> None:
+def test_no_translation_is_missing_or_fuzzy(code: str) -> None:
     header = next(entry for entry in entries(path_of(code, "po")) if not entry.text).forms[0]
     forms = int(re.search(r"nplurals=(\d)", header)[1])  # type: ignore[index]
     assert forms == {"ar": 6, "de": 2}.get(code, forms)
@@ -60,7 +60,7 @@ def test_a_translation_has_the_same_placeholders_and_markup(code: str) -> None:
 
 
 @every_language
-def test_the_compiled_catalogue_is_that_of_the_text(code: str) -> None:
+def test_the_compiled_catalogue_matches_its_source(code: str) -> None:
     with path_of(code, "mo").open("rb") as file:
         compiled = gettext.GNUTranslations(file)._catalog  # type: ignore[attr-defined]
     for entry in messages(code):

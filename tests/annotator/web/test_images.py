@@ -1,4 +1,4 @@
-"""Who is sent an image, and the pages that show one."""
+"""Who can load an image, and the pages that show one."""
 
 from __future__ import annotations
 
@@ -64,9 +64,7 @@ def test_a_task_shows_its_image_to_the_person_who_has_it_and_to_nobody_else(
     assert Client().get(shown.get("src")).status_code != 200
 
 
-def test_an_address_is_worth_nothing_without_its_signature_or_to_people_who_are_out(
-    study: Study, researcher: User
-) -> None:
+def test_an_address_needs_its_signature_and_a_member_of_the_study(study: Study, researcher: User) -> None:
     digest = study.images.get(name="cat.png").digest
     person = make_participation(study)
     user = person.rater.user
@@ -93,7 +91,7 @@ def test_researchers_see_images_in_previews_and_items(study: Study, researcher: 
     assert "[Image: A cat on a mat (cat.png)]" in rows.text_content()
 
 
-def test_a_later_stage_gives_no_address_away(researcher: User) -> None:
+def test_images_of_a_later_stage_have_no_address_yet(researcher: User) -> None:
     study = make_study(by=researcher, hit_type="utility")
     images_add(study=study, files=[("owl.png", picture())])
     row = {

@@ -1,4 +1,4 @@
-"""Which language a page is in: chosen, of the study, of the browser, English; and the menu that changes it."""
+"""The language of a page (chosen, the study's, the browser's, English) and the menu that changes it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_page_is_in_the_language_of_the_browser() -> None:
     assert Client().get("/", headers=GERMAN).headers["Content-Language"] == "de"
 
 
-def test_the_language_does_not_stay_for_the_next_request() -> None:
+def test_the_next_request_does_not_keep_the_language() -> None:
     client = Client()
     client.get("/", headers=ARABIC)
     assert language(client.get("/")) == "en"
@@ -53,7 +53,7 @@ def test_the_menu_keeps_the_choice_in_the_browser_and_leads_back() -> None:
     assert away.headers["Location"] == "/"
 
 
-def test_the_page_with_the_choice_knows_where_somebody_came_from() -> None:
+def test_the_language_page_links_back_to_the_previous_page() -> None:
     page = (
         Client().get("/language/", headers={"Referer": "http://testserver/study/owls/task/"}).content.decode()
     )
@@ -86,7 +86,7 @@ def test_the_pages_of_a_study_are_in_its_language() -> None:
     assert language(bot.client.get(f"{bot.path}instructions/")) == "ar"
 
 
-def test_a_study_in_a_language_without_translation_is_in_the_browser_s() -> None:
+def test_a_study_in_an_untranslated_language_uses_the_browsers() -> None:
     study = make_study(items=2, launched=True, language="fr")
     assert language(Client(headers=ARABIC).get(f"/join/{study.join_token}/")) == "ar"
 
@@ -119,7 +119,7 @@ def test_an_alert_is_in_the_language_in_which_it_was_asked_for() -> None:
     assert mail.outbox[0].subject == "Es gibt wieder Plätze: Owls"
 
 
-def test_the_mail_with_a_reset_link_is_in_the_language_of_the_account() -> None:
+def test_the_password_email_is_in_the_language_of_the_account() -> None:
     user = make_user("ada", email="ada@example.org")
     account_language_set(user=user, language="de")
     Client(headers=ARABIC).post("/password/reset/", {"email": "ada@example.org"})

@@ -71,7 +71,7 @@ def marked(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def unmarked(page: str, *names: str, material: Set[str] = frozenset(STUDY_MATERIAL)) -> list[str]:
-    """The visible strings of a page that are neither marked nor study material.
+    """The visible strings of a page that are neither marked for translation nor study material.
 
     ``names``: titles and the like. ``material``: the classes of elements that hold material.
     """
@@ -251,7 +251,7 @@ def test_the_errors_of_answers_are_known_to_the_translation() -> None:
 
 
 def texts_of(stage: Stage) -> Iterator[str]:
-    """What a stage says besides its material."""
+    """The texts of a stage other than its material."""
     yield from (stage.title, stage.lead)
     for block in stage.blocks:
         yield block.label

@@ -61,7 +61,7 @@ def test_incompletely_rated_units_are_left_out_and_the_bootstrap_draws_the_rest(
         assert "1000 replicates of 12 units" in form.interval
 
 
-def test_forms_whose_parts_are_negative_are_not_defined():
+def test_correlations_with_negative_parts_are_undefined():
     """Mean squares of units 0, raters 2/3, the rest 2: (0 - 2) / (0 + (2/3 - 2) / 2) would be 3."""
     table = ratings_of([[1, 3], [3, 1], [3, 3]], level="interval")
     found = intraclass_correlation(table).forms["ICC(2,k)"]

@@ -1,4 +1,4 @@
-"""Few units, many labels, new raters: no interval from a handful, none outside the statistic's range, each says for whom."""
+"""Intervals of few units, many labels and new raters: none from fewer than 8 units or outside the range; each names its raters."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_sums_by_cluster_with_more_labels_than_units_are_the_statistics(level):
 
 
 def test_many_labels_do_not_widen_intervals_for_new_raters():
-    """Scores with thousands of values: the noise of single ratings is taken off as with a few."""
+    """Scores with thousands of values: the noise of single ratings is subtracted as with a few values."""
     rng = np.random.default_rng(8)
     truth = rng.normal(50, 15, 2_500)
     scores = np.array([np.clip(truth + rng.normal(0, 8, truth.size), 1, 99) for _ in range(6)])
@@ -129,7 +129,7 @@ def test_many_labels_do_not_widen_intervals_for_new_raters():
 
 
 def test_leaving_out_a_rater_leaves_the_groups_of_units_as_they_are():
-    """A unit that one rater alone rated must not move the other units into other groups."""
+    """A unit with only one rater must not move other units into other groups."""
     rng = np.random.default_rng(4)
     rows = [(f"r{r}", f"u{u:02}", str(rng.integers(0, 2))) for r in range(6) for u in range(1, 20)]
     rows.append(("r0", "u00", "1"))
@@ -149,7 +149,7 @@ def test_ac2_without_groups_is_ac2_of_the_other_units():
         assert without[7] == pytest.approx(gwet_ac2(rest, weights=weights).value)
 
 
-def test_every_interval_says_for_whom_it_is():
+def test_every_interval_names_its_raters():
     rng = np.random.default_rng(6)
     truth = rng.integers(0, 5, 80)
     table = ratings_of(

@@ -148,7 +148,7 @@ def test_the_reward_rises_over_rounds_and_table_7_is_filled(
 
 
 def shows_the_reward_by_round(content: dict[str, Any], rounds: list[tuple[str, int, float]]) -> None:
-    """The report's table and figure of the rounds, and what each quantile holds, against the stored rewards."""
+    """The report's table and figure of the rounds, and each quantile's rewards, against the stored rewards."""
     table = table_of(content, "p3-reward-rounds")
     assert [row["head"] for row in table["rows"]] == [["Round 1"], ["Round 2"], ["Round 3"]]
     labels = [column["label"] for column in table["columns"]]

@@ -170,7 +170,7 @@ def test_every_table_has_columns_for_each_group(name: str, of: str) -> None:
     assert compared or simulators
 
 
-def test_more_groups_than_fit_into_a_table_have_a_section_of_their_own(study: Study) -> None:
+def test_groups_that_do_not_fit_into_tables_have_their_own_section(study: Study) -> None:
     for number in range(14):
         study.items.create(key=f"n{number}", payload={}, attributes={"shade": f"s{number}"})
     for number, item in enumerate(study.items.order_by("pk")[:4]):
@@ -187,7 +187,7 @@ def _tables(content: dict[str, Any]) -> set[str]:
 
 
 def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Cells are the same but for what was left out of the study before, and for the report's hash."""
+    """Cells are the same except for what the study left out before, and the report's hash."""
     return all(one.get(key) == other.get(key) for key in ("kind", "text", "value", "low", "high", "n"))
 
 
@@ -213,7 +213,7 @@ def _with_blanks() -> Study:
 
 
 def test_blank_answers_count_as_wrong_where_that_is_chosen() -> None:
-    """Tone: ann 1 and 3 right, her third blank; bob 2 wrong, two blank. Item 3 nobody answered."""
+    """Tone: ann has 1 and 3 right and one blank; bob has 2 wrong and two blank. Nobody answered item 3."""
     study = _with_blanks()
     left_out = cells_of(computed(study).content, "accuracy-tone")
     assert left_out["Imported raters, single labels", "% correct"]["value"] == pytest.approx(2 / 3)

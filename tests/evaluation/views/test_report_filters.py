@@ -88,7 +88,7 @@ def test_ticked_values_and_the_written_line_become_one_filter(study: Study) -> N
     assert widget.value_from_datadict(MultiValueDict({"only": ["topic"]}), {}, "only") == "topic"
 
 
-def test_a_report_is_asked_for_with_ticked_values_and_says_so_in_its_head(study: Study) -> None:
+def test_a_report_on_ticked_values_names_them_at_the_top(study: Study) -> None:
     client = client_of(study)
     address = reverse("evaluation:reports", args=[study.pk])
     page = client.get(address).content.decode()
@@ -114,7 +114,7 @@ def test_a_report_is_asked_for_with_ticked_values_and_says_so_in_its_head(study:
         ("by", "colour", "No item or rater has a value of “colour”."),
     ],
 )
-def test_a_filter_that_fits_nothing_is_an_error_at_its_field(
+def test_a_filter_without_matches_is_an_error_of_its_field(
     study: Study, field: str, value: str, message: str
 ) -> None:
     response = client_of(study).post(reverse("evaluation:reports", args=[study.pk]), {field: value})
@@ -123,7 +123,7 @@ def test_a_filter_that_fits_nothing_is_an_error_at_its_field(
     assert not Report.objects.exists()
 
 
-def test_the_api_lists_the_columns_and_refuses_a_filter_that_fits_nothing(study: Study) -> None:
+def test_the_api_lists_the_columns_and_refuses_a_filter_without_matches(study: Study) -> None:
     client = client_of(study, "reviewer")
     root = f"/api/v1/studies/{study.slug}/"
     found = {one["name"]: one for one in client.get(f"{root}report-columns/").json()}
@@ -172,7 +172,7 @@ def test_add_report_in_the_admin_has_the_report_pages_menus(study: Study) -> Non
     assert Report.objects.get().choices["only"] == "topic=cars"
 
 
-def test_a_report_whose_column_has_gone_still_shows_its_choice(study: Study) -> None:
+def test_a_report_on_a_removed_column_still_shows_its_choice(study: Study) -> None:
     report = stored(study, by="topic", only="topic=cars")
     Item.objects.update(attributes={})
     page = client_of(study).get(reverse("evaluation:report", args=[report.pk])).content.decode()

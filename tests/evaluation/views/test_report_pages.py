@@ -337,7 +337,7 @@ def test_agreement_leads_to_the_items_that_raters_disagree_on():
     assert f'href="{where}?count=rehearsal"' in page
 
 
-def test_the_kappa_of_a_pair_leads_to_what_the_two_disagree_on():
+def test_a_pairs_kappa_links_to_its_disagreements():
     study = small_study(simulator=True)
     client = client_of(study)
     page = client.get(reverse("evaluation:report", args=[stored(study, min_overlap=1).pk])).content.decode()
