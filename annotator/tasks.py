@@ -7,6 +7,7 @@ from annotator.core.jobs import job
 from annotator.services.assignment import leases_expire
 from annotator.services.erasure import retention_sweep
 from annotator.services.exports import export_build, exports_sweep
+from annotator.services.images import images_sweep
 from annotator.services.imports.file_imports import file_import_run, file_imports_sweep
 from annotator.services.imports.pending_uploads import pending_uploads_sweep
 from annotator.services.place_alert import place_alerts_sweep
@@ -70,8 +71,8 @@ def file_imports_sweep_task() -> int:
 
 @job("annotator.uploads_sweep")
 def uploads_sweep_task() -> int:
-    """Remove uploaded files whose import was never confirmed."""
-    return pending_uploads_sweep()
+    """Remove uploaded files whose import was never confirmed, and images that no study shows."""
+    return pending_uploads_sweep() + images_sweep()
 
 
 @job("annotator.attempts_sweep")

@@ -21,28 +21,17 @@ from psycopg import sql
 from annotator.models import Judgment, Study
 from annotator.services.erasure import erase
 from foretell import backup
+from tests import databases
 from tests.factories import make_judgment, make_rater, make_study
 from tests.processes import python
 
 pytestmark = [pytest.mark.fault, pytest.mark.django_db(transaction=True)]
 
 
-def address(name: str) -> str:
-    settings = connection.settings_dict
-    return (
-        f"postgres://{settings['USER']}:{settings['PASSWORD']}@{settings['HOST']}:{settings['PORT']}/{name}"
-    )
-
-
 @pytest.fixture
 def empty_database() -> Iterator[str]:
-    """The URL of a new, empty database on the test's server."""
-    name = f"{connection.settings_dict['NAME']}_restored"
-    with psycopg.connect(address("postgres"), autocommit=True) as server:
-        server.execute(sql.SQL("DROP DATABASE IF EXISTS {}").format(sql.Identifier(name)))
-        server.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
-        yield address(name)
-        server.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+    with databases.empty_database("restored") as url:
+        yield url
 
 
 @pytest.fixture(autouse=True)
@@ -85,7 +74,7 @@ def restore(directory: Path, url: str, data: Path, *options: str):  # type: igno
 
 def test_a_restored_backup_equals_the_original(tmp_path: Path, empty_database: str, storage: Path) -> None:
     fill()
-    before = contents(address(connection.settings_dict["NAME"]))
+    before = contents(databases.address(connection.settings_dict["NAME"]))
     assert before["annotator_judgment"][0] == 15
     call_command("backup", tmp_path / "backup", keys=tmp_path / "keys")
     done = restore(tmp_path / "backup", empty_database, tmp_path / "new")

@@ -147,7 +147,7 @@ def test_a_worker_survives_cut_database_connections(scripted: ScriptedProcess) -
         with connection.cursor() as cursor:
             cursor.execute(
                 "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
-                "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+                "WHERE datname = current_database() AND usename = current_user AND pid <> pg_backend_pid()"
             )
             cut += cursor.fetchone()[0]
     thread.join(300)

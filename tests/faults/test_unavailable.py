@@ -36,7 +36,10 @@ def database_unavailable() -> Iterator[None]:
     ) as server:
         switch = sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS {}")
         server.execute(switch.format(sql.Identifier(name), sql.SQL("false")))
-        server.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name])
+        server.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s AND usename = current_user",
+            [name],
+        )
         try:
             yield
         finally:

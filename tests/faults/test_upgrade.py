@@ -15,10 +15,9 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from django.db import connection
-from psycopg import sql
 
 from foretell import env
+from tests.databases import empty_database
 from tests.faults.test_race import Annotator
 from tests.processes import WebProcess, shared_environment, wait_until
 
@@ -47,15 +46,8 @@ def old_code(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def database() -> Iterator[str]:
-    """The URL of a new, empty database on the test's server."""
-    settings = connection.settings_dict
-    base = f"postgres://{settings['USER']}:{settings['PASSWORD']}@{settings['HOST']}:{settings['PORT']}"
-    name = sql.Identifier(f"{settings['NAME']}_upgraded")
-    with psycopg.connect(f"{base}/postgres", autocommit=True) as server:
-        server.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(name))
-        server.execute(sql.SQL("CREATE DATABASE {}").format(name))
-        yield f"{base}/{settings['NAME']}_upgraded"
-        server.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(name))
+    with empty_database("upgraded") as url:
+        yield url
 
 
 def run(code: Path, database: str, *arguments: str) -> str:

@@ -49,6 +49,7 @@ TABS = (
         (
             ("admin:study_items", "All items", VIEWER),
             ("admin:annotator_study_import", "Import material", EDITOR),
+            ("admin:study_images", "Images", VIEWER),
         ),
     ),
     Tab(

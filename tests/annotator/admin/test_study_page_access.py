@@ -14,6 +14,7 @@ from annotator.services.exports import export_request
 from tests.factories import (
     lab_copy,
     make_file_import,
+    make_image,
     make_item,
     make_judgment,
     make_rater,
@@ -46,6 +47,8 @@ PAGES = {
     "items/ITEM/withdraw/": "editor",
     "items/ITEM/delete/": "editor",
     "exam/": "viewer",
+    "images/": "viewer",
+    "images/items.csv": "viewer",
     "items/": "viewer",
     "items/ITEM/": "viewer",
     "judgments/": "viewer",
@@ -66,6 +69,8 @@ PAGES = {
 }
 #: What is sent there by POST, and the role that it needs.
 SENT = {
+    "images/": "editor",
+    "images/IMAGE/delete/": "editor",
     "exclude/judgment/JUDGMENT/": "reviewer",
     "exclusions/EXCLUSION/lift/": "reviewer",
     "rehearsal/": "editor",
@@ -95,6 +100,7 @@ def mine(researcher: User) -> Study:
     exclusion_make(study=study, by=researcher, judgment=judgment, reason="x")
     export_request(study=study, by=researcher)
     make_file_import(study, researcher)
+    make_image(study)
     Participation.objects.create(study=study, rater=make_rater("pam"))
     return study
 
@@ -107,6 +113,7 @@ def address(study: Study, page: str) -> str:
         "RATER": judgment.rater_id,
         "EXCLUSION": study.exclusions.get().pk,
         "PERSON": study.participations.get().rater_id,
+        "IMAGE": study.images.get().pk,
         "IMPORT": study.file_imports.get().pk,
     }
     for name, value in names.items():
@@ -120,13 +127,13 @@ def logged_in(user: User) -> Client:
     return client
 
 
-def test_every_page_is_in_these_lists() -> None:
+def test_every_page_is_in_the_access_lists() -> None:
     """A new page must say who may see it."""
     found = set()
     for pattern in patterns(lambda view: view):
         page = str(pattern.pattern).removeprefix("<row:pk>/")
         page = page.replace("<slug:which>", "exam")
-        for name in ("item_pk", "judgment_pk", "exclusion_pk", "export_pk", "import_pk"):
+        for name in ("item_pk", "judgment_pk", "exclusion_pk", "export_pk", "import_pk", "image_pk"):
             page = page.replace("<row:rater_pk>", "PERSON").replace(
                 f"<row:{name}>", name.removesuffix("_pk").upper()
             )
@@ -137,7 +144,7 @@ def test_every_page_is_in_these_lists() -> None:
     assert found == listed | {"exports/EXPORT/", "api-token/", "deleted/", "exam/exam/question/<path:key>/"}
 
 
-def test_anonymous_and_annotators_are_sent_to_the_log_in(mine: Study) -> None:
+def test_anonymous_users_and_annotators_are_redirected_to_the_login(mine: Study) -> None:
     for client in (Client(), logged_in(make_user("anna"))):
         for page in [*PAGES, *SENT]:
             for reply in (client.get(address(mine, page)), client.post(address(mine, page))):
@@ -153,7 +160,7 @@ def stranger(mine: Study) -> User:
     return user
 
 
-def test_another_lab_finds_nothing_and_it_is_logged(
+def test_another_lab_gets_404_and_the_refusal_is_logged(
     mine: Study, stranger: User, caplog: pytest.LogCaptureFixture
 ) -> None:
     client = logged_in(stranger)
@@ -172,7 +179,7 @@ def test_another_lab_finds_nothing_and_it_is_logged(
 
 @pytest.mark.parametrize("by", ["study", "workspace"])
 @pytest.mark.parametrize("role", ROLES)
-def test_each_role_may_do_what_it_may(mine: Study, stranger: User, role: str, by: str) -> None:
+def test_each_role_has_exactly_its_permissions(mine: Study, stranger: User, role: str, by: str) -> None:
     user = make_user(f"u-{role}", staff=True)
     if by == "study":
         Membership.objects.create(study=mine, user=user, role=role)
@@ -199,7 +206,7 @@ def test_pages_of_one_lab_show_nothing_of_the_other(mine: Study, stranger: User,
             assert "twin" not in shown.content.decode(), page
 
 
-def test_what_hangs_below_another_study_is_not_found(mine: Study, researcher: User) -> None:
+def test_objects_of_another_study_are_not_found(mine: Study, researcher: User) -> None:
     other = make_study(by=researcher)
     theirs = make_judgment(make_item(other), make_rater("zoe"))
     client = logged_in(researcher)
@@ -214,12 +221,12 @@ def test_what_hangs_below_another_study_is_not_found(mine: Study, researcher: Us
 
 
 @pytest.mark.parametrize("pk", ["0", "999999", "9" * 18])
-def test_ids_that_lead_nowhere(researcher: User, pk: str) -> None:
+def test_unknown_ids_are_not_found(researcher: User, pk: str) -> None:
     client = logged_in(researcher)
     for page in ("items/", "raters/", "import/"):
         assert client.get(f"/admin/annotator/study/{pk}/{page}").status_code == 404
 
 
-def test_nobody_lists_tokens(researcher: User) -> None:
+def test_tokens_are_never_listed(researcher: User) -> None:
     root = logged_in(make_user("root", staff=True, is_superuser=True))
     assert root.get("/admin/authtoken/tokenproxy/").status_code == 404

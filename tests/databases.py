@@ -1,0 +1,40 @@
+"""Databases beside the one that Django creates for the tests, on the same server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+from django.db import connection
+from psycopg import sql
+
+
+def address(name: str) -> str:
+    """The URL of a database on the test's server."""
+    settings = connection.settings_dict
+    return (
+        f"postgres://{settings['USER']}:{settings['PASSWORD']}@{settings['HOST']}:{settings['PORT']}/{name}"
+    )
+
+
+@contextmanager
+def empty_database(suffix: str) -> Iterator[str]:
+    """The URL of a new database, which is dropped at the end, whoever is connected to it."""
+    name = f"{connection.settings_dict['NAME']}_{suffix}"
+    with psycopg.connect(address("postgres"), autocommit=True) as server:
+        _drop(server, name)
+        server.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        yield address(name)
+        _drop(server, name)
+
+
+def _drop(server: psycopg.Connection[Any], name: str) -> None:
+    # DROP DATABASE ... WITH (FORCE) fails while autovacuum works in the database, because the autovacuum
+    # process belongs to a superuser. Without FORCE, Postgres ends autovacuum itself and waits five seconds.
+    server.execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s AND usename = current_user",
+        [name],
+    )
+    server.execute(sql.SQL("DROP DATABASE IF EXISTS {}").format(sql.Identifier(name)))
