@@ -335,6 +335,7 @@ CELERY_TASK_ROUTES = {
     "evaluation.pipeline_advance": {"queue": env.LONG_QUEUE},
     "evaluation.report_build": {"queue": env.LONG_QUEUE},
     "annotator.export_build": {"queue": env.LONG_QUEUE},
+    "annotator.figures_renew": {"queue": env.LONG_QUEUE},
     "annotator.file_import_run": {"queue": env.LONG_QUEUE},
 }
 #: name -> {"task", "schedule" in seconds}; a test checks that every task exists.
