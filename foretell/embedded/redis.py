@@ -27,6 +27,7 @@ class Redis:
     account: SystemUser = field(default_factory=SystemUser.for_servers)
     options: dict[str, str] = field(default_factory=dict)
     child: subprocess.Popen[bytes] | None = None
+    killed: bool = False
 
     @property
     def url(self) -> str:
@@ -42,6 +43,8 @@ class Redis:
         check_owner(self.directory, self.account)
         if self._launch():
             return
+        if self.killed:
+            raise EmbeddedError("Redis was killed while it was starting")
         kept = self.directory.with_name(f"{self.directory.name}-damaged-{int(time.time())}")
         self.directory.rename(kept)
         self.directory.mkdir(mode=0o700)
@@ -65,6 +68,8 @@ class Redis:
                 stdin=config,
             )
         started = wait_until(self.ready, self.child, seconds=60)
+        # Damaged data ends Redis with an error; a signal says nothing about the data.
+        self.killed = (self.child.poll() or 0) < 0
         if not started:
             self.stop()
         return started

@@ -21,6 +21,7 @@ from foretell import env
 from foretell.embedded import EmbeddedError, EmbeddedServers, binaries, system_user
 from foretell.embedded.process import processes_in
 from foretell.embedded.system_user import SystemUser, check_owner
+from foretell.embedded.watch import WatchedServer
 from foretell.supervisor import Service
 from tests.processes import wait_until
 
@@ -237,3 +238,42 @@ def test_a_process_that_ends_at_once_is_restarted_with_growing_waits(tmp_path: P
     assert "restarting it in 1 s" in said[1]
     assert "restarting it in 2 s" in said[2]
     assert "out of paper" in said[1], "the reason is shown"
+
+
+@pytest.mark.parametrize("name", ["postgres", "redis"])
+def test_a_server_that_is_killed_again_while_it_starts_is_restarted(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    servers = EmbeddedServers(tmp_path, postgres_options=FAST)
+    server = servers.postgres if name == "postgres" else servers.redis
+    ready, kills, said = server.ready, iter([True, True]), []
+
+    def killed_before_it_is_ready() -> bool:
+        assert server.child is not None
+        if next(kills, False):
+            server.child.kill()
+            server.child.wait()
+            return False
+        return ready()
+
+    try:
+        server.start()
+        watched = WatchedServer(name, server)
+        monkeypatch.setattr(server, "ready", killed_before_it_is_ready)
+        assert server.child is not None
+        server.child.kill()
+        server.child.wait()
+
+        def restarted() -> bool:
+            watched.check(said.append)
+            return watched.running()
+
+        wait_until(restarted, 120, f"{name} runs again")
+        assert next(kills, None) is None, "both starts were killed"
+        assert [line for line in said if "Trying again in 1 s" in line]
+        assert [line for line in said if "Trying again in 2 s" in line]
+        assert not list(tmp_path.glob("redis-damaged-*")), (
+            "the data of a server that was killed isn't damaged"
+        )
+    finally:
+        servers.stop()
