@@ -117,13 +117,12 @@ class Migration(migrations.Migration):
             model_name="place",
             name="place_number_unique",
         ),
-        migrations.RemoveIndex(
-            model_name="place",
-            name="place_open",
-        ),
-        migrations.RemoveIndex(
-            model_name="place",
-            name="place_freed",
+        # In the database, 0029_place_indexes builds and removes these four while people work.
+        migrations.SeparateDatabaseAndState(
+            state_operations=[
+                migrations.RemoveIndex(model_name="place", name="place_open"),
+                migrations.RemoveIndex(model_name="place", name="place_freed"),
+            ]
         ),
         migrations.AddField(
             model_name="item",
@@ -222,21 +221,25 @@ class Migration(migrations.Migration):
                 max_length=300,
             ),
         ),
-        migrations.AddIndex(
-            model_name="place",
-            index=models.Index(
-                condition=models.Q(("assignment__isnull", True)),
-                fields=["study", "rehearsal", "position", "number"],
-                name="place_open_in_layer",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="place",
-            index=models.Index(
-                condition=models.Q(("assignment__isnull", True), ("freed", True)),
-                fields=["study", "rehearsal", "position", "number"],
-                name="place_freed_in_layer",
-            ),
+        migrations.SeparateDatabaseAndState(
+            state_operations=[
+                migrations.AddIndex(
+                    model_name="place",
+                    index=models.Index(
+                        condition=models.Q(("assignment__isnull", True)),
+                        fields=["study", "rehearsal", "position", "number"],
+                        name="place_open_in_layer",
+                    ),
+                ),
+                migrations.AddIndex(
+                    model_name="place",
+                    index=models.Index(
+                        condition=models.Q(("assignment__isnull", True), ("freed", True)),
+                        fields=["study", "rehearsal", "position", "number"],
+                        name="place_freed_in_layer",
+                    ),
+                ),
+            ]
         ),
         migrations.AddConstraint(
             model_name="item",

@@ -81,9 +81,17 @@ def answer_kept(*, user_id: int, assignment_pk: int) -> Iterator[None]:
 
 
 def stage_take(
-    *, user_id: int, assignment_pk: int, stage: int, raw: Mapping[str, Any], signals: JSON | None = None
+    *,
+    user_id: int,
+    assignment_pk: int,
+    stage: int,
+    raw: Mapping[str, Any],
+    signals: JSON | None = None,
+    undone: int | None = None,
 ) -> Submitted:
-    """``stage_submit`` inside the caller's transaction."""
+    """``stage_submit`` inside the caller's transaction. ``undone`` says how often the task had been undone when its form was
+    shown: a copy of a submit that arrives after the undo is a ``Conflict`` and doesn't bring the answer back.
+    """
     assignment = assignment_lock(user_id=user_id, pk=assignment_pk)
     item = assignment.item
     kind = hit_type_get(assignment.participation.study.hit_type)
@@ -95,6 +103,10 @@ def stage_take(
     response = kind.parse_response(item.payload, raw, stage, assignment.presentation)
     if stage < assignment.stage or assignment.state == Assignment.State.SUBMITTED:
         return _repeated(assignment, stage, response)
+    if undone is not None and undone != assignment.taken_back:
+        raise Conflict(
+            gettext("You undid this answer, so it wasn't saved again. Open the task to answer it.")
+        )
     if assignment.participation.state == Participation.State.REMOVED:
         raise Refused("removed", gettext("The researchers have ended your participation in this study."))
     qualified = _still_qualified(assignment)
@@ -267,8 +279,9 @@ def _repeated(assignment: Assignment, stage: int, response: JSON) -> Submitted:
 
 
 @transaction.atomic
-def judgment_undo(*, user_id: int, assignment_pk: int) -> Assignment:
+def judgment_undo(*, user_id: int, assignment_pk: int, undone: int | None = None) -> Assignment:
     """Undo a person's last judgment within the time that the study allows; it becomes the draft of the reopened task.
+    ``undone`` is the number of undos before this one: a copy of it that arrives late doesn't undo the next answer.
     Raises ``Refused`` if that time is over, it isn't their last one, it has been reviewed or excluded, or they no
     longer take part.
     """
@@ -280,7 +293,7 @@ def judgment_undo(*, user_id: int, assignment_pk: int) -> Assignment:
         )
     # Locked, so that it can't be reviewed or excluded meanwhile.
     judgment = Judgment.objects.select_for_update().filter(assignment=assignment).first()
-    if judgment is None:
+    if judgment is None or undone not in (None, assignment.taken_back):
         raise Refused("not_now", gettext("There is no answer to undo."))
     if (timezone.now() - judgment.created_at).total_seconds() > study.undo_seconds + 2:
         raise Refused("not_now", gettext("It is too late to undo this answer. It stays as it is."))

@@ -25,21 +25,35 @@ class Turn:
 
 
 def turn_take(
-    *, user_id: int, assignment_pk: int, stage: int, raw: Mapping[str, Any], signals: JSON | None = None
+    *,
+    user_id: int,
+    assignment_pk: int,
+    stage: int,
+    raw: Mapping[str, Any],
+    signals: JSON | None = None,
+    undone: int | None = None,
 ) -> Turn:
     """Submit one stage and give out the next: the next stage of the same task, or the next task. The participation
     stays locked from the submit to the next lease, so that two concurrent requests can't give one person two open
     tasks. Raises the same errors as ``stage_submit``.
     """
     with answer_kept(user_id=user_id, assignment_pk=assignment_pk), transaction.atomic():
-        return _turn(user_id=user_id, assignment_pk=assignment_pk, stage=stage, raw=raw, signals=signals)
+        return _turn(
+            user_id=user_id, assignment_pk=assignment_pk, stage=stage, raw=raw, signals=signals, undone=undone
+        )
 
 
 def _turn(
-    *, user_id: int, assignment_pk: int, stage: int, raw: Mapping[str, Any], signals: JSON | None
+    *,
+    user_id: int,
+    assignment_pk: int,
+    stage: int,
+    raw: Mapping[str, Any],
+    signals: JSON | None,
+    undone: int | None,
 ) -> Turn:
     submitted = stage_take(
-        user_id=user_id, assignment_pk=assignment_pk, stage=stage, raw=raw, signals=signals
+        user_id=user_id, assignment_pk=assignment_pk, stage=stage, raw=raw, signals=signals, undone=undone
     )
     if not submitted.finished:
         return Turn(submitted, submitted.assignment)

@@ -57,6 +57,7 @@ class TaskPage:
     instructions_url: str = ""
     leave_url: str = ""
     undo_url: str = ""
+    undone: int = 0
     saved: bool = False
     surplus: bool = False
     notice: str = ""
@@ -83,7 +84,7 @@ def task_page(
     progress: PersonProgress,
     raw: Mapping[str, Any] | None = None,
     errors: Mapping[str, str] | None = None,
-    undo_pk: int | None = None,
+    undo: Assignment | None = None,
     surplus: bool = False,
 ) -> TaskPage:
     """The page of an assignment at its open stage; ``raw`` is a submitted response that had ``errors``."""
@@ -119,8 +120,9 @@ def task_page(
         more_time_url=url("more_time"),
         instructions_url=reverse("annotator:instructions_drawer", args=[study.slug]),
         leave_url=reverse("annotator:leave", args=[study.slug]),
-        undo_url=reverse("annotator:undo", args=[undo_pk]) if undo_pk and study.undo_seconds else "",
-        saved=undo_pk is not None,
+        undo_url=reverse("annotator:undo", args=[undo.pk]) if undo and study.undo_seconds else "",
+        undone=undo.taken_back if undo else 0,
+        saved=undo is not None,
         replies=replies_unread(rater_id=assignment.rater_id),
         surplus=surplus,
         changed=instructions_changed(assignment.participation),

@@ -162,12 +162,13 @@ class Annotator:
         following = page.form(TASK)
         self.took(pk, answers, page)
         done = following is None or following.path != form.path
-        if done and page.form(f"{form.path}undo/") and self.happens(habits.undo):
-            return self.undo(form.path, pk, tasks)
+        undo = page.form(f"{form.path}undo/") if done else None
+        if undo and self.happens(habits.undo):
+            return self.undo(undo, pk, tasks)
         return page
 
-    def undo(self, path: str, pk: int, tasks: str) -> Page:
-        reply = self.browser.post(f"{path}undo/", {}, swap=True)
+    def undo(self, undo: Form, pk: int, tasks: str) -> Page:
+        reply = self.browser.post(undo.path, undo.hidden, swap=True)
         # If it is sent again after a lost reply, there is nothing left to undo, because the first request did it.
         if reply.status == 200 or "There is no answer to undo" in reply.text:
             answers = self.ledger.answers.pop(pk)

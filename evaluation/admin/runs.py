@@ -33,7 +33,7 @@ from evaluation.runs.lifecycle import (
 from evaluation.selectors.prompts import prompt_text, prompt_versions
 from evaluation.selectors.run import run_get_for, run_progress, runs_for
 from evaluation.selectors.transcript import ON_A_PAGE, OUTCOMES, calls_shown, calls_with, runs_compare
-from evaluation.services.call_files import calls_export
+from evaluation.services.call_files import calls_download
 
 EDITOR = Membership.Role.EDITOR
 
@@ -217,7 +217,9 @@ class RunAdmin(WithActions):
     def calls_file(self, request: HttpRequest, pk: int) -> StreamingHttpResponse:
         """The run's calls as JSON lines; ``manage.py run_calls import`` takes them back."""
         run = run_get_for(user=request.user, pk=pk)
-        response = StreamingHttpResponse(calls_export(run=run), content_type="application/x-ndjson")
+        response = StreamingHttpResponse(
+            calls_download(run=run, by=request.user), content_type="application/x-ndjson"
+        )
         response["Content-Disposition"] = f'attachment; filename="run-{run.pk}-calls.jsonl"'
         return response
 

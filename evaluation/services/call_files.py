@@ -13,7 +13,8 @@ from django.utils import timezone
 
 from annotator.core.canonical import text_digest
 from annotator.hit_types.base import JSON
-from annotator.models import Dataset, Study, User
+from annotator.models import AuditAction, Dataset, Study, User
+from annotator.services.audit import audit_write
 from evaluation.models import Call, Endpoint, Run
 from evaluation.providers.base import ChatRequest
 from evaluation.runs.request import cache_key
@@ -40,6 +41,19 @@ def calls_export(*, run: Run) -> Iterator[str]:
     rows = Call.objects.filter(run=run).order_by("pk").values(*_FIELDS, "cost")
     for row in rows.iterator(chunk_size=ROWS):
         yield json.dumps(about | row | {"cost": str(row["cost"])}, ensure_ascii=False) + "\n"
+
+
+def calls_download(*, run: Run, by: User | None = None) -> Iterator[str]:
+    """``calls_export`` for somebody who takes the file away, which the audit trail records."""
+    owner = run.study or run.dataset
+    audit_write(
+        action=AuditAction.EXPORTED,
+        study=run.study,
+        workspace=owner.workspace if owner else None,
+        by=by,
+        target=f"calls of run {run.pk}",
+    )
+    return calls_export(run=run)
 
 
 def calls_import(

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
+from annotator.core.canonical import text_digest
 from annotator.models import AuditAction, Workspace
 from annotator.services.audit import audit_change, audit_write
 from evaluation.models import Endpoint
@@ -28,6 +29,7 @@ log = logging.getLogger(__name__)
 AUDITED = (
     "name", "base_url", "model", "key_variable", "parameters", "concurrency", "requests_per_minute",
     "tokens_per_minute", "structured", "price_in", "price_cached", "price_out", "timeout_seconds", "deployment",
+    "protocol", "api_version", "ca_certificates",
 )  # fmt: skip
 
 
@@ -50,6 +52,7 @@ def endpoint_save(
     """
     stored = Endpoint.objects.filter(pk=endpoint.pk).first() if endpoint.pk else None
     before = {name: getattr(stored, name) for name in AUDITED} if stored else {}
+    headers = dict(stored.headers or {}) if stored else {}
     try:
         parameters_check(endpoint.parameters)
     except ValueError as error:
@@ -79,9 +82,21 @@ def endpoint_save(
     audit_change(action=AuditAction.ENDPOINT_SAVED, row=endpoint, before=before, names=AUDITED, **about)
     if key:
         audit_write(action=AuditAction.ENDPOINT_SAVED, after={"api_key": "set anew"}, **about)
+    if (endpoint.headers or {}) != headers:
+        audit_write(
+            action=AuditAction.ENDPOINT_SAVED,
+            before={"headers": _digests(headers)},
+            after={"headers": _digests(endpoint.headers or {})},
+            **about,
+        )
     if shared_with is not None:
         _share(endpoint, {one.pk for one in shared_with if one.pk != endpoint.workspace_id})
     return endpoint
+
+
+def _digests(headers: Mapping[str, str]) -> dict[str, str]:
+    """Each header with the beginning of its value's digest: somebody may have put a key there, although it's said not to."""
+    return {name: text_digest(str(value))[:12] for name, value in sorted(headers.items())}
 
 
 def _share(endpoint: Endpoint, wanted: set[int]) -> None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from django.template.loader import render_to_string
+from lxml.html import fromstring
 
 from foretell import env
 from foretell.serve import COMMANDS
@@ -125,11 +130,33 @@ def test_used_volumes_are_declared_and_contain_the_data(compose: dict[str, Any])
         volume.partition(":")[0]
         for service in compose["services"].values()
         for volume in service["volumes"]
-        if ":" in volume  # others belong to their container
+        if ":" in volume
+        and not volume.startswith("./")  # others belong to their container, or are files of ours
     }
     assert used == set(compose["volumes"])
     assert compose["services"]["db"]["volumes"] == ["postgres:/var/lib/postgresql"]
     assert compose["services"]["redis"]["volumes"] == ["redis:/data"]
+
+
+def test_files_that_are_mounted_exist_and_are_read_only(compose: dict[str, Any]) -> None:
+    mounted = [
+        one for service in compose["services"].values() for one in service["volumes"] if one.startswith("./")
+    ]
+    assert mounted
+    for one in mounted:
+        source, _, mode = one.split(":")
+        assert (env.ROOT / source).exists(), source
+        assert mode == "ro", one
+
+
+def test_the_proxys_page_says_what_the_products_own_page_says() -> None:
+    ours = fromstring(render_to_string("errors/away.html"))
+    theirs = fromstring((env.ROOT / "deploy/unavailable/index.html").read_bytes())
+    for part in ("//title", "//h1", "//dt", "//dd"):
+        words = [
+            [" ".join(one.text_content().split()) for one in page.xpath(part)] for page in (ours, theirs)
+        ]
+        assert words[0] == words[1] != []
 
 
 @pytest.mark.parametrize("name", ["web", "worker", "housekeeping", "beat"])
@@ -171,7 +198,52 @@ def test_images_are_pinned_by_exact_version(compose: dict[str, Any]) -> None:
     images |= set(re.findall(r"^FROM (\S+)", (env.ROOT / "Dockerfile").read_text(), re.MULTILINE))
     assert len(images) == 4
     for image in images:
-        assert re.search(r":\d+\.\d+(\.\d+)?(-slim)?$", image), image
+        assert re.search(r":\d+\.\d+(\.\d+)?(-slim)?(@sha256:[0-9a-f]{64})?$", image), image
+
+
+@pytest.mark.parametrize("docker_works", [True, False])
+def test_images_are_pinned_by_digest_where_docker_reaches_a_registry(
+    tmp_path: Path, docker_works: bool
+) -> None:
+    """With a program in place of Docker, on a copy of the files."""
+    for name in ("docker-compose.yml", "Dockerfile", "deploy/pin-images"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(env.ROOT / name, tmp_path / name)
+    docker = tmp_path / "docker"
+    reply = (
+        'printf "sha256:%s\\n" "$(printf %s "$4" | sha256sum | cut -c1-64)"'
+        if docker_works
+        else "echo no network >&2; exit 1"
+    )
+    docker.write_text(f"#!/bin/sh\n{reply}\n")
+    docker.chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+
+    def pin(*more: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, str(tmp_path / "deploy/pin-images"), *more]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+    before = (tmp_path / "docker-compose.yml").read_text()
+    assert pin("--check").returncode == 1
+    done = pin()
+    after = (tmp_path / "docker-compose.yml").read_text()
+    if not docker_works:
+        assert done.returncode == 1
+        assert "no network" in done.stderr
+        assert after == before
+        return
+    images = {service["image"] for service in yaml.safe_load(after)["services"].values()} - {"foretell"}
+    expected = {
+        f"{tag}@sha256:{hashlib.sha256(tag.encode()).hexdigest()}"
+        for tag in (one.partition("@")[0] for one in images)
+    }
+    assert images == expected
+    assert (tmp_path / "Dockerfile").read_text().count("@sha256:") == 2
+    assert pin("--check").returncode == 0
+    docker.write_text("#!/bin/sh\necho sha256:" + "0" * 64 + "\n")
+    assert pin("--check").returncode == 1, "the tag has moved"
+    assert pin().returncode == 0
+    assert (tmp_path / "Dockerfile").read_text().count("@sha256:" + "0" * 64) == 2
 
 
 def test_uploads_do_not_fill_the_memory(compose: dict[str, Any]) -> None:

@@ -67,7 +67,7 @@ def task(stage: Stage = SIMULATION, **changes: Any) -> dict[str, Any]:
     return {
         "mode": "task",
         "study": STUDY,
-        "assignment": Row(pk=1, stage=0, draft={}, draft_version=0),
+        "assignment": Row(pk=1, stage=0, draft={}, draft_version=0, taken_back=0),
         "stage": stage,
         "stages": [],
         "committed": [],
@@ -83,6 +83,7 @@ def task(stage: Stage = SIMULATION, **changes: Any) -> dict[str, Any]:
         "more_time_url": "/style/nowhere/",
         "instructions_url": "/style/screen/drawer/",
         "undo_url": "",
+        "undone": 0,
         "saved": False,
     } | changes
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -99,7 +100,14 @@ def submit(request: HttpRequest, pk: int) -> HttpResponse:
     except ValueError:
         raise Refused("not_now", gettext("The form was incomplete. Open the task again.")) from None
     try:
-        turn = turn_take(user_id=user_id, assignment_pk=pk, stage=stage, raw=raw, signals=_signals(request))
+        turn = turn_take(
+            user_id=user_id,
+            assignment_pk=pk,
+            stage=stage,
+            raw=raw,
+            signals=_signals(request),
+            undone=_undone(request),
+        )
     except FieldErrors as error:
         return _invalid(request, pk, raw, error)
     except ConsentOutdated:
@@ -113,10 +121,16 @@ def submit(request: HttpRequest, pk: int) -> HttpResponse:
     page = task_page(
         assignment=turn.assignment,
         progress=progress_of(participation),
-        undo_pk=pk if submitted.finished and not submitted.repeated else None,
+        undo=submitted.assignment if submitted.finished and not submitted.repeated else None,
         surplus=submitted.standing == "surplus",
     )
     return render(request, template(request), page.context())
+
+
+def _undone(request: HttpRequest) -> int | None:
+    """How often the task had been undone when the form was shown; None if the form doesn't say."""
+    text = request.POST.get("undone", "")
+    return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else None
 
 
 def _signals(request: HttpRequest) -> dict[str, Any]:
@@ -143,7 +157,7 @@ def _invalid(request: HttpRequest, pk: int, raw: dict[str, Any], error: FieldErr
 @require_POST
 @says_refusals
 def undo(request: HttpRequest, pk: int) -> HttpResponse:
-    assignment = judgment_undo(user_id=signed_in(request), assignment_pk=pk)
+    assignment = judgment_undo(user_id=signed_in(request), assignment_pk=pk, undone=_undone(request))
     page = task_page(assignment=assignment, progress=progress_of(assignment.participation))
     return render(request, template(request), page.context())
 

@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 from annotator.models import Study
 from evaluation.models import Run
 from evaluation.selectors.endpoint import endpoint_named
-from evaluation.services.call_files import calls_export, calls_import
+from evaluation.services.call_files import calls_download, calls_import
 
 
 class Command(BaseCommand):
@@ -48,7 +48,7 @@ class Command(BaseCommand):
         if run is None:
             raise CommandError(f"There is no run {options['run']}.")
         with options["output"].open("w", encoding="utf-8") as file:
-            written = sum(1 for line in calls_export(run=run) if file.write(line))
+            written = sum(1 for line in calls_download(run=run) if file.write(line))
         self.stdout.write(f"{written} calls of {run} are in {options['output']}.")
 
     def _import(self, options: dict[str, Any]) -> None:

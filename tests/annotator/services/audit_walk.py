@@ -308,7 +308,7 @@ WALK: dict[str, tuple[AuditAction, Callable[[World], Any]]] = {
 }
 #: Services of these kinds that change nothing which the trail is about, and why.
 EXEMPT = {
-    "account_language_set": "a person's own display setting",
+    "account_language_set": "a person's own choice of the language of their pages",
     "study_clean": "checks an unsaved row",
     "study_text_faults": "reads",
     "study_templates": "reads",

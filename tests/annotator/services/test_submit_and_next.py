@@ -253,6 +253,36 @@ def test_undo_reopens_the_task_with_its_answer_as_draft():
     assert Judgment.objects.get().response == NO
 
 
+def test_a_copy_of_a_submit_that_arrives_after_the_undo_does_not_bring_the_answer_back():
+    """A browser sends again when no reply comes; the first request may still be on its way, and arrive last."""
+    person = make_participation(make_study(items=2, launched=True))
+    assignment = take(person)
+    sent = {
+        "user_id": person.rater.user_id, "assignment_pk": assignment.pk, "stage": 0, "raw": YES,
+    }  # fmt: skip
+    turn_take(**sent, undone=0)
+    judgment_undo(user_id=person.rater.user_id, assignment_pk=assignment.pk, undone=0)
+    with pytest.raises(Conflict, match="You undid this answer"):
+        turn_take(**sent, undone=0)
+    assert not Judgment.objects.exists()
+    assert turn_take(**sent, undone=1).submitted.standing == "counted"
+    assert turn_take(**sent, undone=0).submitted.repeated, "it's stored: sent again, it's acknowledged again"
+
+
+def test_a_copy_of_an_undo_that_arrives_late_does_not_undo_the_next_answer():
+    person = make_participation(make_study(items=2, launched=True))
+    assignment = take(person)
+    where = {"user_id": person.rater.user_id, "assignment_pk": assignment.pk}
+    turn_take(**where, stage=0, raw=YES, undone=0)
+    judgment_undo(**where, undone=0)
+    turn_take(**where, stage=0, raw=NO, undone=1)
+    with pytest.raises(Refused, match="no answer to undo"):
+        judgment_undo(**where, undone=0)
+    assert Judgment.objects.get().response == NO
+    judgment_undo(**where, undone=1)
+    assert not Judgment.objects.exists()
+
+
 def test_undo_is_refused_after_its_time():
     person = make_participation(make_study(items=2, launched=True, undo_seconds=10))
     assignment = take(person)

@@ -245,3 +245,28 @@ def test_an_invalid_practice_number_causes_no_server_error():
     reply = bot.post(f"/study/{study.slug}/practice/", {"go": "on", "number": "first"})
     assert reply.status_code == 200
     assert study.participations.get().practice_done == 1
+
+
+def test_copies_of_requests_that_arrive_after_an_undo_change_nothing(client: Client) -> None:
+    """What a browser sent twice because no reply came, read from the pages' own forms."""
+    person = make_participation(make_study(items=2, launched=True, undo_seconds=60))
+    client.force_login(person.rater.user)
+    tasks = f"/study/{person.study.slug}/task/"
+    swap = {"HTTP_HX_REQUEST": "true"}
+
+    def fields(text: bytes, form: str) -> dict[str, str]:
+        (found,) = html.fromstring(text).xpath(form)
+        return {"action": found.get("action")} | {
+            one.get("name"): one.get("value", "") for one in found.xpath(".//input[@type='hidden']")
+        }
+
+    task = fields(client.get(tasks).content, "//form[@data-task]")
+    answer = task | {"helpful": "yes", "answer": "yes"}
+    saved = client.post(task["action"], answer, **swap)
+    undo = fields(saved.content, "//form[@id='undo']")
+    again = fields(client.post(undo["action"], undo, **swap).content, "//form[@data-task]")
+    assert client.post(task["action"], answer, **swap).status_code == 409
+    assert not Judgment.objects.exists()
+    assert client.post(again["action"], again | {"helpful": "no"}, **swap).status_code == 200
+    assert "no answer to undo" in client.post(undo["action"], undo, **swap).content.decode()
+    assert Judgment.objects.get().response == {"helpful": "no"}

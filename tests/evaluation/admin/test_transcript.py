@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
-from annotator.models import Judgment, User
+from annotator.models import AuditAction, AuditEntry, Judgment, User
 from evaluation.models import Run
 from evaluation.selectors.transcript import runs_compare
 from evaluation.services.call_files import calls_export, calls_import
@@ -172,3 +172,5 @@ def test_another_lab_cannot_see_transcripts_or_calls(scripted: ScriptedProcess, 
     mine = as_user(boss)
     found = mine.get(reverse("admin:evaluation_run_calls", args=[run.pk]))
     assert b"".join(found.streaming_content).count(b"\n") == 1  # type: ignore[attr-defined]
+    entry = AuditEntry.objects.get(action=AuditAction.EXPORTED)
+    assert (entry.actor, entry.study, entry.target) == (boss, run.study, f"calls of run {run.pk}")
