@@ -11,22 +11,37 @@ from annotator.hit_types.registry import hit_type_get
 from annotator.models import Rater, Study
 from evaluation.models import Endpoint, Run
 from evaluation.runs.create import RunPlan, run_draft, run_save
+from evaluation.selectors.material import models_explained
 from evaluation.simulators.identity import SOURCE, rater_name
 
 
 def simulation_draft(
-    *, study: Study, endpoint: Endpoint, plan: RunPlan | None = None, items: int | None = None
+    *,
+    study: Study,
+    endpoint: Endpoint,
+    plan: RunPlan | None = None,
+    items: int | None = None,
+    allow_own_model: bool = True,
 ) -> Run:
     """An unsaved run that asks a model about every item of a study, or about the first ``items``; nothing is written.
 
-    The prompt is the HIT type's own unless the plan has one. The rater is unset if this simulator is new.
-    Raises ``ValidationError`` and ``NothingToAsk``.
+    The prompt is the HIT type's own unless the plan has one. The rater is unset if this simulator is new. Pages, the
+    API and commands set ``allow_own_model`` only if somebody asked for it: a model may find its own explanations easier
+    to follow than others do. Raises ``ValidationError`` and ``NothingToAsk``.
     """
     try:
         kind = hit_type_get(study.hit_type)
     except KeyError as error:
         raise ValidationError({"study": str(error)}) from None
     plan = plan or RunPlan()
+    model = plan.model or endpoint.model
+    if not allow_own_model and model in models_explained(study=study):
+        raise ValidationError(
+            {
+                "model": f"This study is about explanations by {model!a}, so it would judge itself. Choose another model, or"
+                " allow the studied model as a simulator."
+            }
+        )
     plan = replace(plan, prompt=plan.prompt or kind.prompt_text)
     name = rater_name(kind=kind, endpoint=endpoint, plan=plan)
     rater = Rater.objects.filter(kind=Rater.Kind.SIMULATOR, source=SOURCE, name=name).first()
@@ -35,14 +50,21 @@ def simulation_draft(
 
 
 def simulation_create(
-    *, study: Study, endpoint: Endpoint, plan: RunPlan | None = None, items: int | None = None
+    *,
+    study: Study,
+    endpoint: Endpoint,
+    plan: RunPlan | None = None,
+    items: int | None = None,
+    allow_own_model: bool = True,
 ) -> Run:
     """A run that asks a model about every item of a study, or about the first ``items``, not yet started.
 
     The same model, prompt and settings make the same rater: items that it has judged aren't asked again.
-    Raises ``ValidationError`` and ``NothingToAsk``.
+    ``allow_own_model`` is as in ``simulation_draft``. Raises ``ValidationError`` and ``NothingToAsk``.
     """
-    draft = simulation_draft(study=study, endpoint=endpoint, plan=plan, items=items)
+    draft = simulation_draft(
+        study=study, endpoint=endpoint, plan=plan, items=items, allow_own_model=allow_own_model
+    )
     plan = replace(plan or RunPlan(), prompt=draft.prompt)
     with transaction.atomic():
         if draft.rater is None:

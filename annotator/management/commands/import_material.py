@@ -8,6 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
+from annotator.core.words import plural
 from annotator.management.arguments import pairs, study_arguments, study_named
 from annotator.models import Study
 from annotator.services.imports.faults import ImportRefused
@@ -57,7 +58,9 @@ class Command(BaseCommand):
                 if options["dry_run"]:
                     transaction.set_rollback(True)
         except ImportRefused as refused:
-            raise CommandError(f"{refused}\nNothing was imported: {refused.total} faults.") from None
+            raise CommandError(
+                f"{refused}\nNothing was imported: {plural(refused.total, 'fault')}."
+            ) from None
         self._tell(study, result)
 
     def _tell(self, study: Study, result: ImportResult) -> None:
@@ -66,9 +69,13 @@ class Command(BaseCommand):
         if result.ignored:
             self.stderr.write(f"columns not used: {', '.join(result.ignored)}")
         verb = "Would import" if result.dry_run else "Imported"
-        known = f" ({result.unchanged} were there already)" if result.unchanged else ""
+        known = (
+            f" ({result.unchanged:,} {'was' if result.unchanged == 1 else 'were'} there already)"
+            if result.unchanged
+            else ""
+        )
         self.stdout.write(
-            f"{verb} {result.items} items{known} into {study.slug}: {result.instances} instances,"
-            f" {result.systems} systems, {result.explanations} explanations, {result.follow_ups} follow-ups,"
-            f" {result.outputs} real outputs."
+            f"{verb} {plural(result.items, 'item')}{known} into {study.slug}: {plural(result.instances, 'instance')},"
+            f" {plural(result.systems, 'system')}, {plural(result.explanations, 'explanation')},"
+            f" {plural(result.follow_ups, 'follow-up')}, {plural(result.outputs, 'real output')}."
         )

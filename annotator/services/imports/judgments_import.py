@@ -11,6 +11,7 @@ from typing import IO, Any
 
 from django.db import transaction
 
+from annotator.core.words import plural
 from annotator.hit_types.base import JSON, FieldErrors, HitType
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import AuditAction, Dataset, Item, Rater, Study
@@ -202,7 +203,9 @@ class _Job:
                 continue
             yield line, values
         if rejected:
-            self.result.notes.append(f"{rejected} rows left out: their {MTURK_STATUS} is Rejected.")
+            self.result.notes.append(
+                f"{plural(rejected, 'row')} left out: {'its' if rejected == 1 else 'their'} {MTURK_STATUS} is Rejected."
+            )
 
     # -- items of external labels -----------------------------------------------------------------
 
@@ -334,7 +337,9 @@ class _Job:
             if not self.log:
                 judgments_stage(staged)
         if skipped:
-            self.result.notes.append(f"{skipped} rows left out: nothing in their value columns.")
+            self.result.notes.append(
+                f"{plural(skipped, 'row')} left out: nothing in {'its' if skipped == 1 else 'their'} value columns."
+            )
 
     def _left_out(self, values: dict[str, Any]) -> bool:
         """Whether a row has no label: its cells are blank (if that is allowed) or have a label that means no answer."""
