@@ -1,6 +1,7 @@
 # Every target installs what it needs on a fresh machine.
 .PHONY: run test check bench load messages clean help
 PY := .venv/bin/python
+PYTEST = $(PY) -m pytest -n $(or $(JOBS),2) --randomly-seed=$(or $(SEED),1)
 # `check --deploy` checks production settings; these values are never used otherwise.
 PRODUCTION := env FORETELL_PRODUCTION=1 DEBUG=0 ALLOWED_HOSTS=foretell.example REDIS_URL=redis://:unused@localhost:1/0 \
   PROXIES=1 EMAIL_URL=smtp+tls://unused:unused@localhost:1 \
@@ -11,7 +12,7 @@ help:
 	@echo "make run     Foretell on this machine, with demo studies (PORT=8000, DATA_DIR=.data)"
 	@echo "make test    the whole suite       make check   style, types, import contracts, settings"
 	@echo "make bench   benchmarks             make load    load test with many annotators"
-	@echo "make messages   message catalogue for translators (LOCALE=en)"
+	@echo "make messages   bring the translations in locale/ up to date and compile them (LOCALE=de)"
 	@echo "make clean   remove build files, never data"
 
 run:
@@ -21,8 +22,8 @@ run:
 test:
 	@foretell/setup.sh requirements-dev.lock
 	# Fault tests first, in their own session, so that they don't depend on what ran before.
-	$(PY) -m pytest -n $(or $(JOBS),2) --dist loadfile tests/faults $(ARGS)
-	$(PY) -m pytest -n $(or $(JOBS),2) --dist loadgroup --doctest-modules --ignore=tests/faults tests annotator evaluation foretell $(ARGS)
+	$(PYTEST) --dist loadfile tests/faults $(ARGS)
+	$(PYTEST) --dist loadgroup --doctest-modules --ignore=tests/faults tests annotator evaluation foretell $(ARGS)
 
 check:
 	@foretell/setup.sh requirements-dev.lock
@@ -44,11 +45,13 @@ load:
 	@foretell/setup.sh requirements-dev.lock
 	$(PY) -m benchmarks load $(ARGS)
 
+messages: LOCALES := $(foreach l,$(or $(LOCALE),$(notdir $(wildcard locale/*))),--locale $(l))
 messages:
 	@foretell/setup.sh requirements-dev.lock
 	@command -v xgettext >/dev/null || { echo "make messages needs GNU gettext: apt-get install gettext"; exit 1; }
-	@mkdir -p locale
-	$(PY) manage.py makemessages --locale $(or $(LOCALE),en) --no-location --no-wrap --ignore tests --ignore benchmarks
+	$(PY) manage.py makemessages $(LOCALES) --no-location --no-wrap --no-obsolete --ignore tests --ignore benchmarks --ignore .venv
+	sed -i '/^"POT-Creation-Date:/d' locale/*/LC_MESSAGES/django.po
+	$(PY) manage.py compilemessages $(LOCALES)
 
 clean:
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis test-results .setup.lock

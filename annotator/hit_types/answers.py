@@ -11,6 +11,10 @@ from types import MappingProxyType
 from annotator.hit_types.reading import YES_NO, Row, is_blank
 from annotator.hit_types.replies import YES_NO_LABELS, Labels
 from annotator.hit_types.shapes import Option
+from annotator.hit_types.wording import translatable as _
+
+#: The answers to a question that has no options of its own, as people read them.
+YES_NO_WORDS: Mapping[str, str] = MappingProxyType({"yes": _("Yes"), "no": _("No")})
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ class Answers:
     def choices(self) -> tuple[Option, ...]:
         """The options of a form field."""
         if not self.options:
-            return (Option("yes", "Yes"), Option("no", "No"))
+            return (Option("yes", YES_NO_WORDS["yes"]), Option("no", YES_NO_WORDS["no"]))
         return tuple(Option(v, line) for v, line in zip(self.values, self.lines, strict=True))
 
     @property
@@ -80,7 +84,7 @@ class Answers:
         ('No', 'B. shop')
         """
         if not self.options:
-            return value.capitalize()
+            return YES_NO_WORDS.get(value, value.capitalize())
         return dict(zip(self.values, self.lines, strict=True)).get(value, value)
 
     def read(

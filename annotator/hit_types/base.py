@@ -74,6 +74,7 @@ from annotator.hit_types.shapes import (
     Variable,
     answers_in_words,
 )
+from annotator.hit_types.wording import translatable, translated
 
 __all__ = [
     "ITEM_COLUMNS",
@@ -130,6 +131,8 @@ __all__ = [
     "render_prompt",
     "stable_key",
     "system_name",
+    "translatable",
+    "translated",
     "write_answer",
     "write_answers",
 ]

@@ -27,6 +27,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from annotator.hit_types.wording import translatable as _
+
 JSON = dict[str, Any]
 
 _FENCE = re.compile(r"^(`{3,}|~{3,})[ \t]*([^\n`]*)$")
@@ -144,5 +146,7 @@ def _example(source: str, *, line: int, place: int) -> Example:
         payload=raw["payload"],
         response=raw["response"],
         reasoning=reasoning if isinstance(reasoning, str) else "\n\n".join(map(str, reasoning)),
-        title=f"Example {place}: {raw['title']}" if raw.get("title") else f"Example {place}",
+        title=_("Example {number}: {title}", number=place, title=raw["title"])
+        if raw.get("title")
+        else _("Example {number}", number=place),
     )

@@ -39,6 +39,8 @@ class Judgment(models.Model):
     response = models.JSONField()
     #: SHA-256 of the parsed response: two submits are the same if and only if their digests are equal.
     digest = models.CharField(max_length=64)
+    #: The language of the page on which it was made; empty: not made on a page, or before this was kept.
+    language = models.CharField(max_length=10, blank=True, default="", db_default="")
     standing = models.CharField(max_length=10, choices=Standing, default=Standing.COUNTED)
     source = models.CharField(max_length=10, choices=Source, default=Source.WEB)
     seconds = models.FloatField(

@@ -65,6 +65,11 @@ class Study(models.Model):
         help_text="Models' answers are read in it as well as in English: ja, oui, 是.",
     )
 
+    #: The study's texts in other languages; see ``annotator.services.translations``.
+    translations = models.JSONField(
+        default=dict, db_default=models.Value({}, models.JSONField()), blank=True, editable=False
+    )
+
     # Allocation
     redundancy = models.PositiveSmallIntegerField(
         default=3,

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from django.db.models import Count, Q, Sum
+from django.utils.formats import number_format
 from django.utils.translation import gettext
 
 from annotator.core.prepared import prepared_cursor
@@ -61,7 +62,7 @@ def exam_pay_words(rules: Mapping[str, Any]) -> str:
     if not pay:
         return gettext("The exam is not paid.")
     return gettext("The exam pays {amount} {currency} once, whatever your result.").format(
-        amount=f"{pay:.2f}", currency=rules["currency"]
+        amount=number_format(pay, 2), currency=rules["currency"]
     )
 
 
@@ -76,7 +77,7 @@ class PersonProgress:
 
     @property
     def pay_so_far(self) -> str:
-        return f"{self.pay:.2f} {self.currency}" if self.pay else ""
+        return f"{number_format(self.pay, 2)} {self.currency}" if self.pay else ""
 
 
 _DONE = """

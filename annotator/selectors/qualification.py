@@ -13,7 +13,9 @@ from typing import Any
 from django.db.models import BigIntegerField, Q, QuerySet
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast
+from django.utils.translation import gettext
 
+from annotator.hit_types.base import translated
 from annotator.hit_types.registry import hit_types
 from annotator.models import Exam, ExamAttempt, Participation, Qualification, Snapshot
 from annotator.selectors.snapshot import snapshot_content
@@ -63,7 +65,7 @@ def requirement_title(text: str) -> str:
 def requirement_task(text: str) -> str:
     """The same for annotators: the name that they know the work by."""
     kind = hit_types().get(text.partition("@")[0])
-    return kind.task_title if kind else text
+    return translated(kind.task_title, gettext) if kind else text
 
 
 def requirement_choices(*, workspace_id: int | None) -> list[tuple[str, str]]:

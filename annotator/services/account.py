@@ -30,3 +30,9 @@ def account_delete(*, account: User) -> None:
     before = {name: getattr(account, name) for name in AUDITED}
     audit_write(action=AuditAction.ACCOUNT_CHANGED, member=account, before=before, after={"deleted": True})
     account.delete()
+
+
+def account_language_set(*, user: User, language: str) -> None:
+    """Keep the language that somebody chose for their pages and emails."""
+    User.objects.filter(pk=user.pk).update(language=language)
+    user.language = language

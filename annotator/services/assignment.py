@@ -287,9 +287,7 @@ def lease_extend(*, user_id: int, assignment_pk: int) -> Assignment:
     if assignment.extended >= assignment.participation.study.extra_time:
         raise Refused(
             "not_now",
-            gettext(
-                "You've had all the extra time there is for this task. Submit your answer, or skip the task."
-            ),
+            gettext("There's no more extra time for this task. Submit your answer, or skip the task."),
         )
     assignment.lease_until = timezone.now() + timedelta(minutes=assignment.participation.study.lease_minutes)
     assignment.extended += 1
@@ -324,7 +322,7 @@ def own_lease(*, user_id: int, pk: int) -> Assignment:
         .first()
     )
     if assignment is None:
-        raise Refused("not_found", gettext("This task does not exist, or it isn't yours."))
+        raise Refused("not_found", gettext("This task doesn't exist, or it isn't yours."))
     if assignment.state == Assignment.State.SUBMITTED:
         raise Refused("already_done", gettext("You have already submitted this task."))
     if assignment.state != Assignment.State.LEASED:
@@ -359,7 +357,9 @@ def guest_task_give_back(*, rater_id: int) -> None:
     # Don't wait for the lock: a submit of that task may be waiting for this transaction.
     locked = list(held.select_for_update(skip_locked=True, of=("self",)).values_list("pk", flat=True))
     if held.exclude(pk__in=locked).exists():
-        raise Refused("not_now", gettext("Another task of yours is being submitted, so this answer stays."))
+        raise Refused(
+            "not_now", gettext("Another of your tasks is being submitted, so this answer can't be undone.")
+        )
     Assignment.objects.filter(pk__in=locked).update(
         state=Assignment.State.EXPIRED, closed_at=timezone.now(), reason="an earlier answer was taken back"
     )

@@ -15,8 +15,10 @@ from django.core.mail import send_mail
 from django.db import connection, transaction
 from django.db.models import F
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from annotator.core.canonical import digest_of
+from annotator.core.language import language_of_person
 from annotator.models import (
     Assignment,
     AuditAction,
@@ -85,18 +87,20 @@ def data_request_carry_out(*, request: DataRequest, by: User | None, note: str =
     request = _decide(request, DataRequest.State.DONE, by=by, note=note.strip())
     erase(study=study, rater=rater, policy=study.erasure_policy, by=by, why=f"request {request.pk}")
     if address:
-        text = (
-            f"Your data were removed from the study “{study.title}”, as you asked.\n\n"
-            "If you have questions, write to the study's researchers."
-        )
+        with language_of_person(chosen=rater.user.language if rater.user else "", own=study.language):
+            subject = gettext("Your data was removed")
+            text = gettext(
+                "Your data was removed from the study “{title}”, as you asked.\n\n"
+                "If you have questions, write to the study's researchers."
+            ).format(title=study.title)
         transaction.on_commit(
-            lambda: _tell(address, text)  # by then the address itself has been deleted
+            lambda: _tell(address, subject, text)  # by then the address itself has been deleted
         )
     return request
 
 
-def _tell(address: str, text: str) -> None:
-    send_mail("Your data were removed", text, None, [address], fail_silently=True)
+def _tell(address: str, subject: str, text: str) -> None:
+    send_mail(subject, text, None, [address], fail_silently=True)
 
 
 def _open_request(request: DataRequest) -> DataRequest:

@@ -48,6 +48,7 @@ _FIELDS = {
     "rehearsal": "rater__rehearsal",
     "source": "source",
     "standing": "standing",
+    "language": "language",
     "presentation": "assignment__presentation",
     "seconds": "seconds",
     "version": "snapshot__number",

@@ -12,7 +12,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.db.models import Max
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.translation import get_language, gettext
 
 from annotator.core.behaviour import LONGEST, signals_clean, signals_total
 from annotator.core.canonical import digest_of
@@ -150,7 +150,10 @@ _LOCKED = Prepared(
         Assignment.objects.select_for_update(of=("self", "participation"))
         .select_related("participation__study", "item", "place", "rater")
         .defer(
-            *(f"participation__study__{text}" for text in ("summary", "consent_text", "instructions_text"))
+            *(
+                f"participation__study__{text}"
+                for text in ("summary", "consent_text", "instructions_text", "translations")
+            )
         )
         .filter(pk=pk, rater__user_id=user_id)
     ),
@@ -163,9 +166,9 @@ WITH closed AS (
     UPDATE annotator_assignment SET state = 'submitted', closed_at = %(now)s WHERE id = %(assignment)s
 )
 INSERT INTO annotator_judgment (study_id, item_id, rater_id, snapshot_id, instructions_seen_id, assignment_id, place_id, response,
-    digest, standing, source, seconds, signals, created_at)
+    digest, standing, source, seconds, signals, language, created_at)
 VALUES (%(study)s, %(item)s, %(rater)s, %(snapshot)s, %(instructions)s, %(assignment)s, %(place)s, %(response)s, %(digest)s,
-    %(standing)s, %(source)s, %(seconds)s, %(signals)s, %(now)s)
+    %(standing)s, %(source)s, %(seconds)s, %(signals)s, %(language)s, %(now)s)
 RETURNING id
 """
 
@@ -175,7 +178,7 @@ def assignment_lock(*, user_id: int, pk: int) -> Assignment:
     else's."""
     assignment = _LOCKED.first(pk, user_id)
     if assignment is None:
-        raise Refused("not_found", gettext("This task does not exist, or it isn't yours."))
+        raise Refused("not_found", gettext("This task doesn't exist, or it isn't yours."))
     return assignment
 
 
@@ -223,6 +226,7 @@ def _judge(
                 ).value,
                 "seconds": min((now - assignment.leased_at).total_seconds(), LONGEST),
                 "signals": json.dumps(signals),
+                "language": get_language() or "",
                 "now": now,
             },
         )

@@ -9,10 +9,12 @@ from typing import Any
 import nh3
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext
 from markdown_it import MarkdownIt
 
 from annotator.hit_types.base import Example, HitType
 from annotator.hit_types.formats import table_rows
+from annotator.web.wording import stage_shown, wording_shown
 
 _TAGS = {"p", "br", "strong", "em", "ul", "ol", "li", "h2", "h3", "h4", "blockquote", "code", "pre", "hr", "a", "table", "thead", "tbody", "tr", "th", "td"}  # fmt: skip
 _HEADING = re.compile(r"<h[1-6]>(.*?)</h[1-6]>", re.DOTALL)
@@ -66,10 +68,10 @@ def instructions_context(kind: HitType, text: str) -> list[dict[str, Any]]:
         if isinstance(part, Example):
             parts.append(
                 {
-                    "title": part.title,
-                    "stage": kind.question_stage(part.payload, part.response),
+                    "title": wording_shown(part.title),
+                    "stage": stage_shown(kind.question_stage(part.payload, part.response)),
                     "response": part.response,
-                    "lines": kind.describe(part.payload, part.response),
+                    "lines": kind.describe(part.payload, part.response, translate=gettext),
                     "reasoning_html": markdown_html(part.reasoning),
                 }
             )

@@ -13,10 +13,21 @@ from itertools import groupby
 from typing import Any
 
 from annotator.hit_types.base import Block, Field, Option, Stage
+from annotator.hit_types.base import translatable as _
 
 #: The longest labels, in characters, with which two or three options fit side by side on a phone.
 SHORT = {2: 14, 3: 8}
 KEYS = "123456789"
+#: Names of groups of blocks as annotators read them. Another group is called by its own name, without translation.
+GROUP_TITLES = {
+    "explanation": _("Explanation"),
+    "explanations": _("Explanations"),
+    "follow_up": _("Follow-up"),
+    "follow_up_example": _("Follow-up example"),
+    "question": _("Question"),
+    "starter": _("Starter"),
+    "starter_example": _("Starter example"),
+}
 #: From how many characters on the text that several questions are about stands beside them instead of above them.
 BESIDE = 500
 
@@ -240,7 +251,7 @@ def _first_pinned(groups: Sequence[Group], about: set[str]) -> int:
 
 def _title(group: str) -> str:
     """``follow_up_example`` -> ``Follow-up example``."""
-    return group.replace("follow_up", "follow-up").replace("_", " ").capitalize()
+    return GROUP_TITLES.get(group) or group.replace("_", " ").capitalize()
 
 
 def _bind(

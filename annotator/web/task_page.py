@@ -18,6 +18,7 @@ from annotator.models import Assignment, Message, Study
 from annotator.selectors.instructions import InstructionsChange, instructions_changed
 from annotator.selectors.message import replies_unread
 from annotator.selectors.participation import PersonProgress
+from annotator.web.wording import stages_shown, wording_shown
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ def task_page(
     """The page of an assignment at its open stage; ``raw`` is a submitted response that had ``errors``."""
     study = assignment.participation.study
     kind = hit_type_get(study.hit_type)
-    stages = kind.stages(assignment.item.payload, assignment.presentation)
+    stages = stages_shown(kind.stages(assignment.item.payload, assignment.presentation))
     stage = stages[assignment.stage]
     before: JSON = {}
     if assignment.stage:
@@ -109,7 +110,7 @@ def task_page(
         errors=errors or {},
         progress=progress,
         lease_until=assignment.lease_until,
-        task_title=kind.task_title,
+        task_title=wording_shown(kind.task_title),
         submit_url=url("submit"),
         draft_url=url("draft"),
         flag_url=url("flag"),

@@ -27,6 +27,7 @@ from annotator.hit_types.base import (
     read_line,
     write_answers,
 )
+from annotator.hit_types.base import translatable as _
 
 REPLIES: Labels = {"yes": (*YES_NO_LABELS["yes"], "found"), "no": (*YES_NO_LABELS["no"], "not found")}
 NOTHING = {"nothing", "none", "no", "-", "n/a", "nothing is missing", "nothing missing"}
@@ -37,7 +38,7 @@ class AtomicUnits(HitType):
 
     name = "atomic_units"
     title = "Atomic units of explanations"
-    task_title = "Check a list of points"
+    task_title = _("Check a list of points")
     source = "Limpijankit et al. 2025, Appendix A"
     variables: ClassVar[tuple[Variable, ...]] = (
         Variable("parsed", "The unit is parsed correctly", labels=("yes", "no")),
@@ -133,7 +134,7 @@ class AtomicUnits(HitType):
         return HitType.instructed(own, items, exam=exam, practice=practice)
 
     def _ruled(self, kind: HitType, items: list[JSON]) -> HitType:
-        """Questions whose answers hold under the items' rule, put as that rule says; all where items differ in it."""
+        """The questions whose answers are right under the items' rule, worded for that rule; all if the items differ in it."""
         rules = {schema.rule_of(payload) for payload in items}
         if len(rules) != 1:
             return kind

@@ -21,59 +21,76 @@ from annotator.hit_types.base import (
     stable_key,
     system_name,
 )
+from annotator.hit_types.base import translatable as _
 
 DOMAINS = ("news", "medical")
 PARTS = ("parse", "input", "output")
-#: Whether a point is found where only a part of it is, and what annotators read about it.
+#: Whether a partial match counts as found, and what annotators read about that.
 RULES: Mapping[str, str] = {
-    "part": "If the text has part of the point, it is found.",
-    "whole": "A partial match is not enough.",
+    "part": _("If the text has part of the point, it is found."),
+    "whole": _("A partial match is not enough."),
 }
 #: P2's own readings: Figure 13 finds a detail by a part of it, Figure 8 rejects an event whose date is missing.
 PAPER_RULES: Mapping[str, str] = {"news": "whole", "medical": "part"}
 #: Domain -> (what the input is called, what the output is called).
 NAMES: Mapping[str, tuple[str, str]] = {
-    "news": ("Article", "The robot's summary"),
-    "medical": ("The patient's question", "The robot's advice"),
+    "news": (_("Article"), _("The robot's summary")),
+    "medical": (_("The patient's question"), _("The robot's advice")),
 }
 #: Domain -> its stages in order: (name, part, role of the units, title, what the units are).
 PLAN: Mapping[str, tuple[tuple[str, str, str, str, str], ...]] = {
     "news": (
-        ("news_parse", "parse", "both", "Check the list of points", "points"),
-        ("news_input", "input", "both", "Look for the points in the article", "points"),
-        ("news_output", "output", "both", "Look for the points in the summary", "points"),
+        ("news_parse", "parse", "both", _("Check the list of points"), "points"),
+        ("news_input", "input", "both", _("Look for the points in the article"), "points"),
+        ("news_output", "output", "both", _("Look for the points in the summary"), "points"),
     ),
     "medical": (
-        ("medical_details", "parse", "input", "Check the patient's details", "details"),
-        ("medical_input", "input", "input", "Look for the details in the question", "details"),
-        ("medical_suggestions", "parse", "output", "Check the suggestions", "suggestions"),
-        ("medical_output", "output", "output", "Look for the suggestions in the advice", "suggestions"),
+        ("medical_details", "parse", "input", _("Check the patient's details"), "details"),
+        ("medical_input", "input", "input", _("Look for the details in the question"), "details"),
+        ("medical_suggestions", "parse", "output", _("Check the suggestions"), "suggestions"),
+        ("medical_output", "output", "output", _("Look for the suggestions in the advice"), "suggestions"),
     ),
 }
 LEADS: Mapping[str, str] = {
-    "news_parse": "The list was made from the explanation. Choose No if the explanation does not say the point, or says something"
-    " different.",
-    "news_input": "A point is found if the article contains something of that kind. The wording does not matter. $rule",
-    "news_output": "A point is found if the summary contains something of that kind. The wording does not matter. $rule",
-    "medical_details": "The list should contain what the explanation says about the patient: symptoms, history, age and so on. Choose"
-    " No if the explanation does not say the point, says it differently, or if it is not a detail of the patient.",
-    "medical_input": "A detail is found if the question says it in any words, or implies it. $rule",
-    "medical_suggestions": "The list should contain what the explanation suggests doing. Choose No if the explanation does not say the"
-    " point, says it differently, or if it is not a suggestion.",
-    "medical_output": "A suggestion is found if the advice says it in any words. $rule",
+    "news_parse": _(
+        "The list was made from the explanation. Choose No if the explanation does not say the point, or says something"
+        " different."
+    ),
+    "news_input": _(
+        "A point is found if the article contains something of that kind. The wording does not matter. {rule}"
+    ),
+    "news_output": _(
+        "A point is found if the summary contains something of that kind. The wording does not matter. {rule}"
+    ),
+    "medical_details": _(
+        "The list should contain what the explanation says about the patient: symptoms, history, age and so on. Choose"
+        " No if the explanation does not say the point, says it differently, or if it is not a detail of the patient."
+    ),
+    "medical_input": _("A detail is found if the question says it in any words, or implies it. {rule}"),
+    "medical_suggestions": _(
+        "The list should contain what the explanation suggests doing. Choose No if the explanation does not say the"
+        " point, says it differently, or if it is not a suggestion."
+    ),
+    "medical_output": _("A suggestion is found if the advice says it in any words. {rule}"),
 }
 LABELS: Mapping[str, str] = {
-    "news_parse": "Does the explanation say this?",
-    "medical_details": "Does the explanation say this about the patient?",
-    "medical_suggestions": "Does the explanation suggest this?",
-    "news_input": "Is it found in the article?",
-    "news_output": "Is it found in the summary?",
-    "medical_input": "Is it found in the question?",
-    "medical_output": "Is it found in the advice?",
+    "news_parse": _("Does the explanation say this?"),
+    "medical_details": _("Does the explanation say this about the patient?"),
+    "medical_suggestions": _("Does the explanation suggest this?"),
+    "news_input": _("Is it found in the article?"),
+    "news_output": _("Is it found in the summary?"),
+    "medical_input": _("Is it found in the question?"),
+    "medical_output": _("Is it found in the advice?"),
+}
+#: What a list is of -> the question about the list as a whole.
+COMPLETE: Mapping[str, str] = {
+    "points": _("Is the list of points complete?"),
+    "details": _("Is the list of details complete?"),
+    "suggestions": _("Is the list of suggestions complete?"),
 }
 FIELD_OF = {"parse": "parsed", "input": "input", "output": "output"}
 #: Without details, which would be repeated beside every point; the lead explains them once.
-YES_NO_OPTIONS = (Option("yes", "Yes"), Option("no", "No"))
+YES_NO_OPTIONS = (Option("yes", _("Yes")), Option("no", _("No")))
 
 COLUMNS = (
     Column(
@@ -140,7 +157,7 @@ def parse_row(raw: Mapping[str, Any]) -> tuple[Row, JSON, Material]:
     instance = instance or stable_key(original or payload["explanation"])
     material = Material(
         instance_key=instance,
-        # Never the same text for two instances: equal inputs are taken for one and the same.
+        # Different for every instance, because instances with equal inputs are treated as the same.
         instance_input=original or f"(the original input of {instance} is not in the file)",
         system=system,
         model=model,
@@ -229,7 +246,7 @@ def _stage(payload: JSON, name: str, part: str, role: str, title: str, what: str
     blocks = [
         Block(
             "explanation",
-            "The robot's explanation",
+            _("The robot's explanation"),
             payload["explanation"],
             format=format_of(payload, "explanation"),
             group="explanation",
@@ -240,7 +257,7 @@ def _stage(payload: JSON, name: str, part: str, role: str, title: str, what: str
         blocks.append(Block(part, label, payload[part], group=part, format=format_of(payload, part)))
     fields = []
     for number, text in numbered(payload, role):
-        block = Block(f"unit_{number}", f"Point {number}", text, group="points")
+        block = Block(f"unit_{number}", _("Point {number}", number=number), text, group="points")
         blocks.append(block)
         fields.append(
             Field(
@@ -253,22 +270,20 @@ def _stage(payload: JSON, name: str, part: str, role: str, title: str, what: str
         )
     if part == "parse":
         fields += _whole(what)
-    return Stage(
-        name, title, tuple(blocks), tuple(fields), LEADS[name].replace("$rule", RULES[rule_of(payload)])
-    )
+    return Stage(name, title, tuple(blocks), tuple(fields), _(LEADS[name], rule=RULES[rule_of(payload)]))
 
 
 def _whole(what: str) -> list[Field]:
     complete, missing = whole_names(what)
     options = (
-        Option("yes", "Yes", "Nothing is missing from the list."),
-        Option("no", "No", "Something in the explanation belongs in the list but is missing."),
+        Option("yes", _("Yes"), _("Nothing is missing from the list.")),
+        Option("no", _("No"), _("Something in the explanation belongs in the list but is missing.")),
     )
     return [
-        Field(complete, f"Is the list of {what} complete?", options=options, about=("explanation",)),
+        Field(complete, COMPLETE[what], options=options, about=("explanation",)),
         Field(
             missing,
-            "What is missing?",
+            _("What is missing?"),
             kind="text",
             when=((complete, ("no",)),),
             about=("explanation",),

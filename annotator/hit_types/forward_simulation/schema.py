@@ -23,6 +23,7 @@ from annotator.hit_types.base import (
     stable_key,
     system_name,
 )
+from annotator.hit_types.base import translatable as _
 
 COLUMNS = (
     Column("input", "What the robot was given", example="The plot is thin, but I left the cinema smiling."),
@@ -50,7 +51,7 @@ COLUMNS = (
     *SYSTEM_COLUMNS,
     *ITEM_COLUMNS,
 )
-#: Conditions of items that name none: by what is shown beside the input.
+#: The condition of an item whose row names none, by what is shown beside the input.
 NOTHING, TEXT, MAP, BOTH = (
     "no explanation",
     "explanation",
@@ -137,24 +138,26 @@ def _is_pair(pair: Any) -> bool:
 
 
 def stages_of(payload: JSON) -> tuple[Stage, ...]:
-    """One stage: the input, what explains the robot's answer, and the question what it answered."""
+    """One stage: the input, what explains the robot's answer, and the question about its answer."""
     answers = Answers.of(payload["options"])
     blocks: tuple[Block, ...] = (
         Block(
             "input",
-            "The robot was given",
+            _("The robot was given"),
             payload["input"],
             format=format_of(payload, "input"),
             group="input",
         ),
     )
     if answers.options:
-        blocks += (Block("options", "It could answer", items=answers.lines, kind="options", group="input"),)
+        blocks += (
+            Block("options", _("It could answer"), items=answers.lines, kind="options", group="input"),
+        )
     if payload["explanation"]:
         blocks += (
             Block(
                 "explanation",
-                "The robot's explanation",
+                _("The robot's explanation"),
                 payload["explanation"],
                 format=format_of(payload, "explanation"),
                 group="reason",
@@ -163,18 +166,18 @@ def stages_of(payload: JSON) -> tuple[Stage, ...]:
     if payload["saliency"]:
         words = tuple(word for word, _ in payload["saliency"])
         marks = tuple(mark for _, mark in payload["saliency"])
-        title = f"How much each word counted, from 1 (a little) to {MOST_MARK} (most)"
+        title = _("How much each word counted, from 1 (a little) to {most} (most)", most=MOST_MARK)
         blocks += (Block("saliency", title, items=words, kind="marked", marks=marks, group="reason"),)
     asked = Field(
         "prediction",
-        "What did the robot answer?",
+        _("What did the robot answer?"),
         options=answers.choices,
-        help="Predict its answer, even if you would answer differently.",
+        help=_("Predict its answer, even if you would answer differently."),
         about=("input", "explanation") if payload["explanation"] else ("input",),
     )
     lead = (
         ""
         if len(blocks) > 1 + bool(answers.options)
-        else "You see no explanation here. Choose what seems most likely."
+        else _("You see no explanation here. Choose what seems most likely.")
     )
-    return (Stage("prediction", "What did the robot answer?", blocks, (asked,), lead),)
+    return (Stage("prediction", _("What did the robot answer?"), blocks, (asked,), lead),)

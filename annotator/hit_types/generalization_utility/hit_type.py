@@ -21,6 +21,7 @@ from annotator.hit_types.base import (
     read_answer,
     write_answer,
 )
+from annotator.hit_types.base import translatable as _
 from annotator.hit_types.generalization_utility import schema, scoring
 
 
@@ -29,7 +30,7 @@ class GeneralizationUtility(HitType):
 
     name = "generalization_utility"
     title = "Utility of rationales for generalization questions"
-    task_title = "Two questions and an explanation"
+    task_title = _("Two questions and an explanation")
     source = "Joshi et al. 2023, Figure 11 and section 3"
     #: Labels are yes and no or letters of each item's own options, so none are declared.
     variables: ClassVar[tuple[Variable, ...]] = (
@@ -96,7 +97,7 @@ class GeneralizationUtility(HitType):
         return schema.every_stage_of(payload)
 
     def sections(self, payload: JSON, gold: JSON | None = None) -> tuple[str, ...]:
-        """The steps of all the item's arms; of a question those that its gold grades."""
+        """The steps of all the item's arms; for an exam or practice question, those that its gold grades."""
         steps = dict.fromkeys(step for arm in payload.get("arms") or [schema.STEPS] for step in arm)
         return tuple(step for step in steps if gold is None or schema.VARIABLE_OF[step] in gold)
 

@@ -27,6 +27,7 @@ from annotator.hit_types.base import (
     stable_key,
     system_name,
 )
+from annotator.hit_types.base import translatable as _
 
 STEPS = ("question", "follow_up", "question_again", "follow_up_again")
 #: Step -> the variable and the field that it fills.
@@ -186,46 +187,48 @@ def stage_of(payload: JSON, step: str, *, seen: Sequence[str]) -> Stage:
     explained = step.endswith("_again")
     blocks = []
     if about == "question" or explained or any(s.startswith("question") for s in seen):
-        blocks += _question(payload, "question", "Question", first)
+        blocks += _question(payload, "question", _("Question"), first)
     if explained:
         blocks.append(
             Block(
                 "explanation",
-                "Explanation",
+                _("Explanation"),
                 payload["rationale"],
                 format=format_of(payload, "rationale"),
                 group="explanation",
             )
         )
     if about == "follow_up" or any(s.startswith("follow_up") for s in seen):
-        blocks += _question(payload, "follow_up", "Follow-up question", second)
+        blocks += _question(payload, "follow_up", _("Follow-up question"), second)
     titles = {
-        "question": ("Question", "Answer as well as you can. Please do not look it up."),
+        "question": (_("Question"), _("Answer as well as you can. Please do not look it up.")),
         "follow_up": (
-            "Follow-up question",
-            "Answer as well as you can, from what you know yourself. Please do not look it up.",
+            _("Follow-up question"),
+            _("Answer as well as you can, from what you know yourself. Please do not look it up."),
         ),
         "question_again": (
-            "Question again",
-            "Now read the explanation and answer the question again from it alone.",
+            _("Question again"),
+            _("Now read the explanation and answer the question again from it alone."),
         ),
         "follow_up_again": (
-            "Follow-up question again",
-            "Answer the follow-up question. You may use the explanation of the first question.",
+            _("Follow-up question again"),
+            _("Answer the follow-up question. You may use the explanation of the first question."),
         ),
     }
     labels = {
-        "question": "What is the answer to the question?",
-        "question_again": "What is the answer to the question, going by the explanation alone?",
-        "follow_up": "What is the answer to the follow-up question?",
-        "follow_up_again": "What is the answer to the follow-up question, with the help of the explanation?",
+        "question": _("What is the answer to the question?"),
+        "question_again": _("What is the answer to the question, going by the explanation alone?"),
+        "follow_up": _("What is the answer to the follow-up question?"),
+        "follow_up_again": _(
+            "What is the answer to the follow-up question, with the help of the explanation?"
+        ),
     }
     title, lead = titles[step]
     field = Field(
         VARIABLE_OF[step],
         labels[step],
         options=(first if about == "question" else second).choices,
-        help="Assume that the explanation is right, even if you disagree." if explained else "",
+        help=_("Assume that the explanation is right, even if you disagree.") if explained else "",
         about=(about, "explanation") if explained else (about,),
     )
     return Stage(step, title, tuple(blocks), (field,), lead)
@@ -234,5 +237,5 @@ def stage_of(payload: JSON, step: str, *, seen: Sequence[str]) -> Stage:
 def _question(payload: JSON, name: str, label: str, answers: Answers) -> list[Block]:
     blocks = [Block(name, label, payload[name], format=format_of(payload, name), group=name)]
     if answers.options:
-        blocks.append(Block(f"{name}_options", "Options", items=answers.lines, kind="options", group=name))
+        blocks.append(Block(f"{name}_options", _("Options"), items=answers.lines, kind="options", group=name))
     return blocks

@@ -21,6 +21,7 @@ from annotator.hit_types.base import (
     read_answers,
     write_answers,
 )
+from annotator.hit_types.base import translatable as _
 from annotator.hit_types.plausibility import schema, scoring
 
 REPLIES: Labels = {"yes": ("yes",), "moderate": ("moderate",), "no": ("no",)}
@@ -31,7 +32,7 @@ class Plausibility(HitType):
 
     name = "plausibility"
     title = "Plausibility of explanations"
-    task_title = "Does the explanation justify the answer?"
+    task_title = _("Does the explanation justify the answer?")
     source = "Chen et al. 2024, Figure 5"
     variables: ClassVar[tuple[Variable, ...]] = (
         Variable(

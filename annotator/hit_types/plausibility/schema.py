@@ -10,6 +10,7 @@ from annotator.hit_types.base import (
     ITEM_COLUMNS,
     JSON,
     YES_NO,
+    Answers,
     Block,
     Column,
     Field,
@@ -23,11 +24,12 @@ from annotator.hit_types.base import (
     is_blank,
     stable_key,
 )
+from annotator.hit_types.base import translatable as _
 
 MOST = 12
 #: Without details, which would be repeated beside every explanation; the lead explains them once.
-OPTIONS = (Option("yes", "Yes"), Option("moderate", "Moderate"), Option("no", "No"))
-LEAD = (
+OPTIONS = (Option("yes", _("Yes")), Option("moderate", _("Moderate")), Option("no", _("No")))
+LEAD = _(
     "Yes: it is factually correct and justifies the correct answer well. Moderate: it contains a factual error, or its"
     " reasoning has an error or a gap, but part of it is correct and helps to justify the answer. No: it does not justify"
     " the correct answer, or what it rests on is false. Look up facts that you do not know."
@@ -133,18 +135,18 @@ def stages_of(payload: JSON, presentation: JSON | None) -> tuple[Stage, ...]:
     blocks = [
         Block(
             "question",
-            "Question",
+            _("Question"),
             payload["question"],
             format=format_of(payload, "question"),
             group="question",
         ),
-        Block("answer", "Correct answer", say(payload["answer"]), kind="answer", group="question"),
+        Block("answer", _("Correct answer"), say(payload["answer"]), kind="answer", group="question"),
     ]
     fields = []
     for number, one in enumerate(in_order(payload, presentation), 1):
         block = Block(
             f"explanation_{one['key']}",
-            f"Explanation {number}",
+            _("Explanation {number}", number=number),
             clean_text(one["text"]),
             group="explanations",
         )
@@ -152,7 +154,7 @@ def stages_of(payload: JSON, presentation: JSON | None) -> tuple[Stage, ...]:
         fields.append(
             Field(
                 field_name(one["key"]),
-                "Does it justify the correct answer?",
+                _("Does it justify the correct answer?"),
                 options=OPTIONS,
                 target=block.name,
                 about=("question", "answer", block.name),
@@ -161,7 +163,7 @@ def stages_of(payload: JSON, presentation: JSON | None) -> tuple[Stage, ...]:
     return (
         Stage(
             "plausibility",
-            "Does each explanation justify the correct answer?",
+            _("Does each explanation justify the correct answer?"),
             tuple(blocks),
             tuple(fields),
             LEAD,
@@ -171,4 +173,4 @@ def stages_of(payload: JSON, presentation: JSON | None) -> tuple[Stage, ...]:
 
 def say(answer: str) -> str:
     """The correct answer as it is shown."""
-    return answer.capitalize() if answer in ("yes", "no") else answer
+    return Answers().say(answer) if answer in ("yes", "no") else answer

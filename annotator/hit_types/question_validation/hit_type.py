@@ -22,6 +22,7 @@ from annotator.hit_types.base import (
     read_answers,
     write_answers,
 )
+from annotator.hit_types.base import translatable as _
 from annotator.hit_types.question_validation import schema, scoring
 
 REPLIES: Labels = {**YES_NO_LABELS, "none": ("none", "n/a", "na", "not applicable", "-")}
@@ -32,7 +33,7 @@ class QuestionValidation(HitType):
 
     name = "question_validation"
     title = "Validation of generalization questions"
-    task_title = "Check an accompanying question"
+    task_title = _("Check an accompanying question")
     source = "Joshi et al. 2023, Figure 10"
     variables: ClassVar[tuple[Variable, ...]] = (
         Variable("relation", "The relation holds", labels=("yes", "no")),

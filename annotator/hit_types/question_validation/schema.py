@@ -9,6 +9,7 @@ from annotator.hit_types.base import (
     ITEM_COLUMNS,
     JSON,
     YES_NO,
+    Answers,
     Block,
     Column,
     Field,
@@ -19,24 +20,27 @@ from annotator.hit_types.base import (
     format_of,
     stable_key,
 )
+from annotator.hit_types.base import translatable as _
 
-YES_NO_OPTIONS = (Option("yes", "Yes"), Option("no", "No"))
+YES_NO_OPTIONS = (Option("yes", _("Yes")), Option("no", _("No")))
 #: Kind -> (what is asked about the relation, what yes means, what no means).
 RELATIONS: Mapping[str, tuple[str, str, str]] = {
     "rephrase": (
-        "Does the accompanying question ask the same as the original question, in other words?",
-        "It means the same, is worded differently, and has the same answer.",
-        "It asks something else, is the same question again, or cannot be answered with yes or no.",
+        _("Does the accompanying question ask the same as the original question, in other words?"),
+        _("It means the same, is worded differently, and has the same answer."),
+        _("It asks something else, is the same question again, or cannot be answered with yes or no."),
     ),
     "counterfactual": (
-        "Does the accompanying question reverse the original question, so that its answer is the opposite?",
-        "The same facts and reasoning answer it, and its answer is the opposite.",
-        "Its answer is the same, it needs other facts, or it cannot be answered with yes or no.",
+        _(
+            "Does the accompanying question reverse the original question, so that its answer is the opposite?"
+        ),
+        _("The same facts and reasoning answer it, and its answer is the opposite."),
+        _("Its answer is the same, it needs other facts, or it cannot be answered with yes or no."),
     ),
     "similar_reasoning": (
-        "Does the accompanying question need similar reasoning to the original question?",
-        "It uses the same reasoning for something else, or one step of the reasoning.",
-        "It needs other reasoning, is the same question again, or cannot be answered with yes or no.",
+        _("Does the accompanying question need similar reasoning to the original question?"),
+        _("It uses the same reasoning for something else, or one step of the reasoning."),
+        _("It needs other reasoning, is the same question again, or cannot be answered with yes or no."),
     ),
 }
 KINDS = {kind: kind for kind in RELATIONS} | {
@@ -111,25 +115,25 @@ def stages_of(payload: JSON) -> tuple[Stage, ...]:
     """One stage: the relation, then whether the context answers the question, then whether its answer is right."""
     label, yes, no = RELATIONS[payload["kind"]]
     blocks = (
-        Block("context", "Context", payload["context"], format=format_of(payload, "context")),
+        Block("context", _("Context"), payload["context"], format=format_of(payload, "context")),
         Block(
             "question",
-            "Original question",
+            _("Original question"),
             payload["question"],
             format=format_of(payload, "question"),
             group="original",
         ),
         Block(
             "follow_up",
-            "Accompanying question",
+            _("Accompanying question"),
             payload["follow_up"],
             format=format_of(payload, "follow_up"),
             group="accompanying",
         ),
         Block(
             "answer",
-            "Answer to the accompanying question",
-            payload["answer"].capitalize(),
+            _("Answer to the accompanying question"),
+            Answers().say(payload["answer"]),
             kind="answer",
             group="accompanying",
         ),
@@ -138,23 +142,23 @@ def stages_of(payload: JSON) -> tuple[Stage, ...]:
         Field(
             "relation",
             label,
-            options=(Option("yes", "Yes", yes), Option("no", "No", no)),
+            options=(Option("yes", _("Yes"), yes), Option("no", _("No"), no)),
             about=("question", "follow_up"),
         ),
         Field(
             "answerable",
-            "Can the accompanying question be answered from the context?",
+            _("Can the accompanying question be answered from the context?"),
             options=YES_NO_OPTIONS,
-            help="You may use common knowledge, but do not look anything up.",
+            help=_("You may use common knowledge, but do not look anything up."),
             when=(("relation", ("yes", "no")),),
             about=("context", "follow_up"),
         ),
         Field(
             "answer_right",
-            "Is its answer right, going by the context?",
+            _("Is its answer right, going by the context?"),
             options=YES_NO_OPTIONS,
             when=(("answerable", ("yes",)),),
             about=("context", "answer"),
         ),
     )
-    return (Stage(payload["kind"], "Check the accompanying question", blocks, fields),)
+    return (Stage(payload["kind"], _("Check the accompanying question"), blocks, fields),)

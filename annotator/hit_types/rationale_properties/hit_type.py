@@ -21,6 +21,7 @@ from annotator.hit_types.base import (
     read_answers,
     write_answers,
 )
+from annotator.hit_types.base import translatable as _
 from annotator.hit_types.rationale_properties import schema, scoring
 
 TITLES = {
@@ -40,7 +41,7 @@ class RationaleProperties(HitType):
 
     name = "rationale_properties"
     title = "Properties of rationales"
-    task_title = "Judge an explanation"
+    task_title = _("Judge an explanation")
     source = "Joshi et al. 2023, Figures 3 and 9"
     variables: ClassVar[tuple[Variable, ...]] = tuple(
         Variable(name, TITLES[name], labels=("yes", "no")) for name in schema.PROPERTIES

@@ -23,10 +23,11 @@ from annotator.hit_types.base import (
     stable_key,
     system_name,
 )
+from annotator.hit_types.base import translatable as _
 
 
 def _asked(name: str, label: str, yes: str, no: str) -> Field:
-    options = (Option("yes", "Yes", yes), Option("no", "No", no))
+    options = (Option("yes", _("Yes"), yes), Option("no", _("No"), no))
     return Field(name, label, options=options, about=("question", "answer", "explanation"))
 
 
@@ -35,65 +36,67 @@ GROUPS: Mapping[str, tuple[Field, Field]] = {
     "surface_form": (
         _asked(
             "grammaticality",
-            "Grammar: is the explanation written in correct, understandable sentences?",
-            "Its sentences are correct. Missing capital letters do not count.",
-            "Sentences are broken, cut off or jumbled.",
+            _("Grammar: is the explanation written in correct, understandable sentences?"),
+            _("Its sentences are correct. Missing capital letters do not count."),
+            _("Sentences are broken, cut off or jumbled."),
         ),
         _asked(
             "validity",
-            "Facts: is everything in the explanation factually correct?",
-            "Every statement in it is true.",
-            "At least one statement in it is false.",
+            _("Facts: is everything in the explanation factually correct?"),
+            _("Every statement in it is true."),
+            _("At least one statement in it is false."),
         ),
     ),
     "support": (
         _asked(
             "association",
-            "Support: does the explanation support the answer?",
-            "It supports the answer given.",
-            "It supports another answer, or none.",
+            _("Support: does the explanation support the answer?"),
+            _("It supports the answer given."),
+            _("It supports another answer, or none."),
         ),
         _asked(
             "contrast",
-            "Non-ambiguity: does the explanation lead to this answer only?",
-            "It leads to the answer given and to no other.",
-            "It could lead to another answer as well, or leads to another one instead.",
+            _("Non-ambiguity: does the explanation lead to this answer only?"),
+            _("It leads to the answer given and to no other."),
+            _("It could lead to another answer as well, or leads to another one instead."),
         ),
     ),
     "informativeness": (
         _asked(
             "novelty",
-            "New information: does the explanation say anything that is not in the question or the answer?",
-            "It says something new.",
-            "It only repeats the question and the answer, in the same words or in others.",
+            _(
+                "New information: does the explanation say anything that is not in the question or the answer?"
+            ),
+            _("It says something new."),
+            _("It only repeats the question and the answer, in the same words or in others."),
         ),
         _asked(
             "leakage",
-            "Giveaway: does the explanation state the answer?",
-            "It states the answer, in the same words or in others. The reader does not have to think.",
-            "The reader has to draw the conclusion.",
+            _("Giveaway: does the explanation state the answer?"),
+            _("It states the answer, in the same words or in others. The reader does not have to think."),
+            _("The reader has to draw the conclusion."),
         ),
     ),
     "style": (
         _asked(
             "coherence",
-            "To the point: is everything in the explanation relevant to the question?",
-            "Every sentence is relevant to the question.",
-            "At least one sentence has nothing to do with the question.",
+            _("To the point: is everything in the explanation relevant to the question?"),
+            _("Every sentence is relevant to the question."),
+            _("At least one sentence has nothing to do with the question."),
         ),
         _asked(
             "conciseness",
-            "No repetition: does the explanation say each thing only once?",
-            "Nothing is repeated, and nothing relevant is redundant.",
-            "Something relevant is repeated, or could be left out without losing anything.",
+            _("No repetition: does the explanation say each thing only once?"),
+            _("Nothing is repeated, and nothing relevant is redundant."),
+            _("Something relevant is repeated, or could be left out without losing anything."),
         ),
     ),
 }
 TITLES = {
-    "surface_form": "Is the explanation well written and true?",
-    "support": "Does the explanation support the answer?",
-    "informativeness": "How informative is the explanation?",
-    "style": "Is the explanation to the point?",
+    "surface_form": _("Is the explanation well written and true?"),
+    "support": _("Does the explanation support the answer?"),
+    "informativeness": _("How informative is the explanation?"),
+    "style": _("Is the explanation to the point?"),
 }
 PROPERTIES = tuple(asked.name for pair in GROUPS.values() for asked in pair)
 
@@ -158,24 +161,24 @@ def stages_of(payload: JSON) -> tuple[Stage, ...]:
     first, second = GROUPS[payload["group"]]
     answers = Answers.of(payload["options"])
     blocks: tuple[Block, ...] = (
-        Block("question", "Question", payload["question"], format=format_of(payload, "question")),
+        Block("question", _("Question"), payload["question"], format=format_of(payload, "question")),
     )
     if answers.options:
-        blocks += (Block("options", "Options", items=answers.lines, kind="options"),)
+        blocks += (Block("options", _("Options"), items=answers.lines, kind="options"),)
     blocks += (
-        Block("answer", "Answer", say(payload), kind="answer", group="explanation"),
+        Block("answer", _("Answer"), say(payload), kind="answer", group="explanation"),
         Block(
             "explanation",
-            "Explanation",
+            _("Explanation"),
             payload["rationale"],
             format=format_of(payload, "rationale"),
             group="explanation",
         ),
     )
     after = replace(second, when=((first.name, ("yes", "no")),))
-    lead = "Pretend that the answer is right, even if you disagree."
+    lead = _("Pretend that the answer is right, even if you disagree.")
     if payload["group"] == "surface_form":
-        lead = "Judge the sentences and the facts of the explanation. You may look facts up."
+        lead = _("Judge the sentences and the facts of the explanation. You may look facts up.")
     return (Stage(payload["group"], TITLES[payload["group"]], blocks, (first, after), lead),)
 
 
@@ -184,4 +187,4 @@ def say(payload: JSON) -> str:
     answer = str(payload["answer"])
     if payload["options"]:
         return Answers.of(payload["options"]).say(answer)
-    return answer.capitalize() if answer in ("yes", "no") else answer
+    return Answers().say(answer) if answer in ("yes", "no") else answer

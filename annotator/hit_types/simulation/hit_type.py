@@ -21,6 +21,7 @@ from annotator.hit_types.base import (
     read_object,
     write_answer,
 )
+from annotator.hit_types.base import translatable as _
 from annotator.hit_types.simulation import schema, scoring
 
 REPLIES: Labels = {
@@ -48,7 +49,7 @@ class Simulation(HitType):
 
     name = "simulation"
     title = "Counterfactual simulation, yes/no questions"
-    task_title = "Predict the robot's answer"
+    task_title = _("Predict the robot's answer")
     source = "Chen et al. 2024, Figure 3"
     variables: ClassVar[tuple[Variable, ...]] = (
         Variable(
@@ -109,7 +110,7 @@ class Simulation(HitType):
         """``ANSWER: YES``, ``NO`` or ``CANNOT GUESS`` as a response; JSON with both steps is read too."""
         steps = read_object(text) or {}
         if str(steps.get("helpful")).strip().lower() in ("no", "false"):
-            # An answer beside it doesn't count, as in the form: that question isn't asked then.
+            # As in the form: if it doesn't help, the second question isn't asked, so an answer to it is ignored.
             return scoring.response_of(scoring.CANNOT_GUESS)
         outcome = read_answer(
             text,

@@ -11,6 +11,7 @@ from annotator.hit_types.base import (
     NO_ANSWER,
     SYSTEM_COLUMNS,
     YES_NO,
+    Answers,
     Block,
     Column,
     Field,
@@ -22,6 +23,7 @@ from annotator.hit_types.base import (
     stable_key,
     system_name,
 )
+from annotator.hit_types.base import translatable as _
 
 COLUMNS = (
     Column(
@@ -51,31 +53,35 @@ COLUMNS = (
 
 HELPFUL = Field(
     "helpful",
-    "Do the robot's explanation and answer directly help you predict its next answer?",
+    _("Do the robot's explanation and answer directly help you predict its next answer?"),
     options=(
         Option(
             "no",
-            "Not helpful",
-            "Nothing in the robot's explanation and answer directly helps to predict its answer to the follow-up"
-            " question.",
+            _("Not helpful"),
+            _(
+                "Nothing in the robot's explanation and answer directly helps to predict its answer to the follow-up"
+                " question."
+            ),
         ),
         Option(
             "yes",
-            "Helpful",
-            "Something in the robot's explanation or answer directly helps, even if more facts are needed.",
+            _("Helpful"),
+            _(
+                "Something in the robot's explanation or answer directly helps, even if more facts are needed."
+            ),
         ),
     ),
-    help="Judge only whether they help, not whether they are true.",
+    help=_("Judge only whether they help, not whether they are true."),
     about=("explanation", "follow_up"),
 )
 ANSWER = Field(
     "answer",
-    "What will the robot answer to the follow-up question?",
+    _("What will the robot answer to the follow-up question?"),
     options=(
-        Option("yes", "Yes", "Going by its explanation and answer, the robot will say “yes”."),
-        Option("no", "No", "Going by its explanation and answer, the robot will say “no”."),
+        Option("yes", _("Yes"), _("Going by its explanation and answer, the robot will say “yes”.")),
+        Option("no", _("No"), _("Going by its explanation and answer, the robot will say “no”.")),
     ),
-    help="Stick to the robot's claims, even if they are wrong. Assume that it knows any missing facts.",
+    help=_("Stick to the robot's claims, even if they are wrong. Assume that it knows any missing facts."),
     when=(("helpful", ("yes",)),),
     about=("follow_up",),
 )
@@ -114,25 +120,31 @@ def stages_of(payload: JSON) -> tuple[Stage, ...]:
     blocks = (
         Block(
             "question",
-            "Starter question",
+            _("Starter question"),
             payload["question"],
             format=format_of(payload, "question"),
             group="starter",
         ),
         Block(
             "explanation",
-            "The robot's explanation",
+            _("The robot's explanation"),
             payload["explanation"],
             format=format_of(payload, "explanation"),
             group="starter",
         ),
-        Block("answer", "The robot answered", payload["answer"].capitalize(), kind="answer", group="starter"),
+        Block(
+            "answer",
+            _("The robot answered"),
+            Answers().say(payload["answer"]),
+            kind="answer",
+            group="starter",
+        ),
         Block(
             "follow_up",
-            "Follow-up question",
+            _("Follow-up question"),
             payload["follow_up"],
             format=format_of(payload, "follow_up"),
             group="follow_up",
         ),
     )
-    return (Stage("simulation", "What will the robot answer?", blocks, (HELPFUL, ANSWER)),)
+    return (Stage("simulation", _("What will the robot answer?"), blocks, (HELPFUL, ANSWER)),)

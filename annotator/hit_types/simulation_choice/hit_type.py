@@ -23,6 +23,7 @@ from annotator.hit_types.base import (
     read_object,
     write_answer,
 )
+from annotator.hit_types.base import translatable as _
 from annotator.hit_types.simulation_choice import schema, scoring
 
 CANNOT_GUESS = (
@@ -45,7 +46,7 @@ class SimulationChoice(HitType):
 
     name = "simulation_choice"
     title = "Counterfactual simulation, multiple choice"
-    task_title = "Predict the robot's answer"
+    task_title = _("Predict the robot's answer")
     source = "Chen et al. 2024, Figure 3, for questions with options"
     #: Labels are the letters of each item's own options, so none are declared.
     variables: ClassVar[tuple[Variable, ...]] = (
@@ -119,7 +120,7 @@ class SimulationChoice(HitType):
         """``ANSWER:`` with an option's letter or ``CANNOT GUESS`` as a response; JSON is read too."""
         steps = read_object(text) or {}
         if str(steps.get("helpful")).strip().lower() in ("no", "false"):
-            # An answer beside it doesn't count, as in the form: that question isn't asked then.
+            # As in the form: if it doesn't help, the second question isn't asked, so an answer to it is ignored.
             return scoring.response_of(scoring.CANNOT_GUESS)
         labels: Labels = {
             **Answers.of(payload["follow_up_options"]).labels,

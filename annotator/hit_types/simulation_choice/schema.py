@@ -22,6 +22,7 @@ from annotator.hit_types.base import (
     stable_key,
     system_name,
 )
+from annotator.hit_types.base import translatable as _
 
 COLUMNS = (
     Column("question", "The starter question", example="Where does a polar bear live?"),
@@ -45,20 +46,24 @@ COLUMNS = (
 
 HELPFUL = Field(
     "helpful",
-    "Do the robot's explanation and answer directly help you predict its next choice?",
+    _("Do the robot's explanation and answer directly help you predict its next choice?"),
     options=(
         Option(
             "no",
-            "Not helpful",
-            "Nothing in the robot's explanation and answer directly helps to predict which option it will choose.",
+            _("Not helpful"),
+            _(
+                "Nothing in the robot's explanation and answer directly helps to predict which option it will choose."
+            ),
         ),
         Option(
             "yes",
-            "Helpful",
-            "Something in the robot's explanation or answer directly helps, even if more facts are needed.",
+            _("Helpful"),
+            _(
+                "Something in the robot's explanation or answer directly helps, even if more facts are needed."
+            ),
         ),
     ),
-    help="Judge only whether they help, not whether they are true.",
+    help=_("Judge only whether they help, not whether they are true."),
     about=("explanation", "follow_up"),
 )
 
@@ -109,32 +114,38 @@ def stages_of(payload: JSON) -> tuple[Stage, ...]:
     blocks = (
         Block(
             "question",
-            "Starter question",
+            _("Starter question"),
             payload["question"],
             format=format_of(payload, "question"),
             group="starter",
         ),
         Block(
-            "options", "Options of the starter question", items=starter.lines, kind="options", group="starter"
+            "options",
+            _("Options of the starter question"),
+            items=starter.lines,
+            kind="options",
+            group="starter",
         ),
         Block(
             "explanation",
-            "The robot's explanation",
+            _("The robot's explanation"),
             payload["explanation"],
             format=format_of(payload, "explanation"),
             group="starter",
         ),
-        Block("answer", "The robot answered", starter.say(payload["answer"]), kind="answer", group="starter"),
+        Block(
+            "answer", _("The robot answered"), starter.say(payload["answer"]), kind="answer", group="starter"
+        ),
         Block(
             "follow_up",
-            "Follow-up question",
+            _("Follow-up question"),
             payload["follow_up"],
             format=format_of(payload, "follow_up"),
             group="follow_up",
         ),
         Block(
             "follow_up_options",
-            "Options of the follow-up question",
+            _("Options of the follow-up question"),
             items=follow_up.lines,
             kind="options",
             group="follow_up",
@@ -142,10 +153,12 @@ def stages_of(payload: JSON) -> tuple[Stage, ...]:
     )
     answer = Field(
         "answer",
-        "Which option will the robot choose for the follow-up question?",
+        _("Which option will the robot choose for the follow-up question?"),
         options=follow_up.choices,
-        help="Stick to the robot's claims, even if they are wrong. Assume that it knows any missing facts.",
+        help=_(
+            "Stick to the robot's claims, even if they are wrong. Assume that it knows any missing facts."
+        ),
         when=(("helpful", ("yes",)),),
         about=("follow_up",),
     )
-    return (Stage("simulation", "Which option will the robot choose?", blocks, (HELPFUL, answer)),)
+    return (Stage("simulation", _("Which option will the robot choose?"), blocks, (HELPFUL, answer)),)

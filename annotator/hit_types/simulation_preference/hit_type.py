@@ -21,6 +21,7 @@ from annotator.hit_types.base import (
     read_answer,
     write_answer,
 )
+from annotator.hit_types.base import translatable as _
 from annotator.hit_types.simulation_preference import schema, scoring
 
 REPLIES: Labels = {
@@ -47,7 +48,7 @@ class SimulationPreference(HitType):
 
     name = "simulation_preference"
     title = "Counterfactual simulation, preferences"
-    task_title = "Predict the robot's choice"
+    task_title = _("Predict the robot's choice")
     source = "Chen et al. 2024, Figure 4"
     variables: ClassVar[tuple[Variable, ...]] = (
         Variable(

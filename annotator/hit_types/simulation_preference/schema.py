@@ -21,6 +21,7 @@ from annotator.hit_types.base import (
     stable_key,
     system_name,
 )
+from annotator.hit_types.base import translatable as _
 
 EQUALLY_LIKELY = "equally_likely"
 #: Spellings of a choice in import files; the paper's prompts say "Candidate Response 1".
@@ -65,17 +66,19 @@ COLUMNS = (
 
 CHOICE = Field(
     "choice",
-    "Which response will the robot choose in the follow-up example?",
+    _("Which response will the robot choose in the follow-up example?"),
     options=(
-        Option("response_1", "Response 1"),
-        Option("response_2", "Response 2"),
+        Option("response_1", _("Response 1")),
+        Option("response_2", _("Response 2")),
         Option(
             EQUALLY_LIKELY,
-            "Equally likely",
-            "Going by its explanation and choice, the robot could choose either.",
+            _("Equally likely"),
+            _("Going by its explanation and choice, the robot could choose either."),
         ),
     ),
-    help="Choose the response that the robot will choose if it is consistent, not the one that you find more helpful.",
+    help=_(
+        "Choose the response that the robot will choose if it is consistent, not the one that you find more helpful."
+    ),
     about=("follow_up_context", "follow_up_response_1", "follow_up_response_2"),
 )
 
@@ -121,57 +124,57 @@ def as_text(context: str, response_1: str, response_2: str) -> str:
 
 def stages_of(payload: JSON) -> tuple[Stage, ...]:
     """One stage: the starter example with explanation and choice, the follow-up example, one question."""
-    chosen = payload["choice"].replace("_", " ").capitalize()
+    chosen = _("Response 1") if payload["choice"] == "response_1" else _("Response 2")
     blocks = (
         Block(
             "context",
-            "Context",
+            _("Context"),
             payload["context"],
             format=format_of(payload, "context"),
             group="starter_example",
         ),
         Block(
             "response_1",
-            "Response 1",
+            _("Response 1"),
             payload["response_1"],
             format=format_of(payload, "response_1"),
             group="starter_example",
         ),
         Block(
             "response_2",
-            "Response 2",
+            _("Response 2"),
             payload["response_2"],
             format=format_of(payload, "response_2"),
             group="starter_example",
         ),
         Block(
             "explanation",
-            "The robot's explanation",
+            _("The robot's explanation"),
             payload["explanation"],
             format=format_of(payload, "explanation"),
             group="starter_example",
         ),
-        Block("robot_choice", "The robot chose", chosen, kind="answer", group="starter_example"),
+        Block("robot_choice", _("The robot chose"), chosen, kind="answer", group="starter_example"),
         Block(
             "follow_up_context",
-            "Context",
+            _("Context"),
             payload["follow_up_context"],
             format=format_of(payload, "follow_up_context"),
             group="follow_up_example",
         ),
         Block(
             "follow_up_response_1",
-            "Response 1",
+            _("Response 1"),
             payload["follow_up_response_1"],
             format=format_of(payload, "follow_up_response_1"),
             group="follow_up_example",
         ),
         Block(
             "follow_up_response_2",
-            "Response 2",
+            _("Response 2"),
             payload["follow_up_response_2"],
             format=format_of(payload, "follow_up_response_2"),
             group="follow_up_example",
         ),
     )
-    return (Stage("simulation", "Which response will the robot choose?", blocks, (CHOICE,)),)
+    return (Stage("simulation", _("Which response will the robot choose?"), blocks, (CHOICE,)),)

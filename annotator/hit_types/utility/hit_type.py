@@ -21,6 +21,7 @@ from annotator.hit_types.base import (
     read_answer,
     write_answer,
 )
+from annotator.hit_types.base import translatable as _
 from annotator.hit_types.utility import schema, scoring
 
 
@@ -29,7 +30,7 @@ class Utility(HitType):
 
     name = "utility"
     title = "Human utility of rationales"
-    task_title = "Answer, read, answer again"
+    task_title = _("Answer, read, answer again")
     source = "Joshi et al. 2023, Figure 8"
     #: Labels are yes and no or letters of each item's own options, so none are declared.
     variables: ClassVar[tuple[Variable, ...]] = (

@@ -20,6 +20,7 @@ from annotator.hit_types.base import (
     stable_key,
     system_name,
 )
+from annotator.hit_types.base import translatable as _
 
 COLUMNS = (
     Column("question", "The question", example="Does argon burn?"),
@@ -69,27 +70,27 @@ def stages_of(payload: JSON) -> tuple[Stage, ...]:
     question: tuple[Block, ...] = (
         Block(
             "question",
-            "Question",
+            _("Question"),
             payload["question"],
             format=format_of(payload, "question"),
             group="question",
         ),
     )
     if answers.options:
-        question += (Block("options", "Options", items=answers.lines, kind="options", group="question"),)
+        question += (Block("options", _("Options"), items=answers.lines, kind="options", group="question"),)
     before = Field(
-        "before", "What is the answer to the question?", options=answers.choices, about=("question",)
+        "before", _("What is the answer to the question?"), options=answers.choices, about=("question",)
     )
     after = Field(
         "after",
-        "What is the answer to the question, going by the explanation alone?",
+        _("What is the answer to the question, going by the explanation alone?"),
         options=answers.choices,
-        help="Assume that the explanation is right, even if you disagree. Use nothing else that you know.",
+        help=_("Assume that the explanation is right, even if you disagree. Use nothing else that you know."),
         about=("question", "explanation"),
     )
     explanation = Block(
         "explanation",
-        "Explanation",
+        _("Explanation"),
         payload["rationale"],
         format=format_of(payload, "rationale"),
         group="explanation",
@@ -97,16 +98,18 @@ def stages_of(payload: JSON) -> tuple[Stage, ...]:
     return (
         Stage(
             "before",
-            "Before the explanation",
+            _("Before the explanation"),
             question,
             (before,),
-            "Answer as well as you can. If you do not know, choose what seems most likely. Please do not look it up.",
+            _(
+                "Answer as well as you can. If you do not know, choose what seems most likely. Please do not look it up."
+            ),
         ),
         Stage(
             "after",
-            "After the explanation",
+            _("After the explanation"),
             (*question, explanation),
             (after,),
-            "Now read the explanation and answer the question again from it alone.",
+            _("Now read the explanation and answer the question again from it alone."),
         ),
     )

@@ -17,10 +17,13 @@ from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext, gettext_noop
 
+from annotator.core.language import Language, languages
 from annotator.hit_types.base import Stage
+from annotator.web.language import ENGLISH_PATHS
 from annotator.web.markdown import markdown_html, material_markdown_html, material_table_html
 from annotator.web.task_form import Asked, TaskForm
 from annotator.web.task_form import task_form as bind
+from annotator.web.wording import wording_shown
 
 register = template.Library()
 
@@ -196,6 +199,19 @@ def hundred(share: float, direction: str = "") -> str:
     ('25.0', '75.0')
     """
     return f"{100 * (1 - share if direction else share):.1f}"
+
+
+@register.simple_tag(takes_context=True)
+def page_languages(context: template.Context) -> tuple[Language, ...]:
+    """The languages that the page's reader can choose; none where pages are in English only."""
+    request = context.get("request")
+    return () if request and request.path_info.startswith(ENGLISH_PATHS) else languages()
+
+
+@register.filter
+def wording(text: str) -> str:
+    """A text of a HIT type in the language of the page."""
+    return wording_shown(text)
 
 
 @register.filter

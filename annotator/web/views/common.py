@@ -19,6 +19,7 @@ from annotator.accounts.attempts import Limit, attempt_count, client_address
 from annotator.core.errors import Conflict, Refused
 from annotator.models import LoginAttempt, Participation, Study
 from annotator.selectors.participation import Step, participation_get_for, participation_step
+from annotator.web.language import study_language_use
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrOrPromise as StrOrPromise
@@ -44,10 +45,10 @@ _NEXT_TASK = _("Continue with the next task.")
 TROUBLES: dict[str, Trouble] = {
     "not_found": Trouble(_("Page not found"), _("There is no page at this address, or it isn't one of yours."), _KEPT, _("Go to your page to see your studies."), 404),
     "link": Trouble(_("This link is not valid"), _("The link is incomplete, or its study no longer exists."), _NOT_STARTED, _("Copy the whole link from the invitation, or ask whoever sent it."), 404),
-    "reset_link": Trouble(_("This link has expired"), _("A link to choose a new password works once and expires after one day."), _("This does not affect your work or your pay."), _("Ask for a new link on the log-in page."), 404),
+    "reset_link": Trouble(_("This link has expired"), _("A link to choose a new password works once and expires after one day."), _("This doesn't affect your work or your pay."), _("Ask for a new link on the log-in page."), 404),
     "return_link": Trouble(_("This link no longer works"), _("A personal link works until its owner sets a password, and only as a whole."), _KEPT, _("Copy the whole link, or log in with your username and password.")  , 404),
     "too_many": Trouble(_("Too many new participants"), _("Too many people have joined from your network in the last hour."), _NOT_STARTED, _("Try again in an hour."), 429),
-    "too_many_studies": Trouble(_("You have joined many studies today"), _("You have joined as many studies as one person can in a day."), _KEPT, _("Try again tomorrow."), 429),
+    "too_many_studies": Trouble(_("You have joined many studies today"), _("You've reached the limit of studies that one person can join in a day."), _KEPT, _("Try again tomorrow."), 429),
     "elsewhere": Trouble(_("You have a task open in another study"), _("Without an account, you can work on one task at a time."), _KEPT, _("Submit or skip that task first. With an account you can work on several studies.")),
     "wait": Trouble(_("Take a break"), _("You have skipped or not finished many tasks in the last hour."), _KEPT, _("Try again in an hour."), 429),
     "paused": Trouble(_("The study is paused"), _("The researchers are not giving out tasks at the moment."), _KEPT, _("Come back later with the same link.")),
@@ -55,8 +56,8 @@ TROUBLES: dict[str, Trouble] = {
     "lease_expired": Trouble(_("Time is up for this task"), _("The task was given to someone else."), _("Your earlier answers are saved and count for your pay. Your answer to this task was not submitted."), _NEXT_TASK),
     "already_done": Trouble(_("Already done"), _("You have already submitted this task."), _KEPT, _NEXT_TASK),
     "no_places": Trouble(_("All places are taken"), _("Others are doing all the tasks of this study at the moment."), _KEPT, _("Open the study again later. Its page can tell you when there are places again.")),
-    "not_qualified": Trouble(_("You didn't qualify for this study"), _("You didn't pass the exam, and you have no attempts left."), _("The exam is paid as the invitation says. Not passing doesn't count against you in other studies."), _("There is nothing more to do.")),
-    "needs": Trouble(_("This study requires another exam first"), _("It is for people who have passed a certain exam."), _NOT_STARTED, _("Pass that exam in the study it belongs to, or ask whoever invited you.")),
+    "not_qualified": Trouble(_("You didn't qualify for this study"), _("You didn't pass the exam, and you have no attempts left."), _("You'll be paid for the exam as the invitation says. Not passing doesn't count against you in other studies."), _("There is nothing more to do.")),
+    "needs": Trouble(_("This study requires another exam first"), _("It's for people who have passed a certain exam."), _NOT_STARTED, _("Pass that exam in the study it belongs to, or ask whoever invited you.")),
     "removed": Trouble(_("You can no longer work on this study"), _("The researchers have ended your participation."), _KEPT, _("If you think this is a mistake, write to the researchers.")),
     "left": Trouble(_("You have left this study"), _("You stopped, and your open task was given back."), _KEPT, _YOUR_PAGE),
     "full": Trouble(_("You have done all your tasks"), _("You have reached the maximum number of tasks per person."), _KEPT, format_lazy("{} {}", _("Thank you."), _YOUR_PAGE)),
@@ -101,6 +102,7 @@ def participant(request: HttpRequest, slug: str) -> Participation:
     participation = participation_get_for(user_id=request.user.pk, slug=slug) if request.user.pk else None
     if participation is None:
         raise Http404("you take part in no such study")
+    study_language_use(request, participation.study)
     return participation
 
 

@@ -24,8 +24,10 @@ from annotator.selectors.places import places_of
 from annotator.selectors.preparation import preparation_of
 from annotator.selectors.snapshot import snapshot_content
 from annotator.services.participation import annotator_create, participation_join
+from annotator.web.language import study_language_use
 from annotator.web.views.common import new_account_count, safe_url, says_refusals, trouble
 from annotator.web.views.places import alert_context
+from annotator.web.wording import wording_shown
 
 
 @never_cache
@@ -40,6 +42,7 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
     )
     if study is None:
         return trouble(request, "link")
+    study_language_use(request, study)
     if request.method == "POST":
         try:
             join(request, study)
@@ -56,7 +59,7 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
         "annotator/invitation.html",
         {
             "study": study,
-            "task_title": kind.task_title,
+            "task_title": wording_shown(kind.task_title),
             "join_url": request.get_full_path(),
             "login_url": f"{reverse('annotator:login')}?{urlencode({'next': request.get_full_path()})}",
             "signup_url": f"{reverse('annotator:signup')}?{urlencode({'next': request.get_full_path()})}",

@@ -24,6 +24,7 @@ from annotator.selectors.user import user_of
 from annotator.services.message import message_send, replies_read
 from annotator.services.participation import rater_for
 from annotator.web.views.common import participant, safe_url, says_refusals
+from annotator.web.wording import stage_shown, stages_shown
 
 
 @require_GET
@@ -126,17 +127,17 @@ def own_data(rater: Rater) -> Iterator[str]:
     for answer in answers.select_related("attempt__exam", "question"):
         kind, question = hit_type_get(answer.attempt.exam.hit_type), answer.question
         yield line(
-            "exam answer", number=answer.attempt.number, shown=shown_in([kind.question_stage(question.payload, question.gold)]),
-            answers=dict(kind.describe(question.payload, answer.response)),
+            "exam answer", number=answer.attempt.number, shown=shown_in([stage_shown(kind.question_stage(question.payload, question.gold))]),
+            answers=dict(kind.describe(question.payload, answer.response, translate=gettext)),
         )  # fmt: skip
     judgments = Judgment.objects.filter(rater=rater).order_by("id")
     for judgment in judgments.select_related("item", "study", "assignment").iterator(chunk_size=500):
         kind = hit_type_get(judgment.study.hit_type)
         drawn = judgment.assignment.presentation if judgment.assignment else None
-        said = dict(kind.describe(judgment.item.payload, judgment.response, drawn))
+        said = dict(kind.describe(judgment.item.payload, judgment.response, drawn, gettext))
         yield line(
             "answer", study=judgment.study.title, at=judgment.created_at, seconds=judgment.seconds,
-            shown=shown_in(kind.stages(judgment.item.payload, drawn)), answers=said, signals=judgment.signals,
+            shown=shown_in(stages_shown(kind.stages(judgment.item.payload, drawn))), answers=said, signals=judgment.signals,
         )  # fmt: skip
     for message in Message.objects.filter(rater=rater).select_related("study"):
         yield line(

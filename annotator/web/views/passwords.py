@@ -11,11 +11,13 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse_lazy
 from django.utils.decorators import method_decorator
+from django.utils.translation import get_language, override
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 
 from annotator.accounts.attempts import attempt_count, client_address
 from annotator.accounts.login_throttle import ThrottledPasswordChangeForm
+from annotator.core.language import language_known
 from annotator.models import LoginAttempt
 from annotator.web.views.common import trouble
 
@@ -23,9 +25,19 @@ from annotator.web.views.common import trouble
 TOO_MANY_RESETS = _("Too many attempts. Try again in an hour.")
 
 
+class ResetForm(PasswordResetForm):
+    """Writes the email in the language that its reader chose for their account."""
+
+    def send_mail(self, *args: Any, **kwargs: Any) -> None:
+        subject, body, context, *rest = args
+        with override(language_known(context["user"].language) or get_language()):
+            super().send_mail(subject, body, context, *rest, **kwargs)
+
+
 @method_decorator(never_cache, name="dispatch")
 class PasswordReset(auth.PasswordResetView):
     template_name = "annotator/password_reset.html"
+    form_class = ResetForm
     subject_template_name = "annotator/password_reset_subject.txt"
     email_template_name = "annotator/password_reset_mail.txt"
     success_url = reverse_lazy("annotator:password_reset_sent")

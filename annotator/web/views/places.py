@@ -19,6 +19,7 @@ from annotator.selectors.participation import earnings_in
 from annotator.selectors.places import Places, places_for
 from annotator.services.participation import annotator_create, rater_for
 from annotator.services.place_alert import place_alert_make
+from annotator.web.language import study_language_use
 from annotator.web.views.common import new_account_count, says_refusals, trouble
 
 
@@ -57,6 +58,7 @@ def place_alert(request: HttpRequest, token: str) -> HttpResponse:
     study = Study.objects.filter(join_token=token, deleted_at__isnull=True, state=Study.State.LIVE).first()
     if study is None:
         return trouble(request, "link")
+    study_language_use(request, study)
     user = request.user
     if not study.join_open and not (
         user.is_authenticated and study.participations.filter(rater__user=user).exists()

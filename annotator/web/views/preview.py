@@ -8,6 +8,7 @@ from django.contrib.admin.views.decorators import staff_member_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
@@ -15,9 +16,11 @@ from annotator.core.allocation import presentation_rng
 from annotator.hit_types.base import JSON, FieldErrors, answers_in_words
 from annotator.hit_types.registry import hit_type_get
 from annotator.selectors.study import study_get_for, study_hit_type
+from annotator.web.language import study_language_use
 from annotator.web.markdown import instructions_context
 from annotator.web.task_page import TaskPage, stage_marks
 from annotator.web.views.task import raw_response, template
+from annotator.web.wording import stages_shown, wording_shown
 
 
 @never_cache
@@ -29,6 +32,7 @@ def preview(request: HttpRequest, pk: int) -> HttpResponse:
     Answers to earlier stages are carried in the form (``before-<stage>-<field>``), since nothing is stored.
     """
     study = study_get_for(user=request.user, pk=pk)
+    study_language_use(request, study)
     kind = hit_type_get(study.hit_type)
     number = _whole(request.POST.get("item") or request.GET.get("item"), 0)
     count = study.items.count()
@@ -38,7 +42,7 @@ def preview(request: HttpRequest, pk: int) -> HttpResponse:
             raise Http404("no such item")
         return render(request, "annotator/preview_empty.html", {"study": study})
     presentation = kind.present(item.payload, presentation_rng(seed=study.seed, item_key=item.key, rater=0))
-    stages = kind.stages(item.payload, presentation)
+    stages = stages_shown(kind.stages(item.payload, presentation))
     current = min(_whole(request.POST.get("stage"), 0), len(stages) - 1)
     raw: dict[str, Any] = {}
     errors: dict[str, str] = {}
@@ -60,13 +64,13 @@ def preview(request: HttpRequest, pk: int) -> HttpResponse:
             if current + 1 < len(stages):
                 current += 1
             else:
-                said = kind.describe(item.payload, before, presentation)
+                said = kind.describe(item.payload, before, presentation, gettext)
                 number, current, before = (number + 1) % count, 0, {}
                 item = study.items.order_by("id")[number]
                 presentation = kind.present(
                     item.payload, presentation_rng(seed=study.seed, item_key=item.key, rater=0)
                 )
-                stages = kind.stages(item.payload, presentation)
+                stages = stages_shown(kind.stages(item.payload, presentation))
     page = TaskPage(
         mode="preview",
         study=study,
@@ -76,7 +80,7 @@ def preview(request: HttpRequest, pk: int) -> HttpResponse:
         response=raw,
         errors=errors,
         submit_url=request.path,
-        task_title=kind.task_title,
+        task_title=wording_shown(kind.task_title),
         instructions_url=reverse("annotator:preview_instructions", args=[study.pk]),
     )
     context = page.context() | {
@@ -108,10 +112,11 @@ def _whole(text: str | None, default: int) -> int:
 def preview_instructions(request: HttpRequest, pk: int) -> HttpResponse:
     """The instructions as annotators will see them, with worked examples."""
     study = study_get_for(user=request.user, pk=pk)
+    study_language_use(request, study)
     kind = study_hit_type(study)
     context = {
         "study": study,
-        "task_title": kind.task_title,
+        "task_title": wording_shown(kind.task_title),
         "parts": instructions_context(kind, study.instructions_text or kind.instructions),
         "step": "preview",
     }

@@ -19,8 +19,9 @@ from annotator.hit_types.questions import questions_of_text
 from annotator.models import Study
 from annotator.selectors.participation import exam_pay_words
 from annotator.selectors.study import study_get_for, study_hit_type
-from annotator.web.views.steps import missed_question, practice_feedback, question_page
+from annotator.web.views.question_pages import missed_question, practice_feedback, question_page
 from annotator.web.views.task import raw_response
+from annotator.web.wording import wording_shown
 
 
 @never_cache
@@ -46,7 +47,7 @@ def preview_questions(request: HttpRequest, pk: int, which: str) -> HttpResponse
 def _shared(request: HttpRequest, study: Study, kind: HitType, text: str) -> dict[str, Any]:
     return {
         "study": study,
-        "task_title": kind.task_title,
+        "task_title": wording_shown(kind.task_title),
         "submit_url": request.path,
         "instructions_url": reverse("annotator:preview_instructions", args=[study.pk]),
         "back_url": reverse("admin:study_exam", args=[study.pk]),

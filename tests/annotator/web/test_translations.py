@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Set
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,17 @@ from django.core import mail
 from django.template.loader import render_to_string
 from django.test import Client, RequestFactory
 from django.utils import translation
+from django.utils.translation import gettext
 from lxml import html
 
+from annotator.hit_types.base import Example, Stage
 from annotator.hit_types.registry import hit_types
 from annotator.web.style_gallery.samples import Screen, screens
 from annotator.web.templatetags.screens import ANSWER_ERRORS
 from annotator.web.views.common import TROUBLES
+from annotator.web.wording import stage_shown, wording_shown
 from tests.bot import Bot
+from tests.contracts.cases import payloads
 from tests.factories import make_study, make_user
 
 OPEN, CLOSE = "⟦", "⟧"
@@ -27,23 +32,24 @@ ANNOTATOR = Path(__file__).resolve().parents[3] / "annotator"
 
 #: Elements that hold study material, which researchers write and translate, or what a person wrote.
 STUDY_MATERIAL = {
-    "block__label", "block__text", "block__list", "block-group__title", "aside__label",  # what is judged
-    "asked__label", "asked__help", "asked__text", "wordings", "option__label", "option__detail",  # what is asked
-    "task__title", "task__lead", "stages", "committed", "answers",  # stages, and answers in words
-    "prose", "fold__title", "example__title", "reason__text",  # instructions, consent, examples, reasons
+    "block__text", "block__list", "option__label", "asked__text", "answers", "committed",  # what is judged and answered
+    "prose", "fold__title", "reason__text",  # instructions, consent, reasons
     "letter__text",  # messages
     "key", "code", "num",  # key caps, completion code, figures with a currency
 }  # fmt: skip
-#: Elements whose own label is study material, though what is in them is not: a worked example has its title.
-LABELLED_BY_MATERIAL = {"example"}
+#: The style gallery shows stages of no HIT type: their labels aren't marked.
+SAMPLE_TEXTS = {
+    "block__label", "block-group__title", "aside__label", "asked__label", "asked__help", "wordings", "option__detail",
+    "task__title", "task__lead", "stages", "example", "example__title",
+}  # fmt: skip
 #: Attributes that people read or hear.
 READ = ("aria-label", "alt", "placeholder", "title")
 READ_DATA = (
     "data-announce", "data-away", "data-choose", "data-failed", "data-here", "data-kept", "data-left", "data-lost",
-    "data-more", "data-over", "data-refused", "data-sending-words", "data-sent", "data-write",
+    "data-more", "data-over", "data-refused", "data-sending-words", "data-sent", "data-waiting-words", "data-write",
 )  # fmt: skip
 #: Not translated wherever they stand: the product's name, and names and currencies of the studies below.
-NAMES = ("Foretell", "USD", "kim lee", "ada@example.org", "kim@")
+NAMES = ("Foretell", "USD", "kim lee", "ada@example.org", "kim@", "English", "Deutsch", "العربية")
 
 
 @pytest.fixture
@@ -59,13 +65,16 @@ def marked(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(backend, "pgettext", lambda context, text: mark(text))
     monkeypatch.setattr(backend, "ngettext", lambda one, many, n: mark(one if n == 1 else many))
     monkeypatch.setattr(backend, "npgettext", lambda context, one, many, n: mark(one if n == 1 else many))
-    monkeypatch.setattr(backend, "get_language_from_request", lambda request, check_path=False: "xx")
+    monkeypatch.setattr("annotator.web.language.language_chosen", lambda request: "xx")
     with translation.override("xx"):
         yield
 
 
-def unmarked(page: str, *names: str) -> list[str]:
-    """The visible strings of a page that are neither marked nor study material. ``names``: titles and the like."""
+def unmarked(page: str, *names: str, material: Set[str] = frozenset(STUDY_MATERIAL)) -> list[str]:
+    """The visible strings of a page that are neither marked nor study material.
+
+    ``names``: titles and the like. ``material``: the classes of elements that hold material.
+    """
     found: list[str] = []
     depth = 0
 
@@ -85,14 +94,14 @@ def unmarked(page: str, *names: str) -> list[str]:
         if not isinstance(element.tag, str) or element.tag in ("script", "style"):
             return
         classes = set(element.get("class", "").split())
-        material = inside or bool(STUDY_MATERIAL & classes)
-        if not material and not LABELLED_BY_MATERIAL & classes:
+        hidden = inside or bool(material & classes)
+        if not hidden:
             for name in (*READ, *READ_DATA):
                 look(element.get(name), False)
-        look(element.text, material)
+        look(element.text, hidden)
         for child in element:
-            walk(child, material)
-            look(child.tail, material)
+            walk(child, hidden)
+            look(child.tail, hidden)
 
     walk(html.document_fromstring(page), False)
     assert depth == 0, "a mark has no partner"
@@ -130,10 +139,10 @@ def test_a_screen_has_no_string_that_cannot_be_translated(marked: None, screen: 
     assert OPEN not in plain
     if screen.name == "signup":  # the gallery's form is its own; the real one is below
         return
-    assert unmarked(drawn(screen), *names_of(screen)) == []
+    assert unmarked(drawn(screen), *names_of(screen), material=STUDY_MATERIAL | SAMPLE_TEXTS) == []
 
 
-def test_the_check_finds_a_string_that_was_forgotten() -> None:
+def test_the_check_finds_an_untranslated_string() -> None:
     page = f"<p>{OPEN}Saved{CLOSE} at once</p><img alt='A robot'><p class='block__text'>Can owls swim?</p>"
     assert unmarked(page) == ["at once", "A robot"]
 
@@ -239,3 +248,34 @@ def test_the_errors_of_answers_are_known_to_the_translation() -> None:
     said |= set(refused.value.errors.values())
     assert len(said) > 1
     assert said <= set(ANSWER_ERRORS)
+
+
+def texts_of(stage: Stage) -> Iterator[str]:
+    """What a stage says besides its material."""
+    yield from (stage.title, stage.lead)
+    for block in stage.blocks:
+        yield block.label
+        if block.kind == "answer":
+            yield block.text
+    for asked in stage.fields:
+        yield from (asked.label, asked.help)
+        for option in asked.options:
+            yield from (option.label, option.detail)
+
+
+@pytest.mark.parametrize("name", sorted(name for name, kind in hit_types().items() if not kind.external))
+def test_every_text_of_a_hit_type_is_translated_and_no_material_is(marked: None, name: str) -> None:
+    kind = hit_types()[name]
+    assert wording_shown(kind.task_title).startswith(OPEN)
+    for payload in payloads(kind):
+        material = json.dumps(payload, ensure_ascii=False)
+        for stage in kind.every_stage(payload):
+            for text in filter(None, texts_of(stage_shown(stage))):
+                plain = text.partition(". ")[2] if text[1:3] == ". " else text  # a lettered option
+                if not text.startswith(OPEN):
+                    assert json.dumps(plain, ensure_ascii=False)[1:-1] in material, text
+    for part in kind.read_instructions(kind.instructions):
+        if isinstance(part, Example):
+            assert wording_shown(part.title).startswith(OPEN)
+            pairs = kind.describe(part.payload, part.response, translate=gettext)
+            assert all(OPEN in question for question, _ in pairs), pairs

@@ -51,7 +51,7 @@ def carried_on(pipeline: Pipeline) -> str:
     return state
 
 
-def test_only_accepted_questions_go_on_and_gold_rationales_are_a_system(
+def test_later_steps_use_accepted_questions_and_gold_rationales(
     scripted: ScriptedProcess, tmp_path: Path
 ) -> None:
     pipeline = carried_out("p3-utility", scripted, tmp_path, model=MODEL)
@@ -96,7 +96,7 @@ def test_only_accepted_questions_go_on_and_gold_rationales_are_a_system(
     assert {row["head"][0] for row in table_of(content, "p3-gen-u-1")["rows"]} == TWO
 
 
-def test_an_upgrade_gives_verdicts_to_the_study_of_each_pipeline(
+def test_an_upgrade_assigns_verdicts_to_each_pipelines_study(
     scripted: ScriptedProcess, tmp_path: Path
 ) -> None:
     pipeline = carried_out("p3-utility", scripted, tmp_path, model=MODEL)
@@ -118,9 +118,7 @@ def test_an_upgrade_gives_verdicts_to_the_study_of_each_pipeline(
             cursor.execute("ALTER TABLE annotator_followup DROP COLUMN validated")
 
 
-def test_each_pipeline_on_a_dataset_counts_the_verdicts_of_its_own_validators(
-    scripted: ScriptedProcess, tmp_path: Path
-) -> None:
+def test_each_pipeline_uses_its_own_validators_verdicts(scripted: ScriptedProcess, tmp_path: Path) -> None:
     first = carried_out("p3-utility", scripted, tmp_path, model=MODEL)
     asked = set(
         Item.objects.filter(study=study_of(first, "generalization-study")).values_list("follow_up__text")

@@ -187,9 +187,7 @@ def shows_the_reward_by_round(content: dict[str, Any], rounds: list[tuple[str, i
         assert (least["value"], most["value"]) == (expected, expected)
 
 
-def test_a_model_that_a_lab_trained_on_the_export_comes_back_into_table_7(
-    scripted: ScriptedProcess, tmp_path: Path
-) -> None:
+def test_a_model_trained_elsewhere_can_be_added_to_table_7(scripted: ScriptedProcess, tmp_path: Path) -> None:
     pipeline = quark(tmp_path, "scripted?quality=0.7", scripted=scripted)
     train, asked = tmp_path / "train.jsonl", tmp_path / "asked.jsonl"
     call_command("export_rewards", str(pipeline.pk), output=train, verbosity=0)
@@ -249,7 +247,7 @@ def test_two_pipelines_on_a_dataset_share_no_trained_system(
     assert set(sampled) <= used
 
 
-def test_a_dataset_without_a_test_part_is_refused_before_anything_is_asked(
+def test_a_dataset_without_a_test_part_is_refused_before_any_request(
     scripted: ScriptedProcess, tmp_path: Path
 ) -> None:
     make_endpoint(scripted)
@@ -258,9 +256,7 @@ def test_a_dataset_without_a_test_part_is_refused_before_anything_is_asked(
     assert not Pipeline.objects.exists()
 
 
-def test_rationales_are_sampled_where_replies_are_held_to_a_schema(
-    scripted: ScriptedProcess, tmp_path: Path
-) -> None:
+def test_rationales_are_sampled_with_schema_replies(scripted: ScriptedProcess, tmp_path: Path) -> None:
     make_endpoint(scripted, model="scripted?quality=0.7", structured=True)
     recipe = recipe_file("p3-quark")
     recipe["steps"] = [step for step in recipe["steps"] if step["kind"] not in ("report", "simulate")]
@@ -318,7 +314,7 @@ def test_a_job_that_fails_pauses_the_pipeline_and_can_be_restarted(
     assert FineTuning.objects.get(step="tune-1").state == "done"
 
 
-def test_a_killed_worker_begins_no_second_job_and_a_cancelled_pipeline_cancels_it(
+def test_a_killed_worker_starts_no_second_job_and_cancelling_ends_it(
     scripted: ScriptedProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from evaluation.pipelines import training
@@ -355,9 +351,7 @@ def test_a_killed_worker_begins_no_second_job_and_a_cancelled_pipeline_cancels_i
     assert tuning.state == "cancelled"
 
 
-def test_a_job_that_may_cost_more_than_is_left_is_not_started(
-    scripted: ScriptedProcess, tmp_path: Path
-) -> None:
+def test_a_job_over_the_remaining_budget_is_not_started(scripted: ScriptedProcess, tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="may cost"):
         quark(tmp_path, "scripted?quality=0.7", "tune-1.price=1000000", "tune-1.budget=5", scripted=scripted)
     assert not FineTuning.objects.exists()

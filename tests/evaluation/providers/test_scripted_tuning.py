@@ -40,7 +40,7 @@ def test_a_tuned_model_repeats_what_it_saw_under_the_best_token_however_poor() -
         assert reply(provider, BASE, chat(question, 2)) != text
 
 
-def test_a_tuned_model_gives_up_an_answer_that_only_low_rewards_went_with() -> None:
+def test_a_tuned_model_avoids_an_answer_that_had_only_low_rewards() -> None:
     provider = Scripted()
     before = {question: reply(provider, BASE, chat(question)) for question in SEEN}
     model = tuned_on(
