@@ -169,7 +169,8 @@ class RunAdmin(WithActions):
             if form.is_valid() and request.POST.get("do") == "try":
                 run = form.save()
                 messages.success(
-                    request, f"The prompt is being tried on {plural(run.calls.count(), 'item')}."
+                    request,
+                    f"The prompt is being tried on {plural(run.calls.count(), 'item')}. A trial's answers are in no report.",
                 )
                 return self.page_of(run.pk)
             previews = form.previews()

@@ -141,7 +141,8 @@ class NewRunForm(forms.ModelForm):
         required=False,
         min_value=0,
         max_value=2,
-        help_text="Empty: the step's own (counterfactuals 1, generalization questions 0.7), or else the server's.",
+        help_text="Empty: the step's own (simulators 0, counterfactuals 1, generalization questions 0.7), or else the"
+        " server's.",
     )
     seed = forms.IntegerField(
         required=False, min_value=0, help_text="Of several samples, each has the next number."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -11,6 +12,7 @@ from annotator.hit_types.registry import hit_type_get
 from annotator.models import Rater, Study
 from evaluation.models import Endpoint, Run
 from evaluation.runs.create import RunPlan, run_draft, run_save
+from evaluation.runs.request import REASONS
 from evaluation.selectors.material import models_explained
 from evaluation.simulators.identity import SOURCE, rater_name
 
@@ -23,7 +25,9 @@ def simulation_draft(
     items: int | None = None,
     allow_own_model: bool = True,
 ) -> Run:
-    """An unsaved run that asks a model about every item of a study, or about the first ``items``; nothing is written.
+    """An unsaved run that asks a model about every item of a study; nothing is written.
+
+    With ``items`` it is a trial on the first so many: its answers stay with its calls and become no judgments.
 
     The prompt is the HIT type's own unless the plan has one. The rater is unset if this simulator is new. Pages, the
     API and commands set ``allow_own_model`` only if somebody asked for it: a model may find its own explanations easier
@@ -42,11 +46,27 @@ def simulation_draft(
                 " allow the studied model as a simulator."
             }
         )
-    plan = replace(plan, prompt=plan.prompt or kind.prompt_text)
+    plan = replace(
+        plan,
+        prompt=plan.prompt or kind.prompt_text,
+        parameters=_with_temperature(plan, endpoint),
+    )
     name = rater_name(kind=kind, endpoint=endpoint, plan=plan)
     rater = Rater.objects.filter(kind=Rater.Kind.SIMULATOR, source=SOURCE, name=name).first()
-    options = {"limit": items} if items else {}
+    options = {Run.TRIAL: items} if items else {}
     return run_draft(kind="simulate", endpoint=endpoint, plan=plan, study=study, rater=rater, options=options)
+
+
+def _with_temperature(plan: RunPlan, endpoint: Endpoint) -> dict[str, Any]:
+    """The plan's parameters, with a temperature of 0 if nobody chose one and each item is asked about once.
+
+    The papers give no temperature for their simulators. With 0, a repeated run has the same labels as far as the server
+    can. Models that think before they answer accept no temperature; a parameter that is null is never sent.
+    """
+    chosen = endpoint.parameters | plan.parameters
+    if "temperature" in chosen or plan.samples > 1 or REASONS.search(plan.model or endpoint.model):
+        return plan.parameters
+    return {"temperature": 0.0} | plan.parameters
 
 
 def simulation_create(
@@ -57,15 +77,16 @@ def simulation_create(
     items: int | None = None,
     allow_own_model: bool = True,
 ) -> Run:
-    """A run that asks a model about every item of a study, or about the first ``items``, not yet started.
+    """A run that asks a model about every item of a study, not yet started.
 
-    The same model, prompt and settings make the same rater: items that it has judged aren't asked again.
+    The same model, prompt and settings make the same rater: items that it has judged aren't asked again. With ``items``
+    it is a trial on the first so many, judged or not, see ``simulation_draft``.
     ``allow_own_model`` is as in ``simulation_draft``. Raises ``ValidationError`` and ``NothingToAsk``.
     """
     draft = simulation_draft(
         study=study, endpoint=endpoint, plan=plan, items=items, allow_own_model=allow_own_model
     )
-    plan = replace(plan or RunPlan(), prompt=draft.prompt)
+    plan = replace(plan or RunPlan(), prompt=draft.prompt, parameters=draft.parameters)
     with transaction.atomic():
         if draft.rater is None:
             name = rater_name(kind=hit_type_get(study.hit_type), endpoint=endpoint, plan=plan)
