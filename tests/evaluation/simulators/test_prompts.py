@@ -102,6 +102,12 @@ def test_such_prompts_are_refused_before_a_run_is_created(scripted: ScriptedProc
             options={"task": "yes_no", "method": "cot"},
         )  # fmt: skip
     assert not Run.objects.exists()
+    # A prompt that shows a very short text does show it.
+    Instance.objects.update(input="Y?")
+    run = material_run_create(
+        kind="explain", dataset=dataset, endpoint=endpoint, plan=RunPlan(), options={"task": "yes_no", "method": "cot"},
+    )  # fmt: skip
+    assert run.calls.count() == 1
 
 
 @pytest.mark.django_db(transaction=True)
