@@ -19,6 +19,7 @@ from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from kombu.exceptions import KombuError
 
+from annotator.core.words import plural
 from foretell import env
 from foretell.celery import app
 from foretell.metrics import QUEUES, job_metrics, lease_metrics
@@ -122,9 +123,9 @@ def check_redis() -> Iterator[Finding]:
         version = client.info("server")["redis_version"]
         waiting = sum(int(client.llen(name)) for name in QUEUES)
         policy = client.config_get("maxmemory-policy").get("maxmemory-policy", "")
-    yield ok("redis", f"Redis {version}, {waiting} messages waiting")
+    yield ok("redis", f"Redis {version}, {plural(waiting, 'message')} waiting")
     if waiting > QUEUE_MOST:
-        yield Finding("redis", "warning", f"{waiting} messages are waiting.", "Start more workers.")
+        yield Finding("redis", "warning", f"{plural(waiting, 'message')} waiting.", "Start more workers.")
     if policy not in ("noeviction", ""):
         yield Finding(
             "redis",

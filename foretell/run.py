@@ -23,6 +23,7 @@ from typing import IO, Any
 
 import psutil
 
+from annotator.core.words import plural
 from foretell import env
 from foretell.embedded import EmbeddedError, EmbeddedServers
 from foretell.embedded.postgres import tail
@@ -64,7 +65,7 @@ class LocalInstallation:
 
     def start(self) -> None:
         if left := end_marked(self.data_dir):
-            say(f"ended {left} processes left by an earlier run that was killed")
+            say(f"ended {plural(left, 'process', 'processes')} left by an earlier run that was killed")
         self.check_port()
         self.start_servers()
         self.services = self.make_services()

@@ -29,7 +29,7 @@ from annotator.hit_types.making import (
     preference_parts,
     question_columns,
 )
-from annotator.hit_types.prompting import prompt_part, render_prompt
+from annotator.hit_types.prompting import answered_numbers, prompt_part, render_prompt
 from annotator.hit_types.reading import (
     MAX_TEXT,
     NEITHER,
@@ -111,6 +111,7 @@ __all__ = [
     "Text",
     "Unparsable",
     "Variable",
+    "answered_numbers",
     "answers_in_words",
     "choice_parts",
     "clean_text",

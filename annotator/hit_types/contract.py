@@ -97,6 +97,16 @@ class HitType:
         """A model's reply to ``prompt`` as a raw response of that stage. Raises ``Unparsable`` rather than guess."""
         raise NotImplementedError
 
+    def demonstrated(
+        self, text: str, payload: JSON, stage: int = 0, presentation: JSON | None = None
+    ) -> JSON | None:
+        """A reply that the prompt demonstrates, as a response to as many things as the demonstration is about.
+
+        Only types that ask about a varying number of things need it; None for others, whose ``parse_reply`` reads
+        demonstrations too. Raises ``Unparsable``.
+        """
+        return None
+
     def write_reply(
         self, payload: JSON, response: JSON, stage: int = 0, presentation: JSON | None = None
     ) -> str:

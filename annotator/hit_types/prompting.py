@@ -30,6 +30,15 @@ def render_prompt(text: str, values: Mapping[str, str]) -> list[ChatMessage]:
     ]
 
 
+def answered_numbers(text: str) -> list[str]:
+    """The numbers that the last line of a demonstrated reply answers.
+
+    >>> answered_numbers("Point 1 is there.\\nANSWER: 1=YES; 2=NO")
+    ['1', '2']
+    """
+    return re.findall(r"(\d+)\s*=", text.rstrip().splitlines()[-1]) if text.strip() else []
+
+
 _PART = re.compile(r"^# (\S+)[ \t]*$", re.MULTILINE)
 
 

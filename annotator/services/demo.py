@@ -17,6 +17,7 @@ from pathlib import Path
 from django.db import transaction
 
 from annotator.core.errors import Refused
+from annotator.core.words import plural
 from annotator.hit_types.registry import hit_type_get, hit_types
 from annotator.models import Membership, Study, User
 from annotator.services.imports.material_import import material_import
@@ -173,7 +174,7 @@ def _study(name: str, variant: str, plan: Plan, researcher: User) -> Iterator[st
     )
     made = rehearse(study=study, raters=raters, seed=1, most=missing)
     rehearsal_spread_times(study=study, seed=1)
-    yield f"{slug}: {study.items.count()} items, {made} rehearsal judgments"
+    yield f"{slug}: {plural(study.items.count(), 'item')}, {plural(made, 'rehearsal judgment')}"
 
 
 def _annotator_join(study: Study) -> None:

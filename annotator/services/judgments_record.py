@@ -10,6 +10,7 @@ from django.db import transaction
 
 from annotator.core.canonical import digest_of
 from annotator.core.errors import Conflict
+from annotator.core.words import plural
 from annotator.hit_types.base import JSON
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Item, Judgment, Rater, Study
@@ -59,6 +60,6 @@ def judgments_record(*, study: Study, rater: Rater, given: Sequence[Given], sour
     strange = [row for row in rows if kept.get(row.item_id) != row.digest]
     if strange:
         raise Conflict(
-            f"{rater} has already judged {len(strange)} items differently, {strange[0].item} first."
+            f"{rater} has already judged {plural(len(strange), 'item')} differently, {strange[0].item} first."
         )
     return Judgment.objects.filter(study=study, rater=rater).count() - before if rows else 0

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 
+from annotator.core.words import plural
 from annotator.hit_types.base import HitType
 from annotator.hit_types.registry import hit_types
 from annotator.models import Study, User
@@ -50,7 +51,7 @@ def _template(kind: HitType, variant: str) -> StudyTemplate:
             kind.name, kind.title, kind.source, "Import judgments; this type is never shown to annotators.", external=True,
             fields={"join_open": False, "exam_required": False, "practice_required": False},
         )  # fmt: skip
-    parts = [f"{defaults.redundancy} raters per item"]
+    parts = [f"{plural(defaults.redundancy, 'rater')} per item"]
     if variant:
         parts.append(f"takes {variant.replace('_', ' ')} only, with its instructions and exam")
     if defaults.exam_questions:

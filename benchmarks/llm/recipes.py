@@ -151,6 +151,7 @@ def main() -> int:
                     endpoint="scripted",
                     limit=max(arguments.limit, TO_TRAIN) if trains else arguments.limit,
                     inline=True,
+                    allow_own_model=True,
                     override=[f"{step}.by=simulators" for step in waits],
                 )
             except CommandError as error:

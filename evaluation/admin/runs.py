@@ -15,6 +15,7 @@ from django.views.decorators.http import require_POST
 from unfold.decorators import display
 
 from annotator.core.errors import Conflict
+from annotator.core.words import plural
 from annotator.models import Membership
 from annotator.selectors.study import studies_for, study_get_for
 from evaluation.admin.base import ReadOnlyAdmin, RowAction, WithActions, error_text
@@ -167,7 +168,10 @@ class RunAdmin(WithActions):
                 raise PermissionDenied
             if form.is_valid() and request.POST.get("do") == "try":
                 run = form.save()
-                messages.success(request, f"The prompt is being tried on {run.calls.count()} items.")
+                messages.success(
+                    request,
+                    f"The prompt is being tried on {plural(run.calls.count(), 'item')}. A trial's answers are in no report.",
+                )
                 return self.page_of(run.pk)
             previews = form.previews()
         context = self.admin_site.each_context(request) | {

@@ -50,6 +50,9 @@ class NewRunSerializer(serializers.Serializer):
         max_length=100, help_text="The name of one that the study's workspace may use."
     )
     model = serializers.CharField(required=False, allow_blank=True, max_length=200)
+    allow_own_model = serializers.BooleanField(
+        default=False, help_text="Allow a model whose explanations the study is about as a simulator."
+    )
     prompt = serializers.CharField(required=False, allow_blank=True, max_length=100_000)
     parameters = serializers.DictField(required=False)
     temperature = serializers.FloatField(required=False, min_value=0, max_value=2)
@@ -144,7 +147,7 @@ class StudyRuns(APIView):
         asked.is_valid(raise_exception=True)
         try:
             chosen = dict(asked.validated_data)
-            name = chosen.pop("endpoint")
+            name, allowed = chosen.pop("endpoint"), chosen.pop("allow_own_model")
             endpoint = (
                 endpoint_named(name=name, workspace_id=found.workspace_id) if clean(name) == name else None
             )
@@ -153,7 +156,7 @@ class StudyRuns(APIView):
             own = {name: chosen.pop(name) for name in ("temperature", "seed", "logprobs") if name in chosen}
             chosen["parameters"] = chosen.get("parameters", {}) | sampling(**own)
             plan = RunPlan(created_by=_user(request), **chosen)
-            run = simulation_create(study=found, endpoint=endpoint, plan=plan)
+            run = simulation_create(study=found, endpoint=endpoint, plan=plan, allow_own_model=allowed)
         except ValidationError as error:
             raise serializers.ValidationError(
                 getattr(error, "message_dict", {"detail": error.messages})

@@ -17,7 +17,7 @@ from annotator.services.workspace import workspace_personal
 from evaluation.forms.dress import dress
 from evaluation.models import Endpoint, Pipeline
 from evaluation.pipelines.create import overrides_check, parts_check, pipeline_create, recipe_save
-from evaluation.pipelines.endpoints import ALL_STEPS, endpoints_check, simulators_read
+from evaluation.pipelines.endpoints import ALL_STEPS, endpoints_check, own_model_check, simulators_read
 from evaluation.pipelines.plan import StepPlan, pipeline_plan
 from evaluation.pipelines.recipe import RecipeError, recipe_check, recipe_file, recipe_names
 from evaluation.selectors.endpoint import endpoint_check, endpoints_usable_by
@@ -66,8 +66,14 @@ class NewPipelineForm(forms.ModelForm):
     simulators = forms.CharField(
         required=False,
         widget=forms.Textarea(attrs={"rows": 2}),
-        help_text="One to a line: an endpoint's name, and after a space a model if it isn't the endpoint's own. Better not the"
-        " model that is studied. Empty: those of the recipe.",
+        help_text="One to a line: an endpoint's name, and after a space a model if it isn't the endpoint's own. Empty: those of"
+        " the recipe, which are the models that it studies.",
+    )
+    allow_own_model = forms.BooleanField(
+        required=False,
+        label="Allow the studied models",
+        help_text="As simulators of their own explanations, as in the papers. They may find these easier to follow than others"
+        " do.",
     )
     budget = forms.DecimalField(
         required=False, min_value=0, help_text="The most that all the pipeline's runs may cost together."
@@ -83,7 +89,7 @@ class NewPipelineForm(forms.ModelForm):
         model = Pipeline
         fields = (
             "recipe", "changed", "material", "file", "workspace", "limit", "endpoint", "second",
-            "second_endpoint", "simulators", "budget", "overrides",
+            "second_endpoint", "simulators", "allow_own_model", "budget", "overrides",
         )  # fmt: skip
 
     user: User
@@ -128,6 +134,12 @@ class NewPipelineForm(forms.ModelForm):
             overrides_check(content=self.recipe_content, overrides=overrides)
             if cleaned.get("endpoint"):
                 endpoints_check(
+                    content=self.recipe_content,
+                    overrides=overrides,
+                    endpoint=cleaned["endpoint"],
+                    workspace_id=self._workspace_id(cleaned),
+                )
+                own_model_check(
                     content=self.recipe_content,
                     overrides=overrides,
                     endpoint=cleaned["endpoint"],
@@ -213,6 +225,8 @@ class NewPipelineForm(forms.ModelForm):
         }
         if cleaned.get("simulators"):
             whole["simulators"] = simulators_read(cleaned["simulators"])
+        if cleaned.get("allow_own_model"):
+            whole["allow_own_model"] = True
         return cleaned["overrides"] | ({ALL_STEPS: whole} if whole else {})
 
     def _post_clean(self) -> None:
@@ -247,6 +261,7 @@ class NewPipelineForm(forms.ModelForm):
                 endpoint=cleaned["endpoint"],
                 overrides=self._overrides(cleaned),
                 created_by=self.user,
+                check_simulators=True,
             )
         return self.instance
 

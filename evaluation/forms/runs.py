@@ -113,7 +113,7 @@ class BudgetForm(forms.ModelForm):
 
 
 #: What only a simulator asks for, and what only a step over a dataset asks for.
-OF_SIMULATORS = ("study", "samples", "together", "max_attempts", "max_unparsable")
+OF_SIMULATORS = ("study", "allow_own_model", "samples", "together", "max_attempts", "max_unparsable")
 OF_STEPS = ("material", "options")
 
 
@@ -132,11 +132,17 @@ class NewRunForm(forms.ModelForm):
     kind = forms.ChoiceField(choices=())
     #: Not named "dataset": the admin's theme treats a field of that name as one of its own.
     material = forms.ModelChoiceField(Dataset.objects.none(), required=False, label="Dataset")
+    allow_own_model = forms.BooleanField(
+        required=False,
+        label="Allow the studied model",
+        help_text="As a simulator of its own explanations, which it may find easier to follow than others do.",
+    )
     temperature = forms.FloatField(
         required=False,
         min_value=0,
         max_value=2,
-        help_text="Empty: the step's own (counterfactuals 1, generalization questions 0.7), or else the server's.",
+        help_text="Empty: the step's own (simulators 0, counterfactuals 1, generalization questions 0.7), or else the"
+        " server's.",
     )
     seed = forms.IntegerField(
         required=False, min_value=0, help_text="Of several samples, each has the next number."
@@ -162,7 +168,7 @@ class NewRunForm(forms.ModelForm):
     class Meta:
         model = Run
         fields = (
-            "kind", "study", "material", "endpoint", "model", "temperature", "seed", "logprobs", "prompt",
+            "kind", "study", "material", "endpoint", "model", "allow_own_model", "temperature", "seed", "logprobs", "prompt",
             "samples", "together", "mode", "workers", "use_cache", "max_attempts", "max_unparsable",
             "max_failed_share", "budget_cost", "budget_calls", "preview_item", "parameters", "options",
         )  # fmt: skip
@@ -243,7 +249,12 @@ class NewRunForm(forms.ModelForm):
 
     def _simulation(self, cleaned: dict[str, Any]) -> dict[str, Any]:
         plan = self._plan(cleaned, "samples", "together", "max_attempts", "max_unparsable")
-        return {"study": cleaned["study"], "endpoint": cleaned["endpoint"], "plan": plan}
+        return {
+            "study": cleaned["study"],
+            "endpoint": cleaned["endpoint"],
+            "plan": plan,
+            "allow_own_model": bool(cleaned.get("allow_own_model")),
+        }
 
     def _material_run(self, cleaned: dict[str, Any]) -> dict[str, Any]:
         return {

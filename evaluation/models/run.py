@@ -14,6 +14,9 @@ from evaluation.models.endpoint import Endpoint
 class Run(models.Model):
     """One job of model calls: what is asked of which endpoint, its progress, and its budgets."""
 
+    #: The option of a run that tries a prompt on a few items: how many.
+    TRIAL = "trial"
+
     class State(models.TextChoices):
         QUEUED = "queued", "queued"
         RUNNING = "running", "running"
@@ -106,6 +109,11 @@ class Run(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} #{self.pk} ({self.model})"
+
+    @property
+    def is_trial(self) -> bool:
+        """Whether the run only tries a prompt: its answers become no judgments, and no report counts its calls."""
+        return self.TRIAL in self.options
 
     @property
     def workspace_id(self) -> int | None:

@@ -183,11 +183,11 @@ def step_report(pipeline: Pipeline, step: JSON) -> Report:
 
 def _numbers(run: Run) -> JSON:
     progress = run_progress(run)
-    parsed = run.calls.filter(parsed__isnull=False).values_list("parsed", flat=True)
-    counts = {
-        name: sum((p or {}).get(name, 0) for p in parsed)
-        for name in ("duplicates", "duplicates_of_others", "missing")
-    }
+    counts: JSON = {}
+    if run.kind != "simulate":  # a judgment may have fields of the same names
+        parsed = list(run.calls.filter(parsed__isnull=False).values_list("parsed", flat=True))
+        names = ("duplicates", "duplicates_of_others", "missing")
+        counts = {name: sum((p or {}).get(name, 0) for p in parsed) for name in names}
     return {
         "run": run.pk,
         "calls": progress.total,

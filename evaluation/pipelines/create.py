@@ -13,7 +13,13 @@ from annotator.core.canonical import digest_of
 from annotator.hit_types.base import JSON
 from annotator.models import Dataset, User, Workspace
 from evaluation.models import Endpoint, Pipeline, Recipe
-from evaluation.pipelines.endpoints import ALL_STEPS, endpoint_by_name, endpoints_check, simulators_check
+from evaluation.pipelines.endpoints import (
+    ALL_STEPS,
+    endpoints_check,
+    own_model_check,
+    simulators_check,
+    with_second,
+)
 from evaluation.pipelines.recipe import recipe_check
 from evaluation.pipelines.steps.material import in_test_part
 from evaluation.runs.text import clean
@@ -21,7 +27,7 @@ from evaluation.runs.wake import pipeline_wake
 from evaluation.selectors.endpoint import endpoint_check
 
 #: The overrides that apply to the whole pipeline.
-FOR_ALL = frozenset({"budget", "second", "second_endpoint", "simulators"})
+FOR_ALL = frozenset({"allow_own_model", "budget", "second", "second_endpoint", "simulators"})
 
 
 def recipe_save(
@@ -56,6 +62,7 @@ def pipeline_create(
     endpoint: Endpoint,
     overrides: JSON | None = None,
     created_by: User | None = None,
+    check_simulators: bool = False,
 ) -> Pipeline:
     """Create a pipeline and start it.
 
@@ -63,6 +70,9 @@ def pipeline_create(
     ``"*"`` applies to the whole pipeline: ``budget``, the most that all its runs may cost together; ``second``, the
     model that a recipe calls ``{second}`` (by default the endpoint's own), at ``second_endpoint``; and ``simulators``,
     the models that judge instead of those that the recipe names. A step's ``endpoint`` is the name of its own.
+
+    ``check_simulators``: refuse a model that is studied as a simulator, unless ``"*"`` has ``allow_own_model``. Pages and
+    commands set it.
 
     Raises ``ValidationError`` for overrides that don't fit the recipe, for a recipe or endpoint of another workspace, and
     for a dataset without questions in a part that the recipe needs.
@@ -72,10 +82,17 @@ def pipeline_create(
     if recipe.workspace_id != dataset.workspace_id:
         raise ValidationError({"recipe": "This recipe belongs to another workspace. Save it in this one."})
     parts_check(content=recipe.content, keys=dataset.instances.values_list("key", flat=True))
-    overrides = _with_second(overrides or {}, workspace_id=dataset.workspace_id)
+    overrides = with_second(overrides or {}, workspace_id=dataset.workspace_id)
     endpoints_check(
         content=recipe.content, overrides=overrides, endpoint=endpoint, workspace_id=dataset.workspace_id
     )
+    if check_simulators:
+        own_model_check(
+            content=recipe.content,
+            overrides=overrides,
+            endpoint=endpoint,
+            workspace_id=dataset.workspace_id,
+        )
     with transaction.atomic():
         pipeline = Pipeline.objects.create(
             recipe=recipe,
@@ -104,15 +121,6 @@ def parts_check(*, content: JSON, keys: Iterable[str]) -> None:
         )
 
 
-def _with_second(overrides: JSON, *, workspace_id: int | None) -> JSON:
-    """The overrides with the second endpoint's own model as the second one, if an endpoint is named and no model."""
-    whole = overrides.get(ALL_STEPS, {})
-    if not whole.get("second_endpoint") or whole.get("second"):
-        return overrides
-    second = endpoint_by_name(whole["second_endpoint"], workspace_id=workspace_id).model
-    return overrides | {ALL_STEPS: whole | {"second": second}}
-
-
 def overrides_check(*, content: JSON, overrides: Any) -> None:
     """Check the choices that replace a recipe's own; raises ``ValidationError`` keyed by ``overrides``."""
     overrides = overrides or {}
@@ -133,5 +141,7 @@ def overrides_check(*, content: JSON, overrides: Any) -> None:
         expected, got = ", ".join(sorted(FOR_ALL)), ", ".join(sorted(strange))
         raise ValidationError({"overrides": f"{ALL_STEPS}: expected one of {expected}, got {got}"})
     simulators_check(whole.get("simulators", []))
+    if not isinstance(whole.get("allow_own_model", False), bool):
+        raise ValidationError({"overrides": f"{ALL_STEPS}: allow_own_model: expected true or false"})
     if clean(overrides) != overrides:
         raise ValidationError({"overrides": "contains an invalid character (NUL or half a surrogate pair)"})

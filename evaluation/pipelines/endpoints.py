@@ -9,6 +9,7 @@ from django.core.exceptions import ValidationError
 
 from annotator.hit_types.base import JSON
 from evaluation.models import Endpoint, Pipeline
+from evaluation.pipelines.recipe import filled
 from evaluation.selectors.endpoint import endpoint_named
 
 #: The key of overrides that apply to the whole pipeline.
@@ -39,6 +40,15 @@ def step_endpoint(*, step: JSON, overrides: JSON, endpoint: Endpoint, workspace_
     if not chosen and own.get("model") == SECOND:
         chosen = overrides.get(ALL_STEPS, {}).get("second_endpoint")
     return endpoint_by_name(str(chosen), workspace_id=workspace_id) if chosen else endpoint
+
+
+def with_second(overrides: JSON, *, workspace_id: int | None) -> JSON:
+    """The overrides with the second endpoint's own model as the second one, if an endpoint is named and no model."""
+    whole = overrides.get(ALL_STEPS, {})
+    if not whole.get("second_endpoint") or whole.get("second"):
+        return overrides
+    second = endpoint_by_name(whole["second_endpoint"], workspace_id=workspace_id).model
+    return overrides | {ALL_STEPS: whole | {"second": second}}
 
 
 def simulators_named(
@@ -86,4 +96,43 @@ def endpoints_check(*, content: JSON, overrides: JSON, endpoint: Endpoint, works
 
 def models_studied(pipeline: Pipeline) -> set[str]:
     """The models whose explanations a pipeline studies."""
-    return {pipeline.endpoint.model, str(pipeline.overrides.get(ALL_STEPS, {}).get("second") or "")} - {""}
+    return _studied(pipeline.overrides, pipeline.endpoint)
+
+
+def _studied(overrides: JSON, endpoint: Endpoint) -> set[str]:
+    return {endpoint.model, str(overrides.get(ALL_STEPS, {}).get("second") or "")} - {""}
+
+
+def own_model_check(*, content: JSON, overrides: JSON, endpoint: Endpoint, workspace_id: int | None) -> None:
+    """Check that no simulator is a model that the pipeline studies, unless ``allow_own_model`` is among the choices for
+    the whole pipeline. Raises ``ValidationError`` (simulators).
+
+    A model may find its own explanations easier to follow than others do. The papers' simulators are among the models
+    that they study, so whoever wants their design allows it.
+    """
+    overrides = with_second(overrides, workspace_id=workspace_id)
+    whole = overrides.get(ALL_STEPS, {})
+    if whole.get("allow_own_model"):
+        return
+    named = simulators_named(overrides=overrides, endpoint=endpoint, workspace_id=workspace_id)
+    chosen = {asked.model for asked in named}
+    second = str(whole.get("second") or "")
+    for step in content["steps"] if not named else ():
+        if step["kind"] != "simulate":
+            continue
+        own = step.get("options", {})
+        if not second and "without_second" in step:
+            if step["without_second"] is None:
+                continue
+            own = own | step["without_second"]
+        options = filled(own | overrides.get(step["name"], {}), endpoint.model, second)
+        place = step_endpoint(step=step, overrides=overrides, endpoint=endpoint, workspace_id=workspace_id)
+        chosen.add(str(options.get("model") or place.model))
+    if own_models := sorted(chosen & _studied(overrides, endpoint)):
+        names = " and ".join(ascii(name) for name in own_models)
+        raise ValidationError(
+            {
+                "simulators": f"{names} would judge explanations of its own. Name other simulators, or allow the studied"
+                " models as simulators."
+            }
+        )

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from django.db.models import Count
 
 from annotator.models import Exclusion, Item, Judgment, Rater, Study
-from evaluation.models import Call
+from evaluation.models import Call, Run
 from evaluation.ratings.columns import Codes, Ids, copy_rows, distinct
 from evaluation.ratings.items import Items, items_load
 
@@ -195,7 +195,7 @@ def _unparsable(study: Study, raters: Raters) -> dict[str, dict[str, int]]:
     names = dict(zip(raters.ids.tolist(), raters.names, strict=True))
     failed = Call.objects.filter(
         run__study=study, run__rater__isnull=False, state__in=[Call.State.UNPARSABLE, Call.State.FAILED]
-    )
+    ).exclude(run__options__has_key=Run.TRIAL)
     counts = failed.order_by().values_list("run__rater_id", "run__rater__name", "state", "error_kind")
     found: dict[str, Counter[str]] = {}
     for pk, name, state, kind, number in counts.annotate(number=Count("id")):

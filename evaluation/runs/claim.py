@@ -193,6 +193,7 @@ def _prepare(
         call.id: cache_key(
             base_url=endpoint.base_url,
             headers=endpoint.headers,
+            api_version=endpoint.api_version,
             request=requests[call.id],
             sample=call.sample,
         )

@@ -96,4 +96,4 @@ def _shown(task: str, answer: str) -> str:
 
 def thoughts_of(text: str) -> str:
     """The reasoning of a demonstrated judgment, before its answer."""
-    return re.split(rf"^{MARKER}:", text, maxsplit=1, flags=re.MULTILINE)[0].strip()
+    return re.split(rf"^(?:MISSING|{MARKER}):", text, maxsplit=1, flags=re.MULTILINE)[0].strip()

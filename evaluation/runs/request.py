@@ -171,11 +171,14 @@ def likely_tokens(request: ChatRequest) -> int:
     return most_in // 4 + min(most_out, LIKELY_REPLY)
 
 
-def cache_key(*, base_url: str, request: ChatRequest, sample: int, headers: Mapping[str, str]) -> str:
+def cache_key(
+    *, base_url: str, request: ChatRequest, sample: int, headers: Mapping[str, str], api_version: str = ""
+) -> str:
     """The cache key of a reply: everything that changes it, and the sample's number, but not retries, timeouts or
     prices."""
     return digest_of(
         ({"headers": dict(headers)} if headers else {})
+        | ({"api_version": api_version} if api_version else {})
         | {
             "base_url": base_url,
             "model": request.model,

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from annotator.models import Dataset, Explanation, FollowUp, Instance, Output, Study
+from annotator.models import Dataset, Explanation, FollowUp, Instance, Item, Output, Study, System
 from evaluation.models import Pipeline
 
 #: The names of the systems under which ``evaluation.pipelines.steps.outputs.GenU`` stores its outputs.
@@ -32,6 +32,18 @@ def first_line(text: str) -> str:
     'Can owls swim?'
     """
     return next((" ".join(line.split()) for line in text.splitlines() if line.strip()), "")
+
+
+def models_explained(*, study: Study) -> set[str]:
+    """The models whose explanations a study's items show."""
+    shown = System.objects.filter(explanations__items__study=study)
+    found = set(shown.order_by().values_list("model", flat=True).distinct())
+    if not found:  # items of several explanations each
+        parts = Item.objects.filter(study=study).exclude(parts={}).values_list("parts", flat=True)
+        pks = {pk for held in parts.iterator(2000) for pk in held.values()}
+        several = System.objects.filter(explanations__in=pks)
+        found = set(several.order_by().values_list("model", flat=True).distinct())
+    return found - {""}
 
 
 def instance_inputs(*, study: Study) -> dict[int, str]:

@@ -13,25 +13,28 @@ from annotator.selectors.workspace import log, owned_by
 from evaluation.models import Pipeline, Recipe, Run
 from evaluation.selectors.run import RunProgress, run_progress
 
-#: The names of a step's numbers on its line.
-_WORDS = {
-    "items": "items",
-    "calls": "calls",
-    "failed": "failed",
-    "unparsable": "unparsable",
-    "duplicates": "exact duplicates dropped",
-    "duplicates_of_others": "duplicates of what was there dropped",
-    "missing": "fewer written than asked for",
-    "warnings": "warnings",
-    "explanations": "gold rationales",
-    "rewards": "rationales rewarded",
-    "mean_reward": "mean reward",
-    "examples": "training examples",
-    "questions": "questions validated",
-    "accepted": "accepted",
-    "not_relation": "not of their kind",
-    "not_answerable": "not answerable",
-    "not_answer_right": "not correctly answered",
+#: The names of a step's numbers on its line: for one, and for several.
+_WORDS: dict[str, tuple[str, ...]] = {
+    "items": ("item", "items"),
+    "calls": ("call", "calls"),
+    "failed": ("failed",),
+    "unparsable": ("unparsable",),
+    "duplicates": ("exact duplicate dropped", "exact duplicates dropped"),
+    "duplicates_of_others": (
+        "duplicate of existing material dropped",
+        "duplicates of existing material dropped",
+    ),
+    "missing": ("fewer written than requested",),
+    "warnings": ("warning", "warnings"),
+    "explanations": ("gold rationale", "gold rationales"),
+    "rewards": ("rationale rewarded", "rationales rewarded"),
+    "mean_reward": ("mean reward",),
+    "examples": ("training example", "training examples"),
+    "questions": ("question validated", "questions validated"),
+    "accepted": ("accepted",),
+    "not_relation": ("not of its kind", "not of their kind"),
+    "not_answerable": ("not answerable",),
+    "not_answer_right": ("not correctly answered",),
 }
 
 
@@ -109,7 +112,11 @@ def _shown(
         step["kind"],
         "done",
         run,
-        numbers=[(result[key], word) for key, word in _WORDS.items() if result.get(key)],
+        numbers=[
+            (result[key], words[0 if result[key] == 1 else -1])
+            for key, words in _WORDS.items()
+            if result.get(key)
+        ],
         left_out=result.get("left_out", ""),
         note=result.get("note", ""),
         spent=result.get("spent", ""),

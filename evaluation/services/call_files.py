@@ -154,7 +154,11 @@ def _call(run: Run, endpoint: Endpoint, row: JSON, attempt: Any, number: int, pl
             model_returned=str(attempt.get("model_returned") or "")[:200],
             fingerprint=str(row.get("fingerprint") or "")[:200],
             cache_key=cache_key(
-                base_url=endpoint.base_url, headers=endpoint.headers, request=asked, sample=sample
+                base_url=endpoint.base_url,
+                headers=endpoint.headers,
+                api_version=endpoint.api_version,
+                request=asked,
+                sample=sample,
             ),
             cost=Decimal(0),
             finished_at=timezone.now(),

@@ -1,5 +1,5 @@
 """The identity of a simulator. Its name has everything that changes a model's answers, and nothing else: the deployment
-(its name, or the server's address), the model, the HIT type and its version, the prompt, the
+(its name, or the server's address and api version), the model, the HIT type and its version, the prompt, the
 form of reply, the parameters, samples and items per request; and what the server says it ran, see ``returned_as``.
 """
 
@@ -28,6 +28,7 @@ def rater_name(*, kind: HitType, endpoint: Endpoint, plan: RunPlan) -> str:
         **({"samples": plan.samples} if plan.samples > 1 else {}),
         **({"together": plan.together} if plan.together > 1 else {}),
         **({"headers": endpoint.headers} if endpoint.headers else {}),
+        **({"api_version": endpoint.api_version} if version_counts(endpoint) else {}),
     }
     parts = [
         f"{short(plan.model or endpoint.model, 60)} at {short(deployment_of(endpoint), 40)}",
@@ -39,6 +40,11 @@ def rater_name(*, kind: HitType, endpoint: Endpoint, plan: RunPlan) -> str:
     if endpoint.structured and plan.together == 1:
         parts.append("JSON schema")
     return " · ".join(parts)
+
+
+def version_counts(endpoint: Endpoint) -> bool:
+    """Whether the endpoint's api version tells simulators apart: not if the lab has named the deployment."""
+    return bool(endpoint.api_version) and not endpoint.deployment
 
 
 def deployment_of(endpoint: Endpoint) -> str:
@@ -101,7 +107,9 @@ def siblings(rater: Rater) -> list[int]:
 
 def _first_returned(rater: Rater) -> str | None:
     """The model and fingerprint of the rater's first judgments; None if it has none."""
-    for run in Run.objects.filter(rater=rater).order_by("pk").only("pk"):
+    for run in Run.objects.filter(rater=rater).order_by("pk").only("pk", "options"):
+        if run.is_trial:
+            continue
         applied = Call.objects.filter(run=run, state=Call.State.DONE, applied=True, parsed__isnull=False)
         call = applied.only("model_returned", "fingerprint", "flags", "key").order_by("pk").first()
         if call is not None:

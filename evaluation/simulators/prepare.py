@@ -33,10 +33,10 @@ class Simulate(Step):
         kind = _kind(run)
         raters = siblings(run.rater) if run.rater else []
         judged = Judgment.objects.filter(study=run.study, rater__in=raters).values("item")
-        items = Item.objects.filter(study=run.study, withdrawn_at__isnull=True).exclude(pk__in=judged)
-        rows = items.order_by("pk").values_list("pk", "key", "payload")
-        limit = run.options.get("limit")  # a trial run of a prompt
-        for pk, key, payload in (rows[:limit] if limit else rows).iterator(2000):
+        items = Item.objects.filter(study=run.study, withdrawn_at__isnull=True)
+        few = run.options.get(Run.TRIAL)
+        rows = (items if few else items.exclude(pk__in=judged)).order_by("pk")
+        for pk, key, payload in rows.values_list("pk", "key", "payload")[:few].iterator(2000):
             presentation = kind.present(payload, Random(f"{run.rater_id}:{key}"))
             yield Job(key=key, item_id=pk, context={"presentation": presentation} if presentation else {})
 
@@ -79,10 +79,13 @@ class Simulate(Step):
         )
 
     def demonstration(self, run: Run, call: ClaimedCall, text: str) -> JSON | None:
-        """None if a demonstration is about a different number of things than the call, so that its keys don't fit."""
+        """None if a demonstration cannot be read as a response to such a call."""
         kind, presentation = _kind(run), call.context.get("presentation")
         stage = kind.stages(call.thing, presentation)[call.stage]
         try:
+            own = kind.demonstrated(text, call.thing, call.stage, presentation)
+            if own is not None:
+                return {"thoughts": thoughts_of(text)} | own
             raw = kind.parse_reply(text, call.thing, call.stage, presentation)
         except Unparsable:
             if len(stage.fields) > 1:
@@ -111,7 +114,12 @@ class Simulate(Step):
         return _strings(call.thing)
 
     def apply(self, run: Run, groups: Sequence[Sequence[Call]]) -> None:
-        """One judgment per item. A tie between samples gives no judgment; its calls are flagged."""
+        """One judgment per item. A tie between samples gives no judgment; its calls are flagged.
+
+        A trial of a prompt gives no judgments: its answers stay with its calls.
+        """
+        if run.is_trial:
+            return
         if run.study is None or run.rater is None:
             raise ValueError("study, rater: a simulation needs both")
         items = Item.objects.in_bulk({group[0].item_id for group in groups})

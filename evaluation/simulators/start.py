@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -11,39 +12,81 @@ from annotator.hit_types.registry import hit_type_get
 from annotator.models import Rater, Study
 from evaluation.models import Endpoint, Run
 from evaluation.runs.create import RunPlan, run_draft, run_save
+from evaluation.runs.request import REASONS
+from evaluation.selectors.material import models_explained
 from evaluation.simulators.identity import SOURCE, rater_name
 
 
 def simulation_draft(
-    *, study: Study, endpoint: Endpoint, plan: RunPlan | None = None, items: int | None = None
+    *,
+    study: Study,
+    endpoint: Endpoint,
+    plan: RunPlan | None = None,
+    items: int | None = None,
+    allow_own_model: bool = True,
 ) -> Run:
-    """An unsaved run that asks a model about every item of a study, or about the first ``items``; nothing is written.
+    """An unsaved run that asks a model about every item of a study; nothing is written.
 
-    The prompt is the HIT type's own unless the plan has one. The rater is unset if this simulator is new.
-    Raises ``ValidationError`` and ``NothingToAsk``.
+    With ``items`` it is a trial on the first so many: its answers stay with its calls and become no judgments.
+
+    The prompt is the HIT type's own unless the plan has one. The rater is unset if this simulator is new. Pages, the
+    API and commands set ``allow_own_model`` only if somebody asked for it: a model may find its own explanations easier
+    to follow than others do. Raises ``ValidationError`` and ``NothingToAsk``.
     """
     try:
         kind = hit_type_get(study.hit_type)
     except KeyError as error:
         raise ValidationError({"study": str(error)}) from None
     plan = plan or RunPlan()
-    plan = replace(plan, prompt=plan.prompt or kind.prompt_text)
+    model = plan.model or endpoint.model
+    if not allow_own_model and model in models_explained(study=study):
+        raise ValidationError(
+            {
+                "model": f"This study is about explanations by {model!a}, so it would judge itself. Choose another model, or"
+                " allow the studied model as a simulator."
+            }
+        )
+    plan = replace(
+        plan,
+        prompt=plan.prompt or kind.prompt_text,
+        parameters=_with_temperature(plan, endpoint),
+    )
     name = rater_name(kind=kind, endpoint=endpoint, plan=plan)
     rater = Rater.objects.filter(kind=Rater.Kind.SIMULATOR, source=SOURCE, name=name).first()
-    options = {"limit": items} if items else {}
+    options = {Run.TRIAL: items} if items else {}
     return run_draft(kind="simulate", endpoint=endpoint, plan=plan, study=study, rater=rater, options=options)
 
 
-def simulation_create(
-    *, study: Study, endpoint: Endpoint, plan: RunPlan | None = None, items: int | None = None
-) -> Run:
-    """A run that asks a model about every item of a study, or about the first ``items``, not yet started.
+def _with_temperature(plan: RunPlan, endpoint: Endpoint) -> dict[str, Any]:
+    """The plan's parameters, with a temperature of 0 if nobody chose one and each item is asked about once.
 
-    The same model, prompt and settings make the same rater: items that it has judged aren't asked again.
-    Raises ``ValidationError`` and ``NothingToAsk``.
+    The papers give no temperature for their simulators. With 0, a repeated run has the same labels as far as the server
+    can. Models that think before they answer accept no temperature; a parameter that is null is never sent.
     """
-    draft = simulation_draft(study=study, endpoint=endpoint, plan=plan, items=items)
-    plan = replace(plan or RunPlan(), prompt=draft.prompt)
+    chosen = endpoint.parameters | plan.parameters
+    if "temperature" in chosen or plan.samples > 1 or REASONS.search(plan.model or endpoint.model):
+        return plan.parameters
+    return {"temperature": 0.0} | plan.parameters
+
+
+def simulation_create(
+    *,
+    study: Study,
+    endpoint: Endpoint,
+    plan: RunPlan | None = None,
+    items: int | None = None,
+    allow_own_model: bool = True,
+) -> Run:
+    """A run that asks a model about every item of a study, not yet started.
+
+    The same model, prompt and settings make the same rater: items that it has judged aren't asked again. With ``items``
+    it is a trial on the first so many, judged or not, see ``simulation_draft``.
+    ``allow_own_model`` is as in ``simulation_draft``. Raises ``ValidationError`` and ``NothingToAsk``.
+    """
+    draft = simulation_draft(
+        study=study, endpoint=endpoint, plan=plan, items=items, allow_own_model=allow_own_model
+    )
+    plan = replace(plan or RunPlan(), prompt=draft.prompt, parameters=draft.parameters)
     with transaction.atomic():
         if draft.rater is None:
             name = rater_name(kind=hit_type_get(study.hit_type), endpoint=endpoint, plan=plan)

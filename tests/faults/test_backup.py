@@ -181,7 +181,7 @@ def test_people_who_were_erased_stay_erased_after_a_restore(
     shutil.copytree(storage / "erasures", tmp_path / "new" / "files" / "erasures")
     done = restore(tmp_path / "backup", empty_database, tmp_path / "new")
     assert done.returncode == 0, done.stderr
-    assert "Repeated 1 erasures" in done.stdout
+    assert "Repeated 1 erasure " in done.stdout
     with psycopg.connect(empty_database) as database:
         left = database.execute("SELECT count(*) FROM annotator_judgment").fetchone()
     assert left == (10,)

@@ -197,11 +197,12 @@ def exclude_judgments(request: HttpRequest, study: Study) -> HttpResponse:
                 )  # fmt: skip
                 done += 1
         messages.success(
-            request, f"{plural(done, 'judgment')} excluded; {len(chosen) - done} were already excluded."
+            request,
+            f"{plural(done, 'judgment')} excluded; {len(chosen) - done:,} {'was' if len(chosen) - done == 1 else 'were'} already excluded.",
         )
         return redirect("admin:study_exclusions", study.pk)
     return render(
-        request, study, "exclude", tab="review", title=f"Exclude {len(chosen)} judgments", form=form,
+        request, study, "exclude", tab="review", title=f"Exclude {plural(len(chosen), 'judgment')}", form=form,
         what="judgments", target=", ".join(str(one.pk) for one in chosen[:20]), affected=len(chosen),
         status=400 if form.errors else 200,
     )  # fmt: skip

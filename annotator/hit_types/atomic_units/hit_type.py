@@ -22,6 +22,7 @@ from annotator.hit_types.base import (
     Stage,
     Unparsable,
     Variable,
+    answered_numbers,
     for_variant,
     read_answers,
     read_line,
@@ -174,8 +175,19 @@ class AtomicUnits(HitType):
 
     def parse_reply(self, text: str, payload: JSON, stage: int = 0, presentation: JSON | None = None) -> JSON:
         """``ANSWER: 1=YES; 2=NO``, after ``MISSING: ...`` if a list is checked, as a response of that stage."""
-        _, part, role, _, what = schema.plan_of(payload)[stage]
-        numbers = [str(number) for number, _ in schema.numbered(payload, role)]
+        numbers = [str(number) for number, _ in schema.numbered(payload, schema.plan_of(payload)[stage][2])]
+        return self._read(text, payload, stage, numbers)
+
+    def demonstrated(
+        self, text: str, payload: JSON, stage: int = 0, presentation: JSON | None = None
+    ) -> JSON | None:
+        """The demonstration's own points, with null for what is missing if nothing is."""
+        response = self._read(text, payload, stage, answered_numbers(text))
+        _, part, _, _, what = schema.plan_of(payload)[stage]
+        return dict.fromkeys(schema.whole_names(what)) | response if part == "parse" else response
+
+    def _read(self, text: str, payload: JSON, stage: int, numbers: list[str]) -> JSON:
+        _, part, _, _, what = schema.plan_of(payload)[stage]
         answers = read_answers(text, numbers, REPLIES, language=self.language)
         response: JSON = {f"{schema.FIELD_OF[part]}_{n}": answers[n] for n in numbers}
         if part == "parse":

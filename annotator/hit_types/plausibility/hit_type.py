@@ -18,6 +18,7 @@ from annotator.hit_types.base import (
     Rating,
     Stage,
     Variable,
+    answered_numbers,
     read_answers,
     write_answers,
 )
@@ -119,6 +120,16 @@ class Plausibility(HitType):
         numbers = [str(number) for number in range(1, len(shown) + 1)]
         answers = read_answers(text, numbers, REPLIES, language=self.language)
         return {schema.field_name(one["key"]): answers[n] for n, one in zip(numbers, shown, strict=True)}
+
+    def demonstrated(
+        self, text: str, payload: JSON, stage: int = 0, presentation: JSON | None = None
+    ) -> JSON | None:
+        """The ratings of a demonstration under the item's own fields, in the order shown, as far as it has as many."""
+        numbers = answered_numbers(text)
+        keys = [one["key"] for one in schema.in_order(payload, presentation)]
+        keys += numbers[len(keys) :]
+        answers = read_answers(text, numbers, REPLIES)
+        return {schema.field_name(key): answers[n] for n, key in zip(numbers, keys, strict=False)}
 
     def write_reply(
         self, payload: JSON, response: JSON, stage: int = 0, presentation: JSON | None = None

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from annotator.core.words import plural
 from annotator.services.imports.faults import ImportRefused
 from annotator.services.imports.rationale_utility import (
     MODELS,
@@ -45,7 +46,7 @@ class Command(BaseCommand):
         try:
             if options["utility"]:
                 rows = utility_rows(rationales=options["rationales"], system=options["system"])
-                self.stdout.write(f"{len(rows)} rows in {options['output']}")
+                self.stdout.write(f"{plural(len(rows), 'row')} in {options['output']}")
             else:
                 system = options["system"] or "gpt3"
                 result = rationale_utility_rows(
@@ -70,6 +71,6 @@ class Command(BaseCommand):
             self.stdout.write(f"{count:6} {kind}")
         joined = len({row["instance"] for row in result.rows})
         self.stdout.write(
-            f"{result.questions} starter questions with a rationale of {system}, {joined} of them with"
-            f" generated questions: {len(result.rows)} rows in {output}"
+            f"{plural(result.questions, 'starter question')} with a rationale of {system}, {joined:,} of them with"
+            f" generated questions: {plural(len(result.rows), 'row')} in {output}"
         )

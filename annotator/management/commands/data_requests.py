@@ -8,6 +8,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
+from annotator.core.words import plural
 from annotator.models import DataRequest
 from annotator.services.erasure import data_request_carry_out, data_request_decline, erasures_replay
 
@@ -38,7 +39,7 @@ class Command(BaseCommand):
         if action == "replay":
             again = erasures_replay()
             if verbosity:
-                self.stdout.write(f"Removed the data of {again} people again.")
+                self.stdout.write(f"Removed the data of {plural(again, 'person', 'people')} again.")
             return
         try:
             request = DataRequest.objects.get(pk=options["request"])

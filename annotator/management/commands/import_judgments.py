@@ -9,6 +9,7 @@ from typing import Any, get_args
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
+from annotator.core.words import plural
 from annotator.hit_types.base import Level
 from annotator.management.arguments import pairs, study_arguments, study_named
 from annotator.services.imports.faults import ImportRefused
@@ -99,7 +100,9 @@ class Command(BaseCommand):
                 if options["dry_run"]:
                     transaction.set_rollback(True)
         except ImportRefused as refused:
-            raise CommandError(f"{refused}\nNothing was imported: {refused.total} faults.") from None
+            raise CommandError(
+                f"{refused}\nNothing was imported: {plural(refused.total, 'fault')}."
+            ) from None
         self._tell(study.slug, result)
 
     def _tell(self, slug: str, result: JudgmentsResult) -> None:
@@ -110,9 +113,14 @@ class Command(BaseCommand):
             labels = ", ".join(variable["labels"]) or "any text"
             self.stdout.write(f"{variable['name']} ({variable['level']}): {labels}{units}")
         verb = "Would import" if result.dry_run else "Imported"
-        known = f" ({result.unchanged} were there already)" if result.unchanged else ""
+        known = (
+            f" ({result.unchanged:,} {'was' if result.unchanged == 1 else 'were'} there already)"
+            if result.unchanged
+            else ""
+        )
         self.stdout.write(
-            f"{verb} {result.judgments} judgments{known} into {slug}: {result.raters} new raters, {result.items} new items."
+            f"{verb} {plural(result.judgments, 'judgment')}{known} into {slug}: {plural(result.raters, 'new rater')},"
+            f" {plural(result.items, 'new item')}."
         )
 
 

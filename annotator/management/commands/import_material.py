@@ -10,6 +10,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
+from annotator.core.words import plural
 from annotator.management.arguments import pairs, study_arguments, study_named
 from annotator.models import Study
 from annotator.services.images import folder_images, images_add
@@ -69,7 +70,9 @@ class Command(BaseCommand):
         except ValidationError as error:
             raise CommandError("\n".join([*error.messages, "Nothing was imported."])) from None
         except ImportRefused as refused:
-            raise CommandError(f"{refused}\nNothing was imported: {refused.total} faults.") from None
+            raise CommandError(
+                f"{refused}\nNothing was imported: {plural(refused.total, 'fault')}."
+            ) from None
         self._tell(study, result)
 
     def _tell(self, study: Study, result: ImportResult) -> None:
@@ -78,9 +81,13 @@ class Command(BaseCommand):
         if result.ignored:
             self.stderr.write(f"columns not used: {', '.join(result.ignored)}")
         verb = "Would import" if result.dry_run else "Imported"
-        known = f" ({result.unchanged} were there already)" if result.unchanged else ""
+        known = (
+            f" ({result.unchanged:,} {'was' if result.unchanged == 1 else 'were'} there already)"
+            if result.unchanged
+            else ""
+        )
         self.stdout.write(
-            f"{verb} {result.items} items{known} into {study.slug}: {result.instances} instances,"
-            f" {result.systems} systems, {result.explanations} explanations, {result.follow_ups} follow-ups,"
-            f" {result.outputs} real outputs."
+            f"{verb} {plural(result.items, 'item')}{known} into {study.slug}: {plural(result.instances, 'instance')},"
+            f" {plural(result.systems, 'system')}, {plural(result.explanations, 'explanation')},"
+            f" {plural(result.follow_ups, 'follow-up')}, {plural(result.outputs, 'real output')}."
         )

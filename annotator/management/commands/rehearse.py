@@ -8,6 +8,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
+from annotator.core.words import plural
 from annotator.models import Study
 from annotator.services.rehearsal.fill import rehearsal_raters, rehearse
 from annotator.services.rehearsal.layer import rehearsal_prepare
@@ -59,8 +60,8 @@ class Command(BaseCommand):
                 most=options["most"],
             )
             self.stdout.write(
-                f"{ledger.submitted} tasks submitted over HTTP by {len(raters)} raters in {ledger.seconds:.1f} s"
-                f" ({ledger.submitted / max(ledger.seconds, 0.001):.0f} a second); {len(ledger.faults)} faults"
+                f"{plural(ledger.submitted, 'task')} submitted over HTTP by {plural(len(raters), 'rater')} in {ledger.seconds:.1f} s"
+                f" ({ledger.submitted / max(ledger.seconds, 0.001):.0f} a second); {plural(len(ledger.faults), 'fault')}"
             )
             for fault in ledger.faults[:20]:
                 self.stderr.write(fault)
@@ -68,4 +69,4 @@ class Command(BaseCommand):
                 raise CommandError("some answers were not accepted")
         else:
             count = rehearse(study=study, raters=raters, seed=options["seed"], most=options["most"])
-            self.stdout.write(f"{count} judgments by {len(raters)} rehearsal raters")
+            self.stdout.write(f"{plural(count, 'judgment')} by {plural(len(raters), 'rehearsal rater')}")

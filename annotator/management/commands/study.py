@@ -9,6 +9,7 @@ from django.core.exceptions import FieldDoesNotExist, ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.db import models
 
+from annotator.core.words import plural
 from annotator.models import Study
 from annotator.services.study import study_close, study_launch, study_pause, study_resume, study_update
 
@@ -67,7 +68,8 @@ class Command(BaseCommand):
 
     def show(self, study: Study) -> None:
         counted = study.judgments.filter(standing="counted").count()
-        self.stdout.write(f"{study.slug}: {study.state}, {study.items.count()} items, {counted} judgments")
+        items = plural(study.items.count(), "item")
+        self.stdout.write(f"{study.slug}: {study.state}, {items}, {plural(counted, 'judgment')}")
         if study.snapshot:
             self.stdout.write(f"version {study.snapshot.number}, {study.snapshot.digest[:12]}")
             self.stdout.write(f"annotators join at /join/{study.join_token}/")

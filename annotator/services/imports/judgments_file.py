@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import IO, Any
 
+from annotator.core.words import plural
 from annotator.hit_types.base import JSON, HitType
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Study
@@ -103,4 +104,6 @@ class JudgmentsFile:
                 continue
             yield line, values
         if rejected:
-            self.result.notes.append(f"{rejected} rows left out: their {MTURK_STATUS} is Rejected.")
+            self.result.notes.append(
+                f"{plural(rejected, 'row')} left out: {'its' if rejected == 1 else 'their'} {MTURK_STATUS} is Rejected."
+            )

@@ -9,6 +9,7 @@ from typing import IO, Any
 
 from django.db import transaction
 
+from annotator.core.words import plural
 from annotator.hit_types.base import JSON, FieldErrors
 from annotator.models import AuditAction, Rater, Study
 from annotator.services.audit import audit_write
@@ -97,7 +98,9 @@ class _Job(JudgmentsFile):
             if not self.log:
                 judgments_stage(staged)
         if skipped:
-            self.result.notes.append(f"{skipped} rows left out: nothing in their value columns.")
+            self.result.notes.append(
+                f"{plural(skipped, 'row')} left out: nothing in {'its' if skipped == 1 else 'their'} value columns."
+            )
 
     def _left_out(self, values: dict[str, Any]) -> bool:
         """Whether a row has no label: its cells are blank (if that is allowed) or have a label that means no answer."""

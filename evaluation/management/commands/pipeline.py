@@ -11,6 +11,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
+from annotator.core.words import plural
 from annotator.models import Workspace
 from evaluation.management.commands.simulate import money
 from evaluation.models import Pipeline, Report, Run
@@ -71,6 +72,11 @@ class Command(BaseCommand):
             metavar="ENDPOINT[ MODEL]",
             help="A model that judges, instead of those that the recipe names. May be given several times.",
         )
+        parser.add_argument(
+            "--allow-own-model",
+            action="store_true",
+            help="Allow the studied models as simulators, as in the papers.",
+        )
         parser.add_argument("--budget", type=money, help="The most that all its runs may cost together.")
         parser.add_argument(
             "--override",
@@ -109,6 +115,8 @@ class Command(BaseCommand):
         }
         if options["simulator"]:
             whole["simulators"] = simulators_read(",".join(options["simulator"]))
+        if options["allow_own_model"]:
+            whole["allow_own_model"] = True
         overrides |= {ALL_STEPS: whole} if whole else {}
         try:
             content = recipe_check(self._recipe(options["recipe"]))
@@ -139,12 +147,13 @@ class Command(BaseCommand):
                 dataset=dataset,
                 endpoint=endpoint,
                 overrides=overrides,
+                check_simulators=True,
             )
         except (DatasetFaults, RecipeError, KeyError) as error:
             raise CommandError(str(error.args[0] if isinstance(error, KeyError) else error)) from None
         except ValidationError as error:
             raise CommandError("; ".join(error.messages)) from None
-        self.stdout.write(f"pipeline {pipeline.pk}: {recipe} on {dataset} ({new} new instances)")
+        self.stdout.write(f"pipeline {pipeline.pk}: {recipe} on {dataset} ({plural(new, 'new instance')})")
         self._follow(pipeline, inline=options["inline"])
 
     def _workspace(self, given: str) -> Workspace | None:
@@ -161,11 +170,11 @@ class Command(BaseCommand):
     def _say_plan(self, plans: list[StepPlan]) -> None:
         self.stdout.write("At most:")
         for plan in plans:
-            asked = f"{plan.calls:,} calls, {plan.cost:.4f}" if plan.calls else "no calls"
+            asked = f"{plural(plan.calls, 'call')}, {plan.cost:.4f}" if plan.calls else "no calls"
             self.stdout.write(f"  {plan.name}: {plan.note or asked}")
         calls, cost = sum(plan.calls for plan in plans), sum(plan.cost for plan in plans)
         self.stdout.write(
-            f"  in all {calls:,} calls, {cost:.4f} in the currency of the endpoint's prices, without retries"
+            f"  in all {plural(calls, 'call')}, {cost:.4f} in the currency of the endpoint's prices, without retries"
         )
 
     def _recipe(self, name: str) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
+from annotator.core.words import plural
 from annotator.models import Study
 from evaluation.models import Run
 from evaluation.selectors.endpoint import endpoint_named
@@ -49,7 +50,7 @@ class Command(BaseCommand):
             raise CommandError(f"There is no run {options['run']}.")
         with options["output"].open("w", encoding="utf-8") as file:
             written = sum(1 for line in calls_download(run=run) if file.write(line))
-        self.stdout.write(f"{written} calls of {run} are in {options['output']}.")
+        self.stdout.write(f"Wrote {plural(written, 'call')} of {run} to {options['output']}.")
 
     def _import(self, options: dict[str, Any]) -> None:
         study = Study.objects.filter(slug=options["study"]).first()
@@ -60,4 +61,4 @@ class Command(BaseCommand):
             raise CommandError(f"The study's workspace has no endpoint {options['endpoint']!r}.")
         with options["file"].open(encoding="utf-8") as file:
             run = calls_import(lines=file, endpoint=endpoint, study=study)
-        self.stdout.write(f"{run.calls.count()} replies are stored as run {run.pk}.")
+        self.stdout.write(f"Stored {plural(run.calls.count(), 'reply', 'replies')} as run {run.pk}.")

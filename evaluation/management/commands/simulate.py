@@ -10,6 +10,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
+from annotator.core.words import plural
 from annotator.models import Study
 from evaluation.models import Run
 from evaluation.runs.create import RunPlan
@@ -39,6 +40,11 @@ class Command(BaseCommand):
         parser.add_argument("study", help="The study's slug.")
         parser.add_argument("--endpoint", required=True, help="The endpoint's name.")
         parser.add_argument("--model", default="", help="Default: the endpoint's model.")
+        parser.add_argument(
+            "--allow-own-model",
+            action="store_true",
+            help="Allow a model whose explanations the study is about as a simulator.",
+        )
         parser.add_argument("--samples", type=int, default=1, help="Answers per item; the majority counts.")
         parser.add_argument("--together", type=int, default=1, help="Items per request.")
         parser.add_argument("--temperature", type=float)
@@ -71,11 +77,16 @@ class Command(BaseCommand):
             names = ", ".join(usable.values_list("name", flat=True)) or "none"
             raise CommandError(f"There is no endpoint {options['endpoint']!r}. Endpoints: {names}.")
         try:
-            plan = _plan(options)
+            chosen: dict[str, Any] = {
+                "study": study,
+                "endpoint": endpoint,
+                "plan": _plan(options),
+                "allow_own_model": options["allow_own_model"],
+            }
             if options["dry_run"]:
-                self._estimate(simulation_draft(study=study, endpoint=endpoint, plan=plan))
+                self._estimate(simulation_draft(**chosen))
                 return
-            run = simulation_create(study=study, endpoint=endpoint, plan=plan)
+            run = simulation_create(**chosen)
         except ValidationError as error:
             raise CommandError("; ".join(error.messages)) from None
         run = run_start(run=run)
@@ -89,7 +100,7 @@ class Command(BaseCommand):
     def _estimate(self, run: Run) -> None:
         e = run_estimate(run=run)
         self.stdout.write(
-            f"{e.calls} calls of {e.stages} stage(s), about {e.tokens_in} tokens in and {e.tokens_out} out: "
+            f"{plural(e.calls, 'call')} of {plural(e.stages, 'stage')}, about {plural(e.tokens_in, 'token')} in and {e.tokens_out:,} out: "
             f"about {e.likely:.4f}, at most {e.most:.4f}. Nothing was sent."
         )
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from django.core.management.base import BaseCommand, CommandError
 
+from annotator.core.words import plural
 from evaluation.planning.sample_size import FIGURES, PlanRow, plan_width
 from evaluation.planning.synthetic import COLUMNS, StudyDesign, draw_study
 
@@ -95,7 +96,9 @@ class Command(BaseCommand):
         except OSError as error:
             part.unlink(missing_ok=True)
             raise CommandError(f"FILE: cannot write {path}: {error.strerror}") from error
-        self.stdout.write(f"{len(study.ratings):,} ratings of {design.items:,} items written to {path}")
+        self.stdout.write(
+            f"{plural(len(study.ratings), 'rating')} of {plural(design.items, 'item')} written to {path}"
+        )
 
 
 def _design(options: dict[str, Any]) -> StudyDesign:

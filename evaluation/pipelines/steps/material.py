@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from string import Template
 from typing import Any, ClassVar
 
 from django.db.models import QuerySet
@@ -104,9 +105,11 @@ class MaterialStep(Step):
         return self.parse(run, call, text)
 
     def prompt_problems(self, run: Run, call: ClaimedCall) -> list[str]:
-        values = self.values(run, call)
-        said = "\n".join(message.content for message in self.messages(run, call))
-        if any(len(value) > 2 and value in said for value in values.values()):
+        values, part = self.values(run, call), self.part(run, call)
+        text = prompt_part(run.prompt, part) if part else run.prompt
+        # A number, such as how many to write, is not what the prompt asks about.
+        material = {name for name, value in values.items() if value.strip() and not value.isdigit()}
+        if material & set(Template(text).get_identifiers()):
             return []
         names = ", ".join(f"${name}" for name in values)
         return [f"The prompt never shows what it asks about. Use one of these: {names}."]

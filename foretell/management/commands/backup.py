@@ -7,6 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from annotator.core.words import plural
 from foretell.backup import PARTS, BackupError, backup_write, keys_write
 
 
@@ -32,7 +33,8 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         rows = sum(about["rows"] for about in manifest.get("tables", {}).values())
         self.stdout.write(
-            f"Backed up {rows} rows in {len(manifest.get('tables', {}))} tables and {manifest.get('files', 0)} files "
+            f"Backed up {plural(rows, 'row')} in {plural(len(manifest.get('tables', {})), 'table')} and "
+            f"{plural(manifest.get('files', 0), 'file')} "
             f"to {directory}."
         )
         if not keys:

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from annotator.core.words import plural
 from foretell.backup import BackupError
 from foretell.restore import backup_check, backup_restore, same_key
 
@@ -25,10 +26,10 @@ class Command(BaseCommand):
             manifest = (backup_check if check else backup_restore)(directory=directory)
         except BackupError as error:
             raise CommandError(str(error)) from error
-        about = f"the backup of {manifest['created']} ({len(manifest['sha256'])} files)"
+        about = f"the backup of {manifest['created']} ({plural(len(manifest['sha256']), 'file')})"
         self.stdout.write(f"All checksums match: {about}." if check else f"Restored {about}.")
         if erased := manifest.get("erased"):
-            self.stdout.write(f"Repeated {erased} erasures that were carried out after the backup was made.")
+            self.stdout.write(f"Repeated {plural(erased, 'erasure')} carried out after the backup was made.")
         if not same_key(manifest):
             self.stderr.write(
                 "SECRET_KEY differs from the one of the backup: sessions, links and stored API keys of that "

@@ -233,6 +233,7 @@ def pipeline_fields(endpoint: Endpoint, **more: object) -> dict[str, object]:
         "file": SimpleUploadedFile("complaints.jsonl", text.encode()),
         "endpoint": str(endpoint.pk),
         "overrides": "{}",
+        "allow_own_model": "on",
     } | more
 
 

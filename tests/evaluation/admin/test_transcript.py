@@ -117,7 +117,7 @@ def test_an_exported_run_is_replayed_without_a_request(
     endpoint = make_endpoint(scripted, by=other)
     out = StringIO()
     call_command("run_calls", "import", str(file), study="elsewhere", endpoint="scripted", stdout=out)
-    assert "are stored as run" in out.getvalue()
+    assert "replies as run" in out.getvalue()
     scripted.reset()
     replayed = make_run(endpoint, study, model=run.model, max_unparsable=8)
     work(replayed)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from django.core.management import CommandError, call_command
 from django.test import Client
 
-from annotator.models import Membership
+from annotator.models import Membership, System
 from evaluation.metrics.encoders import Encoder
 from evaluation.models import Run
 from evaluation.runs.inline import run_inline
 from evaluation.selectors.endpoint import endpoint_encoder
 from tests.evaluation.run_factories import make_endpoint, make_material
 from tests.evaluation.scripted_process import ScriptedProcess
-from tests.factories import make_user
+from tests.factories import make_item, make_study, make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -47,6 +48,27 @@ def test_a_run_over_the_api(client: Client, scripted: ScriptedProcess) -> None:
     again = client.post(url, {"endpoint": "scripted"}, content_type="application/json")
     assert again.status_code == 400
     assert "nothing to ask" in again.content.decode()
+
+
+def test_a_model_judges_its_own_explanations_only_where_that_is_allowed(
+    client: Client, scripted: ScriptedProcess
+) -> None:
+    owner = make_user("owner", staff=True)
+    make_endpoint(scripted, by=owner)
+    study = make_study(by=owner)
+    item = make_item(study, key="x", instance="x", system="robot")
+    System.objects.filter(explanations__items=item).update(model="scripted")
+    client.force_login(owner)
+    url = f"/api/v1/studies/{study.slug}/runs/"
+    refused = client.post(url, {"endpoint": "scripted"}, content_type="application/json")
+    assert refused.status_code == 400
+    assert "explanations by 'scripted'" in refused.json()["errors"]["model"][0]
+    asked = {"endpoint": "scripted", "allow_own_model": True}
+    assert client.post(url, asked, content_type="application/json").status_code == 201
+
+    with pytest.raises(CommandError, match="explanations by 'scripted'"):
+        call_command("simulate", study.slug, endpoint="scripted", seed=7, dry_run=True)
+    call_command("simulate", study.slug, endpoint="scripted", seed=7, dry_run=True, allow_own_model=True)
 
 
 def test_runs_of_others_are_not_found_and_bad_input_is_refused(

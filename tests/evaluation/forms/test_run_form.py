@@ -7,15 +7,15 @@ from django.core.exceptions import ValidationError
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from annotator.models import Rater
+from annotator.models import Rater, System, User
 from evaluation.forms.runs import NewRunForm
-from evaluation.models import Call, Run
+from evaluation.models import Call, Endpoint, Run
 from evaluation.runs.create import NothingToAsk, RunPlan
 from evaluation.runs.estimate import run_estimate
 from evaluation.simulators.start import simulation_create, simulation_draft
 from tests.evaluation.run_factories import make_endpoint, make_material
 from tests.evaluation.scripted_process import ScriptedProcess
-from tests.factories import make_user
+from tests.factories import make_item, make_study, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -90,3 +90,17 @@ def test_the_only_endpoint_is_chosen(scripted: ScriptedProcess) -> None:
     assert own()["endpoint"].value() == only.pk
     make_endpoint(scripted, name="another")
     assert own()["endpoint"].value() is None
+
+
+def test_a_model_judges_its_own_explanations_only_where_that_is_allowed(scripted: ScriptedProcess) -> None:
+    study = make_study()
+    item = make_item(study, key="x", instance="x", system="robot")
+    System.objects.filter(explanations__items=item).update(model="scripted")
+    refused = form(scripted, study=study.pk)
+    assert not refused.is_valid()
+    assert refused.errors["model"][0].startswith("This study is about explanations by 'scripted'")
+    for choice in ({"model": "another"}, {"allow_own_model": "on"}):
+        Endpoint.objects.all().delete()
+        User.objects.filter(username="boss").delete()
+        allowed = form(scripted, study=study.pk, **choice)
+        assert allowed.is_valid(), allowed.errors

@@ -50,5 +50,6 @@ def carried_out(
     path = material(recipe_file(name)["task"], folder)
     if name == "p3-utility":  # nobody is here to validate the questions
         options.setdefault("override", ["validated.by=simulators"])
+    options.setdefault("allow_own_model", True)  # one model plays all parts
     call_command("pipeline", name, dataset=path, endpoint="scripted", inline=True, verbosity=0, **options)
     return Pipeline.objects.get()

@@ -10,6 +10,7 @@ import pytest
 
 from annotator.models import Item
 from evaluation.models import Report
+from evaluation.pipelines.carry_out import step_advance
 from evaluation.reports.choices import Choices
 from evaluation.reports.compute import compute_across
 from tests.evaluation.pipelines.carried import carried_out
@@ -60,3 +61,20 @@ def test_the_sanity_check_gives_one_and_asks_about_parsing_once(
     assert ("where part of it was" in " ".join(section["notes"])) == (rule == "part")
     heads = {row["head"][1] for row in table_of(content, "p2-table-1")["rows"]}
     assert heads == {"cot", "post_hoc", "All"}  # the check is in no other table
+
+
+def test_what_a_simulator_finds_missing_is_no_count_of_the_step(
+    scripted: ScriptedProcess, tmp_path: Path
+) -> None:
+    pipeline = carried_out("p2-news", scripted, tmp_path, model=MODEL)
+    run = pipeline.runs.get(options__step="simulators")
+    call = run.calls.filter(parsed__has_key="complete").first()
+    assert call is not None
+    call.parsed |= {"complete": "no", "missing": "where it happened"}
+    call.save(update_fields=["parsed"])
+    del pipeline.results["simulators"]
+    steps = {step["name"]: step for step in pipeline.recipe.content["steps"]}
+    numbers = step_advance(pipeline, steps["simulators"])
+    assert numbers is not None
+    assert "missing" not in numbers
+    assert numbers["calls"] == run.calls.count()

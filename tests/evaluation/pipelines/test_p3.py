@@ -131,7 +131,7 @@ def test_each_pipeline_uses_its_own_validators_verdicts(scripted: ScriptedProces
     with pytest.raises(CommandError, match="still need a judgment by 3 people"):
         call_command(
             "pipeline", "p3-utility", dataset=material("yes_no", tmp_path), endpoint="scripted", inline=True,
-            override=["generalization.n=3"], verbosity=0,
+            override=["generalization.n=3"], allow_own_model=True, verbosity=0,
         )  # fmt: skip
     second = Pipeline.objects.latest("pk")
     assert second.dataset == first.dataset
@@ -163,7 +163,7 @@ def test_the_recipe_waits_for_three_people_and_table_20_comes_from_the_papers_ow
     with pytest.raises(CommandError, match="18 of 18 questions still need a judgment by 3 people"):
         call_command(
             "pipeline", "p3-utility", dataset=material("yes_no", tmp_path), endpoint="scripted", inline=True,
-            override=['generalization-study.arms=["figure_11"]'],
+            override=['generalization-study.arms=["figure_11"]'], allow_own_model=True,
         )  # fmt: skip
     pipeline = Pipeline.objects.get()
     fine = {"relation": "yes", "answerable": "yes", "answer_right": "yes"}

@@ -52,6 +52,7 @@ def test_a_recipe_runs_with_an_endpoint_that_enforces_a_schema(
         limit=1,
         verbosity=0,
         override=override,
+        allow_own_model=True,
     )
     pipeline = Pipeline.objects.get()
     assert pipeline.state == "done"
@@ -253,6 +254,9 @@ def test_commands_list_what_exists(scripted: ScriptedProcess, tmp_path: Path) ->
         call_command("pipeline", "p2-news", dataset=tmp_path / "x", endpoint="one")
     with pytest.raises(CommandError, match="no recipe"):
         call_command("pipeline", "p9", dataset=material("news", tmp_path), endpoint="one")
+    with pytest.raises(CommandError, match="'scripted' would judge explanations of its own"):
+        call_command("pipeline", "p2-news", dataset=material("news", tmp_path), endpoint="one")
+    assert not Pipeline.objects.exists()
     with pytest.raises(CommandError, match="no study"):
         call_command("simulate", "nothing", endpoint="one")
 
@@ -263,11 +267,10 @@ def test_a_second_pipeline_uses_its_own_systems_and_budget(
 ) -> None:
     make_endpoint(scripted)
     path = material("preference", tmp_path)
-    call_command("pipeline", "p1-preference", dataset=path, endpoint="scripted", inline=True)
+    allowed = {"inline": True, "allow_own_model": True}
+    call_command("pipeline", "p1-preference", dataset=path, endpoint="scripted", **allowed)
     Endpoint.objects.update(model="scripted?quality=0.5")
-    call_command(
-        "pipeline", "p1-preference", dataset=path, endpoint="scripted", budget=Decimal(1), inline=True
-    )
+    call_command("pipeline", "p1-preference", dataset=path, endpoint="scripted", budget=Decimal(1), **allowed)
     second = Pipeline.objects.order_by("pk").last()
     assert second is not None
     systems = Item.objects.filter(study=second.study).values_list("explanation__system__model", flat=True)

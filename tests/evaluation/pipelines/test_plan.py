@@ -48,7 +48,7 @@ def test_no_step_exceeds_the_planned_calls_and_cost(
     overrides = {"validated": {"by": "simulators"}} if name == "p3-utility" else {}
     call_command(
         "pipeline", name, dataset=material(content["task"], tmp_path), endpoint="scripted", inline=True, verbosity=0,
-        override=["validated.by=simulators"] if overrides else [],
+        override=["validated.by=simulators"] if overrides else [], allow_own_model=True,
     )  # fmt: skip
     pipeline = Pipeline.objects.get()
     inputs = list(pipeline.dataset.instances.values_list("input", flat=True))
@@ -78,7 +78,7 @@ def test_forced_steps_without_a_right_answer_are_left_out_and_reported(
     path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     call_command(
         "pipeline", "p1-yes-no", dataset=path, endpoint="scripted", inline=True, verbosity=0,
-        override=["counterfactuals-first.n=2", "counterfactuals-baseline.n=2"],
+        override=["counterfactuals-first.n=2", "counterfactuals-baseline.n=2"], allow_own_model=True,
     )  # fmt: skip
     pipeline = Pipeline.objects.get()
     assert pipeline.state == "done", pipeline.reason

@@ -60,7 +60,7 @@ def quark(folder: Path, model: str, *override: str, second: str = "", scripted: 
     make_endpoint(scripted, model=model)
     call_command(
         "pipeline", "p3-quark", dataset=questions(folder), endpoint="scripted", inline=True, second=second,
-        override=["validated.by=simulators", "generalization.n=2", *override], verbosity=0,
+        override=["validated.by=simulators", "generalization.n=2", *override], allow_own_model=True, verbosity=0,
     )  # fmt: skip
     return Pipeline.objects.get()
 

@@ -175,6 +175,37 @@ def test_the_demonstrations_of_a_simulator_are_shown_in_the_schemas_form(name: s
         assert "ANSWER" not in value["thoughts"]
 
 
+@pytest.mark.parametrize("name", ["plausibility", "atomic_units"])
+def test_demonstrations_of_another_number_of_things_are_shown_in_the_schemas_form(name: str) -> None:
+    kind, step = hit_types()[name], Simulate()
+    run = cast(
+        Run, SimpleNamespace(study=SimpleNamespace(hit_type=name, language="en"), prompt=kind.prompt_text)
+    )
+    counted = 0
+    for case in json.loads((kind.folder / "examples" / "valid.json").read_text(encoding="utf-8")):
+        payload = kind.parse_item(case["row"]).payload
+        for number, stage in enumerate(kind.stages(payload, {})):
+            call = asked(kind, payload, number, {})
+            schema = step.schema(run, call)
+            fields = {field.name for field in stage.fields}
+            # An item's list may be empty where a demonstration's is not.
+            numbered = {field.rpartition("_")[0] for field in fields} | {"parsed"}
+            chat = with_form(
+                step.messages(run, call), schema, lambda t, c=call: step.demonstration(run, c, t)
+            )  # type: ignore[misc]
+            for message in (m for m in chat if m.role == "assistant"):
+                value = json.loads(message.content)
+                assert value.pop("thoughts")
+                assert value
+                for key, label in value.items():
+                    assert key in fields or key.rpartition("_")[0] in numbered
+                    named = next((f for f in stage.fields if f.name == key), stage.fields[0])
+                    if named.options and label is not None:
+                        assert label in {option.value for option in named.options}
+                counted += 1
+    assert counted >= 3
+
+
 def strings(value: Any) -> list[str]:
     if isinstance(value, str):
         return [value]

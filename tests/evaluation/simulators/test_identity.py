@@ -9,6 +9,7 @@ import pytest
 from django.apps import apps
 
 from annotator.models import Judgment, Rater
+from evaluation.models import Endpoint
 from evaluation.runs.create import NothingToAsk
 from tests.evaluation.run_factories import make_endpoint, make_material, make_run, work
 from tests.evaluation.scripted_process import ScriptedProcess
@@ -23,6 +24,8 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
         ({"deployment": "the lab's own"}, {}),
         ({"structured": True}, {}),
         ({"parameters": {"temperature": 1}}, {}),
+        ({"parameters": {"temperature": None}}, {}),
+        ({"api_version": "2024-10-21"}, {}),
         ({}, {"model": "scripted?seed=2"}),
         ({}, {"prompt": "## user\n$follow_up"}),
         ({}, {"samples": 3}),
@@ -48,11 +51,35 @@ def test_settings_that_do_not_change_answers_keep_the_simulator(scripted: Script
     assert one.rater_id == other.rater_id
 
 
+def test_a_simulator_that_is_asked_once_has_a_temperature_of_0_unless_somebody_chose_one(
+    scripted: ScriptedProcess,
+) -> None:
+    study, endpoint = make_material(2), make_endpoint(scripted)
+    own = make_endpoint(scripted, name="own", parameters={"temperature": 0.3})
+    assert make_run(endpoint, study, started=False).parameters == {"temperature": 0.0}
+    assert make_run(own, study, started=False).parameters == {}
+    assert make_run(endpoint, study, started=False, model="o3").parameters == {}
+    assert make_run(endpoint, study, started=False, samples=3).parameters == {}
+    run = make_run(endpoint, study, parameters={"temperature": None, "seed": 2})
+    work(run)
+    assert {"temperature", "seed"} & set(run.calls.all()[0].request) == {"seed"}
+
+
+def test_the_replies_of_another_api_version_are_not_taken_from_the_cache(scripted: ScriptedProcess) -> None:
+    study, endpoint = make_material(2), make_endpoint(scripted)
+    work(make_run(endpoint, study))
+    Endpoint.objects.update(api_version="2024-10-21")
+    endpoint.refresh_from_db()
+    again = make_run(endpoint, study)
+    work(again)
+    assert list(again.calls.values_list("from_cache", flat=True)) == [False, False]
+
+
 def test_two_addresses_of_one_deployment_are_one_simulator(scripted: ScriptedProcess) -> None:
     study = make_material(2)
     places = [
-        make_endpoint(scripted, name=url, base_url=url, deployment="lab llama")
-        for url in ("http://127.0.0.1:1/v1", "http://127.0.0.1:2/v1")
+        make_endpoint(scripted, name=url, base_url=url, deployment="lab llama", api_version=version)
+        for url, version in (("http://127.0.0.1:1/v1", ""), ("http://127.0.0.1:2/v1", "2024-10-21"))
     ]
     assert len({make_run(place, study, started=False).rater_id for place in places}) == 1
 

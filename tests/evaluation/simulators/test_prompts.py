@@ -18,6 +18,7 @@ from evaluation.models import Run
 from evaluation.pipelines.material_run import material_run_create
 from evaluation.runs.create import RunPlan
 from evaluation.runs.inline import run_inline
+from evaluation.runs.lifecycle import run_start
 from evaluation.simulators.prompt_check import prompt_problems
 from evaluation.simulators.start import simulation_create
 from tests.evaluation.run_factories import make_endpoint, make_material
@@ -101,6 +102,12 @@ def test_such_prompts_are_refused_before_a_run_is_created(scripted: ScriptedProc
             options={"task": "yes_no", "method": "cot"},
         )  # fmt: skip
     assert not Run.objects.exists()
+    # A prompt that shows a very short text does show it.
+    Instance.objects.update(input="Y?")
+    run = material_run_create(
+        kind="explain", dataset=dataset, endpoint=endpoint, plan=RunPlan(), options={"task": "yes_no", "method": "cot"},
+    )  # fmt: skip
+    assert run.calls.count() == 1
 
 
 @pytest.mark.django_db(transaction=True)
@@ -139,3 +146,17 @@ def test_a_prompt_is_edited_shown_tried_on_ten_items_and_compared(scripted: Scri
     stranger = Client()
     stranger.force_login(make_user("otto", staff=True))
     assert stranger.get(page).status_code == 404
+    # A trial leaves its answers on its calls, and no judgment in reports and metrics.
+    assert set(runs[1].calls.values_list("state", "applied")) == {("done", True)}
+    assert not study.judgments.exists()
+    client.post(page, fields | {"do": "try"})
+    again = run_inline(run=Run.objects.latest("pk"))
+    assert (again.calls.count(), again.calls.filter(from_cache=True).count()) == (10, 10)
+    # The whole study is asked afterwards, by the same simulator, without paying for those ten again.
+    whole = run_inline(
+        run=run_start(
+            run=simulation_create(study=study, endpoint=endpoint, plan=RunPlan(prompt=fields["prompt"]))
+        )
+    )
+    assert (whole.rater_id, whole.calls.count(), study.judgments.count()) == (runs[1].rater_id, 14, 14)
+    assert whole.calls.filter(from_cache=True).count() == 10

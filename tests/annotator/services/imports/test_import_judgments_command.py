@@ -94,7 +94,7 @@ def test_a_long_table_is_imported(db: None, file: Path) -> None:
     text = run("labels", file, *NEW, "--rater", "r", "--variable", "quality")
     assert text.splitlines() == [
         "quality (nominal): x, y",
-        "Imported 2 judgments into labels: 2 new raters, 1 new items.",
+        "Imported 2 judgments into labels: 2 new raters, 1 new item.",
     ]
     assert "(2 were there already)" in run("labels", file, *NEW[3:], "--rater", "r", "--variable", "quality")
 

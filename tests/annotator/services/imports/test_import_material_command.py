@@ -29,8 +29,8 @@ def run(*arguments: Any) -> str:
 
 
 def test_the_command_prints_what_it_wrote(study: Study, file: Path) -> None:
-    assert run("owls", file).startswith("Imported 1 items into owls: 1 instances, 1 systems, 1 explanations")
-    assert "(1 were there already)" in run("owls", file)
+    assert run("owls", file).startswith("Imported 1 item into owls: 1 instance, 1 system, 1 explanation,")
+    assert "(1 was there already)" in run("owls", file)
     assert Item.objects.count() == 1
 
 
@@ -54,12 +54,12 @@ def test_a_refused_file_leaves_no_new_study(db: None, tmp_path: Path) -> None:
     bad.write_text("nonsense\n")
     with pytest.raises(CommandError, match=r"bad\.jsonl:1: 'nonsense': is not JSON") as caught:
         run("new", bad, "--create", "--hit-type", "toy")
-    assert str(caught.value).endswith("Nothing was imported: 1 faults.")
+    assert str(caught.value).endswith("Nothing was imported: 1 fault.")
     assert not Study.objects.exists()
 
 
 def test_a_dry_run_writes_no_rows(db: None, file: Path) -> None:
-    assert run("new", file, "--create", "--hit-type", "toy", "--dry-run").startswith("Would import 1 items")
+    assert run("new", file, "--create", "--hit-type", "toy", "--dry-run").startswith("Would import 1 item ")
     assert not Study.objects.exists()
 
 

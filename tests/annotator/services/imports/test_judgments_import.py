@@ -225,7 +225,7 @@ def test_a_batch_file_without_worker_names_is_imported(elsewhere: Study) -> None
         ),
         ("q2", "unnamed 1", {"acceptable.1": "no", "acceptable.2": "yes", "grammar_needs_more_info": "yes"}),
     ]
-    assert [n.split(":")[0] for n in result.notes] == ["No column names the raters", "1 rows left out"]
+    assert [n.split(":")[0] for n in result.notes] == ["No column names the raters", "1 row left out"]
     assert elsewhere.judgments.order_by("id").first().seconds == 12.0
     item = elsewhere.items.get(key="q1")
     assert item.payload["text"] == "question: Owls?"
@@ -254,7 +254,7 @@ def test_numbers_and_recoded_labels_are_read_from_a_long_table(elsewhere: Study)
         ("1", "a", {"v": "yes"}),
         ("1", "b", {"v": "false"}),
     ]
-    assert result.notes == ["1 rows left out: nothing in their value columns."]
+    assert result.notes == ["1 row left out: nothing in its value columns."]
 
 
 def test_a_blank_value_is_a_fault_unless_blanks_are_skipped(elsewhere: Study) -> None:
@@ -375,7 +375,7 @@ def test_spellings_of_one_label_are_reported_and_merged_on_request(
     folded = study_create(by=researcher, hit_type="external_labels", slug="folded", title="Folded")
     columns = JudgmentColumns("u", (ValueColumn("v"),), "r", missing=("nan",), fold_case=True)
     result = put(folded, text, columns)
-    assert result.notes == ["1 rows left out: nothing in their value columns."]
+    assert result.notes == ["1 row left out: nothing in its value columns."]
     assert variable_of(folded)["labels"] == ["caf\u00e9", "yes"]
     # A second file is read by the study's own labels.
     assert put(folded, "u,r,v\n1,c,YES\n", columns).judgments == 1
