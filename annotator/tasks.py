@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from annotator.accounts.attempts import attempts_sweep
 from annotator.core.jobs import job
+from annotator.core.kept_figures import StudyCount
+
+# Imported for the figures that they declare.
+from annotator.selectors import contested, exam, home, live, owed, rehearsal, study_rows, versions  # noqa: F401
 from annotator.services.assignment import leases_expire
 from annotator.services.erasure import retention_sweep
 from annotator.services.exports import export_build, exports_sweep
@@ -19,6 +25,14 @@ from annotator.services.study_removal import studies_purge
 def leases_expire_task() -> int:
     """Release the places of expired leases."""
     return leases_expire()
+
+
+@job("annotator.figures_renew")
+def figures_renew_task(*, figures: str, values: Any) -> None:
+    """Count kept figures of a large study again; those that this version doesn't know any more are forgotten."""
+    counted = StudyCount.declared.get(figures)
+    if counted is not None:
+        counted.renew(values)
 
 
 @job("annotator.export_build")

@@ -71,6 +71,8 @@ class HitType:
     external: ClassVar[bool] = False
     #: Whether ``to_ratings`` reads the item. If it doesn't, each distinct response is converted only once.
     ratings_need_item: ClassVar[bool] = True
+    #: The largest number of stages that an item has for one rater: an upper bound for the calls of a simulator.
+    most_stages: ClassVar[int] = 1
     #: ISO 639-1 code of the language in which replies are read beside English; see ``languages``.
     language: ClassVar[str] = ""
     #: What pipelines make an item from; empty where items come from files only.

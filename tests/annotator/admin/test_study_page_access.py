@@ -154,7 +154,7 @@ def test_anonymous_users_and_annotators_are_redirected_to_the_login(mine: Study)
 
 @pytest.fixture
 def stranger(mine: Study) -> User:
-    """The owner of another lab, with the same names, the same people and all that the first one has."""
+    """The owner of another lab that has the same names, people and objects as the first one."""
     user = make_user("otto", staff=True)
     lab_copy(mine, user)
     return user

@@ -1,4 +1,4 @@
-"""Who reaches what: every address as anonymous, as an annotator, as another researcher, and in each role."""
+"""Access to every address: as anonymous, as an annotator, as another researcher, and in each role."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def places(researcher: User) -> dict[str, str]:
 
 
 def test_every_address_is_in_the_access_lists() -> None:
-    """A new address must say who may reach it."""
+    """Whoever adds an address must say who may use it."""
     names = {name for name in get_resolver("annotator.api.urls").reverse_dict if isinstance(name, str)}
     assert names == OPEN | {name for name, *_ in OF_STUDY} | {name for name, _ in OF_OWNER}
 
