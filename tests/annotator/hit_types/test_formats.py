@@ -115,4 +115,4 @@ def test_labels_and_options_follow_the_direction_of_right_to_left_material() -> 
     stage = Stage("s", "S", (Block("b", "Question", arabic), Block("c", "Answer", "owl")), (field,))
     assert [shown(block).get("dir") for block in stage.blocks] == ["rtl", "ltr"]
     asked = html.fromstring(render_to_string("components/asked.html", {"one": task_form(stage).asked[0]}))
-    assert [label.get("dir") for label in asked.xpath("//label")] == ["rtl", None]
+    assert [label.get("dir") for label in asked.xpath("//label")] == ["rtl", "ltr"]
