@@ -13,14 +13,23 @@
   const isAbove = (context) =>
     sticky(context) && !(context.closest(".reading--beside") && getComputedStyle(context.parentElement).display === "grid");
 
-  /* The part of the window between what stays at its top and what stays at its bottom. */
-  function room() {
+  /* A question of an exam has a section of its own; a task is one. */
+  const sectionOf = (element) => element.closest(".quiz") ?? root;
+
+  /* The part of the window between what stays at its top and what stays at its bottom, while a section is read. */
+  function room(section) {
     let top = document.querySelector(".top")?.getBoundingClientRect().bottom ?? 0;
-    const context = document.querySelector("[data-context]");
+    const context = section.querySelector("[data-context]");
     if (context && isAbove(context)) top += context.offsetHeight;
     const panel = document.querySelector("[data-panel]");
     const bottom = panel && docked(panel) ? panel.getBoundingClientRect().top : innerHeight;
-    return { top, bottom };
+    return { top, bottom: bottom - askedBelow(section) };
+  }
+
+  /* The height of an exam question's options, where they stay below its material. */
+  function askedBelow(section) {
+    const asked = section === root ? null : section.querySelector(".quiz__asked");
+    return asked && docked(asked) ? asked.offsetHeight : 0;
   }
 
   /* Scroll only the list, not the page: the panel is in view already. */
@@ -38,7 +47,7 @@
       if (list) within(list, asked);
       return;
     }
-    const { top, bottom } = room();
+    const { top, bottom } = room(sectionOf(asked));
     const box = row.getBoundingClientRect();
     const above = top + GAP;
     if (box.top >= above && box.bottom <= bottom) return;
@@ -85,23 +94,27 @@
     observer.observe(element);
     observer.observe(root);
     const panel = document.querySelector("[data-panel]");
-    if (panel) observer.observe(panel);
+    const asked = sectionOf(element).querySelector(".quiz__asked");
+    for (const below of [panel, asked]) if (below) observer.observe(below);
     document.fonts?.ready.then(measure);
   }
 
   foretell.on("[data-context]", (context) => {
     watch(context, () => {
-      root.style.setProperty("--context", isAbove(context) ? `${context.offsetHeight}px` : "0px");
+      sectionOf(context).style.setProperty("--context", isAbove(context) ? `${context.offsetHeight}px` : "0px");
       cut(context);
     });
   });
 
   foretell.on("[data-pin]", (pinned) => {
     watch(pinned, () => {
-      const { bottom } = room();
+      const section = sectionOf(pinned);
+      const { top, bottom } = room(section);
       pinned.removeAttribute("data-pinned");
-      const end = pinned.getBoundingClientRect().bottom + scrollY;
-      pinned.toggleAttribute("data-pinned", end > bottom);
+      section.style.setProperty("--asked", `${askedBelow(section)}px`);
+      const begin = section === root ? -scrollY : section.getBoundingClientRect().top - top;
+      const end = pinned.getBoundingClientRect().bottom - begin;
+      pinned.toggleAttribute("data-pinned", end > (section === root ? bottom : bottom - GAP));
       cut(pinned);
     });
   });
@@ -109,7 +122,8 @@
   /* To the text that the current question is about, and back to the question. */
   foretell.toText = (form) => {
     const asked = form.querySelector("[data-current]");
-    const text = form.querySelector("[data-context] [tabindex], [data-pin] [tabindex]") ?? aboutOf(form, asked);
+    const scope = asked?.closest("[data-scope]") ?? form;
+    const text = scope.querySelector("[data-context] [tabindex], [data-pin] [tabindex]") ?? aboutOf(form, asked);
     if (!asked || !text) return;
     if (text.contains(document.activeElement)) {
       asked.querySelector(":checked, input, textarea")?.focus({ preventScroll: true });

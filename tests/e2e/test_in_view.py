@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from playwright.sync_api import Page, expect
 from annotator.hit_types.base import JSON, Stage, answers_in_words
 from annotator.hit_types.registry import hit_type_get
 from annotator.services.demo import demo_lines
-from annotator.web.style_gallery.samples import Screen, task
+from annotator.web.style_gallery.samples import STUDY, Screen, task
 from annotator.web.task_page import stage_marks
 from tests.annotator.web.test_annotator_flow import TYPES
 from tests.e2e.style_server import served
@@ -79,6 +80,10 @@ def style() -> Iterator[str]:
 def show(style: str, page: Page, monkeypatch: pytest.MonkeyPatch, stage: Stage, **changes: Any) -> None:
     screen = Screen("in-view", "In view", "annotator/task.html", task(stage, **changes))
     monkeypatch.setattr("annotator.web.style_gallery.views.screens", lambda: [screen])
+    open_screen(style, page)
+
+
+def open_screen(style: str, page: Page) -> None:
     page.goto(style + "in-view/")
     page.wait_for_selector("[data-current]")
     page.evaluate("document.fonts.ready")
@@ -101,6 +106,7 @@ def play(page: Page, *, touch: bool, lines: int) -> int:
         opened = page.locator("[data-open-question]")
         if opened.locator("textarea").count():
             opened.locator("textarea").fill("The lamps are missing.")
+            page.locator("textarea:focus").blur()
             continue
         option = opened.locator("input").last
         if touch:
@@ -144,6 +150,38 @@ def test_what_is_asked_about_stays_in_view_on_a_phone(
         phone.set_viewport_size({"width": 320, "height": 640})
         assert phone.evaluate("document.documentElement.scrollWidth") <= 320, "scrolls sideways"
         phone.set_viewport_size({"width": 390, "height": 844})
+
+
+def exam_of(name: str, length: str) -> Screen:
+    """The exam of a type with two of its questions."""
+    kind = hit_type_get(name)
+    questions = []
+    for number, one in enumerate(kind.exam[:2], 1):
+        payload = longer(one.payload) if length == "long" else one.payload
+        stage = kind.question_stage(payload, one.gold)
+        questions.append(
+            {"number": number, "prefix": f"q{number}-", "stage": stage, "response": {}, "errors": {}}
+        )
+    context = {
+        "study": STUDY, "attempt": SimpleNamespace(pk=1), "questions": questions, "count": 2, "pass_mark": 1, "attempts_left": 0,
+        "submit_url": "", "instructions_url": "",
+    }  # fmt: skip
+    return Screen("in-view", "In view", "annotator/exam.html", context)
+
+
+@pytest.mark.parametrize("length", ["short", "long"])
+@pytest.mark.parametrize("name", TYPES)
+def test_what_is_asked_about_stays_in_view_in_an_exam(
+    style: str, page: Page, phone: Page, monkeypatch: pytest.MonkeyPatch, name: str, length: str
+) -> None:
+    screen = exam_of(name, length)
+    monkeypatch.setattr("annotator.web.style_gallery.views.screens", lambda: [screen])
+    for window, touch in ((page, False), (phone, True)):
+        open_screen(style, window)
+        window.evaluate("foretell.show(document.querySelector('[data-current]'))")  # past the introduction
+        play(window, touch=touch, lines=1 if touch else 2)
+    phone.set_viewport_size({"width": 320, "height": 640})
+    assert phone.evaluate("document.documentElement.scrollWidth") <= 320, "scrolls sideways"
 
 
 @pytest.mark.parametrize("name", TYPES)

@@ -13,8 +13,10 @@ from evaluation.reports.exports.tex_characters import escape
 
 #: Tables wider than this many characters are turned sideways; texts wider than ``PARAGRAPH`` are broken into lines.
 SIDEWAYS, PARAGRAPH = 100, 34
-#: Tables with more rows than this can break across pages.
+#: Tables with more rows than this break across pages.
 LONG = 45
+#: Rows of each part of a table that is long and wide.
+PART = 25
 PREAMBLE = (
     r"\usepackage[T1]{fontenc}", r"\usepackage{textcomp}", r"\usepackage{array}", r"\usepackage{booktabs}",
     r"\usepackage{longtable}", r"\usepackage{rotating}", r"\usepackage{adjustbox}",
@@ -48,16 +50,31 @@ def _table(table: Mapping[str, Any]) -> str:
         *(f"\\textsuperscript{{{mark}}}Not defined: {escape(reason)}." for reason, mark in reasons.items()),
         *(escape(note) for note in [*table["notes"], *table.get("denominators", ())]),
     ]
-    if len(table["rows"]) > LONG:
-        return _long_table("".join(kinds), caption, head, body, notes)
     wide = sum(min(width, PARAGRAPH) + 2 for width in widths) > SIDEWAYS
+    if len(table["rows"]) <= LONG:
+        return _float("".join(kinds), caption, head, body, notes, wide=wide)
+    if not wide:
+        return _long_table("".join(kinds), caption, head, body, notes)
+    return "\n\n".join(_sideways_parts(table, "".join(kinds), caption, head, notes))
+
+
+def _float(
+    kinds: str,
+    caption: Sequence[str],
+    head: Sequence[str],
+    body: Sequence[str],
+    notes: Sequence[str],
+    *,
+    wide: bool,
+) -> str:
+    """A table on one page, sideways if it is wide, and made smaller if it is wider still."""
     name = "sidewaystable" if wide else "table"
     lines = [
         f"\\begin{{{name}}}",
         r"  \centering\footnotesize",
         *caption,
         r"  \begin{adjustbox}{max width=\linewidth}",
-        f"  \\begin{{tabular}}{{{''.join(kinds)}}}",
+        f"  \\begin{{tabular}}{{{kinds}}}",
         *head,
         *body,
         r"    \bottomrule",
@@ -67,6 +84,22 @@ def _table(table: Mapping[str, Any]) -> str:
     if notes:
         lines.append(rf"  \par\smallskip {' '.join(notes)}")
     return "\n".join([*lines, f"\\end{{{name}}}"])
+
+
+def _sideways_parts(
+    table: Mapping[str, Any], kinds: str, caption: Sequence[str], head: Sequence[str], notes: Sequence[str]
+) -> list[str]:
+    """A table that is long and wide: parts of it, each sideways on a page of its own, with the notes below the last."""
+    rows, reasons = table["rows"], dict[str, str]()
+    parts = [rows[begin : begin + PART] for begin in range(0, len(rows), PART)]
+    made = []
+    for number, some in enumerate(parts, 1):
+        said = [*caption]
+        if number > 1:
+            said = [f"{caption[0].removesuffix('}')} (continued, part {number} of {len(parts)})}}"]
+        body = _body({**table, "rows": some}, reasons)
+        made.append(_float(kinds, said, head, body, notes if number == len(parts) else (), wide=True))
+    return made
 
 
 def _long_table(

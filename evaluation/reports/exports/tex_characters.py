@@ -68,12 +68,12 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\u200b-\u200f\u2060\ufeff]")
 def escape(text: str) -> str:
     r"""Escape text for LaTeX: special characters lose their meaning, and the result is ASCII. Accented letters become
     commands; Greek letters and symbols become mathematics. A character that LaTeX's own fonts don't have is written as
-    its code point.
+    its code point, after which a line may break.
 
     >>> print(escape(r"100% of \input{x} & $y_1$"))
     100\% of \textbackslash{}input\{x\} \& \$y\_1\$
     >>> print(escape("λ is café, 中"))
-    $\lambda$ is caf\'{e}, [U+4E2D]
+    $\lambda$ is caf\'{e}, [U+4E2D]\allowbreak{}
     """
     plain = " ".join(_CONTROL.sub("", text).split())
     written = "".join(_written(ch) for ch in unicodedata.normalize("NFC", plain))
@@ -95,4 +95,4 @@ def _written(ch: str) -> str:
     compatible = unicodedata.normalize("NFKC", ch)
     if compatible.isascii():
         return "".join(map(_written, compatible))
-    return f"[U+{ord(ch):04X}]"
+    return f"[U+{ord(ch):04X}]\\allowbreak{{}}"

@@ -113,6 +113,6 @@ def test_labels_and_options_follow_the_direction_of_right_to_left_material() -> 
     arabic = "\u0647\u0644 \u0627\u0644\u0633\u0624\u0627\u0644"
     field = Field("q", "Which?", options=(Option("A", f"A. {arabic}"), Option("B", "B. owl")))
     stage = Stage("s", "S", (Block("b", "Question", arabic), Block("c", "Answer", "owl")), (field,))
-    assert [shown(block).get("dir") for block in stage.blocks] == ["rtl", None]
+    assert [shown(block).get("dir") for block in stage.blocks] == ["rtl", "ltr"]
     asked = html.fromstring(render_to_string("components/asked.html", {"one": task_form(stage).asked[0]}))
-    assert [label.get("dir") for label in asked.xpath("//label")] == ["rtl", None]
+    assert [label.get("dir") for label in asked.xpath("//label")] == ["rtl", "ltr"]

@@ -45,7 +45,7 @@ SAMPLE_TEXTS = {
 #: Attributes that people read or hear.
 READ = ("aria-label", "alt", "placeholder", "title")
 READ_DATA = (
-    "data-announce", "data-away", "data-choose", "data-failed", "data-here", "data-kept", "data-left", "data-lost",
+    "data-announce", "data-away", "data-choose", "data-close", "data-failed", "data-found", "data-none", "data-here", "data-kept", "data-left", "data-lost",
     "data-more", "data-over", "data-refused", "data-sending-words", "data-sent", "data-waiting-words", "data-write",
 )  # fmt: skip
 #: Not translated wherever they stand: the product's name, and names and currencies of the studies below.

@@ -22,6 +22,7 @@ from evaluation.reports.exports import export
 from evaluation.reports.terms import TERMS
 from evaluation.reports.words import number
 from evaluation.services.report import report_compute, report_create
+from tests.evaluation.reports import tex
 from tests.evaluation.reports.paper_studies import (
     P3_ROWS,
     p1_study,
@@ -50,6 +51,9 @@ def in_every_form(expected: Expected, *studies: Study) -> Report:
     content = report.content or {}
     files = {f.name: (f.media_type, bytes(f.body)) for f in report.files.all()}
     texts = {name: export(content, files, name) for name in ("csv", "json", "latex", "html")}
+    assert texts["latex"].isascii()
+    if tex.INSTALLED:
+        assert tex.tex_problems(texts["latex"]) == []
     user = make_user(staff=True)
     for study in studies:
         Membership.objects.create(study=study, user=user, role="viewer")

@@ -286,7 +286,7 @@ def test_the_number_of_statements_is_independent_of_the_rows(
             )
         )
 
-    with django_assert_max_num_queries(32):
+    with django_assert_max_num_queries(33):
         result: ImportResult = material_import(study=study, file=rows(0, 2_000), name="m.jsonl")
     assert (result.items, result.instances) == (2_000, 200)
 
