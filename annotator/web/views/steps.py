@@ -21,6 +21,7 @@ from annotator.selectors.participation import earnings_in, exam_pay_words, parti
 from annotator.selectors.places import places_for
 from annotator.selectors.qualification import attempts_at, qualifications_held
 from annotator.selectors.snapshot import snapshot_content
+from annotator.selectors.study_texts import consent_text, instructions_text, question_here
 from annotator.selectors.user import user_of
 from annotator.services.exam import exam_attempt_of, exam_retry_at, exam_start, exam_submit, question_of
 from annotator.services.participation import (
@@ -78,7 +79,7 @@ def nothing_to_prepare_for(participation: Participation, step: str) -> bool:
 @require_http_methods(["GET", "POST"])
 @at_step("consent")
 def consent(request: HttpRequest, participation: Participation) -> HttpResponse:
-    text = snapshot_content(participation.study.snapshot_id)["consent_text"]
+    text = consent_text(snapshot_content(participation.study.snapshot_id))
     if request.method == "POST":
         if request.POST.get("decision") != "agree":
             if request.POST.get("sure") != "yes":
@@ -141,7 +142,7 @@ def _instructions(participation: Participation) -> dict[str, Any]:
     return {
         "study": participation.study,
         "task_title": wording_shown(kind.task_title),
-        "parts": instructions_context(kind, rules["instructions"]),
+        "parts": instructions_context(kind, instructions_text(rules)),
         "version": participation.study.snapshot.number if participation.study.snapshot else "",
     }
 
@@ -154,7 +155,7 @@ def practice(request: HttpRequest, participation: Participation) -> HttpResponse
     rules = snapshot_content(participation.study.snapshot_id)
     kind = hit_type_get(rules["hit_type"])
     number = participation.practice_done
-    question = Question(**rules["practice"][number])
+    question = question_here(Question(**rules["practice"][number]), rules, "practice")
     if request.method == "POST" and request.POST.get("go") == "on":
         sent = request.POST.get("number", "")
         if sent.isdecimal() and len(sent) < 6:
@@ -269,7 +270,7 @@ def exam(request: HttpRequest, slug: str) -> HttpResponse:
     kind = hit_type_get(rules["hit_type"])
     for number, key in enumerate(attempt.drawn, 1):
         row = questions[key]
-        question = question_of(row)
+        question = question_here(question_of(row), rules, "exam")
         page = question_page(
             "exam",
             participation.study,
@@ -328,7 +329,8 @@ def exam_result(request: HttpRequest, slug: str) -> HttpResponse:
         kind = hit_type_get(rules["hit_type"])
         for answer in attempt.answers.filter(right=False).select_related("question"):
             number = attempt.drawn.index(answer.question.key) + 1
-            missed.append(missed_question(kind, question_of(answer.question), answer.response, number))
+            question = question_here(question_of(answer.question), rules, "exam")
+            missed.append(missed_question(kind, question, answer.response, number))
     context = {
         "study": participation.study,
         "attempt": attempt,

@@ -46,6 +46,8 @@ PAGES = {
     "items/ITEM/withdraw/": "editor",
     "items/ITEM/delete/": "editor",
     "exam/": "viewer",
+    "languages/": "viewer",
+    "languages/de/": "viewer",
     "items/": "viewer",
     "items/ITEM/": "viewer",
     "judgments/": "viewer",
@@ -79,6 +81,7 @@ SENT = {
     "items/ITEM/withdraw/": "editor",
     "items/ITEM/delete/": "editor",
     "exam/": "editor",
+    "languages/de/": "editor",
     "requests/": "owner",
     "import/": "editor",
     "import/upload/": "editor",
@@ -125,7 +128,7 @@ def test_every_page_is_in_these_lists() -> None:
     found = set()
     for pattern in patterns(lambda view: view):
         page = str(pattern.pattern).removeprefix("<row:pk>/")
-        page = page.replace("<slug:which>", "exam")
+        page = page.replace("<slug:which>", "exam").replace("<slug:code>", "de")
         for name in ("item_pk", "judgment_pk", "exclusion_pk", "export_pk", "import_pk"):
             page = page.replace("<row:rater_pk>", "PERSON").replace(
                 f"<row:{name}>", name.removesuffix("_pk").upper()
