@@ -1,6 +1,7 @@
 # Every target installs what it needs on a fresh machine.
 .PHONY: run test check bench load messages clean help
 PY := .venv/bin/python
+PYTEST = $(PY) -m pytest -n $(or $(JOBS),2) --randomly-seed=$(or $(SEED),1)
 # `check --deploy` checks production settings; these values are never used otherwise.
 PRODUCTION := env FORETELL_PRODUCTION=1 DEBUG=0 ALLOWED_HOSTS=foretell.example REDIS_URL=redis://:unused@localhost:1/0 \
   PROXIES=1 EMAIL_URL=smtp+tls://unused:unused@localhost:1 \
@@ -21,8 +22,8 @@ run:
 test:
 	@foretell/setup.sh requirements-dev.lock
 	# Fault tests first, in their own session, so that they don't depend on what ran before.
-	$(PY) -m pytest -n $(or $(JOBS),2) --dist loadfile tests/faults $(ARGS)
-	$(PY) -m pytest -n $(or $(JOBS),2) --dist loadgroup --doctest-modules --ignore=tests/faults tests annotator evaluation foretell $(ARGS)
+	$(PYTEST) --dist loadfile tests/faults $(ARGS)
+	$(PYTEST) --dist loadgroup --doctest-modules --ignore=tests/faults tests annotator evaluation foretell $(ARGS)
 
 check:
 	@foretell/setup.sh requirements-dev.lock

@@ -102,7 +102,7 @@ class BadRequestMiddleware:
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if request.GET and is_impossible_filter(exception):
-            # As the admin does for filters that it finds impossible by itself.
+            # The admin does the same with filters that it recognises as impossible.
             return HttpResponseRedirect(f"{request.path}?e=1")
         if not is_too_complex(exception) or request.method in ("GET", "HEAD"):
             return None

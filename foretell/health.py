@@ -18,7 +18,7 @@ READY = ("/readyz", "/healthz")
 
 
 class HealthMiddleware:
-    """Reveals no more than ``{"database": "ok" | "down", "redis": "ok" | "down"}`` without the token.
+    """Reveals only ``{"database": "ok" | "down", "redis": "ok" | "down"}`` without the token.
 
     Redis doesn't decide: answers are accepted without it.
     """

@@ -1,4 +1,4 @@
-"""What every log line says of the work that it belongs to: the request, and the background job that came of it."""
+"""The context of every log line: the request that it belongs to, and the background job that the request queued."""
 
 from __future__ import annotations
 

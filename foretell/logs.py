@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from typing import Any
 
 HIDDEN = "[hidden]"
 #: user:password@ in an address, and the value of a header or field that contains a credential.
@@ -17,7 +18,7 @@ PATTERNS = (
         rf"\1\2\3{HIDDEN}",
     ),
     (re.compile(r"\bsk-[A-Za-z0-9_-]{16,}"), HIDDEN),
-    # Links that let whoever has them in.
+    # Links that give access to anyone who has them.
     (re.compile(r"(/password/reset/)[^\s/]+/[^\s/?]+"), rf"\1{HIDDEN}"),
     (re.compile(r"(/join/)[^\s/?]+"), rf"\1{HIDDEN}"),
 )
@@ -48,3 +49,34 @@ class HideSecrets(logging.Filter):
         if record.exc_text:
             record.exc_text = hide_secrets(record.exc_text)
         return True
+
+
+def log_settings(*, level: str, json: bool) -> dict[str, Any]:
+    """Django's ``LOGGING``: everything to the console, one record a line, without credentials."""
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "filters": {
+            "secrets": {"()": "foretell.logs.HideSecrets"},
+            "request": {"()": "foretell.requests.AddContext"},
+        },
+        "formatters": {
+            "line": {"format": "{asctime} {levelname} {name} [{context}]: {message}", "style": "{"},
+            "json": {"()": "foretell.requests.JsonFormatter"},
+        },
+        "handlers": {
+            "console": {
+                "class": "logging.StreamHandler",
+                "formatter": "json" if json else "line",
+                "filters": ["secrets", "request"],
+            }
+        },
+        "root": {"handlers": ["console"], "level": level},
+        "loggers": {
+            "httpx2": {"level": "WARNING"},  # a line for each request would repeat what runs record
+            "django": {"handlers": ["console"], "level": level, "propagate": False},
+            "django.server": {"handlers": ["console"], "level": level, "propagate": False},
+            # At DEBUG every statement would be logged, with people's answers in it.
+            "django.db.backends": {"level": "INFO"},
+        },
+    }

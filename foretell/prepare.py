@@ -17,7 +17,7 @@ from foretell import env
 
 APPS = ("annotator", "evaluation")
 STATE = env.DATA_DIR / "prepared.json"
-#: There while the demo is being loaded; holds how many steps are done.
+#: Exists while the demo is being loaded, and holds the number of steps that are done.
 PROGRESS = env.DATA_DIR / "demo-progress"
 
 
@@ -29,7 +29,7 @@ class DemoProgress(io.TextIOBase):
         PROGRESS.write_text("0")
 
     def write(self, text: str) -> int:
-        if text.strip() and not text.startswith("login:"):  # passwords are printed by `make run` alone
+        if text.strip() and not text.startswith("login:"):  # only `make run` prints passwords
             self.steps += 1
             PROGRESS.write_text(str(self.steps))
             print(f"  {text.strip()}", flush=True)
@@ -37,7 +37,7 @@ class DemoProgress(io.TextIOBase):
 
 
 def demo_steps() -> int | None:
-    """How many steps of loading the demo are done; None when it isn't being loaded."""
+    """How many steps of loading the demo are done; None if it isn't being loaded."""
     try:
         return int(PROGRESS.read_text() or 0)
     except (OSError, ValueError):

@@ -2,7 +2,7 @@
 
 Jobs that a request queues log its id too, with their own name and the rows that they work on (a run, an export).
 
-No log line of this module has an address, a user name, a query or what somebody typed.
+No log line of this module contains an address, a user name, a query string or form data.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from django.http import HttpRequest, HttpResponseBase
 from foretell.log_context import job_fields, request_id
 
 log = logging.getLogger("foretell.request")
-#: An id that a proxy gave, if it's harmless in a log.
+#: The ids that are taken over from a proxy: only those that are harmless in a log.
 GIVEN = re.compile(r"[A-Za-z0-9-]{8,64}")
 #: Attributes of a record that the JSON line has under other names, or not at all.
 STANDARD = {

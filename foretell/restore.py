@@ -19,7 +19,7 @@ from annotator.services.erasure import FOLDER as TOMBSTONES
 from annotator.services.erasure import erasures_replay
 from foretell.backup import FILES, FORMAT, MANIFEST, BackupError, digest, key_fingerprint, tables
 
-#: ``migrate`` fills these by itself, so they may have rows in an empty installation.
+#: ``migrate`` fills these tables, so they may have rows in an empty installation.
 FILLED_BY_MIGRATE = {"django_content_type", "auth_permission"}
 BLOCK = 1 << 20
 

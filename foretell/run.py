@@ -174,7 +174,7 @@ class LocalInstallation:
                 cwd=env.ROOT,
                 env=self.environment,
                 output=output,
-                on_parent_death=signal.SIGKILL,  # the next start goes on where it stopped
+                on_parent_death=signal.SIGKILL,  # the next start continues where this one stopped
             )
 
     def watch_demo(self) -> None:

@@ -1,7 +1,7 @@
 """Report unhandled errors to Sentry, if ``SENTRY_DSN`` is set and ``sentry-sdk`` is installed.
 
 Nothing about people is sent: no request body, address, cookies, query, user or local variables, and no messages of exceptions
-(Postgres' name the values of rows). Type and stack are enough to find the line; the log of the server has the rest.
+(those of Postgres contain values of rows). Type and stack are enough to find the line; the server's log has the rest.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def install_sentry(dsn: str, **options: Any) -> None:
         include_local_variables=False,
         max_request_body_size="never",
         max_breadcrumbs=0,
-        # Source lines around a frame could be a fixture of somebody's data; file and line number are enough.
+        # Source lines around a frame could contain somebody's data; file and line number are enough.
         include_source_context=False,
         traces_sample_rate=None,
         before_send=without_personal_data,

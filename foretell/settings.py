@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import environ
-from django.templatetags.static import static
 
 from foretell import env
+from foretell.admin_theme import UNFOLD as UNFOLD
+from foretell.logs import log_settings
 
 if env.PRODUCTION and (problems := env.production_problems()):
     raise env.SettingError(
@@ -118,7 +119,7 @@ USE_TZ = True
 
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-#: Bundles first: they join the files in static/ into one style sheet and one script.
+#: Bundles come first: they join the files in static/ into one style sheet and one script.
 STATICFILES_FINDERS = [
     "annotator.web.bundles.BundleFinder",
     "django.contrib.staticfiles.finders.FileSystemFinder",
@@ -189,7 +190,7 @@ MFA_FORMS = {
 }
 MFA_ALLOW_UNVERIFIED_EMAIL = True
 MFA_TOTP_ISSUER = "Foretell"
-MFA_TOTP_TOLERANCE = 1  # the clocks of phones: one code before and after
+MFA_TOTP_TOLERANCE = 1  # phones' clocks differ: accept one code before and one after
 OIDC_ISSUER, OIDC_NAME = env.OIDC_ISSUER, env.OIDC_NAME
 OIDC_REQUIRED_CLAIM, OIDC_SECOND_FACTOR = env.OIDC_REQUIRED_CLAIM, env.OIDC_SECOND_FACTOR
 SOCIALACCOUNT_ADAPTER = "annotator.accounts.single_sign_on.SingleSignOnAdapter"
@@ -306,7 +307,7 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # a worker waits for Redis without limit
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     # A task whose worker vanished is delivered again after this time. A task that takes longer is delivered twice,
-    # so tasks must be idempotent. Checked every second; by default only every hundred.
+    # so tasks must be idempotent. Checked every second; kombu's default is every hundredth.
     "visibility_timeout": env.TASK_VISIBILITY_SECONDS,
     "unacked_restore_interval": 1,
     "unacked_restore_throttle": 1,
@@ -342,84 +343,8 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "login attempts": {"task": "annotator.attempts_sweep", "schedule": 600.0},
 }
 
-# --- Admin ----------------------------------------------------------------------------------
-UNFOLD = {
-    "SITE_TITLE": "Foretell",
-    "SITE_HEADER": "Foretell",
-    "SITE_SUBHEADER": "Studies of explanations",
-    "SITE_SYMBOL": "visibility",
-    "SITE_URL": "/",
-    "SHOW_HISTORY": True,
-    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("icon.svg")}],
-    "STYLES": [
-        lambda request: static("css/tokens.css"),
-        lambda request: static("css/fonts.css"),
-        lambda request: static("css/admin_frame.css"),
-    ],
-    "SCRIPTS": [lambda request: static("js/admin_frame.js")],
-    "SIDEBAR": {"show_search": False, "navigation": "foretell.navigation.sidebar"},
-    # The tokens of static/css/tokens.css, light ones first: paper, sunk, line, ..., ink, and the pen.
-    "COLORS": {
-        "base": {
-            "50": "#f6f4ee",
-            "100": "#edeae1",
-            "200": "#dad5c9",
-            "300": "#bfb9ab",
-            "400": "#a39d90",
-            "500": "#61636a",
-            "600": "#494c53",
-            "700": "#383530",
-            "800": "#1f1e1b",
-            "900": "#161513",
-            "950": "#100f0e",
-        },
-        "primary": {
-            "50": "#e5eaf7",
-            "100": "#e5eaf7",
-            "200": "#c6d4ff",
-            "300": "#c6d4ff",
-            "400": "#a8bdff",
-            "500": "#a8bdff",
-            "600": "#1f45a3",
-            "700": "#15337f",
-            "800": "#15337f",
-            "900": "#252d47",
-            "950": "#0e1738",
-        },
-    },
-}
-
 # --- Logging ----------------------------------------------------------------------------------------
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "filters": {
-        "secrets": {"()": "foretell.logs.HideSecrets"},
-        "request": {"()": "foretell.requests.AddContext"},
-    },
-    "formatters": {
-        "line": {"format": "{asctime} {levelname} {name} [{context}]: {message}", "style": "{"},
-        "json": {"()": "foretell.requests.JsonFormatter"},
-    },
-    "handlers": {
-        "console": {
-            "class": "logging.StreamHandler",
-            "formatter": "json" if env.LOG_JSON else "line",
-            "filters": ["secrets", "request"],
-        }
-    },
-    "root": {"handlers": ["console"], "level": env.LOG_LEVEL},
-    "loggers": {
-        "httpx2": {
-            "level": "WARNING"
-        },  # a line for each request says nothing that a run or a ledger does not
-        "django": {"handlers": ["console"], "level": env.LOG_LEVEL, "propagate": False},
-        "django.server": {"handlers": ["console"], "level": env.LOG_LEVEL, "propagate": False},
-        # At DEBUG every statement would be logged, with people's answers in it.
-        "django.db.backends": {"level": "INFO"},
-    },
-}
-
+LOGGING = log_settings(level=env.LOG_LEVEL, json=env.LOG_JSON)
 METRICS_TOKEN = env.METRICS_TOKEN
 if env.SENTRY_DSN:
     from foretell.sentry import install_sentry

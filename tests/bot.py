@@ -18,7 +18,7 @@ from annotator.models import Assignment, Judgment, Participation, Study, User
 from annotator.selectors.study import study_hit_type
 from annotator.services.rehearsal.answers import rehearsal_answer
 from annotator.services.rehearsal.fill import right_answers
-from annotator.web.views.steps import question_page  # noqa: F401 - the page that practice and exam are built from
+from annotator.web.views.question_pages import question_page  # noqa: F401 - the page that practice and exam are built from
 
 
 class Bot:

@@ -1,4 +1,4 @@
-"""Programs that send an API token."""
+"""Authentication of programs by API token."""
 
 from __future__ import annotations
 

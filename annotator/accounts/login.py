@@ -38,7 +38,7 @@ class LogIn(LoginView):
         login = Login(
             user=user, redirect_url=self.get_success_url(), email_verification=EmailVerificationMethod.NONE
         )
-        # A password that was just entered isn't asked again on the way to the set-up of a second factor.
+        # Somebody who has just entered their password isn't asked for it again before the set-up of a second factor.
         record_authentication(self.request, user, "password", reauthenticated=True)
         return perform_login(self.request, login)
 
@@ -58,7 +58,7 @@ class LogIn(LoginView):
 
 
 class AdminLogIn(LogIn):
-    """The same page, for the admin: only researchers get in. Somebody else who is logged in sees the form."""
+    """The same page, for the admin: only researchers can log in. Anyone else who is logged in sees the form."""
 
     redirect_authenticated_user = False
 

@@ -66,7 +66,7 @@ class ThrottledPasswordChangeForm(PasswordChangeForm):
 
     def clean_old_password(self) -> str:
         account = self.user.get_username()
-        # Not the client's address: whoever has the session can choose where requests come from.
+        # Not the client's address: someone with a stolen session can choose where requests come from.
         where = f"password change of {account}"
         if attempt_count(kind=LoginAttempt.Kind.LOGIN, account=account, address=where) is None:
             self.throttled = True

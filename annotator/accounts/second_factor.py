@@ -45,20 +45,20 @@ class AccountAdapter(DefaultAccountAdapter):
         person_log_in(request, user)
 
     def add_message(self, *args: Any, **kwargs: Any) -> None:
-        """The pages say what happened."""
+        """Nothing: the pages themselves report the result."""
 
     def get_client_ip(self, request: HttpRequest) -> str:
         return client_address(request)
 
 
 class SecondFactorAdapter(DefaultMFAAdapter):
-    """Secrets of authenticator apps are encrypted: whoever reads the database can't make codes."""
+    """Secrets of authenticator apps are encrypted, so that nobody who reads the database can generate codes."""
 
     def encrypt(self, text: str) -> str:
         return _fernet().encrypt(text.encode()).decode()
 
     def decrypt(self, encrypted_text: str) -> str:
-        """The secret; a random one, whose codes nobody knows, if the key that sealed it isn't among the settings."""
+        """The secret. If no configured key can decrypt it, a random one, so that no code is accepted."""
         try:
             return _fernet().decrypt(encrypted_text.encode()).decode()
         except InvalidToken:
@@ -69,7 +69,7 @@ class SecondFactorAdapter(DefaultMFAAdapter):
         return str(user.get_username())
 
     def can_delete_authenticator(self, authenticator: Authenticator) -> bool:
-        """Not the last one of somebody whose workspace requires it."""
+        """False for the last one if the user's workspace requires a second factor."""
         others = Authenticator.objects.filter(user=authenticator.user_id).exclude(pk=authenticator.pk)
         last = not others.exclude(type=Authenticator.Type.RECOVERY_CODES).exists()
         return not (last and second_factor_required(authenticator.user))
@@ -81,9 +81,9 @@ def _fernet() -> MultiFernet:
 
 
 def secret_reseal(authenticator: Authenticator) -> bool:
-    """Encrypt a secret with the newest key, so that earlier ones can be dropped; returns whether it wasn't yet.
+    """Encrypt a secret with the newest key, so that earlier keys can be dropped; returns whether that was necessary.
 
-    The row isn't saved. Raises ``InvalidToken`` where no key opens it.
+    The row isn't saved. Raises ``InvalidToken`` if no key can decrypt the secret.
     """
     newest, changed = Fernet(_derived(settings.SECRET_KEY)), False
     for name in ("secret", "seed"):
@@ -145,7 +145,7 @@ def second_factor_missing(user: Any) -> bool:
 
 
 class SecondFactorMiddleware:
-    """Leads researchers to the set-up before any researcher's page, where a workspace of theirs requires it."""
+    """Redirects researchers to the set-up before any researcher's page if one of their workspaces requires it."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response

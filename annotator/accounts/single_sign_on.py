@@ -24,10 +24,10 @@ def single_sign_on_name() -> str:
 
 
 class SingleSignOnAdapter(DefaultSocialAccountAdapter):
-    """Who may come in, and with which account.
+    """Decides who may log in, and with which account.
 
-    An account is never found by its email address, since people type in their own: whoever has an account logs in to
-    it and connects it. Others get a new one, as researchers.
+    An account is never found by its email address, which users choose themselves. People who have an account log in to
+    it and connect it. Others get a new account, as researchers.
     """
 
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
@@ -54,7 +54,7 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):
 
 
 def _may_enter(extra_data: dict[str, Any]) -> bool:
-    """Whether the claim that the operator named has the value that they named; always, if they named none."""
+    """Whether the claim in ``OIDC_REQUIRED_CLAIM`` has the required value; True if the setting is empty."""
     name, _, wanted = settings.OIDC_REQUIRED_CLAIM.partition("=")
     if not name:
         return True

@@ -22,7 +22,7 @@ def page(request: HttpRequest) -> HttpResponse:
 
 
 def operations(schema: dict[str, Any]) -> list[dict[str, Any]]:
-    """The schema's operations in the order of their paths, references resolved one step deep."""
+    """The schema's operations in the order of their paths, with references resolved one level deep."""
     found = []
     for path, item in schema["paths"].items():
         for method in METHODS:

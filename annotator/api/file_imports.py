@@ -50,7 +50,7 @@ class Uploads(APIView):
 
     @extend_schema(request=UploadSerializer, responses={201: UploadBegunSerializer, **REPLIES})
     def post(self, request: Request, slug: str) -> Response:
-        """Begin an upload: gives the ticket that names it in the following requests, for six hours."""
+        """Begin an upload. The reply contains its ticket, which the following requests need and which is valid for six hours."""
         study = study_of(request, slug, EDITOR)
         form = UploadSerializer(data=request.data)
         form.is_valid(raise_exception=True)
@@ -71,7 +71,7 @@ class UploadPieces(APIView):
         responses={200: ReceivedSerializer, **REPLIES},
     )
     def put(self, request: Request, slug: str) -> Response:
-        """Add the piece that begins at ``offset``. Send it again if there's no reply; it then replaces itself."""
+        """Add the piece that begins at ``offset``. If there's no reply, send it again: it replaces the first copy."""
         study = study_of(request, slug, EDITOR)
         ticket, offset = request.query_params.get("upload", ""), request.query_params.get("offset", "")
         found = parked(ticket=ticket, study_pk=study.pk, user_pk=person(request).pk)
@@ -105,7 +105,7 @@ def file_import_get_for(*, request: Request, pk: int) -> FileImport:
 class FileImportDetail(APIView):
     @extend_schema(responses={200: FileImportSerializer, 404: DetailSerializer})
     def get(self, request: Request, pk: int) -> Response:
-        """How far the import of a large file is, and what came of it."""
+        """The progress of a large file's import, and its result."""
         return Response(FileImportSerializer(file_import_get_for(request=request, pk=pk)).data)
 
 
@@ -114,7 +114,7 @@ class FileImportCancel(APIView):
         request=None, responses={202: FileImportSerializer, 404: DetailSerializer, 409: DetailSerializer}
     )
     def post(self, request: Request, pk: int) -> Response:
-        """Stop it; nothing is stored."""
+        """Cancel the import; nothing is stored."""
         found = file_import_get_for(request=request, pk=pk)
         if not file_import_cancel(file_import=found):
             return Response({"detail": f"It is {found.state}."}, status=status.HTTP_409_CONFLICT)

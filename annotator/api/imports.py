@@ -53,7 +53,7 @@ REPLIES = {400: ImportRefusedSerializer, 404: DetailSerializer, 413: DetailSeria
 
 
 class RowsParser(BaseParser):
-    """A request body of rows. Large ones are kept on disk, and too large ones refused as they arrive."""
+    """A request body of rows. Large ones are stored on disk, and those over the limit refused while they arrive."""
 
     media_type = "text/csv"
 
@@ -163,7 +163,7 @@ def length(file: IO[bytes]) -> int:
 
 
 def upload_whole(upload: Parked, size: int | None) -> None:
-    """Put the pieces together; nothing happens where that was done."""
+    """Join the pieces. Safe to call twice."""
     try:
         upload_end(upload=upload, size=size or 0)
     except ValueError as error:

@@ -85,7 +85,7 @@ class JudgmentsExport(APIView):
         },
     )
     def get(self, request: Request, slug: str) -> HttpResponseBase:
-        """CSV cells that a spreadsheet would run as formulas are made safe; JSON lines are exact. For more than 100,000
+        """Cells of a CSV file that a spreadsheet would run as formulas are made safe; JSON lines are exact. For more than 100,000
         judgments, request an export instead (POST .../exports/).
         """
         study = study_of(request, slug)

@@ -6,12 +6,12 @@ from typing import Any
 
 #: The common responses: not logged in, not a researcher, not found or no access, too many requests, any other error.
 STANDING = {
-    "400": "What was sent does not fit.",
+    "400": "The request is invalid; the body says which field is wrong.",
     "401": "No valid token or session.",
     "403": "Not a researcher, or no CSRF token with a session.",
-    "404": "Not there, or not yours.",
+    "404": "It does not exist, or you have no access to it.",
     "429": "Too many requests.",
-    "4XX": "Another reason not to do it, such as a method or media type that is not offered.",
+    "4XX": "The request was refused for another reason, such as an unsupported method or media type.",
 }
 
 

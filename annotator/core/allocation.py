@@ -39,18 +39,18 @@ def arm_choose(
     """The arm (0 to ``arms`` - 1) that the next rater of an item gets.
 
     ``places`` is k, ``turn`` the item's position in the study's order, ``held`` the item's completed judgments and
-    live leases by arm, ``own`` the rater's by arm in this study. The item's least held arm goes first; among equals
-    the one that the rater has had least; among equals the generator decides. Where k is no multiple of the arms,
-    the k mod ``arms`` arms that get one more move on from item to item.
+    live leases by arm, ``own`` the rater's by arm in this study. The arm with the fewest on the item is chosen; of
+    several, the one that the rater has had least often; of several again, the generator chooses. If k isn't a multiple
+    of ``arms``, some arms get one more than others, and which ones these are rotates from item to item.
 
-    What holds, with q = k / ``arms``, as long as every rater of the item came through here:
+    With q = k / ``arms``, and as long as every rater of the item got their arm here:
 
     - no arm of an item is ever held more than q rounded up times;
-    - arms of an item differ by at most one while nothing has been given back, and whenever all places are held;
-    - over all items of a study whose places are all held, arms differ by at most one.
+    - the arms of an item differ by at most one while no place has been given back, and whenever all places are held;
+    - over all items of a study whose places are all held, the arms differ by at most one.
 
-    A place that was given back leaves a gap, which the next rater fills. A lapsed lease that comes back later keeps
-    the arm that the person has seen, so each such one may add one to the difference.
+    A place that was given back leaves a gap, which the next rater fills. An expired lease that is taken again keeps
+    the arm that the person has seen, so each of these may add one to the difference.
 
     >>> arm_choose(arms=2, places=5, turn=0, held={0: 2, 1: 1}, own={}, rng=Random(1))
     1
@@ -70,9 +70,8 @@ def exam_draw(
 ) -> list[str]:
     """Draw ``count`` question keys, as evenly from the pools as possible, in a shuffled order.
 
-    ``keys_by_pool`` are (key, pool) pairs; the empty string is a pool like any other. Questions that are in ``seen``
-    are
-    drawn only when no others are left. Raises ``ValueError`` if there are fewer questions than asked for.
+    ``keys_by_pool`` are (key, pool) pairs; the empty string is a pool like any other. Questions in ``seen`` are drawn
+    only when no others are left. Raises ``ValueError`` if there are fewer questions than asked for.
 
     >>> sorted(exam_draw([("a", ""), ("b", "")], count=2, rng=Random(1)))
     ['a', 'b']

@@ -20,7 +20,7 @@ _MOST: dict[Unit, float] = {"ms": LONGEST * 1000, "count": 1e6, "characters": 1e
 
 @dataclass(frozen=True)
 class Signal:
-    """One measurement of one page. ``old`` is its name and scale in rows from before this list."""
+    """One measurement of one page. ``old`` is its name and scale in rows that are older than this list."""
 
     name: str
     unit: Unit
@@ -75,7 +75,7 @@ def signals_clean(raw: Any) -> dict[str, int]:
 
 
 def signals_total(pages: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    """The totals of the signals of a task's pages (its stages, in order). ``first_ms`` is that of the first page.
+    """Add up the signals of a task's pages (its stages, in order). ``first_ms`` is that of the first page.
 
     >>> signals_total([{"first_ms": 900, "left": 1}, {"first_ms": 400, "left": 2}])
     {'left': 3, 'first_ms': 900}

@@ -1,8 +1,8 @@
 """Turn any file of rows into plain UTF-8 text: unpack it, decode it and find its delimiter before it is parsed.
 
 All importers accept the same formats: CSV with commas, semicolons or tabs, JSON lines, Parquet, and the first sheet of
-an
-Excel workbook; gzip around any text; UTF-8 or UTF-16 with a byte-order mark; lines ending in LF, CR LF or CR.
+an Excel workbook; any text compressed with gzip; UTF-8, or UTF-16 with a byte-order mark; lines ending in LF, CR LF
+or CR.
 """
 
 from __future__ import annotations

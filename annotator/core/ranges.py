@@ -1,4 +1,4 @@
-"""The one validator for numbers in a range, whether a person or a program gives them."""
+"""The validator for numbers in a range, whether they come from a form, the API or code."""
 
 from __future__ import annotations
 

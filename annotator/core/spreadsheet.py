@@ -1,4 +1,4 @@
-"""The first sheet of an Excel workbook (.xlsx) as rows of text, without a library for them.
+"""Read the first sheet of an Excel workbook (.xlsx) as rows of text, with the standard library only.
 
 A workbook is a zip archive of XML files (ECMA-376). A cell holds a number, a shared or inline text, true or false, or
 an error. A date is stored as a number with a date format, and is read as that number.

@@ -45,7 +45,7 @@ class ServiceForm(forms.ModelForm):
 
 
 def errors_add(form: forms.BaseForm, error: ValidationError) -> None:
-    """Show a service's error at the fields that it names; what the form has no field for goes to its top."""
+    """Show a service's errors at the fields that they name, or at the top if the form has no such field."""
     if not hasattr(error, "error_dict"):
         form.add_error(None, error)
         return

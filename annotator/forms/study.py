@@ -59,7 +59,7 @@ class NewStudyForm(ServiceForm):
         return list(choices)
 
     def clean_slug(self) -> str:
-        """A short name that is free; for one that is taken, the error names a free one."""
+        """An unused short name; if it is taken, the error suggests another."""
         slug: str = self.cleaned_data["slug"]
         if not slug:
             return slug_near(slugify(self.cleaned_data.get("title") or ""))
@@ -191,4 +191,4 @@ class StudyForm(forms.ModelForm):
         return data
 
     def validate_constraints(self) -> None:
-        """Leave constraints to the service, which says what is wrong in words."""
+        """Skip the constraints here: the service checks them and explains what is wrong."""

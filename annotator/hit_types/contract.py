@@ -63,9 +63,9 @@ class HitType:
     part_field: ClassVar[str] = ""
     #: The payload's key for a rule that all items of a study follow, on which its texts and questions depend.
     rule_field: ClassVar[str] = ""
-    #: Judged elsewhere and imported: nobody is asked here, so there are no instructions, practice, exam or prompt.
+    #: Labels of this type are collected elsewhere and imported, so it has no instructions, practice, exam or prompt.
     external: ClassVar[bool] = False
-    #: Whether ``to_ratings`` reads the item. Where it doesn't, equal responses are read once, however many there are.
+    #: Whether ``to_ratings`` reads the item. If it doesn't, each distinct response is converted only once.
     ratings_need_item: ClassVar[bool] = True
     #: ISO 639-1 code of the language in which replies are read beside English; see ``languages``.
     language: ClassVar[str] = ""
@@ -101,13 +101,13 @@ class HitType:
         raise NotImplementedError
 
     def make_row(self, source: ItemSource) -> JSON | None:
-        """The import row of an item that a pipeline makes from ``made_from``; None where the material lacks something."""
+        """The import row of an item that a pipeline makes from ``made_from``; None if the material lacks something."""
         raise NotImplementedError
 
     # -- what is built on it ---------------------------------------------------------------------
 
     def bound(self, payload: JSON) -> HitType:
-        """The type as it is in a study with this item.
+        """The type as a study with this item uses it.
 
         If the type has variants, with the instructions, practice and exam of the item's variant. Types whose
         items declare their own variables set them here too.
@@ -138,10 +138,10 @@ class HitType:
         return (self.variant(payload),) if self.variant_field else ()
 
     def instructed(self, payloads: Iterable[JSON], *, exam: bool = True, practice: bool = True) -> HitType:
-        """The type as it is in a study with items like these.
+        """The type as a study with items like these uses it.
 
-        With the exam and practice questions of the items' variants, and with instructions on what the items and
-        those questions ask (``exam`` and ``practice``: whether the study uses the type's own). Without items, all.
+        It has the exam and practice questions of the items' variants, and instructions for what the items and these
+        questions ask. ``exam`` and ``practice`` say whether the study uses the type's own. Without items, it has all.
         """
         items = list(payloads)
         if not items:
@@ -175,11 +175,11 @@ class HitType:
         return str(payload[self.variant_field]) if self.variant_field else ""
 
     def expected(self, variant: str) -> JSON:
-        """What is known of the items of a study of this variant before it has any."""
+        """The payload values that are known for a study of this variant before it has items."""
         return {self.variant_field: variant}
 
     def variant_fault(self, payload: JSON, wanted: str) -> str:
-        """What is wrong with an item in a study that takes the variant ``wanted`` only; empty if nothing is, or it takes any."""
+        """Why a study that takes only the variant ``wanted`` refuses an item; empty if it accepts it, or takes any variant."""
         if not wanted or self.variant(payload) == wanted:
             return ""
         return f"is {self.variant(payload)!r}; this study takes {wanted!r} only"

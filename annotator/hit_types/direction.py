@@ -1,4 +1,4 @@
-"""Which way a text is read."""
+"""The direction in which a text is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a piece of material is written, as a row declares it: text, Markdown, code or a table."""
+"""The format of a piece of material, as its row declares it: text, Markdown, code or a table."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from annotator.hit_types.reading import Row, is_blank
 
 Format = Literal["text", "markdown", "code", "table"]
 FORMATS: tuple[Format, ...] = get_args(Format)
-#: The payload's key for the formats of its texts; missing where all are plain.
+#: The payload's key for the formats of its texts; absent if all are plain text.
 FORMATS_KEY = "formats"
 
 
@@ -26,7 +26,7 @@ def format_of(payload: Mapping[str, Any], column: str) -> Format:
 def read_formats(row: Row, payload: dict[str, Any], columns: set[str]) -> None:
     """Check the column ``formats`` and what it declares, and put both into the payload.
 
-    A code's text is taken again from the row, because its first line may be indented. Errors go to the row.
+    The text of code is read from the row again, because its first line may be indented. Errors go to the row.
     """
     declared = row.json(FORMATS_KEY)
     if is_blank(declared) or declared == {}:
@@ -53,7 +53,7 @@ def read_formats(row: Row, payload: dict[str, Any], columns: set[str]) -> None:
 
 
 def table_rows(text: str) -> list[list[str]]:
-    """The rows of a table, its head first: a line each, cells between tabs or vertical bars.
+    """The rows of a table, the header first: one per line, with cells separated by tabs or vertical bars.
 
     >>> table_rows("| name | age |\\n|---|---|\\n| Ada | 36 |")
     [['name', 'age'], ['Ada', '36']]
@@ -66,7 +66,7 @@ def table_rows(text: str) -> list[list[str]]:
         cells = [cell.strip() for cell in cells]
         if not (
             rows and all(cell and set(cell) <= set(":-") for cell in cells)
-        ):  # the line below a Markdown head
+        ):  # the line below the header of a Markdown table
             rows.append(cells)
     return rows
 

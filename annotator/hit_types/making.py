@@ -18,7 +18,7 @@ SANITY_METHOD = "from explanation"
 
 @dataclass(frozen=True)
 class InstanceSource:
-    """An instance: its key in the dataset, its input, and the gold label and rationale where they are known."""
+    """An instance: its key in the dataset, its input, and the gold label and rationale if they are known."""
 
     key: str
     input: str
@@ -68,14 +68,14 @@ class ItemSource:
 
     @property
     def explained(self) -> ExplanationSource:
-        """The explanation, for types made from one; raises ``ValueError`` where there is none."""
+        """The explanation, for types made from one; raises ``ValueError`` if there is none."""
         if self.explanation is None:
             raise ValueError("this item has no explanation")
         return self.explanation
 
     @property
     def followed(self) -> FollowUpSource:
-        """The follow-up, for types made from one; raises ``ValueError`` where there is none."""
+        """The follow-up, for types made from one; raises ``ValueError`` if there is none."""
         if self.follow_up is None:
             raise ValueError("this item has no follow-up")
         return self.follow_up
@@ -91,7 +91,7 @@ class ItemSource:
         }
 
     def pair_key(self) -> str:
-        """The item's key: its explanation and its follow-up, and the check that it belongs to where it does to one."""
+        """The item's key, made of its explanation, its follow-up and, if it belongs to one, its check."""
         check = "-check" if self.explained.method == SANITY_METHOD else ""
         return f"e{self.explained.pk}-f{self.followed.pk}{check}"
 
@@ -119,7 +119,7 @@ def choice_parts(text: str) -> tuple[str, list[str]]:
 
 
 def question_columns(text: str) -> dict[str, Any]:
-    """The columns ``question`` and, where the input has options, ``options``."""
+    """The columns ``question`` and, if the input has options, ``options``."""
     question, options = choice_parts(text)
     return {"question": question, "options": options} if options else {"question": text}
 

@@ -6,13 +6,12 @@ Nothing here guesses. An answer counts only in a place that is clearly meant for
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any
 
+from annotator.hit_types.json_replies import json_objects, json_pairs, json_values
 from annotator.hit_types.languages import WORDS
 from annotator.hit_types.shapes import JSON, Unparsable
 
@@ -21,7 +20,6 @@ Labels = Mapping[str, tuple[str, ...]]
 MARKER = "ANSWER"
 YES_NO_LABELS: Labels = {"yes": ("yes",), "no": ("no",)}
 
-_TRAILING_COMMA = re.compile(r",(\s*[}\]])")
 _QUOTES = str.maketrans(
     {"‘": "'", "’": "'", "“": '"', "”": '"', "«": '"', "»": '"', "\u00a0": " ", "。": ".", "、": ","}
 )
@@ -31,15 +29,15 @@ _OPENS = r"(?:<(?:think|thinking|reasoning|thought)>|\[THINK\]|◁think▷)"
 _CLOSES = r"(?:</(?:think|thinking|reasoning|thought)>|\[/THINK\]|◁/think▷|<\|end▁of▁thinking\|>)"
 _THOUGHT = re.compile(f"{_OPENS}.*?{_CLOSES}", re.DOTALL | re.IGNORECASE)
 _OPEN_THOUGHT = re.compile(_OPENS, re.IGNORECASE)
-#: A thought whose opening the chat template kept for itself.
+#: Thinking whose opening tag is missing, because the chat template had written it.
 _CLOSED_THOUGHT = re.compile(f"^.*{_CLOSES}", re.DOTALL | re.IGNORECASE)
-#: Channels of the harmony format: what is said is in the final one. A server may have dropped the special tokens.
+#: Channels of the harmony format: the reply is in the final one. A server may have dropped the special tokens.
 _FINAL = re.compile(
     r"^.*<\|channel\|>\s*final\b[^<]*(?:<\|[^|>]*\|>[^<]*)*?<\|message\|>|^analysis(?=[A-Z]).*assistantfinal",
     re.DOTALL,
 )
 _CHANNEL = re.compile(r"<\|channel\|>\s*(?:analysis|commentary)\b|^analysis(?=[A-Z])")
-#: Where a turn begins, and where it ends; what follows the end is nobody's reply.
+#: Where a turn begins and ends. Text after its end isn't part of the reply.
 _BEGIN = re.compile(
     r"^\s*(?:<\|(?:start_header_id|im_start|start|START_OF_TURN_TOKEN)\|>\s*\w*\s*(?:<\|(?:end_header_id|message)\|>)?"
     r"|(?:#+\s*)?(?:assistant|model)\s*:)\s*",
@@ -95,7 +93,7 @@ def tidy(text: str) -> str:
 def _markers(language: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Patterns of an answer's marker: at the beginning of a line, and within one.
 
-    Within a line a marker stands after the end of a sentence ("It helps. Answer: no"), or is in capitals as prompts
+    Within a line, a marker must follow the end of a sentence ("It helps. Answer: no") or be in capitals, as prompts
     write it.
     """
     names = "|".join(["answer", *map(re.escape, WORDS[language].answer if language in WORDS else ())])
@@ -175,7 +173,7 @@ def read_answer(
     text, labels = tidy(text), in_language(labels, language)
     named = [label_of(value, labels) for value in _marked(text, language)]
     if not any(named):
-        named = [label_of(value, labels) for value in _json_values(text, keys)]
+        named = [label_of(value, labels) for value in json_values(text, keys)]
     if not any(named):
         named = list(_last_words(text, labels, phrases))
     found = {label for label in named if label}
@@ -198,7 +196,7 @@ def read_answers(text: str, names: Sequence[str], labels: Labels, *, language: s
     marks = list(_markers(language)[0].finditer(text))
     answers: dict[str, str] = {}
     for where in [text[mark.start(1) :] for mark in marks[-1:]] or [text]:
-        answers = _numbered(_json_pairs(where, names) or _pairs(where, names), labels)
+        answers = _numbered(json_pairs(where, names) or _pairs(where, names), labels)
     missing = [name for name in names if name not in answers]
     if missing:
         failure = _why_none(text, [s for spellings in labels.values() for s in spellings], language)
@@ -224,7 +222,7 @@ def read_object(text: str) -> JSON | None:
     >>> read_object('Here it is: ```json {"helpful": "no"} ```')
     {'helpful': 'no'}
     """
-    found = [value for value in _json_objects(tidy(text)) if isinstance(value, dict)]
+    found = [value for value in json_objects(tidy(text)) if isinstance(value, dict)]
     return found[0] if len(found) == 1 else None
 
 
@@ -264,65 +262,9 @@ def _marked(text: str, language: str) -> Iterator[str]:
 
 
 def _value(text: str) -> str:
-    """A marked value without tags around it and without a marker or an opening of its own."""
+    """A marked value without surrounding tags, and without a second marker or opening phrase."""
     text = re.sub(r"</\w+>|\[/?INST\]", "", text).strip(" *_`")
     return re.sub(rf"^(?:answer\s*:\s*|{_IS})", "", text, flags=re.IGNORECASE)
-
-
-def _json_objects(text: str) -> Iterator[Any]:
-    decoder = json.JSONDecoder()
-    at = 0
-    while (found := re.compile(r"[{\[]").search(text, at)) is not None:
-        try:
-            value, at = decoder.raw_decode(text, found.start())
-        except (ValueError, RecursionError):
-            value, at = _without_trailing_commas(decoder, text, found.start()), found.end()
-            if value is None:
-                continue
-            at = max(at, text.find("}", at) + 1)
-        yield value
-
-
-def _without_trailing_commas(decoder: json.JSONDecoder, text: str, start: int) -> Any:
-    """The JSON value at ``start`` if commas before its closing brackets are all that is wrong with it; else None."""
-    mended = _TRAILING_COMMA.sub(r"\1", text[start:])
-    try:
-        return decoder.raw_decode(mended)[0] if mended != text[start:] else None
-    except (ValueError, RecursionError):
-        return None
-
-
-def _json_values(text: str, keys: Sequence[str]) -> Iterator[str]:
-    wanted = {key.lower() for key in keys} | {"answer", "final_answer", "final answer"}
-    for value in _json_flat(text):
-        if isinstance(value, dict):
-            for key, held in value.items():
-                if key.lower() in wanted and isinstance(held, str | bool | int):
-                    yield ("yes" if held else "no") if isinstance(held, bool) else str(held)
-
-
-def _json_flat(text: str) -> Iterator[Any]:
-    """The JSON values of a text; a list gives its entries."""
-    for value in _json_objects(text):
-        yield from value if isinstance(value, list) else [value]
-
-
-def _json_pairs(text: str, names: Sequence[str]) -> list[tuple[str, str]]:
-    pairs: list[tuple[str, str]] = []
-    for value in _json_flat(text):
-        if (
-            isinstance(value, dict)
-            and len(value) == 1
-            and isinstance(inner := next(iter(value.values())), dict)
-        ):
-            value = inner
-        if isinstance(value, dict):
-            pairs += [
-                (key, ("yes" if held else "no") if isinstance(held, bool) else str(held))
-                for key, held in value.items()
-                if key in names
-            ]
-    return pairs
 
 
 def _pairs(text: str, names: Sequence[str]) -> list[tuple[str, str]]:
@@ -396,7 +338,7 @@ def _why_none(text: str, spellings: Sequence[str], language: str) -> Unparsable:
 
 
 def _unboxed(value: str) -> str:
-    for _ in range(3):  # one inside another
+    for _ in range(3):  # boxes can be nested
         value = re.sub(r"\\(?:boxed|text|mathrm|textbf)\s*\{([^{}]*)\}", r"\1", value)
     return value
 

@@ -71,9 +71,9 @@ class Field:
     """One question of a form.
 
     ``when`` lists ``(other field, values)``: the field is asked only if every other field has one of its values;
-    otherwise any value sent for it is dropped. ``target`` names the block that the field stands beside, where several
-    blocks have a question each. ``about`` names the blocks that somebody must see to answer: the task screen keeps their
-    first lines in view while the field is answered, however long the material is.
+    otherwise any value sent for it is dropped. ``target`` names the block that the field belongs to, if each of several
+    blocks has a question. ``about`` names the blocks that people must see to answer: the task screen keeps their first
+    lines in view while the field is answered, however long the material is.
     """
 
     name: str
@@ -92,8 +92,8 @@ class Field:
 class Block:
     """One labelled piece of material. ``text`` is shown as text, never as HTML.
 
-    The items of kind ``options`` have letters of their own. Those of kind ``marked`` are the words of a text; ``marks`` has
-    a number for each, 0 where it isn't marked.
+    The items of kind ``options`` bring their own letters. Those of kind ``marked`` are the words of a text; ``marks``
+    has a number for each, 0 for unmarked words.
     """
 
     name: str
@@ -113,12 +113,12 @@ class Block:
 
     @property
     def direction(self) -> str:
-        """``rtl`` or ``ltr``, as its text is read; its label stands on that side too."""
+        """``rtl`` or ``ltr``, by its text; the label is aligned to the same side."""
         return direction_of(self.text or " ".join(self.items))
 
     @property
     def length(self) -> int:
-        """How many characters it shows, without its label."""
+        """The number of characters that it shows, without its label."""
         return len(self.text) + sum(map(len, self.items))
 
 
@@ -209,7 +209,7 @@ class ItemDraft:
     condition: str = ""
     #: What the item is for: ``ordinary``, ``gold`` (checked against its gold) or ``attention``.
     role: str = "ordinary"
-    #: Columns of the researcher's own, by which reports cut and filter.
+    #: The researcher's own columns, by which reports can group and filter.
     attributes: dict[str, str] = field(default_factory=dict)
 
 
@@ -252,8 +252,8 @@ class Question:
 class Defaults:
     """The settings that a new study of this type starts with; from the paper if it gives them.
 
-    ``one_condition_per_instance`` is True where an answer only means something from somebody who has seen nothing else
-    of the instance: types with several stages or arms, and those in which one item gives away another one's answer.
+    ``one_condition_per_instance`` is True if an answer is meaningful only from a person who has seen nothing else of
+    the instance: for types with several stages or arms, and for those in which one item reveals another one's answer.
     """
 
     redundancy: int = 3

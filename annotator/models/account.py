@@ -48,9 +48,9 @@ class Rater(models.Model):
     name = models.CharField(
         max_length=200, help_text="Shown to the study's researchers; pseudonymised in releases."
     )
-    #: A synthetic annotator that rehearses a study: never a person in any statistic that claims people.
+    #: A synthetic annotator that rehearses a study. Statistics about people leave it out.
     rehearsal = models.BooleanField(default=False)
-    #: What an imported file says of the rater (name -> text): reports cut and filter by it.
+    #: Attributes of the rater from an imported file (name -> text); reports can group and filter by them.
     attributes = models.JSONField(default=dict, db_default=models.Value({}, models.JSONField()), blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -22,7 +22,7 @@ class Assignment(models.Model):
     participation = models.ForeignKey("Participation", models.CASCADE, related_name="assignments")
     item = models.ForeignKey("Item", models.PROTECT, related_name="assignments")
     rater = models.ForeignKey("Rater", models.PROTECT, related_name="assignments")
-    #: The item's instance, kept here so that "one condition per instance" is one look-up in an index.
+    #: The item's instance, stored here so that "one condition per instance" takes a single index look-up.
     instance_id_of_item = models.BigIntegerField(null=True, blank=True)
     #: The study as it was when the task was given out: its pay and texts apply to this task. Null: from before this
     #: was kept.

@@ -7,7 +7,7 @@ from django.db.models import F, Q
 
 
 class FileImport(models.Model):
-    """One file that a worker reads into a study, all or nothing: how far it is, and every problem of its rows."""
+    """One file that a worker imports into a study, all or nothing: its progress, and the problems in its rows."""
 
     class Kind(models.TextChoices):
         MATERIAL = "material", "material"
@@ -36,7 +36,7 @@ class FileImport(models.Model):
     cancel_asked = models.BooleanField(default=False, db_default=False)
     #: What was written, once it's done.
     result = models.JSONField(default=dict, db_default=models.Value({}, models.JSONField()), blank=True)
-    #: The first problems in full; all that were kept are in ``problems_file`` (CSV), all that there were in the count.
+    #: The first problems in full. ``problems_file`` (CSV) has more of them; the count includes all.
     problems = models.JSONField(default=list, db_default=models.Value([], models.JSONField()), blank=True)
     problem_count = models.PositiveIntegerField(default=0, db_default=0)
     problems_file = models.CharField(max_length=200, blank=True, default="", db_default="")
@@ -62,5 +62,5 @@ class FileImport(models.Model):
 
     @property
     def percent(self) -> int:
-        """Of the file that has been read, from 0 to 100; storing the rows comes after that."""
+        """How much of the file has been read, from 0 to 100; the rows are stored after that."""
         return 100 * self.bytes_read // self.size if self.size else 0

@@ -65,9 +65,9 @@ class Place(models.Model):
     """One of an item's k places. Free while no assignment holds it.
 
     An item has exactly k places, and a judgment counts only if it holds one, so no item can have more than k counted
-    raters, whatever the code does. ``position`` is the item's place in the
-    study's seeded order; every annotator walks that order from where they last were, which fills the items
-    nearest to completion first and never scans what has already been passed.
+    raters, whatever the code does. ``position`` is the item's place in the study's seeded order; every annotator walks
+    that order from where they last were, which fills the items nearest to completion first and never scans what has
+    already been passed.
 
     A rehearsal has places of its own (``rehearsal``), so it never takes one that a participant could have.
     """

@@ -23,7 +23,7 @@ class Message(models.Model):
     author = models.ForeignKey("annotator.User", models.PROTECT, null=True, blank=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     settled_at = models.DateTimeField(null=True, blank=True)
-    #: When the participant opened their page after a reply, or marked it as read; until then their tasks announce it.
+    #: When the participant opened their page after a reply, or marked it as read. Until then, task pages announce it.
     read_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:

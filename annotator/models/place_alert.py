@@ -1,4 +1,4 @@
-"""Who asked to be told when a full study has places again."""
+"""People who asked to be told when a full study has places again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from django.db.models import Q
 
 
 class PlaceAlert(models.Model):
-    """One request of a person to be told about places of a study: on their own page, and by email if they gave an address.
+    """A person's request to be told when a study has places: on their own page, and by email if they gave an address.
 
     The address belongs to this request only. It is removed once the email is sent.
     """
@@ -15,7 +15,7 @@ class PlaceAlert(models.Model):
     study = models.ForeignKey("Study", models.CASCADE, related_name="place_alerts")
     rater = models.ForeignKey("Rater", models.CASCADE, related_name="place_alerts")
     email = models.EmailField(blank=True, default="", db_default="")
-    #: The address of the study for this person, as their browser knows this server.
+    #: The study's URL for this person, with the host name that their browser used.
     url = models.CharField(max_length=500)
     #: The language of the page on which the person asked: the email is in it.
     language = models.CharField(max_length=10, blank=True, default="", db_default="")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection
+from django.db.models import Exists, OuterRef
 
 from annotator.models import Item, Judgment, Rater, Study
 
@@ -42,6 +43,42 @@ LEFT JOIN annotator_followup f ON f.id = i.follow_up_id
 WHERE true{filters}
 ORDER BY items.entropy DESC, items.raters DESC, items.item_id LIMIT %(limit)s OFFSET %(offset)s
 """
+# The items that two raters (of whom one may be a simulator) answered differently, with the answers of all.
+_OF_PAIR = """
+WITH pair AS (
+    SELECT a.item_id FROM annotator_judgment a JOIN annotator_judgment b ON b.item_id = a.item_id
+    WHERE a.study_id = %(study)s AND a.rater_id = %(first)s AND b.rater_id = %(second)s AND a.digest <> b.digest
+        AND a.standing = 'counted' AND b.standing = 'counted'
+        AND NOT EXISTS (SELECT 1 FROM annotator_exclusion x WHERE x.study_id = a.study_id AND x.lifted_at IS NULL
+            AND (x.judgment_id IN (a.id, b.id) OR x.item_id = a.item_id))
+), answers AS (
+    SELECT j.item_id, j.digest, count(*) AS n FROM pair JOIN annotator_judgment j ON j.item_id = pair.item_id
+    JOIN annotator_rater r ON r.id = j.rater_id
+    WHERE j.standing = 'counted' AND r.kind = 'human' AND r.rehearsal = %(rehearsal)s
+        AND NOT EXISTS (SELECT 1 FROM annotator_exclusion x WHERE x.study_id = j.study_id AND x.lifted_at IS NULL
+            AND (x.judgment_id = j.id OR x.item_id = j.item_id OR x.rater_id = j.rater_id))
+    GROUP BY j.item_id, j.digest
+), shares AS (
+    SELECT item_id, digest, n, sum(n) OVER (PARTITION BY item_id) AS whole FROM answers
+), items AS (
+    SELECT item_id, max(whole) AS raters, count(*) AS answers, -sum(n / whole * ln(n / whole)) / ln(2.0) AS entropy
+    FROM shares GROUP BY item_id
+)
+SELECT pair.item_id, coalesce(items.raters, 0), coalesce(items.answers, 0), coalesce(items.entropy, 0)::float
+FROM pair LEFT JOIN items ON items.item_id = pair.item_id JOIN annotator_item i ON i.id = pair.item_id
+LEFT JOIN annotator_explanation e ON e.id = i.explanation_id LEFT JOIN annotator_system s ON s.id = e.system_id
+LEFT JOIN annotator_followup f ON f.id = i.follow_up_id
+WHERE true{filters}
+ORDER BY items.entropy DESC NULLS LAST, pair.item_id LIMIT %(limit)s OFFSET %(offset)s
+"""
+_SAME = """
+SELECT count(*) FILTER (WHERE a.digest = b.digest), count(*)
+FROM annotator_judgment a JOIN annotator_judgment b ON b.item_id = a.item_id
+WHERE a.study_id = %(study)s AND a.rater_id = %(first)s AND b.rater_id = %(second)s
+    AND a.standing = 'counted' AND b.standing = 'counted'
+    AND NOT EXISTS (SELECT 1 FROM annotator_exclusion x WHERE x.study_id = a.study_id AND x.lifted_at IS NULL
+        AND (x.judgment_id IN (a.id, b.id) OR x.item_id = a.item_id))
+"""
 _AGREEMENT = """
 SELECT a.rater_id, count(*) FILTER (WHERE a.digest = b.digest), count(*)
 FROM unnest(%(raters)s::bigint[]) AS one(rater) CROSS JOIN LATERAL (
@@ -71,13 +108,15 @@ def contested_items(
     *,
     rehearsal: bool = False,
     filters: dict[str, str] | None = None,
+    pair: tuple[int, int] | None = None,
     limit: int = 25,
     offset: int = 0,
 ) -> list[Contested]:
     """Items that people disagree on, most disagreement first, each with all its judgments; a fixed number of queries.
 
     ``rehearsal`` looks at rehearsal raters instead of people. Simulators don't affect the entropy; their judgments are
-    listed too. Excluded and late judgments do not count. ``filters`` may hold any of ``FILTERS``.
+    listed too. Excluded and late judgments do not count. ``filters`` may hold any of ``FILTERS``. With a ``pair`` (ids of two raters)
+    the items are those that the two answered differently, simulators and excluded raters too.
     """
     chosen = {name: value for name, value in (filters or {}).items() if value}
     where = "".join(f" AND {FILTERS[name]}" for name in chosen)
@@ -85,7 +124,10 @@ def contested_items(
         "study": study.pk, "rehearsal": rehearsal, "limit": limit, "offset": offset, **chosen
     }  # fmt: skip
     with connection.cursor() as cursor:
-        cursor.execute(_CONTESTED.replace("{filters}", where), values)
+        if pair is not None:
+            values |= {"first": pair[0], "second": pair[1]}
+        statement = _CONTESTED if pair is None else _OF_PAIR
+        cursor.execute(statement.replace("{filters}", where), values)
         rows = cursor.fetchall()
     pks = [pk for pk, *_ in rows]
     items = study.items.select_related("instance", "explanation__system", "follow_up").in_bulk(pks)
@@ -105,6 +147,21 @@ def contested_items(
     ]
 
 
+def pair_agreement(study: Study, pair: tuple[int, int]) -> tuple[int, int]:
+    """(same, shared): on how many of the items that both raters judged they gave the same whole answer."""
+    with connection.cursor() as cursor:
+        cursor.execute(_SAME, {"study": study.pk, "first": pair[0], "second": pair[1]})
+        same, shared = cursor.fetchone()
+    return int(same), int(shared)
+
+
+def raters_named(study: Study, pks: Sequence[int]) -> list[Rater]:
+    """The raters with these ids who have judged in the study, in this order."""
+    judged = Judgment.objects.filter(study=study, rater=OuterRef("pk"))
+    found = Rater.objects.filter(Exists(judged), pk__in=pks).in_bulk()
+    return [found[pk] for pk in pks if pk in found]
+
+
 def filter_choices(study: Study) -> dict[str, list[str]]:
     """The values that contested items can be filtered by."""
 
@@ -120,8 +177,8 @@ def filter_choices(study: Study) -> dict[str, list[str]]:
 
 def agreement_with_others(study: Study, raters: Sequence[int]) -> dict[int, tuple[int, int]]:
     """Rater -> (same, pairs): of the other raters' responses to the same items, how many are identical. Computed from
-    each rater's latest ``LATEST`` judgments. Rehearsal raters are compared with each other only,
-    simulators with people.
+    each rater's latest ``LATEST`` judgments. Rehearsal raters are compared with each other only, simulators with
+    people.
     """
     with connection.cursor() as cursor:
         cursor.execute(_AGREEMENT, {"study": study.pk, "raters": list(raters), "latest": LATEST})

@@ -34,9 +34,8 @@ class QuestionFigures:
     """One question of an exam version, over the first attempts of a study's people (rehearsal raters are left out).
 
     ``difficulty`` is the share of correct answers (1: everybody). ``discrimination`` is the point-biserial correlation
-    of
-    the question with the rest of the exam: Pearson's r of right (1) or wrong (0) with the share of the person's *other*
-    drawn questions that were right; in [-1, 1]. Either is ``nan`` if undefined, and ``why`` says why.
+    of the question with the rest of the exam: Pearson's r of right (1) or wrong (0) with the share of the person's
+    *other* drawn questions that were right; in [-1, 1]. Either is ``nan`` if undefined, and ``why`` says why.
     """
 
     question: ExamQuestion

@@ -1,4 +1,4 @@
-"""Which instructions somebody has read, and what has changed since."""
+"""Which version of the instructions a person has read, and what has changed since."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from annotator.selectors.study_texts import texts_here
 
 @dataclass(frozen=True)
 class Passage:
-    """A paragraph or worked example that was added (``new``) or taken out; ``example`` is the title of an example."""
+    """A paragraph or worked example that was added (``new``) or removed; ``example`` is the title of an example."""
 
     new: bool
     markdown: str = ""
@@ -24,16 +24,16 @@ class Passage:
 
 @dataclass(frozen=True)
 class InstructionsChange:
-    """What has changed since somebody read the instructions; ``version`` is the number of the study's current version."""
+    """What has changed since a person read the instructions; ``version`` is the number of the study's current version."""
 
     version: int
     passages: Sequence[Passage]
 
 
 def instructions_known(participation: Participation, snapshot: int | None) -> int | None:
-    """The snapshot whose instructions somebody had read when they worked under ``snapshot``; None: not kept.
+    """The snapshot whose instructions a person had read when they worked under ``snapshot``; None if that wasn't kept.
 
-    ``snapshot`` itself wherever its text is the one that they confirmed.
+    It is ``snapshot`` itself if its instructions are the ones that they confirmed.
     """
     seen = participation.instructions_seen_id
     if seen is None or snapshot is None or _text(seen) == _text(snapshot):
@@ -42,7 +42,7 @@ def instructions_known(participation: Participation, snapshot: int | None) -> in
 
 
 def instructions_changed(participation: Participation) -> InstructionsChange | None:
-    """What somebody must be told about the instructions; None while the text is the one that they confirmed."""
+    """The changes that a person must be shown; None if the current text is the one that they confirmed."""
     seen, current = participation.instructions_seen_id, participation.study.snapshot_id
     if seen is None or current is None or seen == current or _text(seen) == _text(current):
         return None
@@ -53,9 +53,9 @@ def instructions_changed(participation: Participation) -> InstructionsChange | N
 
 
 def passages_changed(hit_type: str, *, before: str, after: str) -> list[Passage]:
-    """What differs between two versions of the instructions, in the order of the texts: what went, then what came.
+    """The differences between two versions of the instructions, in order: what was removed, then what was added.
 
-    Paragraphs and worked examples are compared whole. A paragraph that was only moved is both.
+    Paragraphs and worked examples are compared as a whole. A paragraph that was moved counts as both.
     """
     old, new = list(_passages(hit_type, before)), list(_passages(hit_type, after))
     found: list[Passage] = []
@@ -70,7 +70,7 @@ def passages_changed(hit_type: str, *, before: str, after: str) -> list[Passage]
 
 
 def _passages(hit_type: str, text: str) -> Iterator[tuple[str, str, str]]:
-    """Markdown, title of an example, and the content of an example, by which two are compared."""
+    """The passages of a text: Markdown, the title of an example, and its content, by which examples are compared."""
     for part in hit_type_get(hit_type).read_instructions(text):
         if isinstance(part, Example):
             content = repr((part.payload, part.response, part.reasoning))

@@ -8,7 +8,7 @@ from django.db import connection
 
 from annotator.models import Participation, PlaceAlert, Study
 
-#: Counted up to here and no further: a page doesn't wait for a count of a very large study.
+#: Free places are counted up to this number, so that pages of very large studies stay fast.
 MOST = 1000
 
 _OF_STUDY = """
@@ -17,7 +17,7 @@ SELECT (SELECT count(*) FROM (SELECT 1 FROM annotator_place p
     EXISTS (SELECT 1 FROM annotator_place p JOIN annotator_assignment a ON a.id = p.assignment_id AND a.state = 'leased'
         WHERE p.study_id = %(study)s AND NOT p.rehearsal)
 """
-# What somebody has had, in whatever state, they don't get again: the item, or the instance if only one of each is allowed.
+# Nobody gets an item twice, whatever became of the first time; nor an instance, if only one of each is allowed.
 _MINE = {
     False: "SELECT 1 FROM annotator_assignment m WHERE m.rater_id = %(rater)s AND m.item_id = i.id",
     True: "SELECT 1 FROM annotator_assignment m WHERE m.rater_id = %(rater)s AND m.instance_id_of_item = i.instance_id",
@@ -42,7 +42,7 @@ SELECT EXISTS (SELECT 1 FROM annotator_place p JOIN annotator_assignment a ON a.
 
 @dataclass(frozen=True)
 class Places:
-    """``free`` is ``MOST`` where there are that many or more; ``held``: others have tasks in hand that may come back."""
+    """``free`` is at most ``MOST``. ``held`` says whether others are doing tasks that they might give back."""
 
     free: int
     held: bool
@@ -57,14 +57,14 @@ class Places:
 
 
 def places_of(study: Study) -> Places:
-    """The places left for anybody; rehearsals have places of their own."""
+    """The places left for new participants; rehearsals have places of their own."""
     with connection.cursor() as cursor:
         cursor.execute(_OF_STUDY, {"study": study.pk, "most": MOST})
         return Places(*cursor.fetchone())
 
 
 def places_for(participation: Participation) -> Places:
-    """The tasks that one person could still get; the task in their own hand isn't among them."""
+    """The tasks that one person could still get, without the one that they have open."""
     study = participation.study
     values = {"study": study.pk, "rater": participation.rater_id, "most": MOST}
     one = study.one_condition_per_instance
@@ -76,12 +76,12 @@ def places_for(participation: Participation) -> Places:
 
 
 def free_tasks_sql(one_condition: bool) -> str:
-    """The statement that counts the places that somebody could take (``seen``) and the tasks that these are (``tasks``)."""
+    """SQL that counts the places that a person could take (``seen``) and the different tasks among them (``tasks``)."""
     return FREE_TASKS.format(unit=_UNIT[one_condition], mine=_MINE[one_condition])
 
 
 def place_alerts_of(*, rater_id: int) -> list[PlaceAlert]:
-    """The studies that somebody wants to hear about, and of those that they were told about, the ones that have places."""
+    """A person's open requests, and those that were answered as long as their studies still have places."""
     alerts = PlaceAlert.objects.select_related("study").filter(
         rater_id=rater_id, study__state=Study.State.LIVE, study__deleted_at=None
     )

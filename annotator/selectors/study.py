@@ -82,13 +82,18 @@ def study_get_for(
 
 
 def study_role(*, user: Any, study: Study) -> Membership.Role | None:
-    """The researcher's role in a study: owner for a superuser, None for anyone without one."""
+    """The researcher's role in a study: owner for a superuser, None for anyone without one.
+
+    A study that ``study_get_for`` found for the same researcher has it already.
+    """
     if not user.is_active or not user.is_staff:
         return None
     if user.is_superuser:
         return Membership.Role.OWNER
-    mine = studies_with_role(user=user, studies=Study.objects.filter(pk=study.pk))
-    role = getattr(mine.first(), "my_role", "")
+    role = getattr(study, "my_role", None)
+    if role is None:
+        mine = studies_with_role(user=user, studies=Study.objects.filter(pk=study.pk))
+        role = getattr(mine.first(), "my_role", "")
     return Membership.Role(role) if role else None
 
 

@@ -41,7 +41,7 @@ def exam_start(*, participation: Participation) -> ExamAttempt:
     """The open attempt, or a new one.
 
     Raises ``Refused`` if no attempts are left (not_qualified), if it is too soon (not_now), or if the study has no task
-    left for the person (no_places): nobody sits an exam for nothing.
+    left for the person (no_places), so that nobody takes an exam for nothing.
 
     An open attempt at an earlier version of the study's exam is replaced by one at the current version.
     """

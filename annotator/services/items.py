@@ -68,8 +68,8 @@ def items_clear(*, study: Study) -> int:
 @transaction.atomic
 def item_withdraw(*, item: Item, by: User | None, reason: str) -> Item:
     """Stop giving out an item. Its judgments are kept and paid, but excluded from statistics. People who have it open
-    can still submit; those judgments are also kept and paid, but not counted. Raises
-    ``ValidationError``. Withdrawing twice changes nothing.
+    can still submit; those judgments are also kept and paid, but not counted. Withdrawing twice changes nothing.
+    Raises ``ValidationError``.
     """
     study = _launched(item.study_id)
     item = study.items.select_for_update().get(pk=item.pk)

@@ -1,4 +1,4 @@
-"""Limits that keep one visitor from taking places that others need: of joining, of tasks in hand, of unfinished tasks.
+"""Limits on joining, on open tasks and on unfinished tasks, which keep one visitor from taking places that others need.
 
 All raise ``Refused`` in words for annotators. New accounts are also counted by network address, where they're made
 (``annotator.accounts.attempts``); how often a task gets more time is part of its lease (``annotator.services.assignment``).
@@ -17,7 +17,7 @@ from annotator.models import Assignment, Participation, Rater, Study
 
 
 def refuse_too_many_joins(*, study: Study, rater: Rater) -> None:
-    """Count under locks, so that people who join at the same moment see each other; always the rater's first."""
+    """Count under locks, so that people who join at the same moment are all counted; the rater's lock is taken first."""
     Rater.objects.select_for_update(no_key=True).get(pk=rater.pk)
     now = timezone.now()
     today = Participation.objects.filter(rater=rater, joined_at__gt=now - timedelta(days=1))
@@ -41,7 +41,8 @@ def refuse_too_many_joins(*, study: Study, rater: Rater) -> None:
 
 
 def refuse_second_task_of_guest(*, participation: Participation) -> None:
-    """Say where the open task of a guest is, if that's why they got none; see ``Assignment.sole``."""
+    """Raise ``Refused`` (elsewhere) if a guest got no task because they have one open in another study; see
+    ``Assignment.sole``."""
     held = (
         Assignment.objects.select_related("participation__study")
         .filter(rater_id=participation.rater_id, state=Assignment.State.LEASED, sole=True)
@@ -60,7 +61,7 @@ def refuse_second_task_of_guest(*, participation: Participation) -> None:
 
 
 def refuse_after_many_unfinished(*, participation: Participation, study: Study) -> None:
-    """Say that the person has skipped many tasks or let them run out, if that's why they got none."""
+    """Raise ``Refused`` (wait) if the person got no task because they have skipped many or let them run out."""
     most = study.unfinished_per_hour
     if most is None:
         return

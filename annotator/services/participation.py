@@ -110,7 +110,7 @@ def consent_give(*, participation: Participation, digest: str) -> Consent:
 
 
 def instructions_finish(*, participation: Participation, version: int | None = None) -> None:
-    """The step is done: somebody has read the instructions of the study's version number ``version`` (None: the current)."""
+    """Finish the instructions step: the person has read version ``version`` of the study (None: the current one)."""
     if participation.instructions_at is None:
         participation.instructions_at = timezone.now()
         participation.instructions_seen = _version(participation, version)
@@ -120,9 +120,9 @@ def instructions_finish(*, participation: Participation, version: int | None = N
 
 
 def instructions_confirm(*, participation: Participation, version: int | None = None) -> None:
-    """Somebody has read what changed in the instructions, up to version number ``version`` of the study (None: the current).
+    """Record that the person has read the changes in the instructions up to ``version`` (None: the current one).
 
-    Nothing happens before the step itself is done, nor when the page was opened before the latest change.
+    Does nothing before the instructions step itself is finished, or if the page was opened before the latest change.
     """
     current = participation.study.snapshot
     if participation.instructions_at is not None and _version(participation, version) == current:

@@ -1,4 +1,4 @@
-"""Requests to be told when a full study has places again, and the job that tells people."""
+"""Requests to be told when a full study has places again, and the job that answers them."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from annotator.models import PlaceAlert, Rater, Study
 from annotator.selectors.places import places_of
 
 log = logging.getLogger(__name__)
-#: For so long, a place counts as meant for whoever was told about it.
+#: How long a place is reserved, in the count of free ones, for the person who was told about it.
 MINUTES_TO_COME = 60
-#: Requests that were never met are removed after so many days.
+#: Open requests are deleted after this many days.
 DAYS_KEPT = 60
 
 
 def place_alert_make(*, study: Study, rater: Rater, url: str, email: str = "") -> PlaceAlert:
     """Ask to be told once when there are places again; asking again renews the request.
 
-    Raises ``ValidationError`` for an email address that is not one.
+    Raises ``ValidationError`` for an invalid email address.
     """
     alert = PlaceAlert(study=study, rater=rater, url=url, email=email.strip())
     try:
@@ -45,8 +45,8 @@ def place_alert_make(*, study: Study, rater: Rater, url: str, email: str = "") -
 def place_alerts_sweep() -> int:
     """Tell people about free places, in the order in which they asked; returns how many were told.
 
-    As many people are told as there are places that nobody else was told about in the last hour. Run by the sweeper, at
-    any time, twice: who was told is locked and marked one by one.
+    Tells as many people as there are places that nobody else was told about in the last hour. Safe to run at any time
+    and twice, because each request is locked and marked separately.
     """
     now = timezone.now()
     PlaceAlert.objects.filter(asked_at__lt=now - timedelta(days=DAYS_KEPT)).delete()
@@ -65,7 +65,7 @@ def place_alerts_sweep() -> int:
 
 @transaction.atomic
 def _tell_next(study: Study) -> bool:
-    """Tell whoever asked first; False where nobody is left."""
+    """Tell the person who asked first; returns False if nobody is left."""
     waiting = PlaceAlert.objects.select_for_update(skip_locked=True).filter(study=study, told_at=None)
     alert = waiting.order_by("asked_at", "pk").first()
     if alert is None:
@@ -78,7 +78,7 @@ def _tell_next(study: Study) -> bool:
 
 
 def _mail(alert: PlaceAlert, study: Study) -> None:
-    """The own page says it as well, so a mail that can't be delivered is logged and not tried again."""
+    """Send the email. If it can't be delivered it isn't retried, because the person's own page says the same."""
     with language_of_person(chosen=alert.language, own=study.language):
         subject, text = _words(alert, study)
     try:

@@ -33,7 +33,8 @@ def second_factor_remove(*, user: User, by: User) -> int:
 
 @transaction.atomic
 def second_factors_rotate(*, dry_run: bool = False) -> tuple[int, list[str]]:
-    """Seal every stored secret with the newest ``SECRET_KEY``; returns how many weren't, and whose no key opens."""
+    """Encrypt every stored secret with the newest ``SECRET_KEY``; returns how many were changed, and the users whose
+    secret no key can decrypt."""
     resealed, unreadable = 0, []
     for one in Authenticator.objects.select_for_update(of=("self",)).select_related("user").order_by("pk"):
         try:
@@ -50,7 +51,7 @@ def second_factors_rotate(*, dry_run: bool = False) -> tuple[int, list[str]]:
 
 
 def install_second_factor_audit() -> None:
-    """Record what people change themselves. Called once when Django starts."""
+    """Record the changes that people make to their own second factor. Called once when Django starts."""
     for signal, word in (
         (authenticator_added, "added"),
         (authenticator_removed, "removed"),

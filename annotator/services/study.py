@@ -80,8 +80,7 @@ def study_create(
     """Create a draft study with the HIT type's defaults; ``by`` becomes its owner.
 
     It belongs to ``workspace``, by default the personal one of ``by``; to none if neither is given (on the command
-    line).
-    Raises ``ValidationError`` for an unknown type, a taken slug or a value out of range.
+    line). Raises ``ValidationError`` for an unknown type, a taken slug or a value out of range.
     """
     try:
         kind = hit_type_get(hit_type)
@@ -340,8 +339,7 @@ def study_update(*, study: Study, by: User | None = None, **changes: Any) -> Stu
 
     After the launch, the HIT type, the seed and the currency can't be changed, the raters per item and the minimum pay
     can only grow, and the pay must stay above the minimum. A change of pay applies to tasks that are given out from
-    then on. Raises
-    ``ValidationError``.
+    then on. Raises ``ValidationError``.
     """
     study = Study.objects.select_for_update().get(pk=study.pk)
     if study.state == Study.State.CLOSED:

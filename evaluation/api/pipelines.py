@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.exceptions import ValidationError
-from django.http import Http404
 from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework import serializers, status
+from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotator.core.errors import Conflict
 from annotator.models import Membership
-from evaluation.api.runs import RetrySerializer
+from evaluation.api.actions import RetrySerializer, act
 from evaluation.models import Pipeline
 from evaluation.pipelines.advance import pipeline_cancel, pipeline_resume
 from evaluation.pipelines.control import pipeline_budget_set, pipeline_pause, pipeline_retry_failed
@@ -81,12 +78,7 @@ class PipelineDetail(APIView):
         pipeline = pipeline_get_for(user=request.user, pk=pk, role=Membership.Role.EDITOR)
         asked = PipelineBudgetSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
-        try:
-            pipeline = pipeline_budget_set(pipeline=pipeline, **asked.validated_data)
-        except ValidationError as error:
-            raise serializers.ValidationError(error.message_dict) from None
-        except Conflict as error:
-            return Response({"detail": str(error)}, status=status.HTTP_409_CONFLICT)
+        pipeline = pipeline_budget_set(pipeline=pipeline, **asked.validated_data)
         return Response(PipelineSerializer(pipeline).data)
 
 
@@ -107,16 +99,6 @@ class PipelineAction(APIView):
         Only ``retry`` reads the body: the calls to send again.
         """
         pipeline = pipeline_get_for(user=request.user, pk=pk, role=Membership.Role.EDITOR)
-        if action not in ACTIONS:
-            raise Http404
-        chosen: dict[str, Any] = {}
-        if action == "retry":
-            asked = RetrySerializer(data=request.data)
-            asked.is_valid(raise_exception=True)
-            chosen = asked.validated_data
-        try:
-            ACTIONS[action](pipeline=pipeline, **chosen)
-        except Conflict as error:
-            return Response({"detail": str(error)}, status=status.HTTP_409_CONFLICT)
+        act(ACTIONS, action, request, pipeline=pipeline)
         pipeline.refresh_from_db()
         return Response(PipelineSerializer(pipeline).data)

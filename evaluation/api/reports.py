@@ -16,9 +16,10 @@ from rest_framework.views import APIView
 from annotator.models import Membership
 from annotator.selectors.study import study_get_for
 from evaluation.models import Report
-from evaluation.reports.choices import ChoicesError, ChoiceSpec, specs
+from evaluation.reports.choices import Choices, ChoicesError, ChoiceSpec, specs
 from evaluation.reports.exports import FORMATS
 from evaluation.reports.exports.json import with_provenance
+from evaluation.selectors.attributes import filter_faults, study_attributes
 from evaluation.selectors.report import report_get_for, reports_of, studies_named_for
 from evaluation.services.report import report_create, report_delete
 from evaluation.views.reports import export_response
@@ -115,10 +116,44 @@ class StudyReports(APIView):
             user=request.user, names=[str(name) for name in names], role=Membership.Role.REVIEWER
         )
         try:
+            checked = Choices.parse(raw)
+            if checked.by or checked.only:
+                columns = study_attributes(studies=[found, *others])
+                faults = filter_faults(columns, by=checked.by, only=checked.only)
+                if faults:
+                    raise ChoicesError(faults)
             report = report_create(study=found, others=others, choices=raw, user=request.user)  # type: ignore[arg-type]
         except ChoicesError as error:
             raise serializers.ValidationError({k: [v] for k, v in error.errors.items()}) from None
         return Response(ReportSerializer(report).data, status=status.HTTP_202_ACCEPTED)
+
+
+class ColumnValueSerializer(serializers.Serializer):
+    """A value of a column."""
+
+    text = serializers.CharField()
+    count = serializers.IntegerField(help_text="How many items or raters have it.")
+
+
+class ColumnSerializer(serializers.Serializer):
+    """A column that reports can group (``by``) and filter (``only``) by."""
+
+    name = serializers.CharField(help_text="Its name in `by` and `only`, such as kind or rater:age.")
+    of = serializers.ChoiceField(choices=["items", "raters"])
+    distinct = serializers.IntegerField(help_text="How many different values it has.")
+    values = ColumnValueSerializer(many=True, help_text="The most frequent ones, at most 20.")
+
+
+class ReportColumns(APIView):
+    """The columns of a study's items and raters."""
+
+    @extend_schema(
+        parameters=[STUDY], responses=ColumnSerializer(many=True), operation_id="report_columns_list"
+    )
+    def get(self, request: Request, study: str) -> Response:
+        """The columns that the study's reports can group and filter by, with their most frequent values."""
+        found = study_get_for(user=request.user, pk=study)
+        return Response(ColumnSerializer(study_attributes(studies=[found]), many=True).data)
 
 
 class ReportDetail(APIView):

@@ -12,9 +12,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotator.core.errors import Conflict
 from annotator.models import Membership, User
 from annotator.selectors.study import study_get_for
+from evaluation.api.actions import RetrySerializer, act
 from evaluation.models import Run
 from evaluation.runs.create import RunPlan
 from evaluation.runs.estimate import run_estimate
@@ -170,14 +170,6 @@ class BudgetSerializer(serializers.Serializer):
     )
 
 
-class RetrySerializer(serializers.Serializer):
-    """Which failed calls to send again; all if ``calls`` is left out."""
-
-    calls = serializers.ListField(
-        child=serializers.IntegerField(min_value=1, max_value=2**63 - 1), required=False, max_length=10_000
-    )
-
-
 class RunDetail(APIView):
     """One run."""
 
@@ -190,10 +182,7 @@ class RunDetail(APIView):
         asked = BudgetSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         budgets = {"budget_calls": run.budget_calls, "budget_cost": run.budget_cost} | asked.validated_data
-        try:
-            run = run_budget_set(run=run, **budgets)
-        except ValidationError as error:
-            raise serializers.ValidationError(error.message_dict) from None
+        run = run_budget_set(run=run, **budgets)
         return Response(RunSerializer(run).data)
 
     @extend_schema(responses=RunSerializer, operation_id="runs_read")
@@ -228,17 +217,7 @@ class RunAction(APIView):
         Only ``retry`` reads the body: the calls to send again.
         """
         run = _run(request, pk, Membership.Role.EDITOR)
-        if action not in ACTIONS:
-            raise Http404
-        chosen: dict[str, Any] = {}
-        if action == "retry":
-            asked = RetrySerializer(data=request.data)
-            asked.is_valid(raise_exception=True)
-            chosen = asked.validated_data
-        try:
-            ACTIONS[action](run=run, **chosen)
-        except Conflict as error:
-            return Response({"detail": str(error)}, status=status.HTTP_409_CONFLICT)
+        act(ACTIONS, action, request, run=run)
         run.refresh_from_db()
         return Response(RunSerializer(run).data)
 

@@ -12,6 +12,11 @@ app_name = "evaluation_api"
 
 urlpatterns = [
     path("studies/<study:study>/reports/", reports.StudyReports.as_view(), name="study_reports"),
+    path(
+        "studies/<study:study>/report-columns/",
+        reports.ReportColumns.as_view(),
+        name="study_report_columns",
+    ),
     path("reports/<row:pk>/", reports.ReportDetail.as_view(), name="report"),
     path("reports/<row:pk>/content/", reports.ReportContent.as_view(), name="report_content"),
     path(

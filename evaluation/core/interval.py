@@ -33,8 +33,8 @@ def t_interval(
     """Ends of the 95 % t interval of a value with a standard error, made on a scale where the bounds lie at infinity.
 
     That scale is ``log((x - a) / (b - x))`` between bounds a and b (the logit for shares, twice Fisher's z for -1 and
-    1), ``-log(b - x)`` below an upper bound and x itself without one; the error is carried over by the scale's slope
-    at the value. A known ``bias`` is taken off first, and the interval then widened, where need be, to hold the value.
+    1), ``-log(b - x)`` below an upper bound and x itself without one; the error is converted with the scale's slope at
+    the value. A known ``bias`` is subtracted first, and the interval then widened, if necessary, to include the value.
     A value at a bound has no slope: its interval is cut at the bounds.
 
     >>> low, high = t_interval(0.98, 0.02, degrees_of_freedom=50, bounds=SHARE)
@@ -72,8 +72,8 @@ def _share_of_odds(odds: float, shift: float) -> float:
 def wilson_interval(share: float, n: int) -> tuple[float, float]:
     """Wilson's score interval of a share among n independent clusters, with the t quantile for few of them.
 
-    For shares of 0 and 1, of which no resample differs: all of 20 clusters right says that most are, not that all
-    are. Wilson (1927).
+    For shares of 0 and 1, where all resamples are the same: 20 right clusters of 20 show that most clusters are right,
+    not that all are. Wilson (1927).
 
     >>> low, high = wilson_interval(1.0, 20)
     >>> round(low, 3), high

@@ -1,6 +1,6 @@
-"""Kinds of follow-up that both the steps that write them and the statistics know."""
+"""Kinds of follow-up that the steps which write them share with the statistics."""
 
 from __future__ import annotations
 
-#: Follow-ups that were written without a look at the explanation (the PolyJuice row of P1 Table 1).
+#: Follow-ups that were written without the explanation (the PolyJuice row of P1 Table 1).
 BASELINE_KIND = "baseline"

@@ -41,10 +41,11 @@ def alpha(units: Iterable[Counts], variable: Variable) -> Alpha:
     """Krippendorff's alpha over units' counts, with a jackknife interval over units.
 
     ``1 - (n - 1) sum_u S_u / (m_u - 1) / S``, where ``S_u = sum_kl n_uk n_ul d(k, l)^2`` and ``S`` is the same of all
-    pairable ratings, n in all (see ``agreement.krippendorff``). The interval is made of the standard error
-    ``sqrt((U - 1)/U sum (alpha_-u - mean)^2)`` over the U units with two ratings or more, on the scale ``-log(1 - alpha)``, so
-    that it stays below 1; ordinal positions stay those of all units meanwhile. Nominal, ordinal and interval level; undefined at ratio level (the report has it), without two
-    ratings of a unit, and where all ratings are the same.
+    pairable ratings, n in all (see ``agreement.krippendorff``). The interval uses the standard error
+    ``sqrt((U - 1)/U sum (alpha_-u - mean)^2)`` over the U units with two ratings or more, on the scale
+    ``-log(1 - alpha)``, so that it stays below 1; ordinal positions are always those of all units. Supports nominal,
+    ordinal and interval levels. Undefined at the ratio level (the report has it), if no unit has two ratings, and if all
+    ratings are the same.
 
     >>> raters_agree, they_do_not = Counter(yes=2), Counter(yes=1, no=1)
     >>> alpha([raters_agree, they_do_not], Variable("v", "V")).value
@@ -59,7 +60,7 @@ def alpha(units: Iterable[Counts], variable: Variable) -> Alpha:
     place = _places(totals, variable)
     if place is None:
         return Alpha(
-            math.nan, units=len(pairable), reason="its level is not followed here; the report has it"
+            math.nan, units=len(pairable), reason="this level isn't supported here; the report has it"
         )
     whole = _spread(totals, place)
     if not whole:
@@ -118,7 +119,7 @@ def agreement_over_time(
 ) -> list[Point]:
     """Alpha after each of ``points`` equal parts of the ratings: (unit, label, when), in the order given.
 
-    Fewer parts where there are few ratings; empty where there are none.
+    There are fewer parts if there are few ratings, and none if there are no ratings.
 
     >>> when = datetime(2026, 1, 1)
     >>> [p.ratings for p in agreement_over_time([("u", "yes", when), ("u", "no", when)], Variable("v", "V"))]

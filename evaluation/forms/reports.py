@@ -12,8 +12,10 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 from annotator.models import Judgment, Membership, Rater, Study, User
 from annotator.selectors.study import studies_for
 from evaluation.forms.dress import dress
+from evaluation.forms.filters import ColumnMenu, FilterWidget
 from evaluation.models import Report
 from evaluation.reports.choices import Choices, ChoicesError, ChoiceSpec, specs
+from evaluation.selectors.attributes import StudyAttribute, filter_faults, study_attributes
 from evaluation.services.report import report_create
 
 
@@ -31,7 +33,7 @@ def choice_field(spec: ChoiceSpec, simulators: Iterable[str] = ()) -> forms.Fiel
         if spec.kind == "rule":
             options += [(f"single:{name}", f"{name} alone") for name in simulators]
         return forms.CharField(**common, widget=forms.Select(choices=options))
-    return forms.CharField(**common, max_length=200)
+    return forms.CharField(**common, max_length=spec.most or 200)
 
 
 def simulators_of(studies: Collection[Study]) -> list[str]:
@@ -45,9 +47,11 @@ class AsksForChoices(forms.BaseForm):
     """The fields of all choices, and their values as ``choices`` once the form is valid."""
 
     choices: Choices
+    attributes: list[StudyAttribute]
 
     def add_choices(self, studies: Collection[Study]) -> None:
         simulators = simulators_of(studies)
+        self.attributes = study_attributes(studies=studies)
         workspaces = {study.workspace_id for study in studies}
         for spec in specs():
             self.fields[spec.name] = choice_field(spec, simulators)
@@ -55,6 +59,8 @@ class AsksForChoices(forms.BaseForm):
                 self.fields[spec.name].widget = forms.Select(choices=self._encoders(workspaces))
             if spec.kind == "rule":
                 self._keep_rule(self.fields[spec.name])
+        self.fields["by"].widget = ColumnMenu(self.attributes, str(self.initial.get("by") or ""))
+        self.fields["only"].widget = FilterWidget(self.attributes)
 
     def _encoders(self, workspaces: Collection[int | None]) -> list[tuple[str, str]]:
         """The available encoders, and the one chosen before, even if it is no longer available."""
@@ -81,6 +87,10 @@ class AsksForChoices(forms.BaseForm):
         except ChoicesError as error:
             for name, message in error.errors.items():
                 self.add_error(name, f"{message[:1].upper()}{message[1:]}.")
+            return
+        faults = filter_faults(self.attributes, by=self.choices.by, only=self.choices.only)
+        for name, message in faults.items():
+            self.add_error(name, f"{message}.")
 
 
 class ReportForm(AsksForChoices, forms.Form):

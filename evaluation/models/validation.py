@@ -6,7 +6,7 @@ from django.db import models
 
 
 class QuestionVerdict(models.Model):
-    """Whether the majority in one validation study found a question of its kind, answerable and rightly answered.
+    """Whether the majority in one validation study found that a question is of its kind, answerable and correctly answered.
 
     Pipelines on one dataset share its questions, and each counts the verdicts of its own validation study.
     """

@@ -110,8 +110,9 @@ def pipeline_step_again(
 ) -> Run | Study | Report:
     """Repeat one step of a pipeline: what exists is kept, and what is missing is asked for or added.
 
-    ``choices`` replace the step's own for this once; only steps that start a run take them. Returns the started run, the study with the added items, or the new report. Raises ``ValidationError`` if there is
-    no such step, if the pipeline has not reached it yet, or if nothing is missing.
+    ``choices`` replace the step's own this one time; only steps that start a run take them. Returns the started run, the
+    study with the added items, or the new report. Raises ``ValidationError`` if there is no such step, if the pipeline
+    has not reached it yet, or if nothing is missing.
     """
     step = next((step for step in pipeline.recipe.content["steps"] if step["name"] == name), None)
     if step is None:

@@ -16,17 +16,23 @@ from annotator.models import Study
 from annotator.services.imports.material_import import material_import
 from annotator.services.study import study_create
 from evaluation.models import Pipeline, Report, Run
-from evaluation.pipelines.endpoints import SECOND, Asked, models_studied, simulators_named, step_endpoint
+from evaluation.pipelines.endpoints import (
+    SECOND,
+    ModelAtEndpoint,
+    models_studied,
+    simulators_named,
+    step_endpoint,
+)
 from evaluation.pipelines.material_run import material_run_create
 from evaluation.pipelines.material_write import GOLD, gold_explanations, questions_validate
 from evaluation.pipelines.options import second_model, step_budget, step_options
 from evaluation.pipelines.recipe import OF_A_STUDY
-from evaluation.pipelines.rewards import PAPER_BINS
 from evaluation.pipelines.study_rows import study_rows
 from evaluation.pipelines.training import (
     rewards_keep,
     tuning_step,
 )
+from evaluation.prompts.rewards import PAPER_BINS
 from evaluation.runs.create import NothingToAsk, RunPlan
 from evaluation.runs.lifecycle import run_start
 from evaluation.selectors.run import run_progress
@@ -34,7 +40,7 @@ from evaluation.services.report import report_create
 from evaluation.simulators.start import simulation_create
 
 _LIVE = (Run.State.QUEUED, Run.State.RUNNING)
-#: Said of a simulate step, because a model may find its own explanations easier to follow than others do.
+#: A remark on a simulate step: a model may find its own explanations easier to follow than others do.
 SAME_MODEL = "a simulator is the model that is studied"
 
 
@@ -88,7 +94,7 @@ def step_advance(pipeline: Pipeline, step: JSON) -> JSON | None:
     return numbers
 
 
-def _simulators(pipeline: Pipeline) -> list[Asked]:
+def _simulators(pipeline: Pipeline) -> list[ModelAtEndpoint]:
     return simulators_named(
         overrides=pipeline.overrides,
         endpoint=pipeline.endpoint,
@@ -96,7 +102,7 @@ def _simulators(pipeline: Pipeline) -> list[Asked]:
     )
 
 
-def _simulated(pipeline: Pipeline, step: JSON, named: list[Asked]) -> JSON | None:
+def _simulated(pipeline: Pipeline, step: JSON, named: list[ModelAtEndpoint]) -> JSON | None:
     """Have every simulator that the pipeline names judge a study, at the same time; their numbers together."""
     if step.get("options", {}).get("model") == SECOND:
         return {"left_out": "the pipeline names its simulators"}
@@ -131,7 +137,7 @@ def _simulated(pipeline: Pipeline, step: JSON, named: list[Asked]) -> JSON | Non
 
 def step_validate(pipeline: Pipeline, step: JSON) -> JSON | None:
     """Mark the questions that a majority of their validators accepts; None while some still need people's judgments."""
-    # Imported late: the web process does without numpy.
+    # Imported late, because the web process doesn't load numpy.
     from evaluation.ratings.validation import question_verdicts
 
     study, by = study_of(pipeline, step), str(step_options(pipeline, step).get("by", "people"))
@@ -199,7 +205,7 @@ def step_run_create(
     *,
     attach: bool,
     choices: JSON | None = None,
-    simulator: tuple[int, Asked] | None = None,
+    simulator: tuple[int, ModelAtEndpoint] | None = None,
 ) -> Run:
     """The run of a step, not yet started; ``choices`` replace the step's own for this run.
 
@@ -271,7 +277,7 @@ def step_study(pipeline: Pipeline, step: JSON) -> JSON:
         return {"left_out": "there was no material to make items from"}
     found = Study.objects.filter(slug=slug).first()
     if found is not None and found.workspace_id != pipeline.dataset.workspace_id:
-        # Another workspace has a study with this slug already: none of this material may go into it.
+        # A study of another workspace has this slug already, and must not get any of this material.
         slug = f"{slug[:71]}-{digest_of([slug, settings.SECRET_KEY])[:8]}"
         found = Study.objects.filter(slug=slug, workspace=workspace).first()
     study = found or study_create(

@@ -15,7 +15,7 @@ from evaluation.pipelines.options import step_options
 from evaluation.pipelines.training import tuning_spent
 from evaluation.runs.lifecycle import run_budget_set, run_pause, run_retry_failed
 
-#: The reason of a pipeline that somebody has paused; it goes on only when somebody resumes it.
+#: The reason shown for a pipeline that a person has paused; only a person can resume it.
 BY_RESEARCHER = "Paused by a researcher."
 _OVER = (Pipeline.State.DONE, Pipeline.State.CANCELLED)
 
@@ -69,7 +69,7 @@ def pipeline_budget_set(*, pipeline: Pipeline, budget: Decimal | None) -> Pipeli
 def pipeline_retry_failed(*, pipeline: Pipeline, calls: Collection[int] | None = None) -> int:
     """Send the failed and unparsable calls of a pipeline's runs again, or only those with these keys; returns how many.
 
-    What they bring is added to the material; repeat later steps to use it. Raises ``Conflict`` if there are none.
+    Their results are added to the material; repeat later steps to use them. Raises ``Conflict`` if there are none.
     """
     runs = pipeline.runs.exclude(state=Run.State.CANCELLED).order_by("pk")
     again = sum(run_retry_failed(run=run, calls=calls) for run in runs)

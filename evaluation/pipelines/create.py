@@ -20,7 +20,7 @@ from evaluation.runs.text import clean
 from evaluation.runs.wake import pipeline_wake
 from evaluation.selectors.endpoint import endpoint_check
 
-#: What overrides may say for the whole pipeline.
+#: The overrides that apply to the whole pipeline.
 FOR_ALL = frozenset({"budget", "second", "second_endpoint", "simulators"})
 
 
@@ -99,7 +99,7 @@ def parts_check(*, content: JSON, keys: Iterable[str]) -> None:
         raise ValidationError(
             {
                 "dataset": f"None of its {len(keys):,} instances is in the {missing[0]} part, and this recipe trains on one part"
-                " and tests on the other. About one instance in five is for testing, by its key. Use more instances."
+                " and tests on the other. About one instance in five is in the test part, depending on its key. Use more instances."
             }
         )
 

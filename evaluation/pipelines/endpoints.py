@@ -17,7 +17,7 @@ SECOND = "{second}"
 
 
 @dataclass(frozen=True)
-class Asked:
+class ModelAtEndpoint:
     """A model at an endpoint."""
 
     endpoint: Endpoint
@@ -41,19 +41,21 @@ def step_endpoint(*, step: JSON, overrides: JSON, endpoint: Endpoint, workspace_
     return endpoint_by_name(str(chosen), workspace_id=workspace_id) if chosen else endpoint
 
 
-def simulators_named(*, overrides: JSON, endpoint: Endpoint, workspace_id: int | None) -> list[Asked]:
+def simulators_named(
+    *, overrides: JSON, endpoint: Endpoint, workspace_id: int | None
+) -> list[ModelAtEndpoint]:
     """The simulators that a pipeline names, each once; empty if it names none and the recipe decides."""
-    found: dict[tuple[int, str], Asked] = {}
+    found: dict[tuple[int, str], ModelAtEndpoint] = {}
     for one in overrides.get(ALL_STEPS, {}).get("simulators") or []:
         name, model = str(one.get("endpoint") or ""), str(one.get("model") or "")
         place = endpoint_by_name(name, workspace_id=workspace_id) if name else endpoint
-        asked = Asked(place, model or place.model)
+        asked = ModelAtEndpoint(place, model or place.model)
         found.setdefault((place.pk, asked.model), asked)
     return list(found.values())
 
 
 def simulators_read(text: str) -> list[JSON]:
-    """Simulators as people write them: one to a line or comma, as ENDPOINT, ENDPOINT MODEL, or only a MODEL after a space.
+    """Read a list of simulators, separated by line breaks or commas: ENDPOINT, ENDPOINT MODEL, or a MODEL after a space.
 
     >>> simulators_read("lab gpt-4o, other")
     [{'endpoint': 'lab', 'model': 'gpt-4o'}, {'endpoint': 'other', 'model': ''}]

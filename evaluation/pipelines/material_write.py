@@ -12,8 +12,8 @@ from annotator.hit_types.base import JSON
 from annotator.models import Dataset, Explanation, FollowUp, Instance, Study, System
 from evaluation.models import QuestionVerdict
 
-if TYPE_CHECKING:  # imported late: the web process does without numpy
-    from evaluation.ratings.validation import Verdict
+if TYPE_CHECKING:  # imported late, because the web process doesn't load numpy
+    from evaluation.ratings.validation import MajorityVerdict
 
 #: The explain method that uses the dataset's own rationales, and the name of its system.
 GOLD = "gold"
@@ -43,7 +43,7 @@ def gold_explanations(*, dataset: Dataset) -> int:
 
 
 @transaction.atomic
-def questions_validate(*, study: Study, dataset: Dataset, verdicts: Sequence[Verdict]) -> JSON:
+def questions_validate(*, study: Study, dataset: Dataset, verdicts: Sequence[MajorityVerdict]) -> JSON:
     """Store a validation study's verdicts on the dataset's generalization questions; returns the counts.
 
     The keys of a validation study's items are "f" and the primary key of the question. Calling it again replaces the

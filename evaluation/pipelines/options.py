@@ -36,7 +36,8 @@ def step_options(pipeline: Pipeline, step: JSON) -> JSON:
 
 
 def _with_tuned(pipeline: Pipeline, options: JSON) -> JSON:
-    """Replace the model ``{tuned STEP}`` with the one that STEP made; before that, with the pipeline's own and no reward token."""
+    """Replace the model ``{tuned STEP}`` with the one that STEP made; until then, with the pipeline's own model and no
+    reward token."""
     named = TUNED.fullmatch(str(options.get("model", "")))
     if named is None:
         return options

@@ -29,8 +29,7 @@ def study_rows(
     """The rows of a study of ``hit_type``, in a fixed number of queries.
 
     ``systems`` names the systems whose explanations are used; if empty, all of the dataset's. ``choices`` are the study
-    step's, for the HIT type (``group``, ``arms``). Raises ``KeyError`` for a type that cannot be
-    made from material.
+    step's, for the HIT type (``group``, ``arms``). Raises ``KeyError`` for a type that cannot be made from material.
     """
     kind = hit_type_get(hit_type)
     if not kind.made_from:

@@ -24,9 +24,9 @@ from annotator.hit_types.base import JSON, prompt_part, render_prompt
 from annotator.hit_types.making import question_columns
 from annotator.models import Explanation, FollowUp, Instance, Output
 from evaluation.models import Call, Endpoint, FineTuning, Pipeline, Reward, Run
-from evaluation.pipelines.rewards import PAPER_BINS, HeldOut, TrainingExample, chat_lines, reward_quantiles
 from evaluation.pipelines.steps.material import in_test_part, shown
 from evaluation.prompts import prompt_file
+from evaluation.prompts.rewards import PAPER_BINS, HeldOut, TrainingExample, chat_lines, reward_quantiles
 from evaluation.providers.base import ProviderError
 from evaluation.providers.keys import KeyRefused
 from evaluation.selectors.endpoint import endpoint_openai
@@ -48,7 +48,7 @@ def rewards_keep(*, pipeline: Pipeline, step: str, run: Run, bins: int = PAPER_B
     Otherwise the mean would fall as a model learns, because it repeats its good rationales and varies its poor ones.
     Safe to call again.
     """
-    from evaluation.metrics import gen_u  # imported late: the web process does without scipy
+    from evaluation.metrics import gen_u  # imported late, because the web process doesn't load scipy
 
     answered = (
         run.calls.filter(parsed__isnull=False).order_by("pk").only("key", "subject", "context", "parsed")
@@ -109,7 +109,7 @@ def _samples_of(pipeline: Pipeline, system: str) -> Counter[int]:
 def examples_of(pipeline: Pipeline) -> list[TrainingExample]:
     """Every rewarded sample of a pipeline so far, in the order in which they were rewarded (Quark's data pool).
 
-    A rationale that was sampled more than once is in the pool as often.
+    A rationale that was sampled several times is in the pool that many times.
     """
     part = _explaining_prompt(pipeline)
     examples = []

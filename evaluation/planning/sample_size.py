@@ -15,7 +15,7 @@ from evaluation.metrics.simulatability import simulatability
 from evaluation.planning.synthetic import StudyDesign, SyntheticStudy, draw_study
 
 _Z95 = 1.959963984540054
-#: A figure that a plan can be made for: from a study to a number, nan where not defined.
+#: A figure that can be planned for: a function from a study to a number, nan if undefined.
 Figure = Callable[[SyntheticStudy], float]
 
 
@@ -24,9 +24,9 @@ class PlanRow:
     """What one redundancy needs: sizes, cost, and what to expect of the figure.
 
     ``width`` is the expected width of the 95 % interval at ``instances``; ``bias`` the mean of the figure minus its
-    true value, which no number of items takes away; ``sd_one`` the standard deviation that one instance stands
-    for (the figure's sd at n instances is sd_one / sqrt(n)). ``runs`` simulated studies were used; with 200, the
-    number of instances is itself uncertain by about 10 %.
+    true value, which more items don't reduce; ``sd_one`` the standard deviation per instance (the figure's standard
+    deviation at n instances is sd_one / sqrt(n)). ``runs`` simulated studies were used; with 200, the number of
+    instances is itself uncertain by about 10 %.
     """
 
     redundancy: int
@@ -74,7 +74,7 @@ def measured_difference(study: SyntheticStudy) -> float:
     return first - second
 
 
-#: Name -> the figure, and its true value in a design (None where it has none: agreement is what raters make it).
+#: Name -> the figure, and its true value in a design (None for agreement, which depends on the raters alone).
 FIGURES: Mapping[str, tuple[Figure, Callable[[StudyDesign], float | None]]] = {
     "precision": (measured_precision, lambda design: float(np.mean(design.precision))),
     "simulatable": (measured_simulatable, lambda design: design.true_simulatable),
@@ -140,7 +140,7 @@ def plan_difference(
 
 
 def _squared(scale: float) -> Callable[[float], float]:
-    """Instances needed, as a function of the standard deviation that one instance stands for."""
+    """Instances needed, as a function of the standard deviation per instance."""
     return lambda sd: (scale * sd) ** 2
 
 

@@ -1,6 +1,6 @@
-"""Studies with known truth: raters of stated quality, so that a metric's result can be compared with the true value.
+"""Synthetic studies with raters of known quality, so that a metric's result can be compared with the true value.
 
-Pure: neither Django nor a file. ``manage.py simulate_study`` writes one out; ``evaluation.planning.sample_size`` draws many.
+Pure: no Django and no files. ``manage.py simulate_study`` writes one to a file; ``evaluation.planning.sample_size`` draws many.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class StudyDesign:
-    """What a simulated simulation study looks like.
+    """The design of a synthetic simulation study.
 
     ``labels`` with their ``prevalence`` (adds up to 1) are what a careful reader would answer; the last of
-    them is ``abstain`` ("cannot guess") where that is set. ``precision`` is, for each system, the probability that
-    the system's real output is what its explanation lets one foretell. ``accuracy`` is a rater's mean probability of
-    the careful reader's label (otherwise any other label, each alike), ``accuracy_sd`` its standard deviation over
+    them is ``abstain`` ("cannot guess") if that is set. ``precision`` is, for each system, the probability that
+    the system's real output is the one that its explanation predicts. ``accuracy`` is a rater's mean probability of
+    the careful reader's label (the other labels are equally likely), ``accuracy_sd`` its standard deviation over
     raters; ``simulators`` maps a simulator's name to its accuracy. ``clustering`` in [0, 1) is the correlation
     between follow-ups of one instance, in their labels and in their precision.
     """
@@ -137,8 +137,8 @@ def draw_study(design: StudyDesign, rng: np.random.Generator) -> SyntheticStudy:
     """Draw one study; the same design and generator state give the same study.
 
     The population's macro and micro precision of a system is its ``design.precision``, its simulatable share
-    ``design.true_simulatable``. What imperfect raters *measure* lies beside that: a wrong label is as often right
-    by luck as the labels allow.
+    ``design.true_simulatable``. What imperfect raters *measure* differs from it, and a wrong label may agree with the
+    system's output by chance.
 
     >>> study = draw_study(StudyDesign(instances=2, follow_ups=1), np.random.default_rng(0))
     >>> len(study.ratings), study.truth.unit[0]
@@ -241,7 +241,7 @@ def _ratings(
 
 
 def _choose(units: int, raters: int, k: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Shape (units, k): k different raters for each unit, every set of them as likely as any other."""
+    """Shape (units, k): k different raters for each unit, drawn so that every set of raters is equally likely."""
     step = max(1, _CHUNK // raters)
     parts = [
         np.argpartition(rng.random((min(step, units - start), raters)), k - 1, axis=1)[:, :k].copy()

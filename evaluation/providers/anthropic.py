@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 VERSION = "2023-06-01"
-#: The tool through which a reply is held to a schema.
+#: The tool that makes a reply follow a schema.
 TOOL = "reply"
 #: Parameters of other protocols that this one refuses.
 _UNKNOWN = frozenset({"seed", "n", "logprobs", "top_logprobs", "frequency_penalty", "presence_penalty"})
@@ -25,7 +25,7 @@ _FINISH = {"max_tokens": "length", "model_context_window_exceeded": "length"}
 
 
 class Anthropic:
-    """One endpoint. ``base_url`` ends with /v1. Raises ``ProviderError`` (refused_host) where the host may not be asked."""
+    """One endpoint. ``base_url`` ends with /v1. Raises ``ProviderError`` (refused_host) if requests to the host aren't allowed."""
 
     def __init__(self, access: Access) -> None:
         headers = {"anthropic-version": VERSION} | ({"x-api-key": access.key} if access.key else {})
@@ -48,7 +48,7 @@ class Anthropic:
 
 
 def messages_body(request: ChatRequest) -> dict[str, Any]:
-    """The JSON body of a request: instructions apart from the chat, and a schema as the input of a forced tool.
+    """The JSON body of a request, with the instructions separate from the chat, and a schema as the input of a forced tool.
 
     >>> messages_body(ChatRequest("claude", ({"role": "system", "content": "Be brief."},), {"max_tokens": 9}))["system"]
     'Be brief.'
@@ -70,7 +70,7 @@ def messages_body(request: ChatRequest) -> dict[str, Any]:
 
 
 def read_message(raw: dict[str, Any], *, seconds: float = 0.0) -> ChatReply:
-    """The JSON of a message as a reply; raises ``ProviderError`` where it has no text, with what was received."""
+    """The JSON of a message as a reply. If it has no text, raises ``ProviderError`` with what was received."""
     found = raw.get("usage")
     usage: dict[str, Any] = found if isinstance(found, dict) else {}
     cached = count_of(usage, "cache_read_input_tokens")
@@ -105,7 +105,7 @@ def read_message(raw: dict[str, Any], *, seconds: float = 0.0) -> ChatReply:
 
 
 def read_error(status: int, body: dict[str, Any]) -> tuple[str, ErrorKind | None]:
-    """The message of an error, and its kind where the words say more than the status."""
+    """The message of an error, and its kind if the message says more than the status."""
     error = body.get("error")
     said = str(error.get("message") or "") if isinstance(error, dict) else ""
     if status == 400 and "prompt is too long" in said:

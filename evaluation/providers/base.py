@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-if TYPE_CHECKING:  # for types only: the web process shows endpoints and does without numpy
+if TYPE_CHECKING:  # for types only: the web process shows endpoints but doesn't load numpy
     import numpy as np
     import numpy.typing as npt
 
@@ -106,7 +106,7 @@ class ChatReply:
     seconds: float = 0.0
     #: The model's reasoning before the reply, if the provider returns it separately. Answers are never read from it.
     reasoning: str = ""
-    #: Each token of ``text`` with the natural logarithm of its probability, where they were asked for and given.
+    #: Each token of ``text`` with the natural logarithm of its probability, if the request asked for them and the reply has them.
     tokens: tuple[tuple[str, float], ...] = ()
 
 

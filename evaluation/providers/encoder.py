@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from evaluation.providers.base import Provider
 
-if TYPE_CHECKING:  # for types only: the web process does without numpy
+if TYPE_CHECKING:  # for types only: the web process doesn't load numpy
     import numpy as np
     import numpy.typing as npt
 
@@ -19,8 +19,7 @@ AT_ONCE = 128
 class EndpointEncoder:
     """An ``Encoder`` (see ``evaluation.metrics.encoders``) that uses an endpoint's embeddings. ``open_provider`` makes
     the client; each ``encode`` calls it once. Each distinct text is sent once. ``version`` is the endpoint's name,
-    since an embedding model has no other version. Raises
-    ``ProviderError``.
+    since an embedding model has no other version. Raises ``ProviderError``.
     """
 
     def __init__(self, *, open_provider: Callable[[], Provider], model: str, endpoint: str) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from evaluation.providers.base import ProviderError
 
-if TYPE_CHECKING:  # for types only: the web process does without the client library
+if TYPE_CHECKING:  # for types only: the web process doesn't load the client library
     from evaluation.providers.openai_compatible import OpenAICompatible
 
 JobState = Literal["running", "succeeded", "failed", "cancelled"]

@@ -30,7 +30,7 @@ _NAMES: Mapping[str, str] = {
     "frequency_penalty": "frequencyPenalty",
     "presence_penalty": "presencePenalty",
 }
-#: Parameters that stand beside ``generationConfig``.
+#: Parameters that are sent beside ``generationConfig``.
 _BESIDE = frozenset({"safetySettings", "cachedContent"})
 #: Reasons for which a reply, or a prompt, was held back.
 _FILTERED = frozenset(
@@ -39,7 +39,7 @@ _FILTERED = frozenset(
 
 
 class Gemini:
-    """One endpoint. ``base_url`` ends with /v1beta. Raises ``ProviderError`` (refused_host) where the host may not be asked."""
+    """One endpoint. ``base_url`` ends with /v1beta. Raises ``ProviderError`` (refused_host) if requests to the host aren't allowed."""
 
     def __init__(self, access: Access) -> None:
         headers = {"x-goog-api-key": access.key} if access.key else {}
@@ -59,7 +59,7 @@ class Gemini:
         try:
             vectors = np.array([one["values"] for one in raw["embeddings"]], dtype=np.float64)
         except (KeyError, TypeError, ValueError):
-            raise ProviderError("invalid_reply", "the reply holds no embeddings") from None
+            raise ProviderError("invalid_reply", "the reply has no embeddings") from None
         if vectors.ndim != 2 or len(vectors) != len(texts):
             raise ProviderError("invalid_reply", f"asked for {len(texts)} embeddings, got {len(vectors)}")
         return vectors
@@ -105,7 +105,7 @@ def content_body(request: ChatRequest) -> dict[str, Any]:
 
 
 def read_content(raw: dict[str, Any], *, seconds: float = 0.0) -> ChatReply:
-    """The JSON of a generated content as a reply; raises ``ProviderError`` where it has no text, with what was received."""
+    """The JSON of generated content as a reply. If it has no text, raises ``ProviderError`` with what was received."""
     found = raw.get("usageMetadata")
     usage: dict[str, Any] = found if isinstance(found, dict) else {}
     out, thoughts = count_of(usage, "candidatesTokenCount"), count_of(usage, "thoughtsTokenCount")
@@ -146,7 +146,7 @@ def read_content(raw: dict[str, Any], *, seconds: float = 0.0) -> ChatReply:
 
 
 def read_error(status: int, body: dict[str, Any]) -> tuple[str, ErrorKind | None]:
-    """The message of an error, and its kind where the words say more than the status."""
+    """The message of an error, and its kind if the message says more than the status."""
     error = body.get("error")
     if not isinstance(error, dict):
         return "", None
@@ -155,6 +155,6 @@ def read_error(status: int, body: dict[str, Any]) -> tuple[str, ErrorKind | None
         return said, "unauthorized"
     if status == 400 and re.search(r"token count.{0,40}exceeds|exceeds the maximum number of tokens", said):
         return said, "context_length"
-    if status == 429 and "PerDay" in details:  # waiting for minutes won't help
+    if status == 429 and "PerDay" in details:  # waiting a few minutes won't help
         return said, "no_quota"
     return said, None

@@ -52,7 +52,7 @@ def key_open(*, sealed: bytes, origin: Origin, secrets: Iterable[str]) -> str:
 
 
 def key_reseal(*, sealed: bytes, secrets: list[str]) -> bytes | None:
-    """The same key sealed with the newest secret; None where it is already. Raises ``KeyRefused`` if none opens it.
+    """The same key encrypted with the newest secret; None if it already is. Raises ``KeyRefused`` if no secret can decrypt it.
 
     >>> there = Origin("https", "api.example.com", 443)
     >>> old = key_seal(key="sk-1", origin=there, secrets=["old"])

@@ -1,7 +1,7 @@
-"""List prices of common models, as a suggestion: what a lab pays is what it enters for the endpoint.
+"""List prices of common models, as suggestions. Costs are computed from the prices that a lab enters for its endpoint.
 
-``prices.json`` is an extract of litellm's price list, with its date. To renew it, take the chat models of the providers
-below from that file; prices there are per token.
+``prices.json`` is an extract of litellm's price list, with its date. To update it, copy the chat models of the providers
+below from that list, in which prices are per token.
 """
 
 from __future__ import annotations

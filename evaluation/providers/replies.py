@@ -20,7 +20,7 @@ def json_object(response: httpx2.Response) -> dict[str, Any]:
     if response.is_redirect:
         raise ProviderError("refused_host", "the endpoint answered with a redirect, which is not followed")
     try:
-        # NaN and Infinity are no JSON, but some servers send them; Postgres takes them as text only.
+        # NaN and Infinity aren't valid JSON, but some servers send them; Postgres accepts them only as text.
         raw = json.loads(response.content, parse_constant=str)
     except RecursionError:
         raise _unreadable(response, "the reply's JSON is nested too deeply") from None
@@ -32,7 +32,7 @@ def json_object(response: httpx2.Response) -> dict[str, Any]:
 
 
 def _unreadable(response: httpx2.Response, reason: str) -> ProviderError:
-    """The error for a reply that was received and may have to be paid for; it carries the start of what came."""
+    """The error for a reply that was received and may have to be paid for, with the beginning of what was received."""
     text = response.content[:KEPT_BYTES].decode("utf-8", "replace")
     kept = ChatReply(text="", raw={"not_json": text}) if text.strip() else None
     start = " ".join(text[:200].split())
@@ -40,7 +40,7 @@ def _unreadable(response: httpx2.Response, reason: str) -> ProviderError:
 
 
 def count_of(usage: dict[str, Any], name: str) -> int | None:
-    """A token count; a fraction is rounded up. None where it is no number that a count can be."""
+    """A token count; a fraction is rounded up. None if the value can't be a count."""
     value = usage.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 2**31:
         return None
@@ -48,7 +48,7 @@ def count_of(usage: dict[str, Any], name: str) -> int | None:
 
 
 def tokens_of(entries: Any, token: str, log_probability: str) -> tuple[tuple[str, float], ...]:
-    """Tokens with their log probabilities from a reply's list of objects; empty where it isn't one."""
+    """Tokens with their log probabilities from a reply's list of objects; empty if it isn't one."""
     found = []
     for entry in entries if isinstance(entries, list) else []:
         text = entry.get(token) if isinstance(entry, dict) else None

@@ -14,7 +14,7 @@ from evaluation.providers.base import ErrorKind, ProviderError
 from evaluation.providers.hosts import HostPolicy, HostRefused, check_origin, origin_of
 from evaluation.providers.replies import json_object, retry_after_of, transport_error
 
-#: From the body of an error: its message, and the kind where the vendor's words say more than the status does.
+#: From the body of an error: its message, and the kind if the vendor's message says more than the status.
 ReadError = Callable[[int, dict[str, Any]], tuple[str, ErrorKind | None]]
 KINDS: Mapping[int, ErrorKind] = {
     400: "bad_request",
@@ -44,7 +44,7 @@ class Access:
     certificates: str = ""
 
     def client(self) -> httpx2.AsyncClient:
-        """An HTTP client for it; raises ``ProviderError`` (refused_host) where the host may not be asked."""
+        """An HTTP client for the endpoint; raises ``ProviderError`` (refused_host) if requests to the host aren't allowed."""
         try:
             origin = origin_of(self.base_url)
             check_origin(origin, self.policy)
@@ -54,7 +54,7 @@ class Access:
 
 
 def kind_of_status(status: int) -> ErrorKind:
-    """What a status means where nothing else is known."""
+    """What a status means if nothing else is known."""
     return KINDS.get(status, "server" if status >= 500 else "bad_request")
 
 

@@ -61,5 +61,5 @@ def tls_context(pem: str = "") -> ssl.SSLContext:
         return ssl.create_default_context(cadata=pem)
     except (ssl.SSLError, ValueError):
         raise SettingRefused(
-            "is not a PEM certificate; expected -----BEGIN CERTIFICATE----- and what follows"
+            "is not a PEM certificate; expected a block that begins with -----BEGIN CERTIFICATE-----"
         ) from None

@@ -1,4 +1,4 @@
-"""Attributes of a study's items and raters, by which reports are cut and filtered."""
+"""Attributes of a study's items and raters, by which reports are grouped and filtered."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from django.db.models import Max
 from django.db.models.fields.json import KeyTextTransform
 
 from annotator.models import ExamAttempt, Item, Participation, Rater
+from evaluation.core.filter_text import parse_filter
 from evaluation.ratings.columns import Codes
 from evaluation.ratings.judgments import Judgments, Raters
 
-#: In front of the attributes of raters.
+#: The prefix of raters' attributes.
 RATER = "rater:"
 #: Columns that every study's items have.
 BUILT_IN = ("condition", "kind", "generator", "system", "dataset")
@@ -25,7 +26,7 @@ FILTERED = "outside the filter {filter}"
 
 @dataclass(frozen=True, eq=False)
 class Attribute:
-    """One attribute: of ``items`` (codes of shape (items,)) or of raters (shape (raters,)); -1 where one has no value."""
+    """One attribute, of ``items`` (codes of shape (items,)) or of raters (shape (raters,)); -1 means no value."""
 
     name: str
     of: Literal["items", "raters"]
@@ -46,7 +47,8 @@ def attribute_names(judgments: Judgments) -> list[str]:
 
 
 def attribute_load(judgments: Judgments, name: str) -> Attribute:
-    """One attribute by its name, a study's own column where the built-in one is blank; ``rater:`` goes before those of raters. ``ValueError`` lists what there is."""
+    """One attribute by its name. A study's own column is used if the built-in one is blank; raters' attributes begin with
+    ``rater:``. Raises ``ValueError`` with the known names."""
     if name.startswith(RATER):
         values = _rater_values(judgments)
         key = name.removeprefix(RATER)
@@ -74,7 +76,7 @@ def _item_values(judgments: Judgments, name: str) -> list[str]:
 
 
 def _rater_values(judgments: Judgments) -> dict[int, dict[str, str]]:
-    """What is known of each rater: the file that they came with, the panel's join parameters, and the best exam score."""
+    """Each rater's attributes: those from an imported file, the panel's join parameters, and the best exam score."""
     ids = judgments.raters.ids.tolist()
     values: dict[int, dict[str, str]] = {pk: {} for pk in ids}
     for pk, found in Rater.objects.filter(pk__in=ids).values_list("pk", "attributes"):
@@ -99,25 +101,10 @@ def _coded(name: str, of: Literal["items", "raters"], texts: list[str]) -> Attri
     return Attribute(name, of, tuple(names), codes)
 
 
-def parse_filter(text: str) -> dict[str, list[str]]:
-    """``attribute=value`` pairs separated by semicolons, as each attribute's values.
-
-    >>> parse_filter("kind=hard; rater:age=30; kind=easy")
-    {'kind': ['hard', 'easy'], 'rater:age': ['30']}
-    """
-    found: dict[str, list[str]] = {}
-    for part in text.split(";"):
-        name, equals, value = (piece.strip() for piece in part.partition("="))
-        if not (name and equals and value):
-            raise ValueError(f"expected attribute=value; attribute=value, got {text!r}")
-        found.setdefault(name, []).append(value)
-    return found
-
-
 def judgments_filter(judgments: Judgments, text: str) -> Judgments:
-    """The judgments that have, in every attribute named, one of its values; the rest is counted as left out.
+    """The judgments that have one of the given values in every named attribute; the others are counted as left out.
 
-    Items that the filter excludes are out of play, raters without a judgment left are not there.
+    Items that the filter excludes are out of play, and raters who have no judgment left are removed.
     """
     kept = np.ones(len(judgments), dtype=bool)
     in_play = judgments.in_play.copy()

@@ -1,4 +1,4 @@
-"""Columns fetched from Postgres in bulk: COPY into arrow in bounded pieces, names held once and rows as codes."""
+"""Fetch columns from Postgres in bulk: COPY into Arrow in pieces of limited size, with each name stored once and rows as codes."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def distinct(values: npt.NDArray[Any]) -> tuple[Ids, Ids]:
 def copy_rows(queryset: QuerySet[Any, Any], kinds: Mapping[str, str]) -> dict[str, Ids | Coded]:
     """Fetch the columns of a ``values_list`` queryset through COPY.
 
-    ``kinds`` names each selected column in order and says how it is held: ``id`` as int64 (-1 for NULL),
+    ``kinds`` names each selected column in order and says how it is stored: ``id`` as int64 (-1 for NULL),
     ``name`` as ``Coded`` (-1 for NULL). COPY rows reach Python as bytes, are parsed ``PIECE`` bytes at a
     time and kept as codes, so that a long column of few distinct texts costs four bytes a row.
     """
@@ -126,8 +126,8 @@ def _batches(queryset: QuerySet[Any, Any], kinds: Mapping[str, str]) -> Iterator
 def _pieces(queryset: QuerySet[Any, Any]) -> Iterator[tuple[io.BytesIO, int]]:
     """Whole rows in pieces of about ``PIECE`` bytes, each with its size.
 
-    Each row is a message of its own. They are taken through ``psycopg.pq``, the driver's documented wrapper of libpq:
-    its ``Copy`` objects need longer for a million rows than everything that is done with them afterwards.
+    Each row is a separate message. They are read through ``psycopg.pq``, the driver's documented wrapper of libpq: its
+    ``Copy`` objects take longer for a million rows than all later processing together.
     """
     sql, params = queryset.query.sql_with_params()
     # COPY takes no parameters: the driver's own quoting puts them into the text.
@@ -135,7 +135,7 @@ def _pieces(queryset: QuerySet[Any, Any]) -> Iterator[tuple[io.BytesIO, int]]:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT 1"
-        )  # inside a transaction the driver sends BEGIN only with a statement of its own
+        )  # in a transaction, the driver sends BEGIN only together with a statement that it runs itself
         pgconn = cursor.connection.pgconn
         started = pgconn.exec_(f"COPY ({query}) TO STDOUT (FORMAT csv)".encode())
         if started.status != pq.ExecStatus.COPY_OUT:

@@ -17,7 +17,7 @@ CRITERIA = ("relation", "answerable", "answer_right")
 
 
 @dataclass(frozen=True)
-class Verdict:
+class MajorityVerdict:
     """The verdict on one question: for each criterion, whether more than half of its ``raters`` say yes. A rater who
     isn't asked whether the answer is right, because the context doesn't answer the question, doesn't count as yes.
     """
@@ -35,17 +35,17 @@ class Verdict:
         return self.relation and self.answerable and self.answer_right
 
 
-def question_verdicts(*, study: Study, by: Validators) -> list[Verdict]:
+def question_verdicts(*, study: Study, by: Validators) -> list[MajorityVerdict]:
     """The verdict on each question of a validation study, in the order of the items; without raters, a question isn't
     accepted."""
     from evaluation.ratings.judgments import (
         judgments_load,
-    )  # imported late: the web process does without numpy
+    )  # imported late, because the web process doesn't load numpy
 
     return verdicts_of(judgments_load(study=study), by=by)
 
 
-def verdicts_of(judgments: Judgments, *, by: Validators) -> list[Verdict]:
+def verdicts_of(judgments: Judgments, *, by: Validators) -> list[MajorityVerdict]:
     """``question_verdicts`` for judgments that are already loaded."""
     said: dict[int, list[dict[str, str]]] = defaultdict(list)
     responses = [json.loads(text) for text in judgments.responses]
@@ -56,7 +56,9 @@ def verdicts_of(judgments: Judgments, *, by: Validators) -> list[Verdict]:
             said[item].append(responses[response])
     keys, kinds = judgments.items.key.values(""), judgments.items.kind.values("")
     return [
-        Verdict(str(keys[n]), str(kinds[n]), len(said[n]), *(_majority(said[n], name) for name in CRITERIA))
+        MajorityVerdict(
+            str(keys[n]), str(kinds[n]), len(said[n]), *(_majority(said[n], name) for name in CRITERIA)
+        )
         for n in range(len(judgments.items))
         if judgments.in_play[n]
     ]

@@ -65,8 +65,8 @@ class ChoiceSpec:
             return _whole(value, self.least, self.most)
         if value == self.default == "":
             return value
-        if not isinstance(value, str) or not value or len(value) > 200:
-            raise ValueError("expected a name")
+        if not isinstance(value, str) or not value or len(value) > (self.most or 200):
+            raise ValueError(f"expected a text of at most {self.most or 200} characters")
         named = self.kind == "rule" and value.startswith("single:") and value != "single:"
         if self.options and value not in self.options and not named:
             allowed = [*self.options, *(["single:<rater>"] if self.kind == "rule" else [])]
@@ -116,10 +116,11 @@ class Choices:
     )  # fmt: skip
     by: str = _choice(
         "", "text", "Groups by",
-        hint="An attribute of items (condition, kind, system, a column of your own) or of raters (rater:age, rater:exam score).",
+        hint="An attribute of items (condition, kind, system, a column of your own) or of raters (rater:age, rater:exam score). Numbers with more than 12 values are cut at their quartiles.",
     )  # fmt: skip
     only: str = _choice(
-        "", "text", "Only", hint="A part of the study: kind=hard; rater:native=yes. Empty: all of it.",
+        "", "text", "Only", most=4_000,
+        hint="A part of the study: kind=hard; rater:native=yes. Several values of one column are alternatives. Empty: all of it.",
     )  # fmt: skip
     min_overlap: int = _choice(
         10, "whole", "Minimum shared units per pair", least=1, most=10**6,

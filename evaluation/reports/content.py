@@ -72,13 +72,15 @@ class TableColumn:
 class TableRow:
     """A row: its head cells, then one cell for each column. Rows of one ``group`` are listed under its name.
 
-    ``item`` is the database ids of the row's study and item, if it is about one; pages link to it.
+    ``item`` is the database ids of the row's study and item, if it is about one, and ``raters`` those of the study and of the one
+    or two raters that it is about; pages link to them.
     """
 
     head: Sequence[str]
     cells: Sequence[Cell]
     group: str = ""
     item: tuple[int, int] | None = None
+    raters: tuple[int, ...] | None = None
 
     def to_json(self) -> JSON:
         found: JSON = {
@@ -86,7 +88,8 @@ class TableRow:
             "group": self.group,
             "cells": [cell.to_json() for cell in self.cells],
         }
-        return found | ({"item": list(self.item)} if self.item else {})
+        about = {"item": self.item, "raters": self.raters}
+        return found | {name: list(pks) for name, pks in about.items() if pks}
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,8 @@ class ShownRow:
     group: str = ""
     #: The page of the row's subject.
     link: str = ""
+    #: The items that the raters of the row disagree on.
+    contested: str = ""
 
 
 @dataclass(frozen=True)
@@ -131,27 +133,37 @@ def no_link(study: int, item: int) -> str:
     return ""
 
 
+def no_pages(study: int, raters: Sequence[int]) -> str:
+    """No address of the items that raters disagree on."""
+    return ""
+
+
 def page_of(
     content: Mapping[str, Any],
     source: Callable[[str], str],
     item: Callable[[int, int], str] = no_link,
+    contested: Callable[[int, Sequence[int]], str] = no_pages,
 ) -> Page:
     """A stored report as a page; ``source`` returns the address of a figure's file, empty if there is none. ``item``
-    returns the address of an item from its study's id and its own, empty for no link.
+    returns the address of an item from its study's id and its own, empty for no link; ``contested`` that of the items that one or two
+    raters disagree on, from the study's id and theirs.
     """
     return Page(
         title=content["title"],
         facts=content["facts"],
         warnings=content["warnings"],
-        sections=[_section(section, source, item) for section in content["sections"]],
+        sections=[_section(section, source, item, contested) for section in content["sections"]],
     )
 
 
 def _section(
-    section: Mapping[str, Any], source: Callable[[str], str], item: Callable[[int, int], str]
+    section: Mapping[str, Any],
+    source: Callable[[str], str],
+    item: Callable[[int, int], str],
+    contested: Callable[[int, Sequence[int]], str],
 ) -> ShownSection:
     blocks: list[ShownTable | ShownFigure] = [
-        shown_table(block, item) if block["kind"] == "table" else _figure(block, source)
+        shown_table(block, item, contested) if block["kind"] == "table" else _figure(block, source)
         for block in section["blocks"]
     ]
     return ShownSection(
@@ -164,7 +176,11 @@ def _section(
     )
 
 
-def shown_table(table: Mapping[str, Any], item: Callable[[int, int], str] = no_link) -> ShownTable:
+def shown_table(
+    table: Mapping[str, Any],
+    item: Callable[[int, int], str] = no_link,
+    contested: Callable[[int, Sequence[int]], str] = no_pages,
+) -> ShownTable:
     """A stored table with its cells in words."""
     columns = table["columns"]
     groups = [(name, len(list(run))) for name, run in groupby(columns, key=lambda column: column["group"])]
@@ -176,6 +192,7 @@ def shown_table(table: Mapping[str, Any], item: Callable[[int, int], str] = no_l
                 [shown_cell(cell) for cell in row["cells"]],
                 row["group"] if row["group"] != group else "",
                 item(*row["item"]) if row.get("item") else "",
+                contested(row["raters"][0], row["raters"][1:]) if row.get("raters") else "",
             )
         )
         group = row["group"]

@@ -59,7 +59,7 @@ class Hit:
 class Claim:
     """What may be sent now. ``others``: calls that other workers have in flight at the endpoint.
 
-    With nothing to send, ``wait`` is the seconds until it is worth asking again, and None when nothing is left
+    If there is nothing to send, ``wait`` is the number of seconds until it is worth asking again, None if nothing is left
     to claim; ``state`` is the state of the run.
     """
 
@@ -199,7 +199,8 @@ def _prepare(
         for call in asked
     }
     found = _cached(list(keys.values()), run.workspace_id) if run.use_cache else {}
-    # A request whose reply could not be read is sent again; only another request may have another reply in the cache.
+    # A request whose reply could not be read must be sent again: the cache has only the same reply. A changed request may
+    # find a reply there.
     cached = {
         call.id
         for call in asked

@@ -14,9 +14,9 @@ _LINE = re.compile(r"[^\n]*\w[^\n]*$")
 
 
 def answer_confidence(text: str, tokens: Sequence[Token]) -> float | None:
-    """The probability of the tokens of a reply's answer, from 0 to 1; None where the tokens are not those of the text.
+    """The probability of the tokens of a reply's answer, from 0 to 1; None if the tokens don't match the text.
 
-    The answer is what follows the last ``ANSWER:``; in a JSON object, every choice that it has; else the last line.
+    The answer is the text after the last ``ANSWER:``, or every choice in a JSON object, or else the last line.
     Tokens before it, such as the model's thoughts, don't count.
 
     >>> round(answer_confidence("It helps.\\nANSWER: YES", [("It helps.\\n", -3.0), ("ANSWER:", -0.1), (" YES", -0.5)]), 3)

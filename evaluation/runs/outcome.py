@@ -201,7 +201,8 @@ def parsed(run: Run, step: Step, call: ClaimedCall, outcome: Outcome) -> Outcome
 def _unreadable(
     run: Run, call: ClaimedCall, outcome: Outcome, error: Unparsable, rng: random.Random
 ) -> Outcome:
-    """Asked again a bounded number of times, then recorded as unparsable, or as done with what was good earlier."""
+    """The call is sent again a limited number of times, then recorded as unparsable, or as done with the good parts of
+    earlier replies."""
     outcome.parsed, outcome.next = (call.last or {}).get("parsed"), None
     outcome.unreadable = True
     outcome.error_kind, outcome.error = error.kind, str(error)
@@ -214,7 +215,7 @@ def _unreadable(
 
 
 def _refused(run: Run, step: Step, call: ClaimedCall, outcome: Outcome) -> Outcome:
-    """A refusal for good is a result where the step says so: what the model does on this input is that it refuses."""
+    """A final refusal counts as a result if the step says so, because refusing is then what the model does."""
     if outcome.state == Call.State.UNPARSABLE and outcome.error_kind == "refusal":
         result = step.refused(run, call, outcome.text)
         if result is not None:

@@ -1,4 +1,4 @@
-"""From a call to the request that is sent: parameters, the most it can cost, and its key in the cache. Pure."""
+"""From a call to the request that is sent: parameters, the most it can cost, and its key in the cache. Queries nothing."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _short(value: Any) -> str:
 def sampling(
     *, temperature: float | None = None, seed: int | None = None, logprobs: bool = False
 ) -> dict[str, Any]:
-    """The parameters of a request for what is given; what is None is left to the step, the endpoint or the server.
+    """The parameters of a request for the values given; for None, the step, the endpoint or the server decides.
 
     >>> sampling(temperature=0.0, logprobs=True)
     {'temperature': 0.0, 'logprobs': True}

@@ -153,7 +153,7 @@ def settle(*, run: Run, token: str, outcomes: Sequence[Outcome]) -> int:
         if not reason and any(o.state in FINAL_FAILURES for o in kept):
             reason = _too_many_failed(cursor, run)
         if over and run.budget_cost is not None and not reason:
-            reason = "The endpoint charged more tokens than the request allowed; look at its replies before going on."
+            reason = "The endpoint charged more tokens than the request allowed. Check its replies before you resume."
         if reason:
             cursor.execute(_PAUSE, [reason[:2000], run.pk])
     return len(kept)

@@ -93,7 +93,7 @@ class Step:
         raise NotImplementedError
 
     def schema(self, run: Run, call: ClaimedCall) -> JSON | None:
-        """A JSON schema of the reply, for endpoints that can enforce one; None for plain text."""
+        """The reply's JSON schema, for endpoints that can enforce one; None for plain text."""
         return None
 
     def parse(self, run: Run, call: ClaimedCall, text: str) -> JSON:
@@ -117,13 +117,13 @@ class Step:
         return self.parse(run, call, text)
 
     def refused(self, run: Run, call: ClaimedCall, text: str) -> JSON | None:
-        """The result of a call that the model refused to answer for good, in ``text``; None if it has no result then."""
+        """The result of a call that the model has finally refused, in ``text``; None if a refusal is not a result."""
         return None
 
     def lacking(self, run: Run, call: ClaimedCall, parsed: JSON) -> str:
-        """What a result still lacks, in a sentence for the model; empty if it is complete.
+        """A sentence that tells the model what its result still lacks; empty if it is complete.
 
-        The result is kept and the model is asked for the rest, as often as an unreadable reply would be asked for again.
+        The result is kept and the model is asked for the rest, as many times as for an unreadable reply.
         """
         return ""
 
@@ -132,11 +132,11 @@ class Step:
         return parsed
 
     def prompt_problems(self, run: Run, call: ClaimedCall) -> list[str]:
-        """What is wrong with the run's prompt, tried on one call: it must show what it asks about, and nothing else."""
+        """Errors in the run's prompt, tried on one call: it must show what it asks about, and nothing else."""
         return []
 
     def demonstration(self, run: Run, call: ClaimedCall, text: str) -> JSON | None:
-        """A reply that the prompt shows, as an object of ``schema``; None if it can't be converted."""
+        """An example reply of the prompt as an object of ``schema``; None if it can't be converted."""
         return None
 
     def after(self, run: Run, call: ClaimedCall, parsed: JSON) -> Job | None:

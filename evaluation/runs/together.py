@@ -72,11 +72,11 @@ def together_split(text: str, calls: Sequence[ClaimedCall]) -> dict[int, str]:
 def _array(text: str) -> list[Any]:
     start = text.find("[")
     if start < 0:
-        raise Unparsable("the reply holds no JSON array")
+        raise Unparsable("the reply has no JSON array")
     try:
         value, _ = json.JSONDecoder().raw_decode(text[start:])
     except ValueError:
-        raise Unparsable("the reply's JSON array is not whole", kind="cut_off") from None
+        raise Unparsable("the reply's JSON array is incomplete", kind="cut_off") from None
     if not isinstance(value, list):
-        raise Unparsable("the reply holds no JSON array")
+        raise Unparsable("the reply has no JSON array")
     return value

@@ -1,4 +1,4 @@
-"""Runs as background work, for the researchers' pages."""
+"""Runs, as background work for the researchers' pages."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def endpoint_access(endpoint: Endpoint) -> Access:
 
 def endpoint_provider(endpoint: Endpoint) -> Provider:
     """A client for the endpoint's protocol; raises ``ProviderError`` (refused_host) and ``KeyRefused``."""
-    # Here, not above: a web process that asks no model does not hold the clients.
+    # Imported here, so that a web process which sends no requests doesn't load the clients.
     if endpoint.protocol == Endpoint.Protocol.ANTHROPIC:
         from evaluation.providers.anthropic import Anthropic
 

@@ -30,7 +30,7 @@ class AgreementSoFar:
 
 def agreement_so_far(*, study: Study) -> AgreementSoFar | None:
     """The same ratings as in reports: no surplus, exclusions or gold, and rehearsals only if there is nothing else.
-    None if the items don't share a headline variable.
+    Returns None if the items don't share a headline variable.
     """
     kind = study_hit_type(study)
     variable = next((one for one in kind.variables if one.name == kind.headline), None)

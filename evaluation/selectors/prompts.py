@@ -25,7 +25,7 @@ class PromptVersion:
 
 
 def prompt_versions(*, study: Study) -> list[PromptVersion]:
-    """The versions of a study's prompt, the last used first, and the shipped one; in one query."""
+    """The versions of a study's prompt, most recently used first, and the shipped one; in one query."""
     own = text_digest(hit_type_get(study.hit_type).prompt_text)
     found: dict[str, list[Run]] = {}
     runs = Run.objects.filter(study=study, kind="simulate").defer("prompt").order_by("-pk")

@@ -24,7 +24,8 @@ def reports_visible_to(user: Any) -> QuerySet[Report]:
 
 def report_get_for(*, user: Any, pk: int, role: str = Membership.Role.VIEWER) -> Report:
     """A report on which the researcher has this role in every study; anything else is not found."""
-    found = reports_visible_to(user).select_related("study", "created_by").filter(pk=pk).first()
+    reports = reports_visible_to(user).select_related("study", "created_by").prefetch_related("others")
+    found = reports.filter(pk=pk).first()
     if found is None or not may_on_all(user=user, studies=found.studies, role=role):
         raise Http404("no such report")
     return found

@@ -124,7 +124,7 @@ def run_get_for(*, user: Any, pk: int, role: str = Membership.Role.VIEWER) -> Ru
 def datasets_for(*, user: Any, role: str = Membership.Role.VIEWER) -> QuerySet[Dataset]:
     """Datasets of the workspaces in which the researcher has this role.
 
-    One without a workspace is theirs through a study of its name, or a pipeline that they started.
+    A dataset without a workspace belongs to them if a study has its name, or if they started a pipeline on it.
     """
     studies = studies_for(user=user, role=role).values("slug")
     started = Pipeline.objects.filter(created_by=user).values("dataset")

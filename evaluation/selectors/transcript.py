@@ -1,4 +1,4 @@
-"""What a model was asked and what it said, as a person reads it: one call, the calls of a run, two runs item by item."""
+"""Requests and replies in readable form: of one call, of the calls of a run, and of two runs compared item by item."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ON_A_PAGE = 20
 
 
 @dataclass(frozen=True)
-class Turn:
+class ShownMessage:
     """One message of a chat."""
 
     role: str
@@ -41,10 +41,10 @@ class Turn:
 
 @dataclass(frozen=True)
 class Attempt:
-    """One request and its reply. ``repeated`` messages of the chat are those of the attempt before."""
+    """One request and its reply. The first ``repeated`` messages are the same as in the previous attempt and left out."""
 
     number: int
-    chat: tuple[Turn, ...]
+    chat: tuple[ShownMessage, ...]
     repeated: int
     reply: str
     thoughts: str
@@ -58,7 +58,7 @@ class Attempt:
 
 @dataclass(frozen=True)
 class CallShown:
-    """One call: the item, every attempt that had a reply, what was read from the last one, and what all cost."""
+    """One call: the item, every attempt that had a reply, and the answers that were read from the last one."""
 
     call: Call
     item: tuple[tuple[str, str], ...]
@@ -72,7 +72,7 @@ def calls_with(*, run: Run, outcome: str) -> QuerySet[Call]:
 
 
 def calls_shown(*, run: Run, calls: Sequence[Call]) -> list[CallShown]:
-    """Calls of one run as they are read, in one query."""
+    """Calls of one run in readable form; one query."""
     items = Item.objects.in_bulk({call.item_id for call in calls if call.item_id is not None})
     return [_shown(run, call, items.get(call.item_id or 0)) for call in calls]
 
@@ -105,7 +105,7 @@ def _attempts(call: Call) -> Iterable[Attempt]:
         "seconds": call.seconds,
     }
     attempts = [*call.history, *([last] if call.text or call.reply or not call.history else [])]
-    before: tuple[Turn, ...] = ()
+    before: tuple[ShownMessage, ...] = ()
     for number, one in enumerate(attempts, 1):
         chat = _chat(one.get("request"))
         repeated = len(before) if before and chat[: len(before)] == before else 0
@@ -125,14 +125,14 @@ def _attempts(call: Call) -> Iterable[Attempt]:
         before = chat
 
 
-def _chat(request: Any) -> tuple[Turn, ...]:
+def _chat(request: Any) -> tuple[ShownMessage, ...]:
     messages = request.get("messages") if isinstance(request, dict) else None
     found = messages if isinstance(messages, list) else []
-    return tuple(Turn(str(one.get("role")), content_text(one.get("content"))) for one in found)
+    return tuple(ShownMessage(str(one.get("role")), content_text(one.get("content"))) for one in found)
 
 
 def _thoughts(reply: Any) -> str:
-    """What the model thought, wherever its protocol has it."""
+    """The model's reasoning, from the place where its protocol puts it."""
     if not isinstance(reply, dict):
         return ""
     choices, blocks, candidates = (reply.get(name) for name in ("choices", "content", "candidates"))
@@ -168,7 +168,7 @@ def _kind(run: Run) -> HitType | None:
 
 @dataclass(frozen=True)
 class Difference:
-    """The last-stage results of two runs for one item and sample, in words; None where a run has none."""
+    """The last-stage results of two runs for one item and sample, in words; None if a run has none."""
 
     key: str
     sample: int
@@ -182,7 +182,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class RunComparison:
     """Two runs item by item. ``both`` items have a result in both; ``agreeing`` of them have the same one."""
 
     both: int
@@ -193,12 +193,12 @@ class Comparison:
 
     @property
     def share(self) -> float | None:
-        """Of the items with both results, those with the same, in [0, 1]; None without any."""
+        """The share of items with the same result, among those with both, in [0, 1]; None if there are none."""
         return self.agreeing / self.both if self.both else None
 
 
-def runs_compare(*, first: Run, second: Run, most: int = 200) -> Comparison:
-    """What two runs made of the same items, in three queries; ``differences`` are at most ``most`` that differ."""
+def runs_compare(*, first: Run, second: Run, most: int = 200) -> RunComparison:
+    """Compare two runs' results for the same items, in three queries; ``differences`` has at most ``most`` of them."""
     found = [_results(run) for run in (first, second)]
     pks = {row[0] for results in found for row in results.values() if row[0]}
     payloads = dict(Item.objects.filter(pk__in=pks).values_list("pk", "payload"))
@@ -216,11 +216,13 @@ def runs_compare(*, first: Run, second: Run, most: int = 200) -> Comparison:
         elif len(differences) < most:
             pair = (found[0][key][3], found[1][key][3])
             differences.append(Difference(key[0], key[1], said[0], said[1], pair))
-    return Comparison(len(both), agreeing, len(found[0]) - len(both), len(found[1]) - len(both), differences)
+    return RunComparison(
+        len(both), agreeing, len(found[0]) - len(both), len(found[1]) - len(both), differences
+    )
 
 
 def _results(run: Run) -> dict[tuple[str, int], tuple[Any, ...]]:
-    """(key, sample) -> item, stage, what earlier stages and the last one gave, call: of calls whose last stage is done."""
+    """(key, sample) -> (item, context, result of all stages, call), for calls whose last stage is done."""
     rows = Call.objects.filter(run=run, state=State.DONE, parsed__isnull=False).order_by("stage", "pk")
     values = rows.values_list("key", "sample", "item_id", "stage", "context", "parsed", "pk")
     return {

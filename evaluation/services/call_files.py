@@ -34,7 +34,7 @@ _FIELDS = (
 def calls_export(*, run: Run) -> Iterator[str]:
     """The calls of a run as JSON lines, in order: each with its request, its reply and every earlier attempt.
 
-    No key and no address is in them; items' texts are, as they were sent.
+    They contain the texts of items as they were sent, but no keys or addresses.
     """
     about = {"run": run.pk, "kind": run.kind, "model": run.model, "prompt_digest": run.prompt_digest}
     rows = Call.objects.filter(run=run).order_by("pk").values(*_FIELDS, "cost")
@@ -50,7 +50,7 @@ def calls_import(
     dataset: Dataset | None = None,
     created_by: User | None = None,
 ) -> Run:
-    """Store exported calls as a finished run, so that runs that ask the same of the endpoint take their replies.
+    """Store exported calls as a finished run, whose replies later runs take for the same requests to the endpoint.
 
     All or nothing. The run belongs to the study or the dataset, and costs nothing. Raises ``ValidationError`` (file)
     naming the line that is wrong.
@@ -86,7 +86,7 @@ def calls_import(
                 _call(run, endpoint, row, one, number, place)
                 for place, one in enumerate([*row.get("history", []), row])
             ]
-            # Where the same was asked again, the last reply is the one that the run went on with.
+            # If a request was sent again, the run used the last reply.
             rows += {call.cache_key: call for call in attempts if call is not None}.values()
             if len(rows) >= ROWS:
                 Call.objects.bulk_create(rows)
@@ -119,7 +119,7 @@ def _read(line: str, number: int) -> JSON:
 
 
 def _call(run: Run, endpoint: Endpoint, row: JSON, attempt: Any, number: int, place: int) -> Call | None:
-    """The row of one attempt; None where it has no reply."""
+    """The row of one attempt; None if it has no reply."""
     request = attempt.get("request") if isinstance(attempt, dict) else None
     if not isinstance(request, dict) or not isinstance(attempt.get("reply"), dict):
         return None

@@ -46,10 +46,11 @@ class DatasetFaults(ValueError):
 def dataset_load(
     *, name: str, path: Path, task: str, workspace: Workspace | None = None, limit: int | None = None
 ) -> tuple[Dataset, int]:
-    """Read JSON lines, one JSON array or CSV (a file ``*.csv``) into a dataset of the workspace; returns it and how many instances are new.
+    """Read JSON lines, a JSON array or CSV (a file ``*.csv``) into a dataset of the workspace; returns the dataset and how
+    many instances are new.
 
     An instance whose key is in the dataset already must be the same. Raises ``DatasetFaults``; then nothing is written.
-    For preferences a row holds ``context``, ``response_1`` and ``response_2``; for multiple choice, ``options``.
+    For preferences, a row has ``context``, ``response_1`` and ``response_2``; for multiple choice, ``options``.
     """
     rows = _read(path, task, limit)
     dataset, _ = Dataset.objects.get_or_create(workspace=workspace, name=name)

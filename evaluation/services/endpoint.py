@@ -98,7 +98,7 @@ def _share(endpoint: Endpoint, wanted: set[int]) -> None:
 
 @dataclass
 class KeysRotated:
-    """Names of endpoints: whose stored keys were sealed anew, were up to date already, or can't be read."""
+    """Names of endpoints whose stored keys were encrypted again, were up to date already, or can't be read."""
 
     resealed: list[str] = field(default_factory=list)
     current: list[str] = field(default_factory=list)
@@ -107,9 +107,9 @@ class KeysRotated:
 
 @transaction.atomic
 def endpoint_keys_rotate(*, dry_run: bool = False) -> KeysRotated:
-    """Seal every stored key with the newest ``SECRET_KEY``, so that the fallbacks can be removed.
+    """Encrypt every stored key with the newest ``SECRET_KEY``, so that the fallbacks can be removed.
 
-    Safe while runs use the keys, and safe to repeat. A key that no secret opens is left as it is.
+    Safe while runs use the keys, and safe to repeat. A key that no secret can decrypt stays as it is.
     """
     found = KeysRotated()
     rows = Endpoint.objects.select_for_update(of=("self",)).exclude(key_encrypted=b"").order_by("pk")

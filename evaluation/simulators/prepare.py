@@ -35,7 +35,7 @@ class Simulate(Step):
         judged = Judgment.objects.filter(study=run.study, rater__in=raters).values("item")
         items = Item.objects.filter(study=run.study, withdrawn_at__isnull=True).exclude(pk__in=judged)
         rows = items.order_by("pk").values_list("pk", "key", "payload")
-        limit = run.options.get("limit")  # a trial of a prompt
+        limit = run.options.get("limit")  # a trial run of a prompt
         for pk, key, payload in (rows[:limit] if limit else rows).iterator(2000):
             presentation = kind.present(payload, Random(f"{run.rater_id}:{key}"))
             yield Job(key=key, item_id=pk, context={"presentation": presentation} if presentation else {})

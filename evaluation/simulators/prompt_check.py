@@ -1,4 +1,4 @@
-"""Whether a simulator's prompt shows the item, and nothing that people don't see at the same stage. Pure."""
+"""Check that a simulator's prompt shows the item, and nothing that people don't see at the same stage. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SHORTEST = 12
 
 
 def prompt_problems(*, kind: HitType, payload: JSON, presentation: JSON, text: str) -> list[str]:
-    """What is wrong with a prompt, tried on one item, in sentences; empty if nothing is.
+    """The errors in a prompt, tried on one item, as sentences; empty if there are none.
 
     Of each stage, the prompt must show some of what people see then, nothing that they see only later, and nothing of
     the item that they never see. Raises what filling in the prompt raises.
@@ -43,7 +43,7 @@ def prompt_problems(*, kind: HitType, payload: JSON, presentation: JSON, text: s
 
 
 def _told(later: str, said: str, fixed: str, shown: Iterable[str]) -> bool:
-    """Whether a prompt says a text of a later stage in another place than its fixed words or what is shown already."""
+    """Whether a prompt contains a text of a later stage, other than in its fixed words or in what is shown already."""
     later = _plain(later)
     if len(later) < SHORTEST or any(later in _plain(one) for one in shown):
         return False
@@ -51,7 +51,7 @@ def _told(later: str, said: str, fixed: str, shown: Iterable[str]) -> bool:
 
 
 def _never_shown(kind: HitType, payload: JSON, stages: Iterable[Stage], stage: Stage, text: str) -> list[str]:
-    """Names in the prompt of a stage whose text is in the item and in nothing that people see."""
+    """Names in a stage's prompt that stand for texts of the item which people never see."""
     seen = [_plain(one) for other in stages for one in _texts(other)]
     rules = {kind.variant_field, kind.part_field, kind.rule_field}
     problems = []

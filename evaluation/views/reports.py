@@ -12,7 +12,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotator.models import Membership, Study
-from annotator.selectors.study import studies_for, study_get_for
+from annotator.selectors.study import roles_from, study_get_for, study_role
+from evaluation.core.filter_text import column_words, filter_words
 from evaluation.forms.reports import ReportForm
 from evaluation.models import Report
 from evaluation.reports.exports import FORMATS, export
@@ -67,8 +68,9 @@ def _list(request: HttpRequest, study: Study, form: ReportForm, status: int = 20
 
 def _can_compute(request: HttpRequest, study: Study) -> bool:
     """Whether the researcher may ask for reports: viewers read those that are there."""
-    reviewed = studies_for(user=request.user, role=Membership.Role.REVIEWER)
-    return reviewed.filter(pk=study.pk).exists()
+    role = study_role(user=request.user, study=study)
+    study.my_role = role or ""  # type: ignore[attr-defined]  # the study's tabs need it again
+    return role in roles_from(Membership.Role.REVIEWER)
 
 
 def _joinable(request: HttpRequest, study: Study, chosen: set[int]) -> list[tuple[int, str, str, bool]]:
@@ -95,7 +97,12 @@ def report(request: HttpRequest, pk: int) -> HttpResponse:
         found.content or {},
         lambda name: reverse("evaluation:report_file", args=[found.pk, name]),
         lambda study, item: reverse("admin:study_item", args=[study, item]),
+        lambda study, raters: (
+            f"{reverse('admin:study_contested', args=[study])}?raters={'-'.join(map(str, raters))}"
+        ),
     )
+    context["only"] = filter_words(str(found.choices.get("only") or ""))
+    context["by"] = column_words(str(found.choices.get("by") or ""))
     context["contested"] = _contested(found)
     context["form"] = ReportForm(study=found.study, initial=found.choices)
     context["joinable"] = _joinable(request, found.study, {study.pk for study in found.studies})

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db
     ("text", "expected"),
     [("true", True), ("True", True), ("yes", True), ("1", True), ("false", False), ("FALSE", False), ("no", False), ("0", False)],
 )  # fmt: skip
-def test_set_takes_true_and_false(text: str, expected: bool) -> None:
+def test_set_accepts_true_and_false(text: str, expected: bool) -> None:
     study = make_study()
     call_command("study", "set", study.slug, f"one_condition_per_instance={text}")
     study.refresh_from_db()

@@ -7,7 +7,8 @@ import json
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from annotator.web.style_gallery.samples import BEFORE, screens
+from annotator.web.style_gallery.samples import screens
+from annotator.web.style_gallery.stages import BEFORE
 from tests.e2e.fake_server import (
     Server,
     html,

@@ -9,7 +9,7 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_real_browser_reaches_the_admin_log_in(live_server, page: Page) -> None:
+def test_a_real_browser_reaches_the_admin_login(live_server, page: Page) -> None:
     page.goto(f"{live_server.url}/admin/")
     assert page.locator("input[name=password]").is_visible()
 

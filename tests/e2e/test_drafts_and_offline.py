@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotator.web.style_gallery.samples import BEFORE
+from annotator.web.style_gallery.stages import BEFORE
 from tests.e2e.fake_server import (
     Server,
     chosen,

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotator.web.style_gallery.samples import BEFORE, PLAUSIBILITY
+from annotator.web.style_gallery.stages import BEFORE, PLAUSIBILITY
 from tests.e2e.fake_server import (
     Server,
     chosen,

@@ -18,7 +18,7 @@ from tests.new_type import MATERIAL, clarity  # noqa: F401
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
-def test_its_form_is_answered_with_keys(live_server, page: Page, clarity: HitType) -> None:  # type: ignore[no-untyped-def]  # noqa: F811
+def test_the_new_types_form_is_answered_with_keys(live_server, page: Page, clarity: HitType) -> None:  # type: ignore[no-untyped-def]  # noqa: F811
     study = make_study(hit_type="clarity", completion_code="DONE")
     material_import(study=study, file=io.BytesIO(MATERIAL.encode()), name="clear.jsonl")
     study_launch(study=study)

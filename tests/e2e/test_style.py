@@ -182,7 +182,7 @@ def test_the_options_of_the_text_that_is_read_are_in_view_on_a_phone(
     assert hidden == []
 
 
-def test_material_is_left_and_the_question_stays_right_on_a_laptop(style: str, page: Page) -> None:
+def test_material_is_on_the_left_and_the_question_stays_on_the_right(style: str, page: Page) -> None:
     page.goto(style + "screen/task-long/")
     page.evaluate("window.scrollTo(0, 300)")
     material, panel = page.locator(".task__material").bounding_box(), page.locator(".panel").bounding_box()

@@ -33,6 +33,7 @@ PAGES = {
     "/admin/evaluation/call/CALL/change/": "viewer",
     "/studies/STUDY/reports/": "viewer",
     "/api/v1/studies/mine/runs/": "viewer",
+    "/api/v1/studies/mine/report-columns/": "viewer",
     "/api/v1/runs/RUN/": "viewer",
     "/api/v1/runs/RUN/estimate/": "viewer",
     "/api/v1/runs/STUDY_RUN/": "viewer",
@@ -102,7 +103,7 @@ def state() -> list[object]:
     return [list(model.objects.order_by("pk").values()) for model in (Endpoint, Recipe, Pipeline, Run, Study)]
 
 
-def test_anonymous_and_annotators_get_nothing(mine: dict[str, int]) -> None:
+def test_anonymous_users_and_annotators_have_no_access(mine: dict[str, int]) -> None:
     before = state()
     for client in (Client(), logged_in(make_user("anna"))):
         for page in PAGES:
@@ -127,7 +128,7 @@ def test_another_lab_with_the_same_names_finds_nothing(mine: dict[str, int], str
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_each_role_may_do_what_it_may(mine: dict[str, int], stranger: User, role: str) -> None:
+def test_each_role_has_exactly_its_permissions(mine: dict[str, int], stranger: User, role: str) -> None:
     user = make_user(f"u-{role}", staff=True)
     workspace = Study.objects.get(slug="mine").workspace
     assert workspace is not None

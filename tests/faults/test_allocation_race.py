@@ -134,7 +134,7 @@ def one_instance(*, studies: int) -> list[Study]:
     return made
 
 
-def test_one_person_at_eight_windows_gets_one_condition_of_an_instance():
+def test_one_person_with_eight_windows_gets_one_condition_of_an_instance():
     user = make_user()
     [study] = one_instance(studies=1)
     person = make_participation(study, user)

@@ -132,7 +132,7 @@ def test_a_damaged_redis_file_is_set_aside(running: Installation) -> None:
     assert list(running.data.glob("redis-damaged-*"))
 
 
-def test_a_server_whose_port_is_taken_gets_another(running: Installation) -> None:
+def test_a_server_whose_port_is_taken_gets_another_port(running: Installation) -> None:
     running.note("before its port was taken")
     before = running.notes()
     running.stop()

@@ -46,7 +46,7 @@ def filled(value: str, values: dict[str, str]) -> str:
     return ANY.sub(lambda found: values.get(found[1]) or (found[2] or "" if ":-" in found[0] else ""), value)
 
 
-def test_it_has_the_services_of_an_installation(compose: dict[str, Any]) -> None:
+def test_the_compose_file_has_the_services_of_an_installation(compose: dict[str, Any]) -> None:
     assert {"db", "redis", *OURS} <= set(compose["services"])
 
 
@@ -133,7 +133,7 @@ def test_used_volumes_are_declared_and_contain_the_data(compose: dict[str, Any])
 
 
 @pytest.mark.parametrize("name", ["web", "worker", "housekeeping", "beat"])
-def test_commands_exist(compose: dict[str, Any], name: str) -> None:
+def test_every_command_of_the_compose_file_exists(compose: dict[str, Any], name: str) -> None:
     command = compose["services"][name]["command"]
     assert command[:3] == ["python", "-m", "foretell.serve"]
     assert command[3] in COMMANDS

@@ -26,7 +26,7 @@ def test_every_test_that_the_security_page_names_exists(file: str, name: str) ->
     assert re.search(rf"^def {name}\(", (env.ROOT / file).read_text(), re.MULTILINE)
 
 
-def test_every_section_that_is_met_names_a_test() -> None:
+def test_every_met_requirement_names_a_test() -> None:
     rows = re.findall(
         r"^\| \d+\.\d.*?\| (met|partly|missing).*?\| (.*) \|$", (DOCS / "security.md").read_text(), re.M
     )

@@ -14,13 +14,15 @@ def test_both_servers_respond(client: Client) -> None:
 
 
 @pytest.mark.django_db
-def test_without_redis_it_is_still_alive(client: Client, settings) -> None:
+def test_without_redis_the_installation_is_healthy(client: Client, settings) -> None:
     settings.CELERY_BROKER_URL = "redis://127.0.0.1:1/0"
     response = client.get("/healthz")
     assert (response.status_code, response.json()["redis"]) == (200, "down")
 
 
-def test_without_postgres_it_is_not(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_postgres_the_installation_is_unhealthy(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from django.db import OperationalError
 
     class Unavailable:

@@ -79,7 +79,7 @@ def test_the_grafana_board_shows_metrics_that_exist() -> None:
     assert metrics.CONTENT_TYPE
 
 
-def test_liveness_needs_no_database(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_liveness_does_not_depend_on_the_database(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse() -> bool:
         raise AssertionError("liveness must not ask the database: a restart would not help")
 

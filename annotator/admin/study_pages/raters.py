@@ -10,7 +10,13 @@ from django.utils.http import urlencode
 from annotator.admin.study_pages.frame import VIEWER, render, study_page
 from annotator.hit_types.base import HitType
 from annotator.models import ExamAttempt, Judgment, Rater, Study
-from annotator.selectors.contested import agreement_with_others, contested_items, filter_choices
+from annotator.selectors.contested import (
+    agreement_with_others,
+    contested_items,
+    filter_choices,
+    pair_agreement,
+    raters_named,
+)
 from annotator.selectors.judgment import ExclusionReasons
 from annotator.selectors.live import flagged_raters, gold_checks
 from annotator.selectors.owed import balances_of
@@ -70,20 +76,30 @@ def _exams(study: Study, shown: list[int]) -> dict[int, tuple[int, int]]:
 
 @study_page(VIEWER, people="contested items")
 def contested(request: HttpRequest, study: Study) -> HttpResponse:
-    """The items with the most different answers, people and simulators side by side."""
-    count = request.GET.get("count")
+    """The items with the most different answers, people and simulators side by side. ``raters=ID-ID`` are those that two raters
+    answered differently, ``raters=ID`` those that one rater judged.
+    """
+    chosen = raters_named(study, [whole_number(pk) for pk in request.GET.get("raters", "").split("-")[:2]])
+    count = request.GET.get("count") or ("rehearsal" if any(one.rehearsal for one in chosen) else "")
     rehearsal = count == "rehearsal" or (not count and _only_rehearsed(study))
     filters = {
         name: (request.GET.get(name) or "").replace("\x00", "")[:200]
         for name in ("system", "condition", "kind", "rater")
     }
     offset = min(whole_number(request.GET.get("from")), 10**9)
-    found = contested_items(study, rehearsal=rehearsal, filters=filters, limit=CONTESTED + 1, offset=offset)
+    pair = (chosen[0].pk, chosen[1].pk) if len(chosen) == 2 else None
+    if len(chosen) == 1:
+        filters["rater"] = chosen[0].name
+    found = contested_items(
+        study, rehearsal=rehearsal, filters=filters, pair=pair, limit=CONTESTED + 1, offset=offset
+    )
     kind, reasons = study_hit_type(study), ExclusionReasons(study)
     choices = filter_choices(study)
     kept = {name: value for name, value in filters.items() if value} | (
         {"count": "rehearsal"} if rehearsal else {}
     )
+    if pair:
+        kept["raters"] = f"{pair[0]}-{pair[1]}"
     return render(
         request, study, "contested", tab="review", title=f"Contested items of {study.title}",
         rows=[
@@ -91,7 +107,8 @@ def contested(request: HttpRequest, study: Study) -> HttpResponse:
             for one in found[:CONTESTED]
         ],
         filters=[{"name": name, "value": filters[name], "choices": choices[name]} for name in choices if choices[name]],
-        rater=filters["rater"], rehearsal=rehearsal, chosen=bool(kept),
+        rater=filters["rater"], rehearsal=rehearsal, chosen=bool(kept), pair=chosen if pair else None, raters=kept.get("raters", ""),
+        same=pair_agreement(study, pair) if pair else None,
         following=urlencode(kept | {"from": offset + CONTESTED}) if len(found) > CONTESTED else "",
     )  # fmt: skip
 

@@ -134,7 +134,7 @@ class AtomicUnits(HitType):
         return HitType.instructed(own, items, exam=exam, practice=practice)
 
     def _ruled(self, kind: HitType, items: list[JSON]) -> HitType:
-        """Questions whose answers hold under the items' rule, put as that rule says; all where items differ in it."""
+        """The questions whose answers are right under the items' rule, worded for that rule; all if the items differ in it."""
         rules = {schema.rule_of(payload) for payload in items}
         if len(rules) != 1:
             return kind

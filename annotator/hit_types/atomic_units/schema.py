@@ -25,7 +25,7 @@ from annotator.hit_types.base import translatable as _
 
 DOMAINS = ("news", "medical")
 PARTS = ("parse", "input", "output")
-#: Whether a point is found where only a part of it is, and what annotators read about it.
+#: Whether a partial match counts as found, and what annotators read about that.
 RULES: Mapping[str, str] = {
     "part": _("If the text has part of the point, it is found."),
     "whole": _("A partial match is not enough."),
@@ -157,7 +157,7 @@ def parse_row(raw: Mapping[str, Any]) -> tuple[Row, JSON, Material]:
     instance = instance or stable_key(original or payload["explanation"])
     material = Material(
         instance_key=instance,
-        # Never the same text for two instances: equal inputs are taken for one and the same.
+        # Different for every instance, because instances with equal inputs are treated as the same.
         instance_input=original or f"(the original input of {instance} is not in the file)",
         system=system,
         model=model,

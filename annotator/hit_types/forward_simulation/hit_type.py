@@ -50,7 +50,7 @@ class ForwardSimulation(HitType):
     made_from = "explanations"
 
     def make_row(self, source: ItemSource) -> JSON | None:
-        """The import row of an item; None where the system's output is not known. See ``columns``."""
+        """The import row of an item; None if the system's output isn't known. See ``columns``."""
         explanation = source.explained
         if not explanation.output:
             return None
@@ -79,7 +79,7 @@ class ForwardSimulation(HitType):
     def prompt_values(
         self, payload: JSON, stage: int, before: JSON, presentation: JSON | None = None
     ) -> dict[str, str]:
-        """The input with its options, and what is shown beside it; a saliency map has its marks behind the words."""
+        """The input with its options, and what is shown beside it; in a saliency map, each word is followed by its mark."""
         answers = Answers.of(payload["options"])
         shown = []
         if payload["explanation"]:

@@ -51,7 +51,7 @@ COLUMNS = (
     *SYSTEM_COLUMNS,
     *ITEM_COLUMNS,
 )
-#: Conditions of items that name none: by what is shown beside the input.
+#: The condition of an item whose row names none, by what is shown beside the input.
 NOTHING, TEXT, MAP, BOTH = (
     "no explanation",
     "explanation",
@@ -138,7 +138,7 @@ def _is_pair(pair: Any) -> bool:
 
 
 def stages_of(payload: JSON) -> tuple[Stage, ...]:
-    """One stage: the input, what explains the robot's answer, and the question what it answered."""
+    """One stage: the input, what explains the robot's answer, and the question about its answer."""
     answers = Answers.of(payload["options"])
     blocks: tuple[Block, ...] = (
         Block(

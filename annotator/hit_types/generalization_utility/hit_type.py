@@ -97,7 +97,7 @@ class GeneralizationUtility(HitType):
         return schema.every_stage_of(payload)
 
     def sections(self, payload: JSON, gold: JSON | None = None) -> tuple[str, ...]:
-        """The steps of all the item's arms; of a question those that its gold grades."""
+        """The steps of all the item's arms; for an exam or practice question, those that its gold grades."""
         steps = dict.fromkeys(step for arm in payload.get("arms") or [schema.STEPS] for step in arm)
         return tuple(step for step in steps if gold is None or schema.VARIABLE_OF[step] in gold)
 

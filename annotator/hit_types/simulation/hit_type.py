@@ -110,7 +110,7 @@ class Simulation(HitType):
         """``ANSWER: YES``, ``NO`` or ``CANNOT GUESS`` as a response; JSON with both steps is read too."""
         steps = read_object(text) or {}
         if str(steps.get("helpful")).strip().lower() in ("no", "false"):
-            # An answer beside it doesn't count, as in the form: that question isn't asked then.
+            # As in the form: if it doesn't help, the second question isn't asked, so an answer to it is ignored.
             return scoring.response_of(scoring.CANNOT_GUESS)
         outcome = read_answer(
             text,

@@ -120,7 +120,7 @@ class SimulationChoice(HitType):
         """``ANSWER:`` with an option's letter or ``CANNOT GUESS`` as a response; JSON is read too."""
         steps = read_object(text) or {}
         if str(steps.get("helpful")).strip().lower() in ("no", "false"):
-            # An answer beside it doesn't count, as in the form: that question isn't asked then.
+            # As in the form: if it doesn't help, the second question isn't asked, so an answer to it is ignored.
             return scoring.response_of(scoring.CANNOT_GUESS)
         labels: Labels = {
             **Answers.of(payload["follow_up_options"]).labels,

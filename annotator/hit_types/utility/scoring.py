@@ -6,7 +6,7 @@ from annotator.hit_types.base import JSON, Grade, Rating, grade_fields
 
 
 def grade(response: JSON, gold: JSON) -> Grade:
-    """Compare the answers that gold names. Gold rarely names ``before``, since nobody can be expected to know it."""
+    """Compare the answers that gold names. Gold rarely names ``before``, because people can't be expected to know it."""
     return grade_fields(response, gold)
 
 

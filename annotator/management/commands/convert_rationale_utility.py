@@ -33,11 +33,11 @@ class Command(BaseCommand):
         what.add_argument("--utility", action="store_true", help="rows of `utility`")
         parser.add_argument(
             "--system", default="",
-            help=f"whose rationales: {', '.join(MODELS)} (gpt3 if not said; with --utility all)",
+            help=f"whose rationales: {', '.join(MODELS)} (default: gpt3; with --utility: all)",
         )  # fmt: skip
         parser.add_argument(
             "--answer", choices=list(STAND_INS), default="label",
-            help="the stand-in for the system's own answer, which the data do not hold",
+            help="the stand-in for the system's own answer, which the data do not contain",
         )  # fmt: skip
         parser.add_argument("--output", required=True, type=Path, metavar="OUT.jsonl")
 

@@ -26,7 +26,7 @@ class Command(BaseCommand):
             action.add_argument("request", type=int)
             action.add_argument("--note", default="", help="the message that the participant sees")
         actions.add_parser(
-            "replay", help="after a restore: remove again everybody whose data had been removed"
+            "replay", help="after a restore: remove the data again of everybody who had been erased"
         )
 
     def handle(self, *args: Any, action: str, verbosity: int = 1, **options: Any) -> None:

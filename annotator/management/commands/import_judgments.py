@@ -57,7 +57,7 @@ class Command(BaseCommand):
         )
         add("--seconds", default="", metavar="COL", help="time taken (MTurk: WorkTimeInSeconds)")
         add("--level", nargs="+", action="extend", default=[], metavar="[V=]LEVEL",
-            help=f"{', '.join(get_args(Level))}; nominal if not said")  # fmt: skip
+            help=f"{', '.join(get_args(Level))}; default: nominal")  # fmt: skip
         add("--labels", nargs="+", action="extend", default=[], metavar="[V=]A,B,C",
             help="the labels in their order (write --labels=-1,0,1 if one begins with a minus)")  # fmt: skip
         add("--listed", nargs="+", action="extend", default=[], metavar="[V=]1,2,3",

@@ -17,7 +17,7 @@ from annotator.services.imports.material_import import ImportResult, material_im
 class Command(BaseCommand):
     help = (
         "Import research material (JSON lines, CSV, TSV, Parquet) into a draft study: all rows or none. "
-        "Each fault is told with its file, line, column, value and what was expected."
+        "Each fault is reported with its file, line, column, value and what was expected."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

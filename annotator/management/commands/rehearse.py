@@ -14,7 +14,7 @@ from annotator.services.rehearsal.layer import rehearsal_prepare
 
 
 class Command(BaseCommand):
-    help = "Let rehearsal raters of known quality fill a copy of a study's places. Participants keep theirs."
+    help = "Fill a copy of a study's places with rehearsal raters of known quality. Participants' places are not used."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", help="The study's slug.")
@@ -24,7 +24,7 @@ class Command(BaseCommand):
         )
         parser.add_argument("--spread", type=float, default=0.06, help="Standard deviation between raters.")
         parser.add_argument("--seed", type=int, default=1)
-        parser.add_argument("--most", type=int, help="Stop after so many judgments.")
+        parser.add_argument("--most", type=int, help="Stop after this many judgments.")
         parser.add_argument("--url", help="Play over HTTP against this address instead of in this process.")
         parser.add_argument("--at-once", type=int, default=8, help="How many raters work at once over HTTP.")
 
@@ -65,7 +65,7 @@ class Command(BaseCommand):
             for fault in ledger.faults[:20]:
                 self.stderr.write(fault)
             if ledger.faults:
-                raise CommandError("not every answer went in")
+                raise CommandError("some answers were not accepted")
         else:
             count = rehearse(study=study, raters=raters, seed=options["seed"], most=options["most"])
             self.stdout.write(f"{count} judgments by {len(raters)} rehearsal raters")

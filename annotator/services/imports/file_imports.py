@@ -1,4 +1,4 @@
-"""Imports carried out by a worker: asked for, read with progress, cancelled, and found again when a worker was lost."""
+"""Imports in the background: request one, carry it out in a worker, report its progress, cancel it, resume lost ones."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from annotator.services.imports.pending_uploads import Parked
 from annotator.services.imports.value_columns import JudgmentColumns, ValueColumn
 
 KEPT_DAYS = 14
-#: Problems in the file that can be downloaded, and on the page.
+#: How many problems the downloadable file lists, and how many the page shows.
 LISTED, SHOWN = 10_000, 100
 EVERY_SECONDS = 0.5
 
@@ -39,14 +39,14 @@ class Cancelled(Exception):
 
 
 def in_background(size: int) -> bool:
-    """Whether a file of so many bytes is too large to be imported while a page or a request waits."""
+    """Whether a file of ``size`` bytes is too large to import within a request."""
     return size > int(settings.IMPORT_BACKGROUND_BYTES)
 
 
 def file_import_request(
     *, study: Study, by: User, kind: str, waiting: Parked, options: Mapping[str, Any]
 ) -> FileImport:
-    """Have a worker import an uploaded file. ``options`` are those of ``material_options`` or ``judgments_options``."""
+    """Queue the import of an uploaded file. ``options`` are those of ``material_options`` or ``judgments_options``."""
     made = FileImport(
         study=study,
         created_by=by,
@@ -94,7 +94,7 @@ def _queue(pk: int) -> None:
 
 
 def file_import_cancel(*, file_import: FileImport) -> bool:
-    """Stop an import; nothing of it is stored. False where it had already ended, or was about to."""
+    """Cancel an import; nothing is stored. Returns False if it had already ended."""
     mine = FileImport.objects.filter(pk=file_import.pk)
     if mine.filter(state=FileImport.State.QUEUED).update(
         state=FileImport.State.CANCELLED, cancel_asked=True, finished_at=timezone.now()
@@ -105,7 +105,7 @@ def file_import_cancel(*, file_import: FileImport) -> bool:
 
 
 def file_import_run(*, file_import_pk: int) -> bool:
-    """Carry out an import; returns whether this call ended it.
+    """Carry out an import; returns whether this call finished it.
 
     All rows are written in one transaction together with the result, so a worker that is killed has changed nothing
     and the import can start again. Called twice, or while another worker reads the file, it does nothing.
@@ -146,7 +146,7 @@ def _carry_out(job: FileImport) -> None:
             "problem_count": refused.total,
             "problems_file": _problems_file(job, refused.faults),
         }
-    except Exception as error:  # whatever it is, the person who waits must be told
+    except Exception as error:  # whatever the error is, the waiting researcher must see that it failed
         ended = {"state": FileImport.State.FAILED, "error": f"{type(error).__name__}: {error}"[:500]}
     _end(job, **ended)
 
@@ -163,7 +163,7 @@ def _import(job: FileImport, file: IO[bytes]) -> dict[str, Any]:
 
 
 class _Reading(io.RawIOBase):
-    """A file that reports how far it has been read, at most twice a second, and stops where that is asked for."""
+    """A file that records how far it has been read, at most twice a second, and raises ``Cancelled`` on request."""
 
     def __init__(self, file: IO[bytes], job: FileImport, cursor: Any):
         self.file, self.job, self.cursor = file, job, cursor
@@ -201,7 +201,7 @@ class _Reading(io.RawIOBase):
 
 @contextmanager
 def _progress(job: FileImport, file: IO[bytes]) -> Iterator[IO[bytes]]:
-    """The file, reporting over a connection of its own: what the import's transaction writes is seen only at its end."""
+    """The file, recording its progress over a separate connection: others see the import's transaction only at its end."""
     apart = connections.create_connection("default")
     try:
         with apart.cursor() as cursor:
@@ -228,7 +228,7 @@ def _remove(name: str) -> None:
 
 
 def file_imports_sweep() -> int:
-    """Queue again what no worker carries out, and remove what is past its time; returns how many were queued."""
+    """Queue imports again that no worker is running, and delete expired ones; returns how many were queued."""
     now = timezone.now()
     waiting = FileImport.objects.filter(
         state__in=FileImport.UNFINISHED, created_at__lt=now - timedelta(minutes=1)

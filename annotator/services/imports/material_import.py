@@ -81,8 +81,7 @@ def material_import(
     ``attributes`` are further columns about an item (domain, difficulty), by which reports can group and filter.
     An item that exists already with the same content is left unchanged, so the same file can be imported again.
     With ``replace`` the study's items are deleted first. ``dry_run`` does everything and rolls it back. Raises
-    ``ImportRefused`` with every fault; then nothing is
-    written.
+    ``ImportRefused`` with every fault; then nothing is written.
 
     The rows go through a temporary table: time is linear in their number and memory constant.
     """

@@ -68,11 +68,11 @@ def parked(*, ticket: str, study_pk: int, user_pk: int) -> Parked | None:
     return found if (found.study, found.user) == (study_pk, user_pk) else None
 
 
-# -- in pieces: a proxy in front may refuse large bodies ---------------------------------------------------------
+# -- in pieces, because a proxy may refuse large request bodies ---------------------------------------------------
 
 
 def upload_begin(*, study_pk: int, user_pk: int, name: str) -> Parked:
-    """A file that comes in pieces. Its ticket is good for adding them, and for importing it once it is whole."""
+    """A file that is uploaded in pieces. Its ticket allows adding pieces, and importing the file once it is complete."""
     return Parked(
         study=study_pk,
         user=user_pk,
@@ -82,10 +82,10 @@ def upload_begin(*, study_pk: int, user_pk: int, name: str) -> Parked:
 
 
 def upload_add(*, upload: Parked, offset: int, piece: IO[bytes], most: int) -> int:
-    """Keep the piece that begins at ``offset``; returns the bytes received so far.
+    """Store the piece that begins at ``offset``; returns the number of bytes received so far.
 
-    A piece that comes again replaces itself. Raises ``ValueError`` where it would leave a gap, or the file would have
-    more than ``most`` bytes.
+    A piece that is sent again replaces the first copy. Raises ``ValueError`` if the piece would leave a gap, or the
+    file would exceed ``most`` bytes.
     """
     received = upload_received(upload)
     if offset > received:
@@ -102,7 +102,7 @@ def upload_add(*, upload: Parked, offset: int, piece: IO[bytes], most: int) -> i
 
 
 def upload_received(upload: Parked) -> int:
-    """How many bytes have come without a gap."""
+    """How many bytes have been received without a gap."""
     end = 0
     for begin, size in _pieces(upload):
         if begin > end:
@@ -112,7 +112,7 @@ def upload_received(upload: Parked) -> int:
 
 
 def upload_end(*, upload: Parked, size: int) -> None:
-    """Put the pieces together. Raises ``ValueError`` unless they are exactly ``size`` bytes; done twice, it does nothing."""
+    """Join the pieces. Raises ``ValueError`` unless they are exactly ``size`` bytes. Safe to call twice."""
     if default_storage.exists(upload.path):
         return
     received = upload_received(upload)

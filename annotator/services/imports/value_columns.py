@@ -25,8 +25,7 @@ MOST_LABELS = 200
 class ValueColumn:
     """One column of labels. ``name`` is their field or variable, empty if there is only one. ``listed`` are units of
     the item: the cell lists those for which the variable is "yes". ``labels`` are declared in order if the level needs
-    it, and otherwise collected from the file. ``gold`` is the column of the correct
-    label.
+    it, and otherwise collected from the file. ``gold`` is the column of the correct label.
     """
 
     column: str

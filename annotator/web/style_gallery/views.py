@@ -11,7 +11,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 
-from annotator.web.style_gallery.samples import LONG, screens
+from annotator.web.style_gallery.samples import screens
+from annotator.web.style_gallery.stages import LONG
 
 View = Callable[..., HttpResponse]
 

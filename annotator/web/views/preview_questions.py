@@ -19,7 +19,7 @@ from annotator.hit_types.questions import questions_of_text
 from annotator.models import Study
 from annotator.selectors.participation import exam_pay_words
 from annotator.selectors.study import study_get_for, study_hit_type
-from annotator.web.views.steps import missed_question, practice_feedback, question_page
+from annotator.web.views.question_pages import missed_question, practice_feedback, question_page
 from annotator.web.views.task import raw_response
 from annotator.web.wording import wording_shown
 

@@ -10,8 +10,8 @@ from django.core.management.base import BaseCommand, CommandError
 
 from annotator.core.words import plural
 from evaluation.models import Pipeline
-from evaluation.pipelines.rewards import export_lines, question_lines
 from evaluation.pipelines.training import examples_of, held_out_questions
+from evaluation.prompts.rewards import export_lines, question_lines
 
 
 class Command(BaseCommand):

@@ -9,7 +9,6 @@ from annotator.core.canonical import text_digest
 from annotator.hit_types.base import JSON, ChatMessage
 from annotator.models import Explanation, Instance
 from evaluation.models import Call, Run
-from evaluation.pipelines.rewards import conditioned
 from evaluation.pipelines.steps.material import (
     GENERATION,
     OUTPUT_LABEL,
@@ -26,6 +25,7 @@ from evaluation.pipelines.steps.material import (
     whole_number,
 )
 from evaluation.prompts.replies import answer_of, labelled, marked_answer, reasoning_then_answer, reasons
+from evaluation.prompts.rewards import conditioned
 from evaluation.runs.step import ClaimedCall, Job
 from evaluation.runs.structured import Form
 

@@ -152,7 +152,7 @@ class Counterfactuals(MaterialStep):
         )
 
     def joined(self, run: Run, call: ClaimedCall, kept: JSON, parsed: JSON) -> JSON:
-        """The entries of both replies, each once; what a second list repeats of the first isn't a duplicate."""
+        """The entries of both replies, each once; entries of the first list that the second repeats don't count as duplicates."""
         wanted = len(kept["follow_ups"]) + kept["missing"]
         together = _distinct([*kept["follow_ups"], *parsed["follow_ups"]], but="")[:wanted]
         missing = wanted - len(together)

@@ -145,7 +145,7 @@ def in_test_part(key: str) -> bool:
 def questions(run: Run) -> QuerySet[FollowUp]:
     """The dataset's generalization questions; with the choice ``questions`` *validated*, those that passed validation.
 
-    ``validation`` is the slug of the study whose verdicts count. Raises ``OptionError`` where it is missing.
+    ``validation`` is the slug of the study whose verdicts count. Raises ``OptionError`` if it is missing.
     """
     if option(run, "questions", ("all", VALIDATED), "all") == VALIDATED and not option(run, "validation"):
         raise OptionError("validation: names no study whose validators accept questions")

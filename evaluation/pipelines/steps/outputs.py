@@ -82,7 +82,7 @@ class Outputs(MaterialStep):
         return {"output": reasoning_then_answer(text, task)[1]}
 
     def refused(self, run: Run, call: ClaimedCall, text: str) -> JSON | None:
-        """A refusal is the system's output on this follow-up; of generation tasks, its words are."""
+        """A refusal counts as the system's output on this follow-up; for generation tasks, the text of the refusal does."""
         return {"output": text.strip() or REFUSAL} if task_of(run) in GENERATION else {"output": REFUSAL}
 
     def apply(self, run: Run, groups: Sequence[Sequence[Call]]) -> None:
@@ -101,7 +101,7 @@ def sanity_system(system: str) -> str:
 class FromExplanation(MaterialStep):
     """Sanity check (P2): outputs on follow-ups written from the explanation itself; precision on them must be 1.
 
-    They are kept under a system of their own, ``<system> · from explanation``.
+    They are stored under a separate system, ``<system> · from explanation``.
     """
 
     name = "from_explanation"
@@ -149,7 +149,8 @@ class GenU(MaterialStep):
     """One of GEN-U's two runs (P3): a model answers each generalization question, without or with a rationale.
 
     ``rationale`` is empty, or names the system whose explanation of the instance is shown: one of the dataset, or else one
-    that was imported into a study of the same questions. The outputs are kept under ``<model> · GEN-U without`` and ``<model> · GEN-U with <system>``. ``questions`` is *all* or *validated*.
+    that was imported into a study of the same questions. The outputs are kept under ``<model> · GEN-U without`` and
+    ``<model> · GEN-U with <system>``. ``questions`` is *all* or *validated*.
     """
 
     name = "gen_u"
@@ -197,7 +198,7 @@ class GenU(MaterialStep):
         return {"output": marked_answer(text, "yes_no")}
 
     def refused(self, run: Run, call: ClaimedCall, text: str) -> JSON | None:
-        """A refusal is an answer that is not the right one."""
+        """A refusal counts as a wrong answer."""
         return {"output": REFUSAL}
 
     def apply(self, run: Run, groups: Sequence[Sequence[Call]]) -> None:
@@ -207,8 +208,8 @@ class GenU(MaterialStep):
 def rationales_shown(run: Run, system: str) -> dict[int, int]:
     """Instance of the run's dataset -> the first explanation of it by ``system``.
 
-    Where the dataset has none, those imported into the workspace's studies are taken; they belong to an instance with the
-    same key and input.
+    If the dataset has none, explanations that were imported into the workspace's studies are used, for instances with
+    the same key and input.
     """
     found = Explanation.objects.filter(system__in=systems_of(run).filter(name=system)).order_by("-pk")
     own = dict(found.filter(instance__dataset=run.dataset).values_list("instance_id", "pk"))

@@ -75,7 +75,7 @@ class RewardAnswers(MaterialStep):
         return {"output": marked_answer(text, "yes_no")}
 
     def refused(self, run: Run, call: ClaimedCall, text: str) -> JSON | None:
-        """A refusal is an answer that is not the right one."""
+        """A refusal counts as a wrong answer."""
         return {"output": REFUSAL}
 
     def apply(self, run: Run, groups: Sequence[Sequence[Call]]) -> None:

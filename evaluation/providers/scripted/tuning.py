@@ -2,8 +2,7 @@
 tuned models remember their training. With a reward token, a tuned model repeats a rationale that it saw with that token
 for the same question; it never repeats an answer that only had low rewards; and on new questions it follows its rules
 more often, the more of its examples had high rewards. The model's options set what goes wrong: ``tuning=reject`` (the
-job refuses the file), ``tuning=fail``,
-``tuning=cancel``, ``tuning=quota``; ``tuning_seconds`` is how long a job takes.
+job refuses the file), ``tuning=fail``, ``tuning=cancel``, ``tuning=quota``; ``tuning_seconds`` is how long a job takes.
 """
 
 from __future__ import annotations

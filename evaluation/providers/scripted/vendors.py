@@ -1,7 +1,7 @@
 """The scripted model behind Anthropic's and Gemini's own protocols, as strict about requests as theirs.
 
-Both turn a request into one of the OpenAI protocol, let the scripted provider answer it, and give the answer, or the error,
-in the vendor's form. So all faults and misbehaviours are there in all three protocols.
+Both convert a request to the OpenAI protocol, have the scripted provider answer it, and convert the answer or the error
+to the vendor's form. So every fault and misbehaviour is available in all three protocols.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 from evaluation.providers.scripted.http import Request, Response, json_response
 
-#: Bytes of a compressed reply that is looked into; a bomb is passed on as it is.
+#: The largest compressed reply, in bytes, that is unpacked here; a gzip bomb is passed on unchanged.
 MOST_ZIPPED = 10_000
 Answer = Callable[[Request], Awaitable[Response]]
 JSON = dict[str, Any]
@@ -44,14 +44,14 @@ _STATUSES = {
 
 
 def _inner(request: Request, path: str, body: JSON) -> Request:
-    """The request in the OpenAI protocol, with the key where that has it."""
+    """The request in the OpenAI protocol, with the key in that protocol's header."""
     key = request.headers.get("x-api-key") or request.headers.get("x-goog-api-key") or ""
     headers = request.headers | {"authorization": f"Bearer {key}"}
     return replace(request, path=path, headers=headers, body=json.dumps(body).encode())
 
 
 def _completion(response: Response) -> JSON | None:
-    """The chat completion in a response; None where it is one that no correct server sends."""
+    """The chat completion in a response; None if the response is one that no correct server sends."""
     if response.stream is not None or response.keep is not None:
         return None
     zipped = "content-encoding" in response.headers

@@ -1,8 +1,8 @@
-"""What the scripted model believes: a fixed toy world, in which alike questions have alike answers.
+"""What the scripted model believes: a fixed toy world, in which similar questions have similar answers.
 
-A question's truth hangs on its two longest content words and on whether it is negated. So a follow-up that
-keeps a question's matter keeps its answer, one that turns it flips the answer, and one that changes the
-matter says nothing: simulators can be right for a reason, and wrong.
+The answer to a question depends on its two longest content words and on whether it is negated. So a follow-up about
+the same subject has the same answer, a negated one has the opposite answer, and one about another subject has an
+unrelated answer. Simulators can therefore be right for a reason, and can be wrong.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def truth(question: str, seed: int = 0) -> bool:
 
 
 def choice(question: str, options: list[str], seed: int = 0) -> int:
-    """The index of the option that the world prefers: the one that shares most with the question, then by lot."""
+    """The index of the option that the world prefers: the one that shares most words with the question; ties are drawn."""
     about = set(words(question))
     return max(
         range(len(options)),

@@ -8,7 +8,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Format:
+class ExportFormat:
     """A format for downloading a report."""
 
     name: str
@@ -20,11 +20,11 @@ class Format:
 FORMATS = {
     found.name: found
     for found in (
-        Format("html", "One HTML file", "text/html; charset=utf-8", "html"),
-        Format("latex", "LaTeX tables", "application/x-tex; charset=utf-8", "tex"),
-        Format("csv", "CSV", "text/csv; charset=utf-8", "csv"),
-        Format("json", "JSON", "application/json", "json"),
-        Format("text", "Plain text", "text/plain; charset=utf-8", "txt"),
+        ExportFormat("html", "One HTML file", "text/html; charset=utf-8", "html"),
+        ExportFormat("latex", "LaTeX tables", "application/x-tex; charset=utf-8", "tex"),
+        ExportFormat("csv", "CSV", "text/csv; charset=utf-8", "csv"),
+        ExportFormat("json", "JSON", "application/json", "json"),
+        ExportFormat("text", "Plain text", "text/plain; charset=utf-8", "txt"),
     )
 }
 

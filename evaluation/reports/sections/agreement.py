@@ -50,7 +50,9 @@ def agreement(ctx: Context) -> Section:
         blocks.append(_table(ctx, variable, found))
         blocks += _figures(ctx, variable, shown, found["all"])
         blocks.append(
-            _pairs(ctx, variable, shown) if len(shown.ratings.raters) <= MATRIX else _rest(variable, shown)
+            _pairs(ctx, variable, shown)
+            if len(shown.ratings.raters) <= MATRIX
+            else _rest(ctx, variable, shown)
         )
     return Section(
         id="agreement",
@@ -215,7 +217,11 @@ def _pairs(ctx: Context, variable: Variable, found: Agreement) -> Table:
         value = pair_estimate(pair)
         averaged = "yes" if pair["averaged"] else "no"
         rows.append(
-            TableRow([pair["a"], pair["b"]], [Cell.of(value), Cell.count(pair["n"]), Cell(text=averaged)])
+            TableRow(
+                [pair["a"], pair["b"]],
+                [Cell.of(value), Cell.count(pair["n"]), Cell(text=averaged)],
+                raters=_ids(ctx, pair["a"], pair["b"]),
+            )
         )
     size = len(found.ratings.raters)
     apart = size * (size - 1) // 2 - len(rows)
@@ -237,14 +243,22 @@ def pair_estimate(pair: Mapping[str, Any]) -> Estimate:
     return Estimate(value, low, high, n=pair["n"], reason=pair["reason"], interval=how)
 
 
-def _rest(variable: Variable, found: Agreement) -> Table:
+def _ids(ctx: Context, *names: str) -> tuple[int, ...]:
+    """The database ids of the study and of raters, for the links of a row."""
+    raters = ctx.data.judgments.raters
+    known = ctx.once("ids of raters", lambda: dict(zip(raters.names, raters.ids.tolist(), strict=True)))
+    return (ctx.study.pk, *(known[name] for name in names))
+
+
+def _rest(ctx: Context, variable: Variable, found: Agreement) -> Table:
     rest = found.rest
     order = np.argsort(np.where(np.isnan(rest.kappa), np.inf, rest.kappa), kind="stable")[:LISTED]
     rows = []
     for index in order:
         agreed, kappa = rest.of(rest.raters[index])
         cells = [Cell.of(kappa), Cell.of(agreed, shape="percent"), Cell.count(int(rest.n[index]))]
-        rows.append(TableRow([rest.raters[index]], cells))
+        name = rest.raters[index]
+        rows.append(TableRow([name], cells, raters=_ids(ctx, name)))
     total = len(rest.raters)
     return Table(
         id=f"agreement-{variable.name}-rest",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evaluation.ratings.validation import CRITERIA, Validators, Verdict, verdicts_of
+from evaluation.ratings.validation import CRITERIA, MajorityVerdict, Validators, verdicts_of
 from evaluation.reports.content import Cell, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
@@ -39,7 +39,7 @@ def p3_questions(ctx: Context) -> Section | None:
     )
 
 
-def _table(by: str, verdicts: list[Verdict], who: str) -> Table:
+def _table(by: str, verdicts: list[MajorityVerdict], who: str) -> Table:
     kinds = sorted({verdict.kind for verdict in verdicts})
     rows = [(kind.replace("_", " ").capitalize(), [v for v in verdicts if v.kind == kind]) for kind in kinds]
     return Table(

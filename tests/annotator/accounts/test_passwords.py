@@ -31,7 +31,7 @@ def inside(client: Client) -> bool:
 
 
 @pytest.mark.parametrize("path", ["/login/", "/admin/login/"])
-def test_guessing_a_password_is_stopped_even_for_the_right_one(path: str) -> None:
+def test_too_many_attempts_block_even_the_right_password(path: str) -> None:
     user = make_user("ada", staff=True)
     client = Client()
     for n in range(MOST):
@@ -51,7 +51,7 @@ def test_guessing_a_password_is_stopped_even_for_the_right_one(path: str) -> Non
 
 
 @pytest.mark.parametrize("proxies", [0, 1])
-def test_a_forged_forwarded_for_does_not_help(settings: Any, proxies: int) -> None:
+def test_a_forged_forwarded_for_header_does_not_bypass_the_throttle(settings: Any, proxies: int) -> None:
     """Without a proxy the header is nothing; behind one, only what the proxy itself wrote (last) counts."""
     settings.PROXIES = proxies
     make_user("ada")
@@ -66,7 +66,7 @@ def test_a_forged_forwarded_for_does_not_help(settings: Any, proxies: int) -> No
         assert inside(client), "somebody elsewhere is not locked out"
 
 
-def test_many_accounts_from_one_address_and_one_account_from_many(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_attempts_are_limited_by_address_and_by_account(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(LIMITS, LoginAttempt.Kind.LOGIN, (attempts.Limit(("address",), 6, 15),))
     for n in range(6):
         log_in(Client(), f"user-{n}", "123456")
@@ -80,7 +80,7 @@ def test_many_accounts_from_one_address_and_one_account_from_many(monkeypatch: p
     assert log_in(Client(), "bea", RIGHT, REMOTE_ADDR="192.0.2.99").status_code == 429
 
 
-def test_many_tries_at_the_same_moment_see_each_other() -> None:
+def test_concurrent_attempts_are_all_counted() -> None:
     """An attempt is counted before the password is checked: here all but one are only counted so far."""
     make_user("ada")
     for _ in range(MOST):
@@ -104,7 +104,7 @@ def test_a_successful_login_clears_failed_attempts() -> None:
     assert not LoginAttempt.objects.exists()
 
 
-def test_tries_are_kept_without_names_and_for_a_day() -> None:
+def test_attempts_are_stored_without_names_and_for_one_day() -> None:
     log_in(Client(), "ada", "guess")
     kept = LoginAttempt.objects.get()
     assert "ada" not in kept.account
@@ -114,7 +114,7 @@ def test_tries_are_kept_without_names_and_for_a_day() -> None:
     assert attempts_sweep() == 1
 
 
-def test_the_session_key_is_another_one_after_the_log_in() -> None:
+def test_a_login_changes_the_session_key() -> None:
     """Nobody can prepare a session for somebody else to log in to (fixation)."""
     make_user("ada")
     client = Client()
@@ -129,7 +129,7 @@ def test_the_session_key_is_another_one_after_the_log_in() -> None:
     assert not inside_with(planted)
 
 
-def test_joining_by_a_link_makes_a_new_session_too() -> None:
+def test_joining_by_a_link_changes_the_session_key() -> None:
     study = make_study(items=1, launched=True)
     client = Client()
     session = client.session
@@ -149,7 +149,7 @@ def inside_with(session_key: str | None) -> bool:
     return client.get("/me/").status_code == 200
 
 
-def test_a_new_password_ends_the_other_sessions_and_not_ones_own() -> None:
+def test_a_new_password_ends_all_other_sessions() -> None:
     make_user("ada")
     mine, thief = Client(), Client()
     for client in (mine, thief):
@@ -177,7 +177,7 @@ def links(messages: Sequence[Any]) -> list[str]:
     return [re.findall(r"https?://testserver(\S+)", str(message.body))[0] for message in messages]
 
 
-def test_a_forgotten_password_is_set_anew_by_a_link_that_works_once() -> None:
+def test_a_forgotten_password_is_reset_by_a_link_that_works_once() -> None:
     user = make_user("ada", email="ada@example.org")
     elsewhere = Client()
     log_in(elsewhere, "ada", RIGHT)
@@ -208,7 +208,7 @@ def test_a_forgotten_password_is_set_anew_by_a_link_that_works_once() -> None:
 
 
 @pytest.mark.parametrize("email", ["nobody@example.org", "left@example.org", "link@example.org"])
-def test_nobody_learns_which_addresses_are_known(email: str) -> None:
+def test_the_reply_does_not_reveal_which_addresses_have_accounts(email: str) -> None:
     """Unknown, closed, or joined by a link without a password: the same reply, and no mail."""
     make_user("left", email="left@example.org", is_active=False)
     joined = User.objects.create_user("A-1", email="link@example.org")
@@ -220,7 +220,7 @@ def test_nobody_learns_which_addresses_are_known(email: str) -> None:
     assert [message.to for message in mail.outbox] == [["ada@example.org"]]
 
 
-def test_links_are_not_sent_without_end() -> None:
+def test_reset_links_are_limited() -> None:
     make_user("ada", email="ada@example.org")
     replies = [ask(Client(), "ada@example.org", REMOTE_ADDR=f"192.0.2.{n}") for n in range(6)]
     assert {reply["Location"] for reply in replies} == {"/password/reset/sent/"}
@@ -259,7 +259,7 @@ def test_your_page_requires_a_login() -> None:
 
 
 @pytest.mark.django_db
-def test_the_admin_s_log_in_leads_to_the_admin(client: Client) -> None:
+def test_the_admins_login_leads_to_the_admin(client: Client) -> None:
     User.objects.create_user("ada", password=RIGHT, is_staff=True)
     reply = client.post("/admin/login/", {"username": "ada", "password": RIGHT})
     assert (reply.status_code, reply["Location"]) == (302, "/admin/")

@@ -204,7 +204,7 @@ def test_it_is_required_of_members_of_single_studies_and_of_programs_too(strict:
     assert not second_factor_missing(make_user("stranger", staff=True))
 
 
-def test_annotators_pages_and_log_out_stay_open(rosa: User, strict: Any) -> None:
+def test_annotators_pages_and_logout_need_no_second_factor(rosa: User, strict: Any) -> None:
     client = Client()
     log_in(client)
     assert client.get(reverse("annotator:password_change")).status_code == 200
@@ -221,7 +221,7 @@ def test_people_who_need_two_factor_login_cannot_turn_it_off(rosa: User, strict:
     assert Authenticator.objects.filter(user=rosa, type="totp").exists()
 
 
-def test_a_superuser_lets_somebody_in_who_lost_their_phone(rosa: User) -> None:
+def test_a_superuser_removes_the_second_factor_of_somebody_who_lost_their_phone(rosa: User) -> None:
     set_up(Client())
     boss = User.objects.create_superuser("root")
     client = Client()
@@ -235,6 +235,8 @@ def test_a_superuser_lets_somebody_in_who_lost_their_phone(rosa: User) -> None:
     assert second_factor_remove(user=rosa, by=boss) == 0
 
 
-def test_researchers_pages_cost_one_query_more_at_most(rosa: User, django_assert_num_queries: Any) -> None:
+def test_the_check_costs_researchers_pages_at_most_one_query(
+    rosa: User, django_assert_num_queries: Any
+) -> None:
     with django_assert_num_queries(1):
         assert not second_factor_missing(rosa)

@@ -53,7 +53,7 @@ def test_the_login_page_offers_it_only_where_it_is_set_up(client: Client, provid
     assert "/sso/oidc/login/?next=%2Fadmin%2Fannotator%2Fstudy%2F" in page
 
 
-def test_without_a_provider_there_is_none(client: Client) -> None:
+def test_without_a_provider_there_is_no_single_sign_on(client: Client) -> None:
     assert "/sso/" not in client.get("/login/").content.decode()
     assert client.get(START).status_code == 404
 
@@ -108,7 +108,7 @@ def test_names_that_are_taken_or_reserved_are_changed(client: Client, provider: 
 @pytest.mark.parametrize(
     ("groups", "enters"), [(["foretell", "x"], True), (["x"], False), ("foretell", True)]
 )
-def test_only_the_group_that_the_operator_named(
+def test_only_members_of_the_required_group_can_log_in(
     client: Client, provider: Provider, settings: Any, groups: Any, enters: bool
 ) -> None:
     settings.OIDC_REQUIRED_CLAIM = "groups=foretell"
@@ -129,7 +129,7 @@ def test_people_who_leave_the_group_are_refused_from_then_on(
     assert inside(other) is None
 
 
-def test_a_disabled_account_stays_out(client: Client, provider: Provider) -> None:
+def test_a_disabled_account_cannot_log_in(client: Client, provider: Provider) -> None:
     go(client)
     User.objects.update(is_active=False)
     other = Client()
@@ -137,7 +137,7 @@ def test_a_disabled_account_stays_out(client: Client, provider: Provider) -> Non
     assert inside(other) is None
 
 
-def test_a_reply_that_nobody_asked_for_is_refused(client: Client, provider: Provider) -> None:
+def test_an_unrequested_reply_from_the_provider_is_refused(client: Client, provider: Provider) -> None:
     there = client.get(START)
     back = httpx2.get(there["Location"], follow_redirects=False).headers["Location"]
     victim = Client()
@@ -145,7 +145,7 @@ def test_a_reply_that_nobody_asked_for_is_refused(client: Client, provider: Prov
     assert inside(victim) is None, "the state belongs to another browser"
 
 
-def test_a_code_without_its_verifier_is_worth_nothing(client: Client, provider: Provider) -> None:
+def test_a_code_without_its_verifier_is_refused(client: Client, provider: Provider) -> None:
     there = client.get(START)
     assert "code_challenge_method=S256" in there["Location"]
     back = httpx2.get(there["Location"], follow_redirects=False).headers["Location"]
@@ -157,7 +157,7 @@ def test_a_code_without_its_verifier_is_worth_nothing(client: Client, provider: 
 
 
 @pytest.mark.parametrize("at_provider", [True, False])
-def test_the_providers_second_factor_counts_if_the_operator_says_so(
+def test_the_providers_second_factor_counts_if_the_setting_says_so(
     client: Client, provider: Provider, settings: Any, at_provider: bool
 ) -> None:
     settings.OIDC_SECOND_FACTOR = at_provider

@@ -49,7 +49,7 @@ def page(study: Study) -> str:
     return reverse("admin:study_audit", args=[study.pk])
 
 
-def test_the_page_says_who_what_when_from_where_before_and_after(client: Client, study: Study) -> None:
+def test_the_page_shows_every_part_of_an_entry(client: Client, study: Study) -> None:
     client.post(f"/admin/annotator/study/{study.pk}/do/launch/")
     study_update(study=study, by=study.researchers.get(), summary="About owls")
     html = client.get(page(study)).content.decode()
@@ -85,7 +85,7 @@ def test_filters(client: Client, study: Study) -> None:
         assert client.get(f"{page(study)}?csv=1&{wrong}").status_code == 400
 
 
-def test_the_csv_file_has_every_entry_and_is_one_itself(client: Client, study: Study) -> None:
+def test_the_csv_file_has_every_entry_and_its_download_is_recorded(client: Client, study: Study) -> None:
     study_update(study=study, by=study.researchers.get(), summary="=1+1")
     reply: Any = client.get(f"{page(study)}?csv=1")
     rows = list(csv.DictReader(io.StringIO(b"".join(reply.streaming_content).decode())))
@@ -134,7 +134,7 @@ def test_only_owners_of_a_workspace_read_its_trail(study: Study) -> None:
         assert mate.get(f"{address}?csv=1").status_code == status
 
 
-def test_the_page_takes_the_same_statements_however_long(client: Client, study: Study) -> None:
+def test_the_pages_number_of_queries_is_constant(client: Client, study: Study) -> None:
     def count() -> int:
         with CaptureQueriesContext(connection) as queries:
             client.get(page(study))
@@ -159,7 +159,7 @@ def _lists() -> list[str]:
 
 
 @pytest.mark.parametrize("where", ["study", "lists", "api"])
-def test_no_page_names_participants_without_a_trace(client: Client, study: Study, where: str) -> None:
+def test_every_page_that_names_participants_records_a_view(client: Client, study: Study, where: str) -> None:
     """Whatever page contains a participant's name, the trail says that it was seen."""
     if where == "study":
         addresses = [address(study, one) for one in PAGES if one != "download/"]
@@ -187,7 +187,7 @@ def test_no_page_names_participants_without_a_trace(client: Client, study: Study
     assert unseen == []
 
 
-def test_the_list_of_accounts_leaves_a_trace(db: None) -> None:
+def test_viewing_the_list_of_accounts_is_recorded(db: None) -> None:
     boss = User.objects.create_superuser("boss")
     client = Client()
     client.force_login(boss)

@@ -34,13 +34,6 @@ def study(researcher: User) -> Study:
     return made
 
 
-@pytest.fixture
-def researcher_client(researcher: User) -> Client:
-    client = Client()
-    client.force_login(researcher)
-    return client
-
-
 def text(client: Client, study: Study, page: str, **query: Any) -> str:
     reply = client.get(f"/admin/annotator/study/{study.pk}/{page}/", query)
     assert reply.status_code == 200
@@ -72,8 +65,28 @@ def test_exclusions_and_rehearsals_do_not_count(study: Study) -> None:
     ("filters", "keys"),
     [({"system": "robot-b"}, ["b"]), ({"rater": "cam"}, ["b"]), ({"kind": "counterfactual"}, ["a", "b"]), ({"system": "none"}, [])],
 )  # fmt: skip
-def test_they_are_filtered(study: Study, filters: dict[str, str], keys: list[str]) -> None:
+def test_contested_items_can_be_filtered(study: Study, filters: dict[str, str], keys: list[str]) -> None:
     assert [one.item.key for one in contested_items(study, filters=filters)] == keys
+
+
+def test_a_pair_has_the_items_that_the_two_answered_differently(
+    researcher_client: Client, study: Study
+) -> None:
+    ann, ben, cam = (make_rater(name) for name in ("ann", "ben", "cam"))
+    model = make_rater("model", kind="simulator")
+    assert [one.item.key for one in contested_items(study, pair=(ann.pk, ben.pk))] == ["a"]
+    assert [one.item.key for one in contested_items(study, pair=(ben.pk, cam.pk))] == ["b"]
+    assert [one.item.key for one in contested_items(study, pair=(ann.pk, model.pk))] == ["a", "b", "c"]
+    assert contested_items(study, pair=(ann.pk, model.pk), filters={"system": "robot-b"})[0].item.key == "b"
+    shown = text(researcher_client, study, "contested", raters=f"{ann.pk}-{ben.pk}")
+    assert "Where ann and ben disagree" in shown
+    assert "They gave the same answer to 2 of 3 shared items." in shown
+    assert "1.00 bits" in shown
+    assert "0.92 bits" not in shown
+    stranger = make_rater("somebody else")
+    assert "Contested items" in text(researcher_client, study, "contested", raters=f"{ann.pk}-{stranger.pk}")
+    exclusion_make(study=study, by=None, reason="odd", item=study.items.get(key="a"))
+    assert contested_items(study, pair=(ann.pk, ben.pk)) == []
 
 
 def test_agreement_is_the_share_of_same_answers_of_others(study: Study) -> None:
@@ -96,7 +109,9 @@ def test_imported_raters_are_not_called_people(researcher_client: Client, study:
     assert "50 %" in shown
 
 
-def test_their_queries_do_not_grow(researcher_client: Client, study: Study) -> None:
+def test_the_number_of_queries_is_constant_for_contested_items(
+    researcher_client: Client, study: Study
+) -> None:
     def queries(page: str) -> int:
         with CaptureQueriesContext(connection) as seen:
             text(researcher_client, study, page)

@@ -53,7 +53,7 @@ def page(study: Study) -> str:
     return reverse("admin:study_data_requests", args=[study.pk])
 
 
-def test_the_queue_shows_deadlines_and_what_is_overdue(
+def test_the_queue_shows_deadlines_and_overdue_requests(
     client: Client, study: Study, asked: DataRequest
 ) -> None:
     html = client.get(page(study)).content.decode()
@@ -78,7 +78,7 @@ def test_an_owner_carries_it_out(client: Client, study: Study, asked: DataReques
     assert "zephyrine" not in html
 
 
-def test_a_refusal_needs_its_reason_which_the_participant_reads(
+def test_declining_requires_a_reason_that_the_participant_sees(
     client: Client, study: Study, person: Participation, asked: DataRequest
 ) -> None:
     client.post(page(study), {"request": asked.pk, "decline": "1", "note": " "})
@@ -110,7 +110,7 @@ def test_a_second_decision_changes_nothing(client: Client, study: Study, asked: 
     assert User.objects.filter(username="zephyrine").exists()
 
 
-def test_the_home_page_says_that_one_waits_and_until_when(
+def test_the_home_page_shows_a_waiting_request_and_its_deadline(
     client: Client, study: Study, asked: DataRequest
 ) -> None:
     (row,) = home_rows([study])

@@ -39,13 +39,6 @@ def study(researcher: User) -> Study:
     return make_study(items=2, by=researcher, exam_required=True, exam_questions=3, pass_mark=2, slug="mine")
 
 
-@pytest.fixture
-def researcher_client(researcher: User) -> Client:
-    client = Client()
-    client.force_login(researcher)
-    return client
-
-
 def at(study: Study) -> str:
     return reverse("admin:study_exam", args=[study.pk])
 
@@ -54,14 +47,14 @@ def text_of(reply: Any) -> str:
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", reply.content.decode())).split())
 
 
-def test_the_types_own_exam_is_there_to_start_from(researcher_client: Client, study: Study) -> None:
+def test_the_exam_starts_as_the_types_own(researcher_client: Client, study: Study) -> None:
     reply = researcher_client.get(at(study))
     assert reply.status_code == 200
     assert "3 of 22 questions (from the HIT type), 2 correct to pass" in text_of(reply)
     assert hit_type_get("simulation").exam[0].key in reply.content.decode()
 
 
-def test_own_questions_are_saved_previewed_and_taken_back(researcher_client: Client, study: Study) -> None:
+def test_own_questions_are_saved_previewed_and_removed(researcher_client: Client, study: Study) -> None:
     reply = researcher_client.post(
         at(study), {"which": "exam", "questions": json.dumps(own(3)), "save": "1"}, follow=True
     )
@@ -78,9 +71,7 @@ def test_own_questions_are_saved_previewed_and_taken_back(researcher_client: Cli
 
 
 @pytest.mark.parametrize("which", ["exam", "practice"])
-def test_a_preview_says_that_it_is_one_and_leads_back(
-    researcher_client: Client, study: Study, which: str
-) -> None:
+def test_a_preview_is_labelled_and_links_back(researcher_client: Client, study: Study, which: str) -> None:
     where = reverse("annotator:preview_questions", args=[study.pk, which])
     page = researcher_client.get(where).content.decode()
     assert "Preview, nothing is saved:" in page
@@ -92,7 +83,7 @@ def test_a_preview_says_that_it_is_one_and_leads_back(
         assert f'href="{at(study)}"' in result
 
 
-def test_faults_are_named_and_nothing_is_saved(researcher_client: Client, study: Study) -> None:
+def test_errors_are_listed_and_nothing_is_saved(researcher_client: Client, study: Study) -> None:
     questions = own(3)
     questions[2]["gold"] = {"helpful": "perhaps"}
     questions[1].pop("reason")
@@ -111,7 +102,7 @@ def test_faults_are_named_and_nothing_is_saved(researcher_client: Client, study:
     assert researcher_client.post(at(study), {"which": "title", "questions": "x"}).status_code == 400
 
 
-def test_nasty_questions_are_text(researcher_client: Client, study: Study) -> None:
+def test_markup_in_questions_is_shown_as_text(researcher_client: Client, study: Study) -> None:
     nasty = "</textarea><script>alert(1)</script>"
     questions = own(3)
     questions[0]["payload"]["question"] = questions[0]["reason"] = nasty
@@ -120,7 +111,7 @@ def test_nasty_questions_are_text(researcher_client: Client, study: Study) -> No
         assert "<script>alert" not in researcher_client.get(address).content.decode()
 
 
-def test_text_that_is_not_saved_is_previewed_and_sat(researcher_client: Client, study: Study) -> None:
+def test_an_unsaved_exam_can_be_previewed_and_taken(researcher_client: Client, study: Study) -> None:
     """The researcher answers, is told what was missed and why, and nothing is stored."""
     where = reverse("annotator:preview_questions", args=[study.pk, "exam"])
     sent = {"questions": json.dumps(own(3))}
@@ -141,7 +132,7 @@ def test_text_that_is_not_saved_is_previewed_and_sat(researcher_client: Client, 
     assert study.exam_own is None
 
 
-def test_practice_of_ones_own_is_previewed_one_by_one_with_the_reason(
+def test_own_practice_is_previewed_one_question_at_a_time_with_reasons(
     researcher_client: Client, study: Study
 ) -> None:
     researcher_client.post(at(study), {"which": "practice", "questions": json.dumps(own(2)), "save": "1"})
@@ -168,7 +159,7 @@ def test_the_exam_and_practice_of_every_type_are_previewed(
     assert researcher_client.get(at(study)).status_code == 200
 
 
-def test_a_running_study_gets_a_new_version_and_practice_is_frozen_too(
+def test_a_live_study_gets_a_new_version_with_its_own_practice(
     researcher_client: Client, researcher: User
 ) -> None:
     study = make_study(
@@ -196,7 +187,7 @@ def test_a_running_study_gets_a_new_version_and_practice_is_frozen_too(
 
 
 @pytest.mark.parametrize("role", ["viewer", "reviewer"])
-def test_only_editors_write_exams_and_strangers_find_nothing(study: Study, role: str) -> None:
+def test_only_editors_can_change_exams_and_others_get_404(study: Study, role: str) -> None:
     client = Client()
     mate = make_user(staff=True)
     client.force_login(mate)
@@ -212,7 +203,7 @@ def test_only_editors_write_exams_and_strangers_find_nothing(study: Study, role:
     assert annotator.get(at(study)).status_code == annotator.get(preview).status_code == 302
 
 
-def test_figures_of_the_exam_are_on_the_page(researcher_client: Client, study: Study) -> None:
+def test_the_page_shows_the_exams_statistics(researcher_client: Client, study: Study) -> None:
     researcher_client.post(at(study), {"which": "exam", "questions": json.dumps(own(3)), "save": "1"})
     from annotator.services.study import study_launch
 
@@ -259,7 +250,7 @@ def settings_of(form: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None and name != "requires"}
 
 
-def test_over_the_api_too(study: Study, researcher: User) -> None:
+def test_exam_questions_can_be_set_over_the_api(study: Study, researcher: User) -> None:
     key = api_token_make(user=researcher)
     client = Client(headers={"Authorization": f"Token {key}"})
     where = "/api/v1/studies/mine/"
@@ -324,7 +315,7 @@ def test_a_qualification_is_granted_in_the_admin_and_revoked_with_a_reason(
     assert "a colleague" in text_of(shown)
 
 
-def test_a_viewer_neither_grants_nor_revokes(live: Study) -> None:
+def test_a_viewer_can_neither_grant_nor_revoke_a_qualification(live: Study) -> None:
     mate = make_user(staff=True)
     WorkspaceMember.objects.create(workspace=live.workspace, user=mate, role="viewer")
     person = make_participation(live)
@@ -374,7 +365,7 @@ def test_people_see_that_their_work_was_accepted(
     assert Review.objects.count() == 1, "a viewer accepts nothing"
 
 
-def test_a_labs_own_questions_are_read_by_its_researchers_only(
+def test_own_questions_are_visible_to_the_labs_researchers_only(
     researcher_client: Client, live: Study
 ) -> None:
     """Another researcher with a study of the same type sees the type's own exam, and none of these."""

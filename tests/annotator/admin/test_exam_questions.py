@@ -29,13 +29,6 @@ def study(researcher: User) -> Study:
     return make_study(by=researcher)
 
 
-@pytest.fixture
-def researcher_client(researcher: User) -> Client:
-    client = Client()
-    client.force_login(researcher)
-    return client
-
-
 def url(study: Study, rest: str) -> str:
     return f"/admin/annotator/study/{study.pk}/exam/{rest}"
 
@@ -64,7 +57,7 @@ def test_a_question_is_added_changed_and_deleted(researcher_client: Client, stud
     assert len(study.exam_own) == before
 
 
-def test_each_error_is_at_its_field(researcher_client: Client, study: Study) -> None:
+def test_each_error_is_shown_at_its_field(researcher_client: Client, study: Study) -> None:
     taken = hit_type_get("simulation").exam[0].key
     for sent, field in (
         (NEW | {"reason": ""}, "reason"),
@@ -108,7 +101,7 @@ def test_a_file_with_mistakes_stores_nothing_and_names_each(researcher_client: C
 @pytest.mark.parametrize(
     ("content", "message"), [(b"\xff\xfe", "not UTF-8"), (b"key\n", "no rows"), (b"", "empty")]
 )
-def test_files_that_hold_no_questions(
+def test_files_without_questions_are_refused(
     researcher_client: Client, study: Study, content: bytes, message: str
 ) -> None:
     reply = researcher_client.post(

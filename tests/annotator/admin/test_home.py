@@ -23,13 +23,6 @@ pytestmark = pytest.mark.django_db
 HOME = "/admin/annotator/study/"
 
 
-@pytest.fixture
-def researcher_client(researcher: User) -> Client:
-    client = Client()
-    client.force_login(researcher)
-    return client
-
-
 def text(client: Client, **query: Any) -> str:
     return unescape(" ".join(client.get(HOME, query).content.decode().split()))
 
@@ -45,7 +38,9 @@ def test_a_newcomer_is_told_what_to_do(researcher_client: Client) -> None:
     assert "You have no studies yet." in text(researcher_client)
 
 
-def test_each_study_says_what_needs_the_researcher(researcher_client: Client, researcher: User) -> None:
+def test_each_study_lists_what_needs_the_researchers_attention(
+    researcher_client: Client, researcher: User
+) -> None:
     make_study(by=researcher, slug="draft", title="A draft")
     study = make_study(
         by=researcher, items=3, launched=True, pay_per_item="0.10", minutes_per_item=0.1, pay_floor_per_hour="9",
@@ -94,7 +89,9 @@ def test_running_work_is_listed(researcher_client: Client, researcher: User) -> 
     assert "The rehearsal failed" in text(researcher_client)
 
 
-def test_its_queries_do_not_grow_with_the_studies(researcher_client: Client, researcher: User) -> None:
+def test_the_number_of_queries_is_independent_of_the_number_of_studies(
+    researcher_client: Client, researcher: User
+) -> None:
     def queries() -> int:
         with CaptureQueriesContext(connection) as seen:
             assert researcher_client.get(HOME).status_code == 200

@@ -53,13 +53,6 @@ def study(researcher: User) -> Study:
     return made
 
 
-@pytest.fixture
-def researcher_client(researcher: User) -> Client:
-    client = Client()
-    client.force_login(researcher)
-    return client
-
-
 def work(study: Study, turns: int, *, condition: str = "", who: Participation | None = None) -> Participation:
     """Somebody answers ``turns`` tasks, one way and the other in turn; only of one condition, if it is named."""
     participation = who or make_participation(study)
@@ -92,7 +85,9 @@ def seconds(study: Study, value: float) -> None:
     Judgment.objects.filter(study=study).update(seconds=value)
 
 
-def test_before_during_and_after(researcher_client: Client, study: Study, researcher: User) -> None:
+def test_the_page_describes_a_study_before_during_and_after_the_work(
+    researcher_client: Client, study: Study, researcher: User
+) -> None:
     draft = make_study(by=researcher, items=2)
     assert "Ready to launch" in text(researcher_client, draft)
     assert "Nobody has submitted anything yet; 0 tasks are in progress." in text(researcher_client, study)
@@ -124,7 +119,9 @@ def test_a_stalled_or_paused_study_says_so(researcher_client: Client, study: Stu
     assert "this page doesn't update" in shown
 
 
-def test_each_condition_has_its_strip_and_the_last_is_named(researcher_client: Client, study: Study) -> None:
+def test_each_condition_has_a_progress_bar_and_the_slowest_is_named(
+    researcher_client: Client, study: Study
+) -> None:
     work(study, 6, condition="normal")
     found = {one.name: one for one in figures(study).conditions}
     assert {one.places for one in found.values()} == {12}
@@ -135,7 +132,7 @@ def test_each_condition_has_its_strip_and_the_last_is_named(researcher_client: C
     )
 
 
-def test_the_pace_is_of_the_latest_judgments_and_needs_enough_of_them() -> None:
+def test_the_pace_is_computed_from_enough_recent_judgments() -> None:
     now = timezone.now()
     assert pace_of([now] * 4, now=now) == Pace(None, now, None)
     hourly = [now - timedelta(hours=hours) for hours in range(1, 11)]
@@ -147,7 +144,7 @@ def test_the_pace_is_of_the_latest_judgments_and_needs_enough_of_them() -> None:
     assert pace_of([now - timedelta(days=2)] * 9, now=now).end(5) is None
 
 
-def test_who_stands_out_is_named_with_every_reason_until_excluded(
+def test_unusual_raters_are_listed_with_reasons_until_excluded(
     researcher_client: Client, study: Study
 ) -> None:
     fast, steady = work(study, 12), work(study, 10)
@@ -165,7 +162,7 @@ def test_who_stands_out_is_named_with_every_reason_until_excluded(
     assert figures(study).flagged == ()
 
 
-def test_leaving_the_page_stands_out_only_where_others_stay(study: Study) -> None:
+def test_leaving_the_page_is_flagged_only_if_others_stay(study: Study) -> None:
     leaver, stayer = work(study, 10), work(study, 10)
     everybody = Judgment.objects.filter(study=study)
     everybody.update(seconds=20)
@@ -177,7 +174,7 @@ def test_leaving_the_page_stands_out_only_where_others_stay(study: Study) -> Non
     assert figures(study).flagged == (), "where everybody looks things up, nobody stands out"
 
 
-def test_the_same_answer_again_and_again_stands_out_where_others_differ(study: Study) -> None:
+def test_repeating_one_answer_is_flagged_only_if_others_vary(study: Study) -> None:
     for _ in range(2):
         work(study, 10)
     everybody = Judgment.objects.filter(study=study)
@@ -190,7 +187,7 @@ def test_the_same_answer_again_and_again_stands_out_where_others_differ(study: S
     assert figures(study).flagged == (), "where everybody says the same, nobody stands out"
 
 
-def test_failed_checks_stand_out(researcher: User) -> None:
+def test_failed_attention_checks_are_flagged(researcher: User) -> None:
     study = make_study(by=researcher, redundancy=1)
     for number in range(6):
         gold = {"helpful": "no"} if number < 3 else None
@@ -202,7 +199,7 @@ def test_failed_checks_stand_out(researcher: User) -> None:
     assert [one.reasons for one in figures(study).flagged] == [("3 of 3 checks failed",)]
 
 
-def test_what_waits_is_counted_by_kind_and_the_latest_are_there(
+def test_open_messages_are_counted_by_kind_and_the_latest_shown(
     researcher_client: Client, study: Study
 ) -> None:
     participation = make_participation(study)
@@ -224,7 +221,7 @@ def test_what_waits_is_counted_by_kind_and_the_latest_are_there(
     assert needs_words(figures(study)) == "Nothing needs you."
 
 
-def test_every_figure_leads_to_its_rows(researcher_client: Client, study: Study) -> None:
+def test_every_figure_links_to_its_rows(researcher_client: Client, study: Study) -> None:
     fast = work(study, 12)
     Judgment.objects.filter(study=study, rater=fast.rater).update(seconds=1.5)
     work(study, 5)
@@ -243,9 +240,7 @@ def test_every_figure_leads_to_its_rows(researcher_client: Client, study: Study)
     assert researcher_client.get(f"{rows}?seconds_from=nan").status_code == 400
 
 
-def test_it_asks_again_and_gets_nothing_where_nothing_has_changed(
-    researcher_client: Client, study: Study
-) -> None:
+def test_polling_returns_nothing_if_nothing_has_changed(researcher_client: Client, study: Study) -> None:
     html = researcher_client.get(address(study)).content.decode()
     again = unescape(re.findall(r'id="live-part" hx-get="([^"]+)"', html)[0])
     headers = {"HX-Request": "true"}
@@ -263,7 +258,7 @@ def test_it_asks_again_and_gets_nothing_where_nothing_has_changed(
     )
 
 
-def test_its_queries_do_not_grow_with_the_study(study: Study, researcher: User) -> None:
+def test_the_live_pages_number_of_queries_is_constant(study: Study, researcher: User) -> None:
     def queries() -> int:
         client = Client()
         client.force_login(researcher)
@@ -280,14 +275,14 @@ def test_its_queries_do_not_grow_with_the_study(study: Study, researcher: User) 
     assert few <= 21
 
 
-def test_it_is_for_the_studys_researchers_alone(study: Study) -> None:
+def test_the_live_page_is_for_the_studys_researchers_only(study: Study) -> None:
     client = Client()
     assert client.get(address(study)).status_code == 302
     client.force_login(make_user("otto", staff=True))
     assert client.get(address(study)).status_code == 404
 
 
-def test_words_of_a_study_without_judgments(study: Study) -> None:
+def test_a_study_without_judgments_is_described(study: Study) -> None:
     live: Any = figures(study)
     assert going_words(study, live) == "Nobody has submitted anything yet; 0 tasks are in progress."
     assert (
@@ -318,7 +313,7 @@ def test_rehearsal_raters_and_imports_change_no_figure_of_participants(
     assert "6 rehearsal raters and 1 imported rater are not counted" in shown
 
 
-def test_work_paid_at_an_earlier_rate_costs_what_it_was_paid(study: Study) -> None:
+def test_work_is_costed_at_the_rate_at_which_it_was_paid(study: Study) -> None:
     work(study, 2)
     study_update(study=study, pay_per_item="1.00")
     study.refresh_from_db()

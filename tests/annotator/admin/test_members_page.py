@@ -47,7 +47,7 @@ def link_of(reply: Any) -> str:
     return re.search(r'value="http://testserver(/colleague/[^"]+)"', reply.content.decode())[1]
 
 
-def test_a_colleague_accepts_a_link_and_sees_what_a_viewer_may(owner: User, study: Study) -> None:
+def test_a_colleague_accepts_a_link_and_gets_a_viewers_access(owner: User, study: Study) -> None:
     link = link_of(logged_in(owner).post(url(study), {"invite": "1", "email": "", "role": "viewer"}))
     assert Invitation.objects.get().digest not in link, "only a digest of the secret is stored"
     guest = make_user("ben")
@@ -63,7 +63,7 @@ def test_a_colleague_accepts_a_link_and_sees_what_a_viewer_may(owner: User, stud
     assert logged_in(make_user()).post(link).status_code in (403, 404), "it works once"
 
 
-def test_every_link_and_form_that_a_viewer_sees_answers(owner: User, study: Study) -> None:
+def test_no_link_or_form_shown_to_a_viewer_is_a_404(owner: User, study: Study) -> None:
     """No form is shown that would be answered by 404."""
     viewer = make_user("vera", staff=True)
     Membership.objects.create(study=study, user=viewer, role="viewer")
@@ -121,7 +121,7 @@ def test_accepting_never_lowers_a_role(study: Study, owner: User) -> None:
     assert Membership.objects.get(user=owner).role == "owner"
 
 
-def test_roles_change_and_the_last_owner_stays(study: Study, owner: User) -> None:
+def test_roles_can_change_but_the_last_owner_stays(study: Study, owner: User) -> None:
     ben = Membership.objects.create(study=study, user=make_user("ben", staff=True), role="viewer")
     mine = Membership.objects.get(user=owner)
     client = logged_in(owner)
@@ -134,7 +134,7 @@ def test_roles_change_and_the_last_owner_stays(study: Study, owner: User) -> Non
     assert study.memberships.count() == 1
 
 
-def test_an_editor_reads_the_members_and_changes_nothing(study: Study) -> None:
+def test_an_editor_sees_the_members_and_cannot_change_them(study: Study) -> None:
     editor = make_user(staff=True)
     Membership.objects.create(study=study, user=editor, role="editor")
     client = logged_in(editor)

@@ -54,7 +54,7 @@ def work(study: Study, answers: list[str]) -> Participation:
     return person
 
 
-def test_from_an_idea_to_paid_and_corrected_data_and_removal(
+def test_a_study_from_creation_to_payment_correction_and_deletion(
     researcher: User, settings: Any, tmp_path: Any
 ) -> None:
     settings.MEDIA_ROOT = tmp_path

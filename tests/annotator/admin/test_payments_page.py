@@ -20,13 +20,6 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def researcher_client(researcher: User) -> Client:
-    client = Client()
-    client.force_login(researcher)
-    return client
-
-
-@pytest.fixture
 def study(researcher: User) -> Study:
     return make_study(items=4, launched=True, redundancy=3, pay_per_item="0.25", by=researcher)
 
@@ -73,7 +66,9 @@ def test_work_is_accepted_exported_and_paid(researcher_client: Client, study: St
     assert sum((entry.amount for entry in paid), Decimal(0)) == 1
 
 
-def test_a_bonus_is_owed_and_its_errors_are_at_their_fields(researcher_client: Client, study: Study) -> None:
+def test_a_bonus_is_owed_and_errors_are_shown_at_their_fields(
+    researcher_client: Client, study: Study
+) -> None:
     ann = work(study, 1)
     bonus = url(study, f"bonus/{ann.rater_id}/")
     wrong = researcher_client.post(bonus, {"amount": "-1", "reason": "x"})
@@ -83,7 +78,9 @@ def test_a_bonus_is_owed_and_its_errors_are_at_their_fields(researcher_client: C
     assert owed_fields(researcher_client.get(url(study)).content.decode()) == {f"owed-{ann.rater_id}": "2.50"}
 
 
-def test_its_queries_do_not_grow_with_the_participants(researcher_client: Client, study: Study) -> None:
+def test_the_number_of_queries_is_independent_of_the_number_of_participants(
+    researcher_client: Client, study: Study
+) -> None:
     def queries() -> int:
         with CaptureQueriesContext(connection) as seen:
             assert researcher_client.get(url(study)).status_code == 200

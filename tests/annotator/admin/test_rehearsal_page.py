@@ -15,13 +15,6 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def researcher_client(researcher: User) -> Client:
-    client = Client()
-    client.force_login(researcher)
-    return client
-
-
-@pytest.fixture
 def draft(researcher: User) -> Study:
     return make_study(items=2, redundancy=2, by=researcher)
 
@@ -68,7 +61,7 @@ def test_a_running_rehearsal_is_stopped(researcher_client: Client, draft: Study)
     assert Rehearsal.objects.get().state == "stopped"
 
 
-def test_a_value_out_of_range_is_refused_at_its_field(researcher_client: Client, draft: Study) -> None:
+def test_a_value_out_of_range_is_reported_at_its_field(researcher_client: Client, draft: Study) -> None:
     reply = researcher_client.post(url(draft), {"start": "1", "raters": 3, "accuracy": "1.2", "seed": 7})
     assert reply.status_code == 400
     assert 'id="id_accuracy_error"' in reply.content.decode()

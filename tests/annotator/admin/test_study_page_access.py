@@ -123,7 +123,7 @@ def logged_in(user: User) -> Client:
     return client
 
 
-def test_every_page_is_in_these_lists() -> None:
+def test_every_page_is_in_the_access_lists() -> None:
     """A new page must say who may see it."""
     found = set()
     for pattern in patterns(lambda view: view):
@@ -140,7 +140,7 @@ def test_every_page_is_in_these_lists() -> None:
     assert found == listed | {"exports/EXPORT/", "api-token/", "deleted/", "exam/exam/question/<path:key>/"}
 
 
-def test_anonymous_and_annotators_are_sent_to_the_log_in(mine: Study) -> None:
+def test_anonymous_users_and_annotators_are_redirected_to_the_login(mine: Study) -> None:
     for client in (Client(), logged_in(make_user("anna"))):
         for page in [*PAGES, *SENT]:
             for reply in (client.get(address(mine, page)), client.post(address(mine, page))):
@@ -156,7 +156,7 @@ def stranger(mine: Study) -> User:
     return user
 
 
-def test_another_lab_finds_nothing_and_it_is_logged(
+def test_another_lab_gets_404_and_the_refusal_is_logged(
     mine: Study, stranger: User, caplog: pytest.LogCaptureFixture
 ) -> None:
     client = logged_in(stranger)
@@ -175,7 +175,7 @@ def test_another_lab_finds_nothing_and_it_is_logged(
 
 @pytest.mark.parametrize("by", ["study", "workspace"])
 @pytest.mark.parametrize("role", ROLES)
-def test_each_role_may_do_what_it_may(mine: Study, stranger: User, role: str, by: str) -> None:
+def test_each_role_has_exactly_its_permissions(mine: Study, stranger: User, role: str, by: str) -> None:
     user = make_user(f"u-{role}", staff=True)
     if by == "study":
         Membership.objects.create(study=mine, user=user, role=role)
@@ -202,7 +202,7 @@ def test_pages_of_one_lab_show_nothing_of_the_other(mine: Study, stranger: User,
             assert "twin" not in shown.content.decode(), page
 
 
-def test_what_hangs_below_another_study_is_not_found(mine: Study, researcher: User) -> None:
+def test_objects_of_another_study_are_not_found(mine: Study, researcher: User) -> None:
     other = make_study(by=researcher)
     theirs = make_judgment(make_item(other), make_rater("zoe"))
     client = logged_in(researcher)
@@ -217,12 +217,12 @@ def test_what_hangs_below_another_study_is_not_found(mine: Study, researcher: Us
 
 
 @pytest.mark.parametrize("pk", ["0", "999999", "9" * 18])
-def test_ids_that_lead_nowhere(researcher: User, pk: str) -> None:
+def test_unknown_ids_are_not_found(researcher: User, pk: str) -> None:
     client = logged_in(researcher)
     for page in ("items/", "raters/", "import/"):
         assert client.get(f"/admin/annotator/study/{pk}/{page}").status_code == 404
 
 
-def test_nobody_lists_tokens(researcher: User) -> None:
+def test_tokens_are_never_listed(researcher: User) -> None:
     root = logged_in(make_user("root", staff=True, is_superuser=True))
     assert root.get("/admin/authtoken/tokenproxy/").status_code == 404

@@ -25,13 +25,6 @@ ROOT = "/admin/annotator/study/"
 NASTY = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'{{ 7|add:7 }}"
 
 
-@pytest.fixture
-def researcher_client(researcher: User) -> Client:
-    client = Client()
-    client.force_login(researcher)
-    return client
-
-
 @pytest.fixture(autouse=True)
 def _files(settings: Any, tmp_path: Any) -> None:
     settings.STORAGES = settings.STORAGES | {
@@ -71,7 +64,7 @@ def sent_form(html: str) -> dict[str, Any]:
 # -- import ----------------------------------------------------------------------------------------------
 
 
-def test_material_is_looked_at_before_it_is_imported(researcher_client: Client, study: Study) -> None:
+def test_material_is_previewed_before_it_is_imported(researcher_client: Client, study: Study) -> None:
     text = "Input.question,explanation,answer,follow_up,nll\nOwls?,Birds.,no,Ducks?,1\n"
     html = researcher_client.post(
         f"{ROOT}{study.pk}/import/", {"file": upload(text, "hits.csv")}
@@ -113,14 +106,14 @@ def test_every_fault_is_listed_with_its_line(researcher_client: Client, study: S
         (("m.jsonl", b"nonsense\n"), "is not JSON"),
     ],
 )
-def test_files_that_are_none(researcher_client: Client, study: Study, file: Any, message: str) -> None:
+def test_invalid_files_are_refused(researcher_client: Client, study: Study, file: Any, message: str) -> None:
     data = {"file": upload(file[1], file[0])} if file else {}
     reply = researcher_client.post(f"{ROOT}{study.pk}/import/", data)
     assert reply.status_code == 400
     assert message in reply.content.decode()
 
 
-def test_tickets_are_ones_own(researcher_client: Client, study: Study, researcher: User) -> None:
+def test_upload_tickets_belong_to_one_user(researcher_client: Client, study: Study, researcher: User) -> None:
     html = researcher_client.post(
         f"{ROOT}{study.pk}/import/", {"file": upload(json.dumps(ROW))}
     ).content.decode()
@@ -158,7 +151,7 @@ def test_an_upload_that_is_too_large_is_refused_before_it_is_read(
     assert reply.status_code in (400, 413)
 
 
-def test_judgments_from_elsewhere(researcher_client: Client, researcher: User) -> None:
+def test_judgments_collected_elsewhere_are_imported(researcher_client: Client, researcher: User) -> None:
     study = study_create(by=researcher, hit_type="external_labels", slug="labels", title="Labels")
     text = "Input.id,Input.text,Answer.good\nq1,Owls?,yes\nq1,Owls?,no\nq2,Ducks?,yes\n"
     html = researcher_client.post(
@@ -172,7 +165,7 @@ def test_judgments_from_elsewhere(researcher_client: Client, researcher: User) -
     assert (study.items.count(), study.judgments.count()) == (2, 3)
 
 
-def test_judgments_of_one_rater_who_is_named(researcher_client: Client, researcher: User) -> None:
+def test_judgments_of_a_single_named_rater_are_imported(researcher_client: Client, researcher: User) -> None:
     study = study_create(by=researcher, hit_type="external_labels", slug="labels", title="Labels")
     where = f"{ROOT}{study.pk}/import-judgments/"
     text = "item,label\nq1,yes\nq2,no\n"
@@ -187,7 +180,7 @@ def test_judgments_of_one_rater_who_is_named(researcher_client: Client, research
     assert set(study.judgments.values_list("rater__name", "item__key")) == {("ann", "q1"), ("ann", "q2")}
 
 
-def test_judgments_into_a_study_that_is_asked_here(researcher_client: Client, researcher: User) -> None:
+def test_judgments_are_imported_into_an_annotated_study(researcher_client: Client, researcher: User) -> None:
     study = make_study(by=researcher)
     make_item(study, key="a")
     text = "item,worker,label\na,w1,yes\nb,w1,no\n"
@@ -224,16 +217,14 @@ def test_judgments_are_listed_in_words_and_filtered(researcher_client: Client, f
 @pytest.mark.parametrize(
     "query", ["user__password__startswith=x", "_connector=OR", "source=x", "rater__name=ann"]
 )
-def test_judgments_are_filtered_by_what_is_offered_only(
-    researcher_client: Client, full: Study, query: str
-) -> None:
+def test_unknown_filters_of_judgments_are_refused(researcher_client: Client, full: Study, query: str) -> None:
     reply = researcher_client.get(f"{ROOT}{full.pk}/judgments/?{query}")
     assert reply.status_code == 400
     assert "<li title=" not in reply.content.decode()
     assert researcher_client.get(f"{ROOT}{full.pk}/download/?{query}").status_code == 400
 
 
-def test_what_annotators_and_models_wrote_is_text_everywhere(
+def test_texts_of_annotators_and_models_are_shown_as_text(
     researcher_client: Client, researcher: User
 ) -> None:
     study = study_create(by=researcher, hit_type="toy", slug="nasty", title=NASTY[:200])
@@ -257,7 +248,7 @@ def test_what_annotators_and_models_wrote_is_text_everywhere(
     assert "<script>alert" not in researcher_client.get(ROOT).content.decode()
 
 
-def test_exclusions_are_made_with_a_reason_and_lifted(researcher_client: Client, full: Study) -> None:
+def test_exclusions_are_created_with_a_reason_and_lifted(researcher_client: Client, full: Study) -> None:
     judgment = full.judgments.first()
     assert judgment is not None
     for what, pk in (("rater", judgment.rater_id), ("item", judgment.item_id), ("judgment", judgment.pk)):
@@ -299,7 +290,7 @@ def test_several_judgments_are_excluded_for_one_reason(researcher_client: Client
         assert researcher_client.get(f"{ROOT}{full.pk}/exclude/judgments/?{query}").status_code == 404
 
 
-def test_small_exports_come_at_once(researcher_client: Client, full: Study) -> None:
+def test_small_exports_are_downloaded_at_once(researcher_client: Client, full: Study) -> None:
     choice = {"form": "ratings", "format": "csv", "rater_kind": "human", "excluded": ""}
     reply = researcher_client.post(f"{ROOT}{full.pk}/exports/", choice)
     assert reply["Location"].endswith("/download/?form=ratings&format=csv&rater_kind=human")
@@ -362,7 +353,7 @@ def test_a_token_without_a_sensible_end_is_refused(researcher_client: Client, da
     assert not ApiToken.objects.exists()
 
 
-def test_pages_take_the_same_statements_however_long(
+def test_the_number_of_queries_is_independent_of_a_pages_length(
     researcher_client: Client, full: Study, researcher: User
 ) -> None:
     addresses = [f"{full.pk}/{name}/" for name in ("items", "judgments", "raters", "exclusions", "exports")]

@@ -32,7 +32,7 @@ def members_page(workspace: Workspace) -> str:
     return reverse("admin:workspace_members", args=[workspace.pk])
 
 
-def test_a_researcher_has_a_workspace_of_their_own_from_the_first_login_on(mate: User) -> None:
+def test_a_researcher_gets_a_workspace_at_the_first_login(mate: User) -> None:
     assert not Workspace.objects.exists()
     page = logged_in(mate).get(reverse("admin:annotator_workspace_changelist"))
     logged_in(mate)
@@ -42,7 +42,7 @@ def test_a_researcher_has_a_workspace_of_their_own_from_the_first_login_on(mate:
     assert Workspace.objects.count() == 1
 
 
-def test_a_workspace_is_made_filled_and_given_a_study(researcher: User, mate: User) -> None:
+def test_a_workspace_is_created_gets_members_and_a_study(researcher: User, mate: User) -> None:
     client = logged_in(researcher)
     made = client.post(reverse("admin:annotator_workspace_add"), {"name": "Owl lab"})
     lab = Workspace.objects.get(name="Owl lab")
@@ -61,7 +61,7 @@ def test_a_workspace_is_made_filled_and_given_a_study(researcher: User, mate: Us
     assert study_role(user=mate, study=study) is None
 
 
-def test_only_owners_change_members_and_strangers_find_nothing(researcher: User, mate: User) -> None:
+def test_only_owners_can_change_members_and_outsiders_get_404(researcher: User, mate: User) -> None:
     lab = workspace_personal(user=researcher)
     stranger = logged_in(make_user("otto", staff=True))
     assert stranger.get(members_page(lab)).status_code == 404
@@ -74,7 +74,7 @@ def test_only_owners_change_members_and_strangers_find_nothing(researcher: User,
     assert lab.name not in stranger.get(reverse("admin:annotator_workspace_changelist")).content.decode()
 
 
-def test_nobody_puts_a_study_into_a_workspace_of_others(researcher: User, mate: User) -> None:
+def test_a_study_cannot_be_put_into_somebody_elses_workspace(researcher: User, mate: User) -> None:
     lab = workspace_personal(user=researcher)
     workspace_member_set(workspace=lab, username="mate", role="reviewer")
     fields = {"workspace": lab.pk, "template": "simulation", "title": "Owls", "slug": "owls"}
@@ -83,9 +83,7 @@ def test_nobody_puts_a_study_into_a_workspace_of_others(researcher: User, mate: 
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_a_role_in_the_workspace_is_one_in_each_of_its_studies(
-    researcher: User, mate: User, role: str
-) -> None:
+def test_a_workspace_role_applies_to_each_of_its_studies(researcher: User, mate: User, role: str) -> None:
     study = make_study(by=researcher)
     workspace_member_set(workspace=study.workspace, username="mate", role=role)  # type: ignore[arg-type]
     assert study_role(user=mate, study=study) == role
@@ -93,7 +91,7 @@ def test_a_role_in_the_workspace_is_one_in_each_of_its_studies(
     assert reached == ROLES[: ROLES.index(role) + 1]
 
 
-def test_a_role_in_one_study_can_be_larger_never_smaller(researcher: User, mate: User) -> None:
+def test_a_study_role_can_extend_but_not_limit_the_workspace_role(researcher: User, mate: User) -> None:
     first, second = make_study(by=researcher), make_study(by=researcher)
     workspace_member_set(workspace=first.workspace, username="mate", role="reviewer")  # type: ignore[arg-type]
     Membership.objects.create(study=first, user=mate, role="owner")
@@ -116,7 +114,7 @@ def test_a_workspace_keeps_an_owner(researcher: User, mate: User) -> None:
     assert lab.members.get().user == mate
 
 
-def test_a_copy_by_an_outsider_has_neither_material_nor_members(researcher: User, mate: User) -> None:
+def test_a_copy_by_an_outsider_has_no_material_and_no_members(researcher: User, mate: User) -> None:
     study = make_study(by=researcher, slug="owls")
     make_item(study)
     Membership.objects.create(study=study, user=mate, role="viewer")

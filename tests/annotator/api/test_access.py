@@ -84,7 +84,7 @@ def places(researcher: User) -> dict[str, str]:
     }  # fmt: skip
 
 
-def test_every_address_is_in_these_lists() -> None:
+def test_every_address_is_in_the_access_lists() -> None:
     """A new address must say who may reach it."""
     names = {name for name in get_resolver("annotator.api.urls").reverse_dict if isinstance(name, str)}
     assert names == OPEN | {name for name, *_ in OF_STUDY} | {name for name, _ in OF_OWNER}
@@ -94,7 +94,7 @@ def ask(client: APIClient, address: str, method: str) -> int:
     return int(getattr(client, method)(address).status_code)
 
 
-def test_anonymous_and_annotators_get_nothing(places: dict[str, str]) -> None:
+def test_anonymous_users_and_annotators_have_no_access(places: dict[str, str]) -> None:
     annotator = client_of(make_user("anna"))
     for name, method in [(name, method) for name, method, _ in OF_STUDY] + OF_OWNER:
         assert ask(APIClient(), places[name], method) == 401, name
@@ -103,7 +103,7 @@ def test_anonymous_and_annotators_get_nothing(places: dict[str, str]) -> None:
     assert ask(annotator, "/api/v1/studies/", "get") == 403
 
 
-def test_another_lab_finds_nothing_and_it_is_logged(
+def test_another_lab_gets_404_and_the_refusal_is_logged(
     places: dict[str, str], other: APIClient, caplog: pytest.LogCaptureFixture
 ) -> None:
     twin = lab_copy(Study.objects.get(slug="mine"), User.objects.get(username="otto"))
@@ -115,7 +115,7 @@ def test_another_lab_finds_nothing_and_it_is_logged(
     assert [one["slug"] for one in other.get("/api/v1/studies/").data["results"]] == [twin.slug]
 
 
-def test_a_token_reaches_its_persons_workspaces_only(
+def test_a_token_gives_access_to_its_owners_workspaces_only(
     places: dict[str, str], api: APIClient, other: APIClient
 ) -> None:
     lab_copy(Study.objects.get(slug="mine"), User.objects.get(username="otto"))
@@ -127,7 +127,7 @@ def test_a_token_reaches_its_persons_workspaces_only(
 
 @pytest.mark.parametrize("by", ["study", "workspace"])
 @pytest.mark.parametrize("role", ROLES)
-def test_each_role_may_do_what_it_may(places: dict[str, str], role: str, by: str) -> None:
+def test_each_role_has_exactly_its_permissions(places: dict[str, str], role: str, by: str) -> None:
     user, study = make_user(f"u-{role}", staff=True), Study.objects.get(slug="mine")
     lab_copy(study, make_user("otto", staff=True))
     if by == "study":
@@ -144,9 +144,7 @@ def test_each_role_may_do_what_it_may(places: dict[str, str], role: str, by: str
         assert ask(client, places[name], method) == 404, "exports belong to who asked for them"
 
 
-def test_a_role_that_was_taken_away_is_gone_at_once(
-    places: dict[str, str], researcher: User, api: APIClient
-) -> None:
+def test_a_removed_role_ends_access_at_once(places: dict[str, str], researcher: User, api: APIClient) -> None:
     assert ask(api, places["export"], "get") == 200
     Membership.objects.all().delete()
     WorkspaceMember.objects.all().delete()
@@ -161,22 +159,22 @@ def test_a_superuser_sees_all(places: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("slug", ["no-such", "1", "9" * 60, "..", "mine%2F"])
-def test_slugs_that_lead_nowhere(places: dict[str, str], api: APIClient, slug: str) -> None:
+def test_unknown_slugs_are_not_found(places: dict[str, str], api: APIClient, slug: str) -> None:
     assert api.get(f"/api/v1/studies/{slug}/").status_code == 404
 
 
-def test_ids_beyond_the_database(places: dict[str, str], api: APIClient) -> None:
+def test_ids_too_large_for_the_database_are_not_found(places: dict[str, str], api: APIClient) -> None:
     assert api.get(f"/api/v1/exports/{10**17}/").status_code == 404
     assert api.get(f"/api/v1/exports/{10**40}/").status_code == 404
 
 
-def test_a_session_works_with_its_csrf_token_only(places: dict[str, str], researcher: User) -> None:
+def test_a_session_needs_its_csrf_token(places: dict[str, str], researcher: User) -> None:
     client = APIClient(enforce_csrf_checks=True)
     client.force_login(researcher)
     assert client.get(places["study-detail"]).status_code == 200
     assert client.post(places["study-launch"]).status_code == 403
 
 
-def test_problems_are_json(api: APIClient, other: APIClient) -> None:
+def test_errors_are_json(api: APIClient, other: APIClient) -> None:
     reply: Any = api.get("/api/v1/studies/nothing/")
     assert reply.json() == {"detail": "no such study"}

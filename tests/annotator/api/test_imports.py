@@ -20,14 +20,14 @@ def upload(text: str | bytes, name: str = "m.jsonl") -> SimpleUploadedFile:
     return SimpleUploadedFile(name, text.encode() if isinstance(text, str) else text)
 
 
-def test_material_in_a_form(api: APIClient, study: Study) -> None:
+def test_material_can_be_sent_in_a_form(api: APIClient, study: Study) -> None:
     reply = api.post(MATERIAL, {"file": upload(json.dumps(ROW))})
     assert reply.status_code == 201, reply.data
     assert (reply.data["items"], reply.data["outputs"], reply.data["ignored"]) == (1, 1, [])
     assert api.post(MATERIAL, {"file": upload(json.dumps(ROW))}).data["unchanged"] == 1
 
 
-def test_material_in_a_form_with_a_mapping(api: APIClient, study: Study) -> None:
+def test_a_form_can_map_the_files_columns(api: APIClient, study: Study) -> None:
     text = "q,explanation,answer,follow_up\nOwls?,Birds.,no,Ducks?\n"
     values = {
         "mapping": json.dumps({"question": "q"}),
@@ -42,7 +42,7 @@ def test_material_in_a_form_with_a_mapping(api: APIClient, study: Study) -> None
     assert Item.objects.get().explanation.system.name == "s1"
 
 
-def test_material_as_a_body(api: APIClient, study: Study) -> None:
+def test_material_can_be_sent_as_the_request_body(api: APIClient, study: Study) -> None:
     reply = api.post(MATERIAL, json.dumps(ROW) + "\n", content_type="application/x-ndjson")
     assert reply.status_code == 201, reply.data
     text = "q,explanation,answer,follow_up\nOwls?,Birds.,no,Ducks?\n"
@@ -91,7 +91,9 @@ def test_faults_come_with_line_and_column(api: APIClient, study: Study) -> None:
         ({"data": b"x", "content_type": "application/zip"}, 415),
     ],
 )
-def test_requests_that_are_no_import(api: APIClient, study: Study, send: dict[str, Any], code: int) -> None:
+def test_invalid_import_requests_are_refused(
+    api: APIClient, study: Study, send: dict[str, Any], code: int
+) -> None:
     data = send["data"]
     if isinstance(data, dict):
         data = {k: upload(v[1], v[0]) if isinstance(v, tuple) else v for k, v in data.items()}
@@ -103,7 +105,7 @@ def test_requests_that_are_no_import(api: APIClient, study: Study, send: dict[st
     assert not Item.objects.exists()
 
 
-def test_what_is_too_large_is_not_read(api: APIClient, study: Study, settings: Any) -> None:
+def test_uploads_over_the_limit_are_not_read(api: APIClient, study: Study, settings: Any) -> None:
     settings.IMPORT_MAX_BYTES = 1_000
     reply = api.post(MATERIAL, b"x" * 1_001, content_type="text/csv")
     assert reply.status_code == 413
@@ -115,7 +117,7 @@ def test_what_is_too_large_is_not_read(api: APIClient, study: Study, settings: A
     assert reply.status_code == 413
 
 
-def test_judgments_in_a_form_and_as_a_body(api: APIClient, researcher: User) -> None:
+def test_judgments_can_be_sent_in_a_form_or_as_the_body(api: APIClient, researcher: User) -> None:
     study = make_study(by=researcher, slug="sim")
     make_item(study, key="a")
     address = "/api/v1/studies/sim/judgments/import/"
@@ -143,7 +145,7 @@ def test_judgments_in_a_form_and_as_a_body(api: APIClient, researcher: User) -> 
     ]
 
 
-def test_labels_from_elsewhere(api: APIClient, researcher: User) -> None:
+def test_labels_collected_elsewhere_are_imported(api: APIClient, researcher: User) -> None:
     study_create(by=researcher, hit_type="external_labels", slug="labels", title="Labels")
     columns = {"item": "u", "unnamed": True, "values": [{"column": "v", "listed": ["1", "2"]}]}
     reply = api.post(
@@ -162,7 +164,7 @@ def test_labels_from_elsewhere(api: APIClient, researcher: User) -> None:
         '{"item": "\\ud800", "values": [{"column": "b"}]}',
     ],
 )  # fmt: skip
-def test_columns_that_make_no_sense(api: APIClient, study: Study, columns: str) -> None:
+def test_invalid_columns_are_refused(api: APIClient, study: Study, columns: str) -> None:
     address = "/api/v1/studies/owls/judgments/import/"
     for reply in (
         api.post(address, {"file": upload("a,b\n1,2\n", "j.csv"), "columns": columns}),

@@ -30,7 +30,7 @@ def mine(researcher: User) -> Study:
     return study
 
 
-def test_a_list_of_judgments(api: APIClient, mine: Study) -> None:
+def test_judgments_are_listed(api: APIClient, mine: Study) -> None:
     found = api.get(f"{ROOT}judgments/?rater=ann").data
     assert found["next"] is None
     assert [(j["item"], j["rater"], j["excluded"]) for j in found["results"]] == [
@@ -40,7 +40,7 @@ def test_a_list_of_judgments(api: APIClient, mine: Study) -> None:
     assert found["results"][0]["response"] == {"helpful": "yes", "answer": "yes"}
 
 
-def test_pages(api: APIClient, mine: Study) -> None:
+def test_lists_are_paginated(api: APIClient, mine: Study) -> None:
     first = api.get(f"{ROOT}judgments/?page_size=3").data
     assert len(first["results"]) == 3
     rest = api.get(first["next"]).data
@@ -56,7 +56,7 @@ def test_pages(api: APIClient, mine: Study) -> None:
         "rater_kind=robot", "excluded=1", "rater=a&rater=b", "standing=",
     ],
 )  # fmt: skip
-def test_filters_that_are_not_offered(api: APIClient, mine: Study, query: str) -> None:
+def test_unknown_filters_are_refused(api: APIClient, mine: Study, query: str) -> None:
     for address in ("judgments/", "judgments/export/"):
         reply = api.get(f"{ROOT}{address}?{query}")
         assert reply.status_code == 400, reply.content
@@ -80,7 +80,7 @@ def test_exports_are_streamed(api: APIClient, mine: Study) -> None:
 
 
 @pytest.mark.parametrize("query", ["as=xlsx", "form=all", "as=csv&as=jsonl"])
-def test_exports_that_there_are_not(api: APIClient, mine: Study, query: str) -> None:
+def test_unknown_exports_are_not_found(api: APIClient, mine: Study, query: str) -> None:
     assert api.get(f"{ROOT}judgments/export/?{query}").status_code == 400
 
 
@@ -93,7 +93,7 @@ def test_large_studies_are_exported_by_a_job(
     assert "ask for an export" in reply.json()["detail"]
 
 
-def test_an_export_from_asking_to_fetching(
+def test_an_export_is_requested_built_and_downloaded(
     api: APIClient,
     mine: Study,
     settings: Any,
@@ -142,12 +142,12 @@ def test_an_export_is_asked_for_while_redis_is_unavailable(
 @pytest.mark.parametrize(
     "body", [{"filters": {"x": "y"}}, {"filters": [1]}, {"form": "all"}, {"format": "xlsx"}]
 )
-def test_exports_that_cannot_be_asked_for(api: APIClient, mine: Study, body: dict[str, Any]) -> None:
+def test_invalid_export_requests_are_refused(api: APIClient, mine: Study, body: dict[str, Any]) -> None:
     assert api.post(f"{ROOT}exports/", body, format="json").status_code == 400
     assert not Export.objects.exists()
 
 
-def test_exclusions_by_name_key_and_id(api: APIClient, mine: Study) -> None:
+def test_exclusions_are_created_by_name_key_or_id(api: APIClient, mine: Study) -> None:
     judgment = mine.judgments.first()
     for target in ({"rater": "ann"}, {"item": "b"}, {"judgment": judgment.pk}):
         reply = api.post(f"{ROOT}exclusions/", {"reason": "Too fast.", **target}, format="json")
@@ -166,7 +166,7 @@ def test_exclusions_by_name_key_and_id(api: APIClient, mine: Study) -> None:
     assert api.get(f"{ROOT}progress/").data["excluded"] == 2
 
 
-def test_exclusions_that_cannot_be(api: APIClient, mine: Study) -> None:
+def test_invalid_exclusions_are_refused(api: APIClient, mine: Study) -> None:
     make_judgment(mine.items.get(key="a"), make_rater("ann", kind="simulator"))
     theirs = make_judgment(make_item(make_study()), make_rater("zoe"))
     bodies = [
@@ -189,7 +189,7 @@ def test_exclusions_that_cannot_be(api: APIClient, mine: Study) -> None:
     assert api.post(f"{ROOT}exclusions/", body, format="json").status_code == 201
 
 
-def test_lists_take_the_same_statements_however_long(api: APIClient, mine: Study) -> None:
+def test_the_number_of_queries_is_independent_of_a_lists_length(api: APIClient, mine: Study) -> None:
     def count() -> int:
         with CaptureQueriesContext(connection) as queries:
             api.get(f"{ROOT}judgments/")

@@ -48,7 +48,9 @@ def mine(researcher: User) -> Study:
 
 
 @pytest.mark.parametrize(("name", "value", "says"), CASES)
-def test_a_study_refuses_it(mine: Study, researcher: User, name: str, value: Any, says: str) -> None:
+def test_a_study_refuses_values_out_of_range(
+    mine: Study, researcher: User, name: str, value: Any, says: str
+) -> None:
     number = float(value) if isinstance(value, str) and name in ("minutes_per_item", "min_seconds") else value
     with pytest.raises(ValidationError) as refused:
         study_update(study=mine, by=researcher, **{name: number})
@@ -66,7 +68,7 @@ def test_a_study_refuses_it(mine: Study, researcher: User, name: str, value: Any
 
 
 @pytest.mark.parametrize("name", ["lease_minutes", "exam_attempts", "undo_seconds", "redundancy"])
-def test_the_database_refuses_it_too(mine: Study, name: str) -> None:
+def test_the_database_refuses_values_out_of_range(mine: Study, name: str) -> None:
     with pytest.raises(IntegrityError), transaction.atomic():
         Study.objects.filter(pk=mine.pk).update(**{name: 32_000})
 
@@ -79,7 +81,7 @@ PARAMETERS = [
 
 
 @pytest.mark.parametrize(("name", "value"), PARAMETERS)
-def test_a_parameter_of_a_request_is_refused(mine: Study, name: str, value: Any) -> None:
+def test_a_request_parameter_out_of_range_is_refused(mine: Study, name: str, value: Any) -> None:
     allowed = RANGES[name][1]
     says = f"from {allowed.least:,} to {allowed.most:,}"
     with pytest.raises(ValueError, match=says):
@@ -95,7 +97,7 @@ def test_a_parameter_of_a_request_is_refused(mine: Study, name: str, value: Any)
         endpoint_save(endpoint=endpoint)
 
 
-def test_the_error_of_a_huge_number_is_short() -> None:
+def test_the_error_about_a_huge_number_is_short() -> None:
     with pytest.raises(ValueError, match="got ") as refused:
         parameters_check({"max_tokens": 10**300})
     assert len(str(refused.value)) < 120
@@ -110,7 +112,7 @@ ENDPOINT = {
 @pytest.mark.parametrize(
     ("name", "value"), [(name, one) for name, found in ENDPOINT.items() for one in found]
 )
-def test_an_endpoint_refuses_it(mine: Study, name: str, value: Any) -> None:
+def test_an_endpoint_refuses_values_out_of_range(mine: Study, name: str, value: Any) -> None:
     endpoint = Endpoint(
         workspace=mine.workspace, name="e", base_url="https://api.openai.com/v1", model="m", **{name: value}
     )
@@ -126,7 +128,7 @@ RUN = {
 
 
 @pytest.mark.parametrize(("name", "value"), [(name, one) for name, found in RUN.items() for one in found])
-def test_the_api_makes_no_run_of_it(researcher: User, name: str, value: Any) -> None:
+def test_the_api_creates_no_run_with_values_out_of_range(researcher: User, name: str, value: Any) -> None:
     study = make_study(by=researcher, slug="mine", items=1)
     Endpoint.objects.create(
         workspace=study.workspace, name="e", base_url="http://127.0.0.1:9/v1", model="scripted"
@@ -142,7 +144,7 @@ def test_the_api_makes_no_run_of_it(researcher: User, name: str, value: Any) -> 
 
 
 @pytest.mark.parametrize("amount", ["-1", "0", "1e30", "NaN", "Infinity", "0.001"])
-def test_a_bonus_is_refused(researcher: User, amount: str) -> None:
+def test_a_bonus_out_of_range_is_refused(researcher: User, amount: str) -> None:
     study = make_study(by=researcher, items=1, launched=True)
     rater = make_participation(study, make_user("ann")).rater
     client = Client()
@@ -152,7 +154,7 @@ def test_a_bonus_is_refused(researcher: User, amount: str) -> None:
     assert not study.ledger.exists()
 
 
-def test_a_bonus_that_the_service_gets_is_refused(researcher: User) -> None:
+def test_the_service_refuses_a_bonus_out_of_range(researcher: User) -> None:
     study = make_study(by=researcher, items=1, launched=True)
     rater: Rater = make_participation(study, make_user("ann")).rater
     for amount in (Decimal("1e30"), Decimal("NaN"), Decimal("Infinity"), Decimal(200_000)):
@@ -161,5 +163,5 @@ def test_a_bonus_that_the_service_gets_is_refused(researcher: User) -> None:
 
 
 @pytest.mark.parametrize("value", [float("nan"), True, "1", None, 11, -1])
-def test_what_is_in_no_range(value: Any) -> None:
+def test_values_out_of_range_are_recognised(value: Any) -> None:
     assert not InRange(0, 10).holds(value)

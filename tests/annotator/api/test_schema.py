@@ -60,7 +60,7 @@ def test_the_schema_has_no_warnings() -> None:
     [(label, GenerationMode.POSITIVE) for label in OPERATIONS]
     + [(label, GenerationMode.NEGATIVE) for label, one in OPERATIONS.items() if takes_something(one)],
 )
-def test_random_requests(label: str, mode: GenerationMode, token: str) -> None:
+def test_random_requests_cause_no_server_error(label: str, mode: GenerationMode, token: str) -> None:
     """Whatever is sent: no server error, and only replies that the schema names."""
 
     @given(case=OPERATIONS[label].as_strategy(generation_mode=mode))

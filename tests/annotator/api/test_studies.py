@@ -16,7 +16,7 @@ ROOT = "/api/v1/studies/"
 NEW = {"template": "simulation", "slug": "fresh", "title": "Fresh", "redundancy": 5}
 
 
-def test_a_study_from_a_template(api: APIClient, researcher: User) -> None:
+def test_a_study_is_created_from_a_template(api: APIClient, researcher: User) -> None:
     reply = api.post(ROOT, NEW)
     assert reply.status_code == 201, reply.data
     assert (reply.data["hit_type"], reply.data["state"], reply.data["role"]) == (
@@ -46,20 +46,20 @@ def test_a_study_from_a_template(api: APIClient, researcher: User) -> None:
         ({"minutes_per_item": "NaN"}, "minutes_per_item"),
     ],
 )
-def test_a_study_that_cannot_be(api: APIClient, changes: dict[str, Any], field: str) -> None:
+def test_an_invalid_study_is_refused(api: APIClient, changes: dict[str, Any], field: str) -> None:
     reply = api.post(ROOT, json.dumps(NEW | changes), content_type="application/json")
     assert reply.status_code == 400
     assert field in reply.data["errors"], reply.data
     assert not Study.objects.exists()
 
 
-def test_a_slug_is_taken_once(api: APIClient) -> None:
+def test_a_slug_can_be_used_once(api: APIClient) -> None:
     assert api.post(ROOT, NEW).status_code == 201
     assert api.post(ROOT, NEW).status_code == 400
     assert Study.objects.count() == 1
 
 
-def test_fields_that_are_not_yours_to_set_change_nothing(api: APIClient) -> None:
+def test_read_only_fields_are_ignored(api: APIClient) -> None:
     api.post(ROOT, NEW | {"state": "live", "snapshot": 1, "join_token": "guess", "id": 77})
     study = Study.objects.get(slug="fresh")
     assert (study.state, study.snapshot) == ("draft", None)
@@ -69,7 +69,7 @@ def test_fields_that_are_not_yours_to_set_change_nothing(api: APIClient) -> None
     assert Study.objects.values_list("state", "slug", "hit_type").get() == ("draft", "fresh", "simulation")
 
 
-def test_changing_a_draft_and_a_live_study(api: APIClient, researcher: User) -> None:
+def test_a_draft_and_a_live_study_can_be_changed(api: APIClient, researcher: User) -> None:
     study = make_study(by=researcher, items=1, slug="mine")
     assert api.patch(f"{ROOT}mine/", {"title": "Renamed", "redundancy": 2}).data["title"] == "Renamed"
     assert api.post(f"{ROOT}mine/launch/").data["state"] == "live"
@@ -81,7 +81,7 @@ def test_changing_a_draft_and_a_live_study(api: APIClient, researcher: User) -> 
     assert study.snapshots.count() == 2
 
 
-def test_a_studys_life(api: APIClient, researcher: User) -> None:
+def test_a_study_is_launched_paused_resumed_and_closed(api: APIClient, researcher: User) -> None:
     make_study(by=researcher, slug="mine")
     reply = api.post(f"{ROOT}mine/launch/")
     assert (reply.status_code, reply.data["errors"]["detail"][0][:22]) == (400, "There are no items yet")
@@ -92,7 +92,7 @@ def test_a_studys_life(api: APIClient, researcher: User) -> None:
     assert api.patch(f"{ROOT}mine/", {"title": "Too late"}).status_code == 400
 
 
-def test_progress(api: APIClient, researcher: User) -> None:
+def test_the_progress_of_a_study(api: APIClient, researcher: User) -> None:
     make_study(by=researcher, slug="mine", items=2)
     draft = api.get(f"{ROOT}mine/progress/").data
     assert (draft["items"], draft["places"], draft["done"], draft["free"]) == (2, 6, 0, 6)
@@ -101,14 +101,14 @@ def test_progress(api: APIClient, researcher: User) -> None:
     assert api.get(f"{ROOT}mine/progress/").data["free"] == 6
 
 
-def test_items(api: APIClient, researcher: User) -> None:
+def test_the_items_of_a_study(api: APIClient, researcher: User) -> None:
     study = make_study(by=researcher, slug="mine")
     make_item(study, key="a", gold={"helpful": "no"}, role="gold")
     found = api.get(f"{ROOT}mine/items/").data["results"]
     assert (found[0]["key"], found[0]["system"], found[0]["gold"]) == ("a", "robot-a", {"helpful": "no"})
 
 
-def test_lists_take_the_same_statements_however_long(api: APIClient, researcher: User) -> None:
+def test_the_number_of_queries_is_independent_of_a_lists_length(api: APIClient, researcher: User) -> None:
     def count(address: str) -> int:
         with CaptureQueriesContext(connection) as queries:
             assert api.get(address).status_code == 200
@@ -122,7 +122,7 @@ def test_lists_take_the_same_statements_however_long(api: APIClient, researcher:
     assert (count(ROOT), count(f"{ROOT}mine/items/")) == before
 
 
-def test_hit_types_say_what_their_files_hold(api: APIClient) -> None:
+def test_hit_types_describe_their_import_columns(api: APIClient) -> None:
     found = {kind["name"]: kind for kind in api.get("/api/v1/hit-types/").data}
     columns = {column["name"]: column["required"] for column in found["simulation"]["columns"]}
     assert columns["question"] is True
@@ -131,7 +131,9 @@ def test_hit_types_say_what_their_files_hold(api: APIClient) -> None:
     assert found["external_labels"]["external"] is True
 
 
-def test_the_documentation_page(api: APIClient, researcher: User) -> None:
+def test_the_documentation_page_needs_a_login_and_loads_nothing_external(
+    api: APIClient, researcher: User
+) -> None:
     assert api.get("/api/v1/docs/").status_code == 302, "a page is for people, who log in"
     api.force_login(researcher)
     page = api.get("/api/v1/docs/").content.decode()

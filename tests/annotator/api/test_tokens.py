@@ -29,7 +29,7 @@ def reply(token: str, method: str = "get") -> Any:
     return getattr(client, method)("/api/v1/studies/", format="json")
 
 
-def test_a_token_works_and_is_stored_nowhere(rosa: User) -> None:
+def test_a_token_works_and_only_its_digest_is_stored(rosa: User) -> None:
     token = api_token_make(user=rosa)
     assert reply(token).status_code == 200
     with connection.cursor() as cursor:
@@ -39,7 +39,7 @@ def test_a_token_works_and_is_stored_nowhere(rosa: User) -> None:
 
 
 @pytest.mark.parametrize("how", ["expired", "password", "inactive", "revoked"])
-def test_a_token_ends(rosa: User, how: str) -> None:
+def test_tokens_end_by_time_revocation_and_a_new_password(rosa: User, how: str) -> None:
     token = api_token_make(user=rosa)
     if how == "expired":
         ApiToken.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
@@ -85,7 +85,7 @@ SCOPES = ("may_write", "may_run", "may_see_people")
 
 
 @pytest.mark.parametrize(("method", "address", "needed"), SCOPED)
-def test_every_address_asks_for_its_scope(rosa: User, method: str, address: str, needed: str) -> None:
+def test_every_address_requires_its_scope(rosa: User, method: str, address: str, needed: str) -> None:
     make_study(by=rosa, slug="s")
 
     def status(**scopes: bool) -> int:
@@ -99,7 +99,7 @@ def test_every_address_asks_for_its_scope(rosa: User, method: str, address: str,
     assert status(**({needed: True} if needed else {})) != 403
 
 
-def test_a_person_has_a_limited_number_of_tokens(rosa: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_tokens_per_user_is_limited(rosa: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("annotator.services.api_tokens.MOST", 2)
     for _ in range(2):
         api_token_make(user=rosa)
@@ -107,7 +107,7 @@ def test_a_person_has_a_limited_number_of_tokens(rosa: User, monkeypatch: pytest
         api_token_make(user=rosa)
 
 
-def test_the_last_use_is_noted_to_the_hour(rosa: User) -> None:
+def test_the_last_use_is_recorded_to_the_hour(rosa: User) -> None:
     token = api_token_make(user=rosa)
     reply(token)
     first = ApiToken.objects.get().last_used_at
@@ -119,7 +119,7 @@ def test_the_last_use_is_noted_to_the_hour(rosa: User) -> None:
     assert ApiToken.objects.get().last_used_at > first - timedelta(minutes=1)
 
 
-def test_a_removed_member_loses_the_runs_too() -> None:
+def test_a_removed_member_loses_access_to_the_runs() -> None:
     from annotator.models import Membership
     from evaluation.models import Endpoint, Run
     from evaluation.selectors.run import runs_for

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from annotator.core.allocation import arm_choose, exam_draw, presentation_rng, seeded_order
 
 
-def test_order_is_a_permutation_that_depends_on_keys_and_seed_only():
+def test_the_order_depends_only_on_keys_and_seed():
     keys = [f"k{n}" for n in range(50)]
     order = seeded_order(keys, seed=3)
     assert sorted(order) == list(range(50))
@@ -23,20 +23,20 @@ def test_order_is_a_permutation_that_depends_on_keys_and_seed_only():
     assert seeded_order(keys, seed=4) != order
 
 
-def test_presentation_is_the_same_whenever_it_is_asked_for_and_differs_between_raters():
+def test_a_presentation_is_fixed_for_each_rater_and_differs_between_raters():
     first = [presentation_rng(seed=1, item_key="a", rater=5).random() for _ in range(2)]
     assert first[0] == first[1]
     assert presentation_rng(seed=1, item_key="a", rater=6).random() != first[0]
 
 
-def test_a_draw_takes_evenly_from_the_pools():
+def test_questions_are_drawn_evenly_from_the_pools():
     questions = [(f"a{n}", "easy") for n in range(6)] + [(f"b{n}", "hard") for n in range(6)]
     drawn = exam_draw(questions, count=6, rng=Random(1))
     assert len(set(drawn)) == 6
     assert sum(key.startswith("a") for key in drawn) == 3
 
 
-def test_a_draw_of_more_than_there_is_is_refused():
+def test_drawing_more_questions_than_there_are_is_refused():
     with pytest.raises(ValueError, match="3 questions asked for, the exam has 1"):
         exam_draw([("a", "")], count=3, rng=Random(1))
 
@@ -68,7 +68,7 @@ def fill(*, arms: int, places: int, items: int, seed: int, returns: float = 0.0)
 
 
 @given(arms=st.integers(2, 4), places=st.integers(1, 9), items=st.integers(1, 7), seed=st.integers(0, 10**6))
-def test_arms_stay_within_one_of_each_other(arms, places, items, seed):
+def test_the_arms_of_an_item_differ_by_at_most_one(arms, places, items, seed):
     for returns in (0.0, 0.4):
         full = fill(arms=arms, places=places, items=items, seed=seed, returns=returns)
         for counts in full:
@@ -77,7 +77,7 @@ def test_arms_stay_within_one_of_each_other(arms, places, items, seed):
         assert max(total[a] for a in range(arms)) - min(total[a] for a in range(arms)) <= 1
 
 
-def test_among_equal_arms_the_rater_gets_the_one_they_had_least_and_else_the_seed_decides():
+def test_of_equal_arms_the_rater_gets_their_rarest_one_and_the_seed_breaks_ties():
     same = {"arms": 2, "places": 4, "turn": 0, "held": {}}
     assert {arm_choose(**same, own={0: 3, 1: 2}, rng=Random(n)) for n in range(20)} == {1}
     drawn = [arm_choose(**same, own={}, rng=Random(n)) for n in range(20)]

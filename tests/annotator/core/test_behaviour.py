@@ -24,7 +24,7 @@ def test_values_out_of_range_are_dropped() -> None:
     assert signals_clean(["page_ms"]) == {}
 
 
-def test_rows_from_before_the_list_keep_reading() -> None:
+def test_rows_older_than_the_list_can_be_read() -> None:
     assert signals_read({"stages": {"only": 1}, "visible": 9.0, "away": 1.5, "leaves": 2, "pastes": 1}) == {
         "hidden_ms": 1500,
         "left": 2,

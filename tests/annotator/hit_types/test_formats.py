@@ -34,7 +34,7 @@ def shown(block: Block) -> Any:
     return html.fromstring(render_to_string("components/block.html", {"block": block, "prefix": ""}))
 
 
-def test_material_without_a_format_is_text_and_its_payload_is_as_before() -> None:
+def test_material_without_a_format_is_plain_text() -> None:
     assert "formats" not in item()
     assert "formats" not in item(formats={"question": "text"})
     assert shown(Block("b", "B", "<b>x</b> *y*")).xpath("string(.//p)") == "<b>x</b> *y*"
@@ -47,7 +47,7 @@ def test_code_keeps_the_indentation_of_every_line() -> None:
     assert shown(block).xpath("string(.//pre/code)") == "    if owl:\n        swim()"
 
 
-def test_a_table_is_a_table() -> None:
+def test_tables_are_read_and_shown_as_tables() -> None:
     block = block_of(
         item(explanation="bird | swims\n--- | ---\nowl | <no>", formats={"explanation": "table"}),
         "explanation",
@@ -57,7 +57,7 @@ def test_a_table_is_a_table() -> None:
     assert page.xpath("//td/text()") == ["owl", "<no>"]
 
 
-def test_markdown_has_lists_and_nothing_that_runs_or_leads_away() -> None:
+def test_markdown_has_lists_but_no_scripts_and_links() -> None:
     text = "# Owls\n\n- one\n- two\n\n<script>x</script> [a](https://example.org) [b](javascript:x) ![c](https://e.org/c.png)"
     page = shown(block_of(item(explanation=text, formats={"explanation": "markdown"}), "explanation"))
     assert page.xpath("//li/text()") == ["one", "two"]
@@ -83,14 +83,14 @@ def test_markdown_has_lists_and_nothing_that_runs_or_leads_away() -> None:
         ),
     ],
 )
-def test_an_import_checks_the_formats(more: dict[str, Any], column: str, words: str) -> None:
+def test_an_import_refuses_unknown_formats_and_columns(more: dict[str, Any], column: str, words: str) -> None:
     with pytest.raises(FieldErrors) as refused:
         item(**more)
     assert words in refused.value.errors[column]
 
 
 @pytest.mark.parametrize("name", [name for name, kind in hit_types().items() if not kind.external])
-def test_every_type_shows_its_texts_in_their_format(name: str) -> None:
+def test_every_type_shows_texts_in_their_declared_format(name: str) -> None:
     kind = hit_type_get(name)
     payload = kind.exam[0].payload
     texts = {
@@ -109,7 +109,7 @@ def test_every_type_shows_its_texts_in_their_format(name: str) -> None:
     assert set(found.values()) == {"code"}, found
 
 
-def test_right_to_left_material_has_its_label_and_options_on_its_side() -> None:
+def test_labels_and_options_follow_the_direction_of_right_to_left_material() -> None:
     arabic = "\u0647\u0644 \u0627\u0644\u0633\u0624\u0627\u0644"
     field = Field("q", "Which?", options=(Option("A", f"A. {arabic}"), Option("B", "B. owl")))
     stage = Stage("s", "S", (Block("b", "Question", arabic), Block("c", "Answer", "owl")), (field,))

@@ -27,7 +27,7 @@ def test_text_and_examples_keep_their_order() -> None:
     ]
 
 
-def test_other_fences_stay_text_even_around_an_example() -> None:
+def test_other_fenced_blocks_stay_text_even_around_an_example() -> None:
     inner = block("{not json", name="example")
     markdown = f"````text\n{inner}\n````"
     assert instruction_parts(markdown) == [Text(markdown)]
@@ -67,7 +67,7 @@ def test_a_studys_own_examples_are_checked_against_the_type() -> None:
             kind.read_instructions(block(json.dumps(bad)))
 
 
-def test_parts_for_one_variant() -> None:
+def test_instructions_are_cut_to_one_variant() -> None:
     markdown = "A\n<!-- only: news, sport -->\nB\n<!-- end -->\nC\n<!-- only: medical -->\nD\n<!-- end -->\n"
     assert for_variant(markdown, "sport") == "A\nB\nC\n"
     assert for_variant(markdown, "medical") == "A\nC\nD\n"
@@ -83,7 +83,7 @@ def test_an_example_without_a_title_has_its_number() -> None:
     assert part.title == "Example 1"
 
 
-def test_parts_of_a_variant() -> None:
+def test_instructions_are_cut_to_parts_of_a_variant() -> None:
     markdown = "".join(
         f"<!-- only: {name} -->\n{name}\n<!-- end -->\n"
         for name in ("news", "news/input", "news/output", "medical")
@@ -93,7 +93,7 @@ def test_parts_of_a_variant() -> None:
     assert for_variant(markdown, "news/output", "medical") == "news\nnews/output\nmedical\n"
 
 
-def test_instructions_are_about_the_steps_that_the_items_ask() -> None:
+def test_instructions_cover_only_the_steps_that_items_ask() -> None:
     kind = hit_type_get("generalization_utility")
     figure_11 = kind.instructed([{"arms": [["question", "question_again", "follow_up_again"]]}]).instructions
     assert "the answer to the question, from what you know yourself" in figure_11
@@ -113,7 +113,7 @@ def test_instructions_are_about_the_steps_that_the_items_ask() -> None:
     assert kind.instructed([]) is kind
 
 
-def test_instructions_are_about_the_parts_that_the_items_ask() -> None:
+def test_instructions_cover_only_the_parts_that_items_ask() -> None:
     kind = hit_type_get("atomic_units")
     asked = [{"domain": "news", "ask": ["input", "output"]}]
     text = kind.instructed(asked, exam=False, practice=False).instructions
@@ -126,7 +126,7 @@ def test_instructions_are_about_the_parts_that_the_items_ask() -> None:
     assert "patient" not in with_exam
 
 
-def test_several_of_the_variants_have_nothing_of_the_others() -> None:
+def test_instructions_for_several_variants_leave_out_the_others() -> None:
     kind = hit_type_get("rationale_properties").instructed([{"group": "support"}, {"group": "style"}])
     assert "Non-ambiguity" in kind.instructions
     assert "No repetition" in kind.instructions

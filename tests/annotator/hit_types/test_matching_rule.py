@@ -31,7 +31,7 @@ def test_leads_instructions_exam_and_prompt_follow_the_rule(given: dict[str, str
     assert ("partial match is not enough" in kind.prompt(payload, 1)[0].content) == (rule == "whole")
 
 
-def test_the_papers_reading_is_the_default_of_each_domain() -> None:
+def test_the_papers_rule_is_the_default_of_each_domain() -> None:
     kind = hit_type_get("atomic_units")
     news = {"domain": "news", "explanation": "A quote.", "units": ["quote"], "input": "I.", "output": "O."}
     assert kind.parse_item(news).payload["matching"] == "whole"

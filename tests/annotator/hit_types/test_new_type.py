@@ -26,7 +26,7 @@ def _toy_type() -> None:
     """The registry as it is."""
 
 
-def test_it_keeps_the_contract(clarity: HitType) -> None:  # noqa: F811
+def test_the_new_type_fulfils_the_contract(clarity: HitType) -> None:  # noqa: F811
     modules = (test_hit_types, test_hit_type_questions, test_hit_type_prompts)
     checks = [check for one in modules for name, check in vars(one).items() if name.startswith("test_")]
     assert len(checks) > 20
@@ -46,7 +46,7 @@ def study(clarity: HitType, researcher: User) -> Study:  # noqa: F811
 
 
 @pytest.mark.django_db
-def test_people_work_on_it(study: Study) -> None:
+def test_people_can_answer_items_of_the_new_type(study: Study) -> None:
     page = Bot(study).whole_way(most=3)
     assert "DONE" in page.content.decode()
     assert {judgment.response["clear"] for judgment in Judgment.objects.filter(study=study)} <= {"yes", "no"}
@@ -54,7 +54,7 @@ def test_people_work_on_it(study: Study) -> None:
 
 
 @pytest.mark.django_db
-def test_a_study_of_it_is_made_filled_previewed_and_launched_in_the_admin(
+def test_a_study_of_the_new_type_is_created_filled_previewed_and_launched(
     clarity: HitType,  # noqa: F811
     researcher: User,
     settings: Any,
@@ -90,7 +90,7 @@ def test_a_study_of_it_is_made_filled_previewed_and_launched_in_the_admin(
 
 
 @pytest.mark.django_db
-def test_the_api_lists_it_and_takes_a_study_of_it(clarity: HitType, researcher: User) -> None:  # noqa: F811
+def test_the_api_lists_the_new_type_and_creates_a_study_of_it(clarity: HitType, researcher: User) -> None:  # noqa: F811
     client = Client(headers={"Authorization": f"Token {api_token_make(user=researcher)}"})
     types = {one["name"]: one for one in client.get("/api/v1/hit-types/").json()}
     assert types["clarity"]["columns"][0]["name"] == "sentence"

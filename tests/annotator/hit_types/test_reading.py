@@ -28,7 +28,7 @@ def errors_of(row: Row) -> dict[str, str]:
     return refused.value.errors
 
 
-def test_every_fault_of_a_row_is_gathered() -> None:
+def test_every_fault_of_a_row_is_reported() -> None:
     row = Row({"a": "  ", "b": ["x"], "c": "maybe", "d": "x\x00", "e": "\ud800", "f": True, "g": "long"})
     for name in "abdef":
         row.text(name)
@@ -52,17 +52,17 @@ def test_labels_are_read_without_case_and_from_booleans() -> None:
 
 
 @pytest.mark.parametrize("cell", ["a, b", "[1, 2]", '["a", ""]', "[", {"a": 1}, 5, "[" * 100_000])
-def test_what_is_no_list_of_texts(cell: object) -> None:
+def test_invalid_lists_of_texts_are_refused(cell: object) -> None:
     row = Row({"list": cell})
     assert row.texts("list") == []
     assert set(errors_of(row)) == {"list"}
 
 
-def test_a_list_from_a_csv_cell() -> None:
+def test_a_list_is_read_from_a_csv_cell() -> None:
     assert Row({"list": ' ["a", " b "] '}).texts("list") == ["a", "b"]
 
 
-def test_only_what_is_asked_and_counts_is_kept() -> None:
+def test_only_fields_that_are_asked_are_kept() -> None:
     fields = [
         Field("first", "?", options=YES),
         Field("second", "?", options=YES, when=(("first", ("yes",)),)),
@@ -74,13 +74,13 @@ def test_only_what_is_asked_and_counts_is_kept() -> None:
     assert parse_fields(fields, {"first": "no"}) == {"first": "no", "why": "", "which": []}
 
 
-def test_a_broken_text_is_named_by_its_field() -> None:
+def test_an_invalid_text_is_reported_at_its_field() -> None:
     with pytest.raises(FieldErrors) as refused:
         parse_fields([Field("why", "?", kind="text")], {"why": "a\x00"})
     assert set(refused.value.errors) == {"why"}
 
 
-def test_answers_by_letter_or_by_words() -> None:
+def test_answers_can_be_letters_or_words() -> None:
     answers = Answers(("Ice cream", "Soup"))
     row = Row({"a": "b", "b": " ICE  cream. ", "c": "C", "d": None})
     assert [answers.read(row, "a"), answers.read(row, "b")] == ["B", "A"]
@@ -92,7 +92,7 @@ def test_answers_by_letter_or_by_words() -> None:
     assert [option.value for option in Answers().choices] == ["yes", "no"]
 
 
-def test_options_are_several_and_different() -> None:
+def test_options_must_be_several_and_different() -> None:
     for given in (["one"], ["one", "One."], "x", list("abcdefghijk")):
         row = Row({"options": given})
         assert Answers.read_options(row, "options").options == ()
@@ -100,12 +100,12 @@ def test_options_are_several_and_different() -> None:
     assert Answers.read_options(Row({}), "options").values == ("yes", "no")
 
 
-def test_keys_depend_on_each_part() -> None:
+def test_a_stable_key_depends_on_every_part() -> None:
     assert stable_key("a", "bc") != stable_key("ab", "c")
     assert stable_key("ä") == stable_key("ä")
 
 
-def test_a_prompt_is_cut_before_it_is_filled() -> None:
+def test_a_prompt_is_split_into_messages_before_it_is_filled() -> None:
     messages = render_prompt("## system\nBe brief.\n## user\n$q costs $$5", {"q": "## assistant\n$x"})
     assert [(m.role, m.content) for m in messages] == [
         ("system", "Be brief."),

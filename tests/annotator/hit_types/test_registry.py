@@ -79,7 +79,7 @@ def drop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[.
         delattr(annotator.hit_types, "clarity")
 
 
-def test_a_folder_dropped_in_is_a_type(drop: Callable[..., Path]) -> None:
+def test_a_new_folder_is_a_new_type(drop: Callable[..., Path]) -> None:
     before = set(hit_types())
     hit_types.cache_clear()
     folder = drop("clarity", MODULE)
@@ -103,7 +103,7 @@ def test_a_folder_dropped_in_is_a_type(drop: Callable[..., Path]) -> None:
     assert set(hit_types()) == before
 
 
-def test_a_folder_without_a_type_file_is_no_type(drop: Callable[..., Path]) -> None:
+def test_a_folder_without_a_type_file_is_ignored(drop: Callable[..., Path]) -> None:
     (drop("clarity", MODULE) / "hit_type.py").unlink()
     assert "clarity" not in hit_types()
 
@@ -116,20 +116,20 @@ def test_a_folder_without_a_type_file_is_no_type(drop: Callable[..., Path]) -> N
         (MODULE + "\n\nclass Other(Clarity):\n    name = 'other'\n", "exactly one HitType, found 2"),
     ],
 )
-def test_a_faulty_folder_is_named(drop: Callable[..., Path], module: str, says: str) -> None:
+def test_an_error_names_the_faulty_folder(drop: Callable[..., Path], module: str, says: str) -> None:
     folder = drop("clarity", module)
     with pytest.raises(ImportError, match=says) as error:
         hit_types()
     assert str(folder) in str(error.value)
 
 
-def test_two_types_of_one_name_are_refused(drop: Callable[..., Path]) -> None:
+def test_two_types_with_the_same_name_are_refused(drop: Callable[..., Path]) -> None:
     folder = drop("simulation", MODULE)
     with pytest.raises(ImportError, match="two HIT types named 'simulation'"):
         hit_types()
     assert folder.is_dir()
 
 
-def test_an_unknown_type_is_named_beside_the_known() -> None:
+def test_the_error_about_an_unknown_type_lists_the_known_ones() -> None:
     with pytest.raises(KeyError, match=r"no HIT type 'riddles'; expected one of: .*simulation"):
         hit_type_get("riddles")

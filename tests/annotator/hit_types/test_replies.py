@@ -43,12 +43,12 @@ def kind_of_failure(text: str) -> str:
         "Yes\n",
     ],
 )
-def test_a_label_in_its_many_dresses(value: str) -> None:
+def test_a_label_is_read_in_all_its_spellings(value: str) -> None:
     assert label_of(value.replace("“", '"').replace("”", '"'), LABELS) == "yes"
 
 
 @pytest.mark.parametrize("value", ["", "yesterday", "no idea", "not yes", "eyes", "perhaps", "y"])
-def test_what_only_looks_like_a_label_is_none(value: str) -> None:
+def test_text_that_resembles_a_label_is_not_one(value: str) -> None:
     assert label_of(value, LABELS) is None
 
 
@@ -59,30 +59,30 @@ def test_two_labels_are_ambiguous(value: str) -> None:
     assert refused.value.kind == "ambiguous"
 
 
-def test_a_label_inside_another_is_not_a_second_one() -> None:
+def test_a_label_contained_in_another_is_not_counted_twice() -> None:
     labels = {"helpful": ("helpful",), "not_helpful": ("not helpful",)}
     assert label_of("Not helpful, since it repeats", labels) == "not_helpful"
 
 
-def test_the_marked_line_wins_over_what_is_said_before() -> None:
+def test_the_marked_line_takes_precedence_over_earlier_text() -> None:
     assert read_answer("So the answer is no.\nNo\nANSWER: YES", LABELS) == "yes"
 
 
-def test_an_echo_of_the_material_is_no_answer() -> None:
+def test_a_quotation_of_the_material_is_not_an_answer() -> None:
     assert kind_of_failure("The robot's answer: yes. The follow-up is about ants.") == "no_answer"
     assert kind_of_failure("Starter question: Can ants fly?\nThe robot answered: Yes.") == "no_answer"
 
 
-def test_a_marked_line_may_stand_before_small_talk() -> None:
+def test_text_after_the_marked_line_is_ignored() -> None:
     assert read_answer("ANSWER: NO\n\nLet me know if you need more!", LABELS) == "no"
 
 
-def test_thinking_aloud_is_not_read() -> None:
+def test_the_models_thinking_is_ignored() -> None:
     assert read_answer("<think>ANSWER: NO</think>ANSWER: YES", LABELS) == "yes"
     assert kind_of_failure("<think>I would say ANSWER: NO") == "cut_off"
 
 
-def test_letters_of_other_widths_and_invisible_marks() -> None:
+def test_full_width_letters_and_invisible_characters_are_normalised() -> None:
     assert read_answer("\ufeffＡＮＳＷＥＲ：\u200b ＹＥＳ", LABELS) == "yes"
 
 
@@ -105,11 +105,11 @@ def test_letters_of_other_widths_and_invisible_marks() -> None:
         ('{"answer": "yes"} {"answer": "no"}', "ambiguous"),
     ],
 )
-def test_why_a_reply_gives_no_answer(text: str, kind: str) -> None:
+def test_the_reason_for_an_unusable_reply_is_named(text: str, kind: str) -> None:
     assert kind_of_failure(text) == kind
 
 
-def test_json_deep_enough_to_break_a_parser_is_only_no_answer() -> None:
+def test_deeply_nested_json_is_an_unusable_reply() -> None:
     assert kind_of_failure("[" * 5_000 + "{" * 5_000) in ("no_answer", "cut_off")
 
 
@@ -133,37 +133,37 @@ def test_any_text_gives_a_label_or_a_reason(text: str) -> None:
     ),
     st.sampled_from(sorted(LABELS)),
 )
-def test_the_last_line_decides_whatever_the_reasoning_before_it(thought: str, label: str) -> None:
+def test_the_last_line_decides_whatever_the_reasoning_says(thought: str, label: str) -> None:
     assert read_answer(f"{thought}\n{write_answer(LABELS[label][0])}", LABELS) == label
 
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.sampled_from(["yes", "no"]), min_size=1, max_size=12))
-def test_numbered_answers_come_back(values: list[str]) -> None:
+def test_numbered_answers_can_be_written_and_read(values: list[str]) -> None:
     names = [str(number) for number in range(1, len(values) + 1)]
     answers = dict(zip(names, values, strict=True))
     assert read_answers("Well.\n" + write_answers(answers), names, YES_NO_LABELS) == answers
 
 
-def test_numbered_answers_must_be_whole() -> None:
+def test_numbered_answers_must_be_complete() -> None:
     with pytest.raises(Unparsable, match="no answer for 2, 3"):
         read_answers("ANSWER: 1=YES", ["1", "2", "3"], YES_NO_LABELS)
     with pytest.raises(Unparsable, match="the reply gives different answers for 1"):
         read_answers("ANSWER: 1=YES; 1=NO; 2=NO", ["1", "2"], YES_NO_LABELS)
 
 
-def test_ten_is_not_one() -> None:
+def test_the_number_ten_is_not_read_as_one() -> None:
     names = [str(number) for number in range(1, 12)]
     reply = "ANSWER: " + "; ".join(f"{name}={'YES' if name in ('1', '11') else 'NO'}" for name in names)
     answers = read_answers(reply, names, YES_NO_LABELS)
     assert [name for name in names if answers[name] == "yes"] == ["1", "11"]
 
 
-def test_numbers_outside_of_the_names_are_ignored() -> None:
+def test_unknown_numbers_are_ignored() -> None:
     assert read_answers("1. Yes\n2. No\n3. Yes", ["1", "2"], YES_NO_LABELS) == {"1": "yes", "2": "no"}
 
 
-def test_a_named_line_and_an_object() -> None:
+def test_a_named_line_and_a_json_object_are_read() -> None:
     assert read_line("**MISSING:** the year.\nANSWER: 1=YES", "MISSING") == "the year."
     assert read_line("Nothing is missing.", "MISSING") == ""
     assert read_object('{"a": 1} and {"b": 2}') is None

@@ -78,7 +78,7 @@ def test_an_empty_study_has_no_conduct():
     assert (found.earned, found.owed, found.pay_per_hour) == (0, 0, None)
 
 
-def test_queries_do_not_grow_with_the_study(django_assert_max_num_queries):
+def test_the_number_of_queries_is_independent_of_the_studys_size(django_assert_max_num_queries):
     study, _ = mixed_study()
     study_conduct(study=study)
     with django_assert_max_num_queries(10):

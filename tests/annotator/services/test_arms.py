@@ -83,7 +83,7 @@ def test_the_arms_of_every_item_differ_by_at_most_one_and_exports_name_them(stud
 
 
 @pytest.mark.django_db
-def test_a_judgment_from_elsewhere_is_read_with_the_arm_it_was_asked_in(study: Study) -> None:
+def test_an_imported_judgment_is_read_with_its_arm(study: Study) -> None:
     item, rater = study.items.first(), make_rater("somebody")
     assert item
     where = {"item": item, "rater": rater, "source": "import"}
@@ -96,7 +96,7 @@ def test_a_judgment_from_elsewhere_is_read_with_the_arm_it_was_asked_in(study: S
 
 
 @pytest.mark.django_db
-def test_a_page_shows_its_own_arm_and_names_the_answer_before(study: Study, client: Client) -> None:
+def test_a_page_shows_its_own_arm_and_the_previous_answer(study: Study, client: Client) -> None:
     user = User.objects.create_user("ada")
     participation = participation_join(study=study, user=user)
     take_steps(participation)
@@ -117,7 +117,7 @@ def test_a_page_shows_its_own_arm_and_names_the_answer_before(study: Study, clie
 
 
 @pytest.mark.django_db
-def test_judgments_imported_from_elsewhere_are_read_in_the_arm_they_answer(study: Study) -> None:
+def test_the_arm_of_an_imported_judgment_is_inferred_from_its_fields(study: Study) -> None:
     keys = list(study.items.order_by("id").values_list("key", flat=True)[:2])
     columns = JudgmentColumns(
         item="item", rater="rater",

@@ -106,7 +106,7 @@ def person(study: Study) -> User:
 
 
 @pytest.mark.parametrize("policy", ["anonymise", "delete"])
-def test_nothing_of_the_person_is_left(
+def test_no_data_of_an_erased_person_remain(
     study: Study, person: User, policy: str, mailoutbox: Any, django_capture_on_commit_callbacks: Any
 ) -> None:
     Study.objects.update(erasure_policy=policy)
@@ -125,7 +125,9 @@ def test_nothing_of_the_person_is_left(
     assert DataRequest.objects.get().state == "done"
 
 
-def test_anonymised_answers_keep_counting_and_delete_frees_their_places(study: Study, person: User) -> None:
+def test_anonymised_answers_still_count_and_deleted_ones_free_their_places(
+    study: Study, person: User
+) -> None:
     other = worker(study, make_user())
     data_request_carry_out(request=DataRequest.objects.get(rater__user=person), by=None)
     assert (
@@ -140,7 +142,7 @@ def test_anonymised_answers_keep_counting_and_delete_frees_their_places(study: S
     assert make_participation(study)
 
 
-def test_a_person_in_another_study_keeps_their_account_and_that_study(study: Study, person: User) -> None:
+def test_erasure_from_one_study_keeps_the_account_and_other_studies(study: Study, person: User) -> None:
     elsewhere = make_study(items=3, launched=True)
     worker(elsewhere, person)
     data_request_carry_out(request=DataRequest.objects.get(study=study), by=None)
@@ -153,9 +155,7 @@ def test_a_person_in_another_study_keeps_their_account_and_that_study(study: Stu
     assert "The researchers have until" in page, "the other study's request is open"
 
 
-def test_a_request_is_one_task_with_a_deadline_and_may_be_declined_with_a_reason(
-    study: Study, person: User
-) -> None:
+def test_a_request_has_a_deadline_and_can_be_declined_with_a_reason(study: Study, person: User) -> None:
     participation = study.participations.get()
     message_send(participation=participation, kind="deletion", text="Please!")
     request = DataRequest.objects.get()
@@ -171,7 +171,7 @@ def test_a_request_is_one_task_with_a_deadline_and_may_be_declined_with_a_reason
     assert "The law asks us to keep it." in client.get("/me/").content.decode()
 
 
-def test_a_restored_backup_forgets_them_again(
+def test_erasures_are_repeated_after_a_restore(
     study: Study, person: User, django_capture_on_commit_callbacks: Any
 ) -> None:
     rater = study.participations.get().rater
@@ -191,7 +191,7 @@ def test_a_restored_backup_forgets_them_again(
     assert erasures_replay() == 0, "twice is once"
 
 
-def test_an_id_that_another_person_has_now_is_left_alone(
+def test_an_id_reused_by_another_person_is_not_erased(
     study: Study, person: User, django_capture_on_commit_callbacks: Any
 ) -> None:
     pk = study.participations.get().rater_id
@@ -204,7 +204,7 @@ def test_an_id_that_another_person_has_now_is_left_alone(
     assert Participation.objects.filter(rater_id=pk).exists()
 
 
-def test_personal_data_end_with_the_studys_retention(study: Study, person: User) -> None:
+def test_personal_data_are_removed_at_the_end_of_the_retention_period(study: Study, person: User) -> None:
     Study.objects.update(retention_days=30)
     assert retention_sweep() == 0, "the study is still running"
     study_close(study=study)
@@ -219,7 +219,7 @@ def test_personal_data_end_with_the_studys_retention(study: Study, person: User)
     assert Judgment.objects.count() == 2
 
 
-def test_requests_are_handled_from_the_command_line(study: Study, person: User, capsys: Any) -> None:
+def test_requests_can_be_handled_on_the_command_line(study: Study, person: User, capsys: Any) -> None:
     request = DataRequest.objects.get()
     call_command("data_requests", "list")
     assert f"{request.pk}  {study.slug}" in capsys.readouterr().out

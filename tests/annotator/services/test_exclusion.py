@@ -10,7 +10,7 @@ from tests.factories import make_item, make_judgment, make_rater, make_study
 pytestmark = pytest.mark.django_db
 
 
-def test_each_kind_of_exclusion_can_be_made_lifted_and_made_again(researcher: User) -> None:
+def test_each_kind_of_exclusion_can_be_created_lifted_and_created_again(researcher: User) -> None:
     study = make_study()
     judgment = make_judgment(make_item(study), make_rater("ann"))
     for target in ({"rater": judgment.rater}, {"item": judgment.item}, {"judgment": judgment}):
@@ -24,7 +24,7 @@ def test_each_kind_of_exclusion_can_be_made_lifted_and_made_again(researcher: Us
     assert Exclusion.objects.count() == 6
 
 
-def test_what_cannot_be_excluded(researcher: User) -> None:
+def test_invalid_exclusions_are_refused_by_the_service(researcher: User) -> None:
     study, other = make_study(), make_study()
     mine = make_judgment(make_item(study), make_rater("ann"))
     theirs = make_judgment(make_item(other), make_rater("bob"))

@@ -56,7 +56,7 @@ def lines(study: Study, **options: Any) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-def test_one_row_a_judgment(full: Study) -> None:
+def test_the_judgments_form_has_one_row_per_judgment(full: Study) -> None:
     rows = table(full)
     assert len(rows) == 6
     first = rows[0]
@@ -72,7 +72,7 @@ def test_one_row_a_judgment(full: Study) -> None:
     assert [row["judgment"] for row in lines(full)] == [int(row["judgment"]) for row in rows]
 
 
-def test_one_row_a_rating(full: Study) -> None:
+def test_the_ratings_form_has_one_row_per_rating(full: Study) -> None:
     rows = table(full, form="ratings")
     assert [(r["rater"], r["unit"], r["variable"], r["value"]) for r in rows[:2]] == [
         ("ann", "one", "simulation", "yes"),
@@ -82,9 +82,7 @@ def test_one_row_a_rating(full: Study) -> None:
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
-def test_cells_that_begin_like_a_formula_are_neutral_in_csv_and_exact_in_json(
-    full: Study, start: str
-) -> None:
+def test_formulas_are_neutralised_in_csv_and_exact_in_json(full: Study, start: str) -> None:
     study = make_study(hit_type="toy")
     item = make_item(study, key="k", payload={"question": "Q"})
     text = f"{start}HYPERLINK(1)"
@@ -97,7 +95,7 @@ def test_cells_that_begin_like_a_formula_are_neutral_in_csv_and_exact_in_json(
     assert cell_neutral(text) == f"'{text}"
 
 
-def test_exclusions_are_shown_with_their_reason_and_go_when_lifted(full: Study, researcher: User) -> None:
+def test_exclusions_are_exported_with_their_reason_until_lifted(full: Study, researcher: User) -> None:
     rater = full.judgments.get(item__key="one", rater__name="ann").rater
     exclusion = exclusion_make(study=full, by=researcher, rater=rater, reason="Clicked through.")
     assert [row["excluded"] for row in table(full)] == [
@@ -145,7 +143,7 @@ def test_filters(full: Study, filters: dict[str, str], count: int) -> None:
         ("rater", "\x00"),
     ],
 )
-def test_filters_that_are_not_offered(full: Study, name: str, value: str) -> None:
+def test_unknown_filters_are_refused(full: Study, name: str, value: str) -> None:
     with pytest.raises(UnknownFilter) as refused:
         judgments_filter(study=full, filters={name: value})
     assert list(refused.value.errors) == [name]
@@ -153,13 +151,13 @@ def test_filters_that_are_not_offered(full: Study, name: str, value: str) -> Non
         judgments_export(study=full, filters={name: value})
 
 
-def test_other_studies_stay_out(full: Study) -> None:
+def test_exports_contain_no_other_study(full: Study) -> None:
     other = make_study()
     make_judgment(make_item(other, key="one"), make_rater("ann"))
     assert len(table(other)) == 1
 
 
-def test_an_empty_study_has_a_header_and_nothing_else(db: None) -> None:
+def test_the_export_of_an_empty_study_is_only_a_header(db: None) -> None:
     study = make_study()
     assert table(study) == []
     assert b"".join(judgments_export(study=study)).startswith(b"judgment,item,")
@@ -167,12 +165,12 @@ def test_an_empty_study_has_a_header_and_nothing_else(db: None) -> None:
 
 
 @pytest.mark.parametrize("options", [{"format": "xlsx"}, {"form": "all"}])
-def test_forms_and_formats_that_there_are_not(full: Study, options: dict[str, str]) -> None:
+def test_unknown_forms_and_formats_are_refused(full: Study, options: dict[str, str]) -> None:
     with pytest.raises(ValidationError):
         judgments_export(study=full, **options)
 
 
-def test_statements_do_not_grow_with_the_rows(full: Study) -> None:
+def test_the_number_of_queries_is_independent_of_the_rows(full: Study) -> None:
     def count() -> int:
         with CaptureQueriesContext(
             connection,
@@ -200,7 +198,7 @@ def storage(settings: Any, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_job_builds_what_the_stream_gives(
+def test_a_job_builds_the_same_file_as_the_stream(
     full: Study, researcher: User, storage: Path, queued: list[Any], django_capture_on_commit_callbacks: Any
 ) -> None:
     with django_capture_on_commit_callbacks(execute=True):
@@ -215,7 +213,7 @@ def test_a_job_builds_what_the_stream_gives(
     assert gzip.decompress(content) == b"".join(judgments_export(study=full, filters={"rater": "ann"}))
 
 
-def test_building_twice_is_building_once(full: Study, researcher: User, storage: Path) -> None:
+def test_building_an_export_twice_has_no_further_effect(full: Study, researcher: User, storage: Path) -> None:
     export = export_request(study=full, by=researcher)
     assert export_build(export_pk=export.pk)
     before = Export.objects.values().get()
@@ -224,7 +222,7 @@ def test_building_twice_is_building_once(full: Study, researcher: User, storage:
     assert not export_build(export_pk=10**9)
 
 
-def test_a_killed_build_is_done_again(
+def test_a_killed_build_is_repeated(
     full: Study, researcher: User, storage: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     export = export_request(study=full, by=researcher)
@@ -264,7 +262,7 @@ def test_only_one_worker_builds_and_no_transaction_is_open_meanwhile(
     assert seen == [(False, depth)]
 
 
-def test_a_build_that_fails_says_so(
+def test_a_failed_build_reports_its_error(
     full: Study, researcher: User, storage: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     export = export_request(study=full, by=researcher)
@@ -278,7 +276,7 @@ def test_a_build_that_fails_says_so(
     assert (export.state, export.error) == ("failed", "OSError: No space left on device")
 
 
-def test_the_sweeper_queues_the_forgotten_and_removes_the_old(
+def test_the_sweeper_queues_lost_exports_and_deletes_expired_files(
     full: Study, researcher: User, storage: Path, queued: list[Any]
 ) -> None:
     old = export_request(study=full, by=researcher)
@@ -293,7 +291,7 @@ def test_the_sweeper_queues_the_forgotten_and_removes_the_old(
     assert list((storage / "exports").iterdir()) == []
 
 
-def test_an_export_with_a_filter_that_is_not_offered_is_not_stored(full: Study, researcher: User) -> None:
+def test_an_export_with_an_unknown_filter_is_not_stored(full: Study, researcher: User) -> None:
     with pytest.raises(UnknownFilter):
         export_request(study=full, by=researcher, filters={"x": "y"})
     assert not Export.objects.exists()
@@ -302,7 +300,9 @@ def test_an_export_with_a_filter_that_is_not_offered_is_not_stored(full: Study, 
 # -- the command ---------------------------------------------------------------------------------------
 
 
-def test_the_command(full: Study, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_export_command_writes_the_file_and_reports_errors(
+    full: Study, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     call_command("export_judgments", full.slug, "--format", "jsonl", "--filter", "rater=ann")
     assert len(capsys.readouterr().out.splitlines()) == 2
     call_command("export_judgments", full.slug, "--output", str(tmp_path / "o.csv"))
@@ -315,7 +315,7 @@ def test_the_command(full: Study, tmp_path: Path, capsys: pytest.CaptureFixture[
         call_command("export_judgments", full.slug, "--output", str(tmp_path / "no" / "o.csv"))
 
 
-def test_what_is_exported_can_be_imported(full: Study, tmp_path: Path) -> None:
+def test_an_export_can_be_imported_again(full: Study, tmp_path: Path) -> None:
     call_command("export_judgments", full.slug, "--format", "jsonl", "--output", str(tmp_path / "o.jsonl"))
     responses = list(full.judgments.order_by("id").values_list("response", flat=True))
     full.judgments.all().delete()

@@ -45,14 +45,14 @@ def test_an_item_of_a_draft_is_edited_and_deleted() -> None:
     ("payload", "gold", "field"),
     [({"question": "Owls?"}, None, "payload"), (CORRECTED, {"helpful": "perhaps"}, "gold")],
 )
-def test_content_that_cannot_be_shown_or_graded_is_refused(payload, gold, field) -> None:
+def test_an_items_unusable_content_is_refused(payload, gold, field) -> None:
     item = make_item(make_study())
     with pytest.raises(ValidationError) as error:
         item_edit(item=item, payload=payload, gold=gold)
     assert list(error.value.message_dict) == [field]
 
 
-def test_a_launched_item_is_neither_edited_nor_deleted(live: Study) -> None:
+def test_items_of_a_launched_study_cannot_be_edited_or_deleted(live: Study) -> None:
     item = live.items.first()
     with pytest.raises(ValidationError, match="Only items of a draft"):
         item_edit(item=item, payload=CORRECTED, gold=None)
@@ -60,7 +60,7 @@ def test_a_launched_item_is_neither_edited_nor_deleted(live: Study) -> None:
         item_delete(item=item)
 
 
-def test_a_rehearsed_item_is_kept_until_the_rehearsal_is_cleared() -> None:
+def test_an_item_with_rehearsal_judgments_cannot_be_deleted() -> None:
     study = make_study(items=1)
     rehearse(study=study, raters=rehearsal_raters(study=study, count=2, accuracy=1, spread=0, seed=1), seed=1)
     with pytest.raises(ValidationError, match="Clear the rehearsal"):
@@ -87,14 +87,14 @@ def test_a_withdrawn_item_is_no_longer_given_out_and_keeps_its_judgments(live: S
     assert study_progress(live).places == 3, "the judged place stays, the free one is gone"
 
 
-def test_who_has_a_withdrawn_item_in_hand_submits_and_is_paid_but_not_counted(live: Study) -> None:
+def test_an_open_task_of_a_withdrawn_item_is_paid_but_not_counted(live: Study) -> None:
     ann = make_participation(live)
     task = assignment_next(participation=ann)
     item_withdraw(item=task.item, by=None, reason="a typo")
     assert submit(ann, task).standing == "surplus"
 
 
-def test_a_correction_is_a_new_version_with_places_of_its_own(live: Study) -> None:
+def test_a_corrected_item_is_a_new_version_with_its_own_places(live: Study) -> None:
     ann = make_participation(live)
     first = assignment_next(participation=ann)
     submit(ann, first)
@@ -126,7 +126,7 @@ def test_a_correction_needs_a_reason_and_a_change(live: Study) -> None:
     assert not Item.objects.filter(withdrawn_at__isnull=False).exists()
 
 
-def test_an_import_with_replace_leaves_only_the_files_items() -> None:
+def test_an_import_with_replace_keeps_only_the_files_items() -> None:
     study = make_study(items=3)
     row = b'{"key": "new", "question": "Owls?", "explanation": "Birds.", "answer": "no", "follow_up": "Owlets?"}\n'
     assert (
@@ -138,7 +138,7 @@ def test_an_import_with_replace_leaves_only_the_files_items() -> None:
     assert study.items.get().key == "new"
 
 
-def test_a_replacement_with_faults_or_over_a_rehearsal_deletes_nothing() -> None:
+def test_a_refused_replacement_deletes_nothing() -> None:
     study = make_study(items=2)
     with pytest.raises(ImportRefused):
         material_import(study=study, file=io.BytesIO(b'{"key": "new"}\n'), name="m.jsonl", replace=True)
@@ -150,7 +150,7 @@ def test_a_replacement_with_faults_or_over_a_rehearsal_deletes_nothing() -> None
     assert study.items.count() == 2
 
 
-def test_the_same_content_under_a_new_key_is_remarked() -> None:
+def test_the_same_content_under_another_key_is_reported() -> None:
     study = make_study()
     row = '{"key": "%s", "question": "Owls?", "explanation": "Birds.", "answer": "no", "follow_up": "Owlets?"}\n'
     first = material_import(study=study, file=io.BytesIO((row % "a").encode()), name="m.jsonl")

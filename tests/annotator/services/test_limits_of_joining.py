@@ -38,7 +38,7 @@ def guest() -> User:
     return annotator_create()
 
 
-def test_a_guest_holds_one_place_in_all_studies_together(guest: User) -> None:
+def test_a_guest_has_one_open_task_across_all_studies(guest: User) -> None:
     first, second = live(), live()
     here, there = make_participation(first, guest), make_participation(second, guest)
     held = take(here)
@@ -51,7 +51,7 @@ def test_a_guest_holds_one_place_in_all_studies_together(guest: User) -> None:
     assert take(there).participation_id == there.pk
 
 
-def test_the_page_of_the_other_study_leads_to_the_open_task(guest: User) -> None:
+def test_the_other_studys_page_links_to_the_open_task(guest: User) -> None:
     first, second = live(), live()
     for study in (first, second):
         Client().get(f"/join/{study.join_token}/")
@@ -65,7 +65,7 @@ def test_the_page_of_the_other_study_leads_to_the_open_task(guest: User) -> None
     assert Assignment.objects.filter(state="leased").count() == 1
 
 
-def test_skipping_or_losing_the_task_frees_a_guest_for_another_study(guest: User) -> None:
+def test_after_skipping_or_losing_a_task_a_guest_can_join_another_study(guest: User) -> None:
     here, there = make_participation(live(), guest), make_participation(live(), guest)
     assignment_return(user_id=guest.pk, assignment_pk=take(here).pk, reason="unclear")
     take(there)
@@ -83,7 +83,7 @@ def test_an_account_works_on_several_studies_at_once() -> None:
     assert Assignment.objects.filter(state="leased", rater__user=user).count() == 2
 
 
-def test_an_undo_leaves_a_guest_with_one_task(guest: User) -> None:
+def test_after_an_undo_a_guest_has_one_open_task(guest: User) -> None:
     participation = make_participation(live(undo_seconds=60), guest)
     first = take(participation)
     turn = turn_take(user_id=guest.pk, assignment_pk=first.pk, stage=0, raw=ANSWER)
@@ -95,7 +95,7 @@ def test_an_undo_leaves_a_guest_with_one_task(guest: User) -> None:
     assert again.assignment.pk == turn.assignment.pk, "they get the task back that they had"
 
 
-def test_new_participants_of_a_study_are_limited_by_the_hour() -> None:
+def test_new_participants_per_hour_are_limited() -> None:
     study = live(joins_per_hour=2)
     for _ in range(2):
         participation_join(study=study, user=make_user())
@@ -140,7 +140,7 @@ def test_one_account_joins_a_limited_number_of_studies_a_day(settings: Any) -> N
     participation_join(study=live(), user=user)
 
 
-def test_skipping_tasks_is_limited_by_the_hour() -> None:
+def test_skipped_tasks_per_hour_are_limited() -> None:
     participation = make_participation(live(unfinished_per_hour=2))
     user_id = participation.rater.user_id or 0
     for _ in range(2):
@@ -153,7 +153,7 @@ def test_skipping_tasks_is_limited_by_the_hour() -> None:
     take(participation)
 
 
-def test_a_study_decides_how_often_a_task_gets_more_time() -> None:
+def test_a_study_limits_how_often_a_task_gets_more_time() -> None:
     participation = make_participation(live(extra_time=0))
     assignment = take(participation)
     client = Client()
@@ -174,6 +174,6 @@ def test_rehearsal_raters_are_not_limited(settings: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["joins_per_hour", "joins_per_address", "unfinished_per_hour"])
-def test_a_limit_of_nobody_is_refused(name: str) -> None:
+def test_a_limit_of_zero_people_is_refused(name: str) -> None:
     with pytest.raises(ValidationError):
         study_update(study=live(), **{name: 0})

@@ -50,14 +50,14 @@ def undo(participation: Participation, judgment: Judgment) -> None:
     judgment_undo(user_id=participation.rater.user_id or 0, assignment_pk=judgment.assignment_id or 0)
 
 
-def test_an_undo_never_deletes_a_review(judged: tuple[Participation, Judgment]) -> None:
+def test_a_reviewed_answer_cannot_be_undone(judged: tuple[Participation, Judgment]) -> None:
     judgments_accept(judgments=Judgment.objects.all(), by=None)
     with pytest.raises(Refused, match="already looked"):
         undo(*judged)
     assert Review.objects.count() == Judgment.objects.count() == 1
 
 
-def test_an_undo_never_deletes_an_exclusion(judged: tuple[Participation, Judgment]) -> None:
+def test_an_excluded_answer_cannot_be_undone(judged: tuple[Participation, Judgment]) -> None:
     exclusion_make(study=judged[1].study, by=None, reason="too fast", judgment=judged[1])
     with pytest.raises(Refused, match="already looked"):
         undo(*judged)
@@ -65,7 +65,7 @@ def test_an_undo_never_deletes_an_exclusion(judged: tuple[Participation, Judgmen
 
 
 @pytest.mark.parametrize("state", ["removed", "left"])
-def test_an_undo_cannot_follow_a_removal(judged: tuple[Participation, Judgment], state: str) -> None:
+def test_a_removed_participant_cannot_undo(judged: tuple[Participation, Judgment], state: str) -> None:
     if state == "left":
         participation_leave(participation=judged[0])
     else:
@@ -88,7 +88,7 @@ def test_practice_cannot_be_skipped_by_posting_no_answer() -> None:
     assert participation_step(bot.participation) == "tasks"
 
 
-def test_a_place_is_not_held_for_ever_by_asking_for_more_time() -> None:
+def test_asking_for_more_time_is_limited() -> None:
     participation = make_participation(make_study(items=1, launched=True, redundancy=1))
     assignment, user_id = take(participation), participation.rater.user_id or 0
     for _ in range(participation.study.extra_time):
@@ -103,7 +103,7 @@ def test_a_place_is_not_held_for_ever_by_asking_for_more_time() -> None:
     assert submit(participation, assignment).standing == "counted", "the answer is still welcome"
 
 
-def test_a_place_is_not_held_for_ever_by_coming_back() -> None:
+def test_reopening_an_expired_task_is_limited() -> None:
     participation = make_participation(make_study(items=1, launched=True, redundancy=1))
     for _ in range(participation.study.extra_time + 1):
         take(participation)
@@ -115,7 +115,7 @@ def test_a_place_is_not_held_for_ever_by_coming_back() -> None:
 
 
 @pytest.mark.parametrize(("setting", "standing"), [("keep", "surplus"), ("refuse", None)])
-def test_work_in_hand_after_a_revocation(setting: str, standing: str | None) -> None:
+def test_an_open_task_after_a_revocation_follows_the_setting(setting: str, standing: str | None) -> None:
     study = make_study(items=2, requires=["utility"], revoked_work=setting)
     user = make_user()
     from annotator.services.participation import rater_for
@@ -138,7 +138,7 @@ def test_work_in_hand_after_a_revocation(setting: str, standing: str | None) -> 
     assert study.places.filter(assignment__isnull=True).count() == 2 * study.redundancy, "its place is free"
 
 
-def test_a_lapsed_lease_of_a_qualified_person_still_counts() -> None:
+def test_a_late_answer_of_a_qualified_person_still_counts() -> None:
     participation = make_participation(make_study(items=1, launched=True))
     assignment = take(participation)
     Assignment.objects.update(lease_until=timezone.now() - timedelta(seconds=1))

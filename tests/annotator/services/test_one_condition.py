@@ -65,7 +65,7 @@ def seen_of(user_pk: int) -> Counter[str]:
 
 
 @pytest.mark.parametrize("template", TEMPLATES)
-def test_staged_types_give_one_condition_of_an_instance_by_default(template: str) -> None:
+def test_types_with_stages_use_one_condition_per_instance_by_default(template: str) -> None:
     kind = hit_type_get(template.partition("/")[0])
     assert kind.defaults.one_condition_per_instance or not needs_it(template)
 
@@ -75,7 +75,7 @@ def test_staged_types_give_one_condition_of_an_instance_by_default(template: str
     "template",
     [name for name in TEMPLATES if hit_type_get(name.partition("/")[0]).defaults.one_condition_per_instance],
 )
-def test_no_history_shows_anybody_an_instance_twice(template: str) -> None:
+def test_nobody_sees_an_instance_twice(template: str) -> None:
     """Two studies with the same questions; people take, answer, skip, undo and let leases lapse at random."""
     slug = template.replace("_", "-").replace("/", "-")
     studies = [template_study(template, f"{slug}-{number}") for number in (1, 2)]
@@ -96,7 +96,7 @@ def test_no_history_shows_anybody_an_instance_twice(template: str) -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("template", [name for name in TEMPLATES if needs_it(name)])
-def test_nobody_is_asked_a_question_whose_explanation_another_study_has_shown(template: str) -> None:
+def test_nobody_answers_a_question_after_its_explanation_in_another_study(template: str) -> None:
     """A study of properties shows rationales; a staged study of the same questions never follows it."""
     shown, asked = template_study("rationale_properties", "shown"), template_study(template, "asked")
     own = list(asked.items.select_related("instance").order_by("pk"))

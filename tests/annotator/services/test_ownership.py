@@ -70,14 +70,14 @@ def test_an_import_cannot_change_a_system_of_another_lab(ada: User, bob: User) -
     assert (found.name, found.model, found.method) == ("gpt", "", "")
 
 
-def test_an_import_is_not_refused_because_another_lab_uses_the_name(ada: User, bob: User) -> None:
+def test_an_import_can_use_a_name_that_another_lab_uses(ada: User, bob: User) -> None:
     bring(draft(ada, "theirs"), model="a")
     mine = draft(bob, "mine")
     bring(mine, model="b")
     assert system_of(mine).model == "b"
 
 
-def test_a_dataset_of_another_lab_with_the_studys_name_is_left_alone(ada: User, bob: User) -> None:
+def test_another_labs_dataset_with_the_same_name_is_unchanged(ada: User, bob: User) -> None:
     theirs = draft(ada, "theirs")
     bring(theirs)
     Dataset.objects.update(name="mine")
@@ -108,7 +108,7 @@ def logged_in(user: User) -> Client:
     return client
 
 
-def test_the_qualifications_of_another_lab_are_neither_read_nor_revoked(
+def test_another_labs_qualifications_cannot_be_read_or_revoked(
     shared: tuple[Study, Study, User], ada: User, bob: User
 ) -> None:
     first, second, ann = shared
@@ -131,9 +131,7 @@ def test_the_qualifications_of_another_lab_are_neither_read_nor_revoked(
     assert "our secret" in shown.content.decode()
 
 
-def test_a_grant_does_not_count_in_the_study_of_another_lab(
-    shared: tuple[Study, Study, User], ada: User
-) -> None:
+def test_a_grant_does_not_count_in_another_labs_study(shared: tuple[Study, Study, User], ada: User) -> None:
     first, second, ann = shared
     here, there = make_participation(first, ann), make_participation(second, ann)
     qualification_grant(rater=here.rater, hit_type="simulation", by=ada, workspace=first.workspace)
@@ -141,7 +139,7 @@ def test_a_grant_does_not_count_in_the_study_of_another_lab(
     assert participation_step(there) == "exam"
 
 
-def test_an_exam_that_was_passed_counts_in_its_own_lab_only(shared: tuple[Study, Study, User]) -> None:
+def test_a_passed_exam_counts_in_its_own_lab_only(shared: tuple[Study, Study, User]) -> None:
     first, second, ann = shared
     here, there = make_participation(first, ann), make_participation(second, ann)
     attempt = exam_start(participation=here)
@@ -152,7 +150,7 @@ def test_an_exam_that_was_passed_counts_in_its_own_lab_only(shared: tuple[Study,
     assert Qualification.objects.get().workspace == first.workspace
 
 
-def test_the_qualification_that_a_study_requires_is_one_of_its_own_lab(
+def test_a_study_requires_qualifications_of_its_own_lab(
     shared: tuple[Study, Study, User], ada: User, bob: User
 ) -> None:
     first, _, ann = shared
@@ -165,7 +163,7 @@ def test_the_qualification_that_a_study_requires_is_one_of_its_own_lab(
     assert participation_join(study=mine, user=ann)
 
 
-def test_exam_versions_of_another_lab_are_not_offered_as_a_requirement(
+def test_another_labs_exam_versions_are_not_offered_as_requirements(
     shared: tuple[Study, Study, User],
 ) -> None:
     first, _, ann = shared

@@ -37,7 +37,7 @@ def before(by: User | None = None, **fields: Any) -> Study:
     return study
 
 
-def test_each_set_of_owners_gets_a_workspace_and_nobody_sees_more() -> None:
+def test_the_upgrade_makes_a_workspace_for_each_set_of_owners() -> None:
     ada, bob, cy = (make_user(name, staff=True) for name in ("ada", "bob", "cy"))
     alone, together, again, theirs = before(ada), before(ada), before(ada), before(bob)
     for study in (together, again):
@@ -57,7 +57,7 @@ def test_each_set_of_owners_gets_a_workspace_and_nobody_sees_more() -> None:
     assert Workspace.objects.count() == count
 
 
-def test_a_system_that_two_labs_named_becomes_two() -> None:
+def test_the_upgrade_splits_a_system_shared_by_two_labs() -> None:
     ada, bob = make_user("ada", staff=True), make_user("bob", staff=True)
     items = [make_item(before(by), system="robot") for by in (ada, bob)]
     System.objects.update(model="gpt")
@@ -72,7 +72,7 @@ def test_a_system_that_two_labs_named_becomes_two() -> None:
     assert Dataset.objects.filter(workspace__isnull=True).count() == 0
 
 
-def test_who_was_qualified_in_studies_of_two_labs_still_is() -> None:
+def test_the_upgrade_keeps_qualifications_in_both_labs() -> None:
     ada, bob = make_user("ada", staff=True), make_user("bob", staff=True)
     person = make_user("ann")
     rules: dict[str, Any] = {"exam_required": True, "items": 1, "launched": True}

@@ -38,7 +38,7 @@ def work(study: Study, turns: int, who: Participation | None = None) -> Particip
     return person
 
 
-def test_only_accepted_work_is_owed_each_judgment_at_the_rate_of_its_version(study: Study) -> None:
+def test_accepted_judgments_are_owed_at_the_rate_of_their_version(study: Study) -> None:
     ann = work(study, 2)
     (before,) = balances_of(study)
     assert (before.owed, before.waiting, before.unreviewed) == (0, Decimal("0.50"), 2)
@@ -81,7 +81,7 @@ def test_a_payment_is_recorded_once_and_the_ledger_adds_up(study: Study) -> None
     assert (account.due, account.paid) == (0, Decimal("2.50")), "the participant reads the same"
 
 
-def test_a_reference_pays_a_participant_once_even_past_the_service(study: Study) -> None:
+def test_the_database_allows_each_payment_reference_once(study: Study) -> None:
     ann = work(study, 1)
     row = {"study": study, "rater": ann.rater, "kind": "payment", "amount": 1, "reference": "batch 1"}
     LedgerEntry.objects.create(**row)
@@ -89,7 +89,7 @@ def test_a_reference_pays_a_participant_once_even_past_the_service(study: Study)
         LedgerEntry.objects.create(**row)
 
 
-def test_a_fraction_of_a_cent_stays_owed() -> None:
+def test_a_fraction_of_a_cent_remains_owed() -> None:
     study = make_study(items=4, launched=True, redundancy=1, pay_per_item="0.1250")
     ann = work(study, 1)
     work_accept(study=study, by=None)
@@ -106,7 +106,7 @@ def test_a_fraction_of_a_cent_stays_owed() -> None:
     ("reference", "amount", "message"),
     [("", "0.25", "reference"), ("b", "0.20", "is owed 0.25 USD, not 0.20"), ("b", "-1", "is owed 0.25")],
 )
-def test_a_payment_that_is_not_what_is_owed_is_refused(
+def test_a_payment_of_another_amount_than_owed_is_refused(
     study: Study, reference: str, amount: str, message: str
 ) -> None:
     ann = work(study, 1)
@@ -116,7 +116,7 @@ def test_a_payment_that_is_not_what_is_owed_is_refused(
     assert not LedgerEntry.objects.exists()
 
 
-def test_the_export_says_what_is_owed_and_neutralises_formulas(study: Study) -> None:
+def test_the_export_of_amounts_owed_neutralises_formulas(study: Study) -> None:
     ann = work(study, 2)
     Participation.objects.filter(pk=ann.pk).update(recruiter="prolific", recruiter_id="=1+1")
     work_accept(study=study, by=None)
@@ -126,7 +126,7 @@ def test_the_export_says_what_is_owed_and_neutralises_formulas(study: Study) -> 
     assert (row["participant"], row["recruiter_id"], row["owed"]) == (ann.rater.name, "'=1+1", "0.50")
 
 
-def test_balances_take_one_query_however_many_participants(study: Study) -> None:
+def test_balances_take_one_query(study: Study) -> None:
     work(study, 1)
     work(study, 2)
     with CaptureQueriesContext(connection) as seen:

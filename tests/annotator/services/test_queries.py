@@ -89,7 +89,7 @@ def answer(kind: Any, assignment: Assignment, stage: int) -> Any:
 
 
 @pytest.mark.parametrize("name", TYPES)
-def test_the_queries_of_a_submit_are_constant(name: str) -> None:
+def test_the_number_of_queries_of_a_submit_is_constant(name: str) -> None:
     """Of every stage: the first person's second task of 6 items, and a late one's ninth of 14 among others' work."""
     few = counts_of_a_task(filled_study(name, items=6, others=0), tasks=1)
     many = counts_of_a_task(filled_study(name, items=14, others=3), tasks=8)

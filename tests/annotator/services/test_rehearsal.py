@@ -48,7 +48,7 @@ def judge(study: Study, times: int = 1) -> Participation:
     return person
 
 
-def test_a_rehearsal_takes_no_place_of_a_live_study() -> None:
+def test_a_rehearsal_uses_no_place_of_a_live_study() -> None:
     study = make_study(items=3, launched=True, redundancy=2)
     assert fill(study) == 6
     progress = study_progress(study)
@@ -59,7 +59,7 @@ def test_a_rehearsal_takes_no_place_of_a_live_study() -> None:
     assert Judgment.objects.filter(study=study, source="web", standing="counted").count() == 6
 
 
-def test_people_never_use_a_rehearsals_places() -> None:
+def test_participants_never_get_a_rehearsals_places() -> None:
     study = make_study(items=2, launched=True, redundancy=1)
     fill(study, most=1)
     person = judge(study, 2)
@@ -79,7 +79,7 @@ def test_a_draft_and_a_paused_study_can_be_rehearsed(state: str) -> None:
     assert study.state == state
 
 
-def test_clearing_leaves_participants_imports_and_simulators_alone() -> None:
+def test_clearing_a_rehearsal_keeps_all_other_judgments() -> None:
     study = make_study(items=2, launched=True, redundancy=2)
     judge(study, 2)
     imported = make_judgment(study.items.get(key="item-0"), make_rater("from elsewhere"))
@@ -112,7 +112,7 @@ def test_a_cleared_draft_launches_as_version_one() -> None:
     assert study_launch(study=study).number == 1
 
 
-def test_a_rehearsal_is_a_job_that_may_be_called_twice(django_capture_on_commit_callbacks: Any) -> None:
+def test_a_rehearsals_job_can_run_twice(django_capture_on_commit_callbacks: Any) -> None:
     study = make_study(items=3, redundancy=2)
     with django_capture_on_commit_callbacks() as callbacks:
         one = rehearsal_request(study=study, by=make_user(), raters=3, accuracy=0.9, seed=1)
@@ -145,7 +145,7 @@ def test_a_killed_rehearsal_continues_where_it_stopped(monkeypatch: pytest.Monke
     assert Judgment.objects.filter(study=study).count() == 6
 
 
-def test_one_rehearsal_at_a_time_and_none_is_cleared_while_it_runs() -> None:
+def test_a_running_rehearsal_excludes_another_and_cannot_be_cleared() -> None:
     study = make_study(items=1)
     one = rehearsal_request(study=study, by=None, raters=3, accuracy=0.9, seed=1)
     with pytest.raises(ValidationError, match="already running"):
@@ -157,7 +157,7 @@ def test_one_rehearsal_at_a_time_and_none_is_cleared_while_it_runs() -> None:
     rehearsal_clear(study=study)
 
 
-def test_what_cannot_be_rehearsed_says_why() -> None:
+def test_an_impossible_rehearsal_gives_the_reason() -> None:
     with pytest.raises(ValidationError, match="Import material first"):
         rehearsal_request(study=make_study(), by=None, raters=3, accuracy=0.9, seed=1)
     study = make_study(items=1)

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 MEASURED: dict[str, Any] = dict.fromkeys(NAMES, 7)
 
 
-def test_every_signal_is_kept_and_exported() -> None:
+def test_every_signal_is_stored_and_exported() -> None:
     study = make_study(items=1, launched=True)
     participation = make_participation(study)
     assignment = assignment_next(participation=participation)
@@ -43,7 +43,7 @@ def test_every_signal_is_kept_and_exported() -> None:
     assert {name: row[f"signal.{name}"] for name in NAMES} == dict.fromkeys(NAMES, "7") | {"left": ""}
 
 
-def test_signals_of_earlier_stages_are_kept_too() -> None:
+def test_signals_of_earlier_stages_are_stored() -> None:
     study = demo_study("utility", consent_text="", practice_required=False, exam_required=False)
     participation = make_participation(study)
     assignment = assignment_next(participation=participation)

@@ -19,19 +19,19 @@ from tests.factories import EASY, make_item, make_study, make_user
 pytestmark = pytest.mark.django_db
 
 
-def test_a_new_study_takes_the_papers_numbers_from_its_type():
+def test_a_new_study_starts_with_the_papers_settings():
     owner = make_user(staff=True)
     study = study_create(by=owner, hit_type="simulation", slug="birds", title="Birds")
     assert (study.redundancy, study.exam_questions, study.pass_mark) == (3, 11, 9)
     assert study.memberships.get().role == "owner"
 
 
-def test_an_unknown_type_is_refused_with_the_types_there_are():
+def test_the_error_about_an_unknown_type_lists_all_types():
     with pytest.raises(ValidationError, match="simulation"):
         study_create(by=None, hit_type="nonsense", slug="x", title="X")
 
 
-def test_launch_freezes_a_snapshot_and_makes_k_places_for_each_item():
+def test_a_launch_creates_a_snapshot_and_k_places_per_item():
     study = make_study(items=4, redundancy=2, launched=True)
     assert study.state == "live"
     assert study.snapshot.content["items"] == 4
@@ -46,7 +46,7 @@ def test_an_empty_study_cannot_be_launched():
         study_launch(study=study)
 
 
-def test_pay_under_the_floor_stops_the_launch():
+def test_pay_below_the_minimum_prevents_the_launch():
     study = make_study(items=1, pay_per_item="0.05", minutes_per_item=1, pay_floor_per_hour="9.00")
     with pytest.raises(ValidationError, match=r"3\.00 USD an hour, below the floor of 9\.00"):
         study_launch(study=study)
@@ -58,7 +58,7 @@ def test_a_second_launch_is_refused():
         study_launch(study=study)
 
 
-def test_a_change_while_live_makes_a_new_version_and_the_old_one_stays():
+def test_a_change_of_a_live_study_adds_a_version():
     study = make_study(items=2, launched=True)
     first = study.snapshot
     study = study_update(study=study, title="A better title")
@@ -68,7 +68,7 @@ def test_a_change_while_live_makes_a_new_version_and_the_old_one_stays():
     assert study.snapshot == first, "the same content has the same address"
 
 
-def test_redundancy_grows_with_new_places_and_never_shrinks_after_launch():
+def test_redundancy_can_only_grow_after_the_launch():
     study = make_study(items=3, redundancy=1, launched=True)
     study = study_update(study=study, redundancy=3)
     assert Place.objects.filter(study=study).count() == 9
@@ -77,13 +77,13 @@ def test_redundancy_grows_with_new_places_and_never_shrinks_after_launch():
 
 
 @pytest.mark.parametrize("name", ["hit_type", "seed", "slug"])
-def test_what_places_hang_on_cannot_change_after_launch(name):
+def test_settings_that_places_depend_on_are_fixed_after_the_launch(name):
     study = make_study(items=1, launched=True)
     with pytest.raises(ValidationError, match="This can't be changed after the launch"):
         study_update(study=study, **{name: 77})
 
 
-def test_pause_resume_close():
+def test_a_study_can_be_paused_resumed_and_closed():
     study = make_study(items=1, launched=True)
     assert study_pause(study=study).state == "paused"
     with pytest.raises(ValidationError, match="cannot become paused"):
@@ -94,7 +94,7 @@ def test_pause_resume_close():
         study_resume(study=study)
 
 
-def test_items_digest_sees_every_change_of_an_item():
+def test_the_items_digest_changes_with_every_item():
     one, two = make_study(**EASY), make_study(**EASY)
     make_item(one, key="a")
     make_item(two, key="a", gold={"helpful": "no"})

@@ -50,7 +50,7 @@ def closed_study(**fields) -> Study:
     return study_close(study=study)
 
 
-def test_a_duplicate_is_a_draft_with_the_same_settings_and_items_and_nothing_else() -> None:
+def test_a_duplicate_is_a_draft_with_only_settings_and_items() -> None:
     study = closed_study(items=3, pay_per_item="0.40", exam_attempts=5)
     by = make_user(staff=True)
     copy = study_duplicate(study=study, by=by, slug="copy", title="Copy", material=True)
@@ -66,7 +66,7 @@ def test_a_duplicate_is_a_draft_with_the_same_settings_and_items_and_nothing_els
     assert study_duplicate(study=study, by=by, slug="bare", title="Bare", material=False).items.count() == 0
 
 
-def test_a_duplicate_takes_the_latest_version_of_each_item() -> None:
+def test_a_duplicate_has_the_latest_version_of_each_item() -> None:
     study = make_study(items=3, launched=True)
     one, two, _ = study.items.all()
     item_correct(item=one, by=None, reason="typo", payload=simulation_payload("corrected"), gold=None)
@@ -76,7 +76,7 @@ def test_a_duplicate_takes_the_latest_version_of_each_item() -> None:
     assert copy.items.get(key="item-0").payload == simulation_payload("corrected")
 
 
-def test_a_taken_short_name_is_refused_and_a_free_one_is_found() -> None:
+def test_a_taken_short_name_is_refused_and_a_free_one_suggested() -> None:
     study = make_study(slug="owls")
     assert slug_free("owls") == "owls-copy"
     make_study(slug="owls-copy")
@@ -85,7 +85,7 @@ def test_a_taken_short_name_is_refused_and_a_free_one_is_found() -> None:
         study_duplicate(study=study, by=make_user(), slug="owls-copy", title="x", material=False)
 
 
-def test_a_live_study_is_neither_archived_nor_deleted() -> None:
+def test_a_live_study_cannot_be_archived_or_deleted() -> None:
     study = make_study(items=1, launched=True)
     for refused in (
         lambda: study_archive(study=study),
@@ -99,7 +99,7 @@ def test_a_live_study_is_neither_archived_nor_deleted() -> None:
     assert study_unarchive(study=study).archived_at is None
 
 
-def test_a_deletion_needs_the_short_name_hides_the_study_and_can_be_undone() -> None:
+def test_a_deleted_study_is_hidden_and_can_be_restored() -> None:
     owner = make_user(staff=True)
     study = make_study(items=1, by=owner)
     with pytest.raises(ValidationError, match="Type the short name"):
@@ -122,7 +122,7 @@ def test_nobody_joins_a_deleted_study() -> None:
         participation_join(study=study, user=make_user())
 
 
-def test_only_after_thirty_days_everything_of_it_is_removed_and_nothing_of_others() -> None:
+def test_after_thirty_days_a_deleted_study_is_purged_and_others_stay() -> None:
     study = closed_study(items=3)
     other = make_study(items=1, launched=True)
     kept = make_judgment(other.items.get(), make_rater("elsewhere"))
@@ -143,7 +143,7 @@ def test_only_after_thirty_days_everything_of_it_is_removed_and_nothing_of_other
     assert Instance.objects.count() == instances
 
 
-def test_versions_are_listed_with_what_differs() -> None:
+def test_versions_are_listed_with_their_differences() -> None:
     study = make_study(items=1, launched=True, consent_text="You may stop.\nData are kept.")
     study_update(
         study=study, by=make_user("rosa"), consent_text="You may stop.\nData are deleted.", redundancy=5
@@ -158,7 +158,7 @@ def test_versions_are_listed_with_what_differs() -> None:
     assert version_diff(first, first) == []
 
 
-def test_a_purged_study_leaves_people_the_qualification_that_they_passed_in_it() -> None:
+def test_purging_a_study_keeps_qualifications_earned_in_it() -> None:
     study = make_study(items=1, launched=True, exam_required=True, exam_questions=4, pass_mark=3)
     person = make_participation(study)
     take_steps(person)

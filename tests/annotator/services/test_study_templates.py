@@ -12,7 +12,7 @@ from tests.factories import make_user
 pytestmark = pytest.mark.django_db
 
 
-def test_there_is_one_for_each_protocol_and_variant() -> None:
+def test_every_protocol_and_variant_has_a_template() -> None:
     keys = {template.key for template in study_templates()}
     assert {
         f"rationale_properties/{group}" for group in ("surface_form", "support", "informativeness", "style")
@@ -26,7 +26,7 @@ def test_there_is_one_for_each_protocol_and_variant() -> None:
     assert len({template.title for template in study_templates()}) == len(keys)
 
 
-def test_pay_and_time_are_the_papers() -> None:
+def test_pay_and_time_are_those_of_the_papers() -> None:
     study = study_create_from_template(by=make_user(), template="simulation", slug="s", title="S")
     assert (study.pay_per_item, study.currency, study.minutes_per_item) == (Decimal("0.60"), "USD", 2.0)
     for template in study_templates():

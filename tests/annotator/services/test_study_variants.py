@@ -32,7 +32,7 @@ def launched(researcher: User, rows: list[str]) -> Study:
 
 
 @pytest.mark.django_db
-def test_items_of_one_group(researcher: User) -> None:
+def test_a_study_of_one_group_has_only_its_questions_and_instructions(researcher: User) -> None:
     study = launched(researcher, [row for row in ROWS if json.loads(row)["group"] == "support"])
     assert study.snapshot
     content = study.snapshot.content
@@ -48,7 +48,7 @@ def test_items_of_one_group(researcher: User) -> None:
 
 
 @pytest.mark.django_db
-def test_a_study_from_a_template_of_one_group_is_of_that_group_before_it_has_items(researcher: User) -> None:
+def test_a_template_of_one_group_applies_before_there_are_items(researcher: User) -> None:
     study = study_create_from_template(
         by=researcher, template="rationale_properties/support", slug="support", title="Support"
     )
@@ -69,7 +69,7 @@ def test_a_study_from_a_template_of_one_group_is_of_that_group_before_it_has_ite
 
 
 @pytest.mark.django_db
-def test_a_study_of_one_group_refuses_items_and_questions_of_another(researcher: User) -> None:
+def test_a_study_of_one_group_refuses_other_groups(researcher: User) -> None:
     study = study_create_from_template(
         by=researcher, template="rationale_properties/support", slug="support", title="Support"
     )
@@ -99,7 +99,7 @@ def test_a_study_of_one_group_refuses_items_and_questions_of_another(researcher:
 
 
 @pytest.mark.django_db
-def test_items_of_two_groups_have_nothing_of_the_others(researcher: User) -> None:
+def test_a_study_of_two_groups_leaves_out_the_other_groups(researcher: User) -> None:
     study = launched(researcher, [row for row in ROWS if json.loads(row)["group"] in ("support", "style")])
     assert study.snapshot
     content = study.snapshot.content
@@ -110,7 +110,7 @@ def test_items_of_two_groups_have_nothing_of_the_others(researcher: User) -> Non
 
 
 @pytest.mark.django_db
-def test_items_of_several_groups(researcher: User) -> None:
+def test_a_study_of_all_groups_has_everything(researcher: User) -> None:
     study = launched(researcher, ROWS)
     assert study.snapshot
     content = study.snapshot.content

@@ -45,12 +45,12 @@ def expire(assignment):
     assert leases_expire() == 1
 
 
-def test_the_same_task_is_in_hand_until_it_is_done():
+def test_a_person_keeps_the_same_task_until_it_is_done():
     person = make_participation(make_study(items=3, launched=True))
     assert take(person).pk == take(person).pk
 
 
-def test_one_person_gets_every_item_once_and_then_nothing():
+def test_a_person_gets_every_item_exactly_once():
     person = make_participation(make_study(items=5, launched=True))
     seen = []
     assignment = take(person)
@@ -66,7 +66,7 @@ def test_the_item_nearest_to_completion_comes_first():
     assert take(first).item_id == take(second).item_id
 
 
-def test_no_item_is_given_to_more_than_k():
+def test_no_item_is_given_to_more_than_k_people():
     study = make_study(items=1, redundancy=2, launched=True)
     people = [make_participation(study) for _ in range(4)]
     given = [take(person) for person in people]
@@ -86,7 +86,7 @@ def test_a_judgment_holds_its_place_and_its_snapshot():
     assert judgment.response == YES
 
 
-def test_the_same_submit_twice_is_one_judgment_and_another_answer_is_a_conflict():
+def test_a_repeated_submit_is_one_judgment_and_a_different_one_a_conflict():
     person = make_participation(make_study(items=1, launched=True))
     assignment = take(person)
     first, again = submit(person, assignment), submit(person, assignment)
@@ -97,7 +97,7 @@ def test_the_same_submit_twice_is_one_judgment_and_another_answer_is_a_conflict(
     assert Judgment.objects.get().response == YES
 
 
-def test_a_cannot_guess_repeated_with_an_answer_is_a_conflict():
+def test_changing_cannot_guess_to_an_answer_is_a_conflict():
     person = make_participation(make_study(items=1, launched=True))
     assignment = take(person)
     submit(person, assignment, {"helpful": "no"})
@@ -106,7 +106,7 @@ def test_a_cannot_guess_repeated_with_an_answer_is_a_conflict():
 
 
 @pytest.mark.parametrize("raw", [{}, {"helpful": "perhaps"}, {"helpful": "yes"}, {"helpful": ["yes", "no"]}])
-def test_a_response_that_breaks_the_schema_writes_nothing(raw):
+def test_an_invalid_response_writes_nothing(raw):
     person = make_participation(make_study(items=1, launched=True))
     assignment = take(person)
     with pytest.raises(FieldErrors):
@@ -121,7 +121,7 @@ def test_extra_fields_are_ignored():
     assert Judgment.objects.get().response == YES
 
 
-def test_anothers_task_is_not_found():
+def test_another_persons_task_is_not_found():
     study = make_study(items=2, launched=True)
     mine, other = make_participation(study), make_participation(study)
     with pytest.raises(Refused) as refused:
@@ -135,7 +135,7 @@ def test_a_later_stage_cannot_be_sent_first():
         stage_submit(user_id=person.rater.user_id, assignment_pk=take(person).pk, stage=1, raw=YES)
 
 
-def test_an_expired_lease_frees_its_place_for_the_next():
+def test_an_expired_lease_frees_its_place():
     study = make_study(items=1, redundancy=1, launched=True)
     slow, quick = make_participation(study), make_participation(study)
     late = take(slow)
@@ -145,7 +145,7 @@ def test_an_expired_lease_frees_its_place_for_the_next():
     assert leases_expire() == 0
 
 
-def test_a_late_submit_counts_while_the_item_has_a_place():
+def test_a_late_submit_counts_if_the_item_has_a_free_place():
     study = make_study(items=1, redundancy=1, launched=True)
     person = make_participation(study)
     assignment = take(person)
@@ -154,7 +154,7 @@ def test_a_late_submit_counts_while_the_item_has_a_place():
     assert Place.objects.get().assignment_id == assignment.pk
 
 
-def test_a_late_submit_to_a_full_item_is_kept_and_marked():
+def test_a_late_submit_to_a_full_item_is_surplus():
     study = make_study(items=1, redundancy=1, launched=True)
     slow, quick = make_participation(study), make_participation(study)
     late = take(slow)
@@ -166,7 +166,7 @@ def test_a_late_submit_to_a_full_item_is_kept_and_marked():
     assert Judgment.objects.filter(standing="counted").count() == 1
 
 
-def test_who_comes_back_after_the_lease_gets_their_task_again_while_it_is_free():
+def test_an_expired_task_is_reopened_while_its_place_is_free():
     person = make_participation(make_study(items=2, launched=True))
     assignment = take(person)
     expire(assignment)
@@ -174,7 +174,7 @@ def test_who_comes_back_after_the_lease_gets_their_task_again_while_it_is_free()
     assert (again.pk, again.state) == (assignment.pk, "leased")
 
 
-def test_a_freed_place_behind_everybody_is_still_found():
+def test_a_freed_place_that_everybody_has_passed_is_still_found():
     study = make_study(items=3, redundancy=1, launched=True)
     first, second = make_participation(study), make_participation(study)
     dropped = take(first)
@@ -185,7 +185,7 @@ def test_a_freed_place_behind_everybody_is_still_found():
     assert take(second).item_id == dropped.item_id
 
 
-def test_skipping_needs_a_reason_frees_the_place_and_is_not_offered_again():
+def test_a_skipped_task_needs_a_reason_and_is_not_offered_again():
     study = make_study(items=2, redundancy=1, launched=True)
     person, other = make_participation(study), make_participation(study)
     assignment = take(person)
@@ -196,7 +196,7 @@ def test_skipping_needs_a_reason_frees_the_place_and_is_not_offered_again():
     assert take(other).item_id == assignment.item_id
 
 
-def test_more_time_is_a_whole_lease_from_now():
+def test_more_time_extends_the_lease_by_its_full_length():
     person = make_participation(make_study(items=1, launched=True, lease_minutes=30))
     assignment = take(person)
     Assignment.objects.update(lease_until=timezone.now() + timedelta(minutes=1))
@@ -204,7 +204,7 @@ def test_more_time_is_a_whole_lease_from_now():
     assert longer.lease_until > timezone.now() + timedelta(minutes=29)
 
 
-def test_one_condition_per_instance():
+def test_nobody_gets_two_conditions_of_one_instance():
     study = make_study(one_condition_per_instance=True)
     for key, instance in (("a1", "A"), ("a2", "A"), ("b1", "B")):
         make_item(study, key=key, instance=instance, system=f"robot-{key}")
@@ -221,7 +221,7 @@ def test_one_condition_per_instance():
     assert sorted(seen) == ["A", "B"]
 
 
-def test_the_most_items_of_one_person():
+def test_the_number_of_items_per_person_is_limited():
     person = make_participation(make_study(items=3, max_items_per_rater=1, launched=True))
     result = turn(person, take(person))
     assert result.assignment is None
@@ -229,7 +229,7 @@ def test_the_most_items_of_one_person():
 
 
 @pytest.mark.parametrize(("stop", "kind"), [(study_pause, "paused"), (study_close, "closed")])
-def test_a_stopped_study_gives_out_nothing_but_takes_what_is_in_hand(stop, kind):
+def test_a_stopped_study_gives_out_no_tasks_but_accepts_open_ones(stop, kind):
     study = make_study(items=2, launched=True)
     person, other = make_participation(study), make_participation(study)
     assignment = take(person)
@@ -242,7 +242,7 @@ def test_a_stopped_study_gives_out_nothing_but_takes_what_is_in_hand(stop, kind)
     assert result.refusal.kind == kind
 
 
-def test_an_undo_reopens_the_task_with_its_answer_as_draft():
+def test_undo_reopens_the_task_with_its_answer_as_draft():
     person = make_participation(make_study(items=2, launched=True))
     assignment = take(person)
     following = turn(person, assignment).assignment
@@ -253,7 +253,7 @@ def test_an_undo_reopens_the_task_with_its_answer_as_draft():
     assert Judgment.objects.get().response == NO
 
 
-def test_an_undo_after_its_time_is_refused():
+def test_undo_is_refused_after_its_time():
     person = make_participation(make_study(items=2, launched=True, undo_seconds=10))
     assignment = take(person)
     submit(person, assignment)
@@ -275,7 +275,7 @@ def test_two_tabs_cannot_overwrite_each_others_drafts():
     assert assignment.draft == {"helpful": "yes"}
 
 
-def test_a_simulators_judgment_has_the_same_shape_and_is_kept_once():
+def test_a_simulators_judgment_is_stored_once_in_the_same_form():
     study = make_study(items=1, launched=True)
     rater = make_rater("gpt", kind="simulator", source="simulator")
     item = study.items.get()
@@ -288,7 +288,7 @@ def test_a_simulators_judgment_has_the_same_shape_and_is_kept_once():
 
 
 @pytest.mark.parametrize("size", [5, 60])
-def test_the_queries_of_a_turn_are_few_and_constant(size):
+def test_the_number_of_queries_of_submit_and_next_is_constant(size):
     study = make_study(items=size, launched=True)
     person = make_participation(study)
     assignment = take(person)

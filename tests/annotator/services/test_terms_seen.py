@@ -46,7 +46,7 @@ def submit(participation: Participation, assignment: Assignment) -> Judgment:
     return Judgment.objects.get(assignment=assignment)
 
 
-def test_an_answer_under_an_old_consent_waits_for_the_new_one() -> None:
+def test_an_answer_under_an_old_consent_is_kept_until_the_new_one() -> None:
     study, participation, assignment = worker(consent_text="First.")
     study_update(study=study, consent_text="Second.")
     client = Client()
@@ -63,7 +63,7 @@ def test_an_answer_under_an_old_consent_waits_for_the_new_one() -> None:
     assert Consent.objects.count() == 2
 
 
-def test_consent_counts_again_when_its_text_is_restored() -> None:
+def test_consent_is_valid_again_when_its_text_is_restored() -> None:
     study, participation, assignment = worker(consent_text="First.")
     study_update(study=study, consent_text="Second.")
     with pytest.raises(ConsentOutdated):
@@ -90,19 +90,19 @@ def test_a_judgment_points_to_the_version_of_its_lease_and_earns_its_pay() -> No
     "change",
     [{"pay_per_item": Decimal("0.1")}, {"minutes_per_item": 9.0}, {"pay_floor_per_hour": Decimal(1)}],
 )
-def test_no_change_of_a_running_study_gets_below_the_floor(change: dict[str, Any]) -> None:
+def test_no_change_of_a_live_study_lowers_pay_below_the_minimum(change: dict[str, Any]) -> None:
     study = make_study(items=1, launched=True, pay_per_item="0.5", minutes_per_item=3, pay_floor_per_hour="9")
     with pytest.raises(ValidationError):
         study_update(study=study, **change)
     assert study_update(study=study, pay_floor_per_hour=Decimal(10)).pay_floor_per_hour == 10
 
 
-def test_the_currency_stays_after_the_launch() -> None:
+def test_the_currency_is_fixed_after_the_launch() -> None:
     with pytest.raises(ValidationError):
         study_update(study=make_study(items=1, launched=True), currency="IDR")
 
 
-def test_a_cut_of_the_exams_pay_leaves_an_open_attempt_its_pay() -> None:
+def test_an_open_attempt_keeps_its_pay_when_the_exams_pay_is_cut() -> None:
     fields: dict[str, Any] = {"exam_required": True, "exam_questions": 4, "pass_mark": 3, "exam_own": own(4)}
     study = make_study(items=1, launched=True, exam_pay="2.00", **fields)
     attempt = exam_start(participation=make_participation(study))

@@ -61,7 +61,7 @@ def test_a_bot_completes_a_study_and_invalid_input_is_refused(name):
     assert sum(json.loads(line)["kind"] == "answer" for line in bot.seen[-1][1].splitlines()) == ITEMS
 
 
-def test_without_htmx_a_submit_leads_to_the_next_task():
+def test_without_htmx_a_submit_redirects_to_the_next_task():
     study = make_study(items=3, launched=True)
     bot = Bot(study)
     page = bot.instructions(bot.join())
@@ -95,7 +95,7 @@ def test_the_exam_page_has_neither_answers_nor_reasons_before_grading():
         assert question.key not in attributes
 
 
-def test_a_new_consent_text_is_asked_for_again_and_the_old_one_is_kept():
+def test_a_new_consent_text_needs_agreement_and_the_old_one_is_kept():
     study = make_study(items=2, consent_text="First text.", launched=True)
     bot = Bot(study)
     page = bot.instructions(bot.consent(bot.join()))
@@ -119,7 +119,7 @@ def test_declining_consent_ends_participation_without_any_work():
 
 
 @pytest.mark.parametrize(("stop", "words"), [(study_pause, "paused"), (study_close, "closed")])
-def test_a_stopped_study_says_so(stop, words):
+def test_a_stopped_study_shows_its_state(stop, words):
     study = make_study(items=2, launched=True)
     bot = Bot(study)
     page = bot.instructions(bot.join())
@@ -136,7 +136,7 @@ def test_a_stopped_study_says_so(stop, words):
     ["/study/{slug}/", "/study/{slug}/consent/", "/study/{slug}/instructions/", "/study/{slug}/practice/",
      "/study/{slug}/exam/", "/study/{slug}/exam/result/", "/study/{slug}/task/", "/study/{slug}/done/"],
 )  # fmt: skip
-def test_pages_of_a_study_that_is_not_yours_are_not_found(path):
+def test_pages_of_a_study_are_not_found_by_people_outside_it(path):
     study = make_study(items=1, launched=True)
     make_participation(study)
     stranger = Client()
@@ -146,7 +146,7 @@ def test_pages_of_a_study_that_is_not_yours_are_not_found(path):
 
 
 @pytest.mark.parametrize("action", ["", "draft/", "undo/", "skip/", "more-time/", "flag/", "ask/"])
-def test_anothers_task_is_not_found_by_any_address(action):
+def test_another_persons_task_is_not_found_at_any_address(action):
     from annotator.services.assignment import assignment_next
 
     study = make_study(items=2, launched=True)
@@ -184,7 +184,7 @@ def test_hostile_items_are_shown_as_text(text):
     assert not [script for script in tree.iter("script") if "alert" in (script.text or "")]
 
 
-def test_who_came_from_prolific_goes_back_there_with_the_code_once_all_is_stored():
+def test_participants_from_prolific_return_with_the_code_at_the_end():
     study = make_study(items=1, completion_code="C0DE 7&8", launched=True)
     bot = Bot(study)
     page = bot.instructions(bot.join())
@@ -204,7 +204,7 @@ def test_who_came_from_prolific_goes_back_there_with_the_code_once_all_is_stored
     assert "app.prolific.com" not in page.content.decode()
 
 
-def test_a_new_consent_text_stops_the_next_task_in_the_middle_of_the_work():
+def test_a_new_consent_text_interrupts_the_work():
     """An answer on a page from before the change is kept, and taken once the second text is agreed to."""
     study = make_study(items=3, consent_text="First text.", launched=True)
     bot = Bot(study)
@@ -225,7 +225,7 @@ def test_a_new_consent_text_stops_the_next_task_in_the_middle_of_the_work():
 
 
 @pytest.mark.parametrize("step", ["consent", "instructions"])
-def test_nothing_is_given_out_or_taken_before_consent_and_instructions(step):
+def test_no_task_is_given_out_or_accepted_before_consent_and_instructions(step):
     study = make_study(items=2, consent_text="Text.", launched=True)
     bot = Bot(study)
     page = bot.join()
@@ -237,7 +237,7 @@ def test_nothing_is_given_out_or_taken_before_consent_and_instructions(step):
     assert not bot.participation.assignments.exists()
 
 
-def test_a_practice_number_that_is_none_is_no_fault_of_ours():
+def test_an_invalid_practice_number_causes_no_server_error():
     study = demo_study("simulation")
     bot = Bot(study)
     bot.instructions(bot.consent(bot.join()))

@@ -48,7 +48,7 @@ def seen() -> list[tuple[int, int | None]]:
     return list(rows)
 
 
-def test_the_next_task_says_what_changed_until_it_is_confirmed() -> None:
+def test_the_next_task_shows_the_changes_until_they_are_confirmed() -> None:
     study, participation, client = worker()
     task = f"/study/{study.slug}/task/"
     assert NOTICE not in client.get(task).content.decode()
@@ -65,7 +65,7 @@ def test_the_next_task_says_what_changed_until_it_is_confirmed() -> None:
     assert NOTICE not in client.get(task).content.decode()
 
 
-def test_with_htmx_the_notice_goes_and_the_answer_stays() -> None:
+def test_with_htmx_confirming_removes_the_notice_and_keeps_the_answer() -> None:
     study, participation, client = worker()
     study_update(study=study, instructions_text=SECOND)
     reply = client.post(
@@ -77,7 +77,7 @@ def test_with_htmx_the_notice_goes_and_the_answer_stays() -> None:
     assert participation.instructions_seen.number == 2
 
 
-def test_each_judgment_keeps_the_instructions_that_its_rater_had_read() -> None:
+def test_each_judgment_refers_to_the_instructions_its_rater_had_read() -> None:
     study, participation, client = worker()
     answer(client, participation)  # the second task is given out too, under version 1
     study_update(study=study, instructions_text=SECOND)
@@ -102,7 +102,7 @@ def test_other_changes_are_not_announced() -> None:
     assert seen() == [(2, 2), (2, 2)], "the instructions of version 2 are those that they read"
 
 
-def test_a_change_that_is_taken_back_is_not_announced() -> None:
+def test_a_reverted_change_is_not_announced() -> None:
     study, participation, _ = worker()
     study_update(study=study, instructions_text=SECOND)
     study_update(study=study, instructions_text=FIRST)
@@ -112,7 +112,7 @@ def test_a_change_that_is_taken_back_is_not_announced() -> None:
 
 
 @pytest.mark.parametrize("sent", ["1", "99", "", "two", "9" * 30])
-def test_a_page_from_before_the_change_confirms_nothing_new(sent: str) -> None:
+def test_a_page_opened_before_the_change_does_not_confirm_it(sent: str) -> None:
     study, participation, client = worker()
     study_update(study=study, instructions_text=SECOND)
     client.post(f"/study/{study.slug}/instructions/confirm/", {"version": sent})
@@ -121,7 +121,7 @@ def test_a_page_from_before_the_change_confirms_nothing_new(sent: str) -> None:
     assert participation.instructions_seen.number == 1
 
 
-def test_people_who_join_later_read_the_new_ones_at_once() -> None:
+def test_people_who_join_later_read_the_new_instructions() -> None:
     study, _, _ = worker()
     study_update(study=study, instructions_text=SECOND)
     study.refresh_from_db()
@@ -130,7 +130,7 @@ def test_people_who_join_later_read_the_new_ones_at_once() -> None:
     assert later.instructions_seen.number == 2
 
 
-def test_instructions_changed_while_they_were_being_read() -> None:
+def test_a_change_while_the_instructions_are_read_is_announced() -> None:
     study = make_study(items=2, launched=True, instructions_text=FIRST)
     participation = make_participation(study)
     Participation.objects.filter(pk=participation.pk).update(instructions_at=None, instructions_seen=None)
@@ -153,7 +153,7 @@ def test_confirming_does_not_skip_the_instructions() -> None:
     assert reply.headers["Location"] == f"/study/{study.slug}/instructions/"
 
 
-def test_worked_examples_are_compared_whole_and_named() -> None:
+def test_worked_examples_are_compared_as_a_whole() -> None:
     def example(title: str, reasoning: str) -> str:
         payload = {"question": "q", "explanation": "e", "answer": "yes", "follow_up": "f"}
         content = {

@@ -14,7 +14,7 @@ VIEWS = (bad_request, forbidden, not_found, broken, csrf_failure)
 
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("path", ["/admin/annotator/study/1/", "/studies/1/reports/", "/reports/7/"])
-def test_researchers_do_not_read_about_annotators_pay(view, path) -> None:
+def test_researchers_see_no_text_about_annotators_pay(view, path) -> None:
     page = view(RequestFactory().get(path)).content.decode()
     assert PAY not in page
     assert "Your work and pay" not in page
@@ -22,12 +22,12 @@ def test_researchers_do_not_read_about_annotators_pay(view, path) -> None:
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_participants_read_what_it_means_for_their_pay(view) -> None:
+def test_participants_are_told_what_an_error_means_for_their_pay(view) -> None:
     assert PAY in view(RequestFactory().get("/study/owls/task/")).content.decode()
 
 
 @pytest.mark.django_db
-def test_a_study_of_somebody_else_says_so_to_a_researcher(client: Client) -> None:
+def test_researchers_are_told_that_a_study_is_somebody_elses(client: Client) -> None:
     client.force_login(make_user("rosa", staff=True))
     reply = client.get(f"/admin/annotator/study/{make_study().pk}/live/")
     assert reply.status_code == 404

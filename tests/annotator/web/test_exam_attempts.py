@@ -42,7 +42,7 @@ def form_of(bot: Bot, page: Any, *, right: bool) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("right", [True, False])
-def test_sending_an_exam_again_gives_the_same_reply_and_uses_no_attempt(right: bool) -> None:
+def test_submitting_an_exam_again_gives_the_same_result(right: bool) -> None:
     bot = Bot(exam_study())
     page = bot.instructions(bot.join())
     sent = form_of(bot, page, right=right)
@@ -55,7 +55,7 @@ def test_sending_an_exam_again_gives_the_same_reply_and_uses_no_attempt(right: b
     assert ExamAttempt.objects.count() == 1
 
 
-def test_an_old_page_is_never_graded_against_a_newer_attempt() -> None:
+def test_an_old_page_is_not_graded_against_a_newer_attempt() -> None:
     bot = Bot(exam_study())
     page = bot.instructions(bot.join())
     sent = form_of(bot, page, right=False)
@@ -77,7 +77,7 @@ def test_an_attempt_at_a_replaced_exam_is_refused() -> None:
     assert not Qualification.objects.exists()
 
 
-def test_the_key_is_shown_once_no_attempt_is_left_or_the_exam_is_passed() -> None:
+def test_the_answer_key_is_shown_after_passing_or_the_last_attempt() -> None:
     study = exam_study(exam_attempts=2)
     for right in (False, True):
         bot = Bot(study)
@@ -114,7 +114,7 @@ def test_the_next_attempt_draws_other_questions() -> None:
     assert len(set(exam_start(participation=other).drawn) & (drawn[0] | drawn[1])) > 0, "all have been seen"
 
 
-def test_seen_questions_come_last_and_pools_stay_even() -> None:
+def test_seen_questions_are_drawn_last_and_evenly_from_the_pools() -> None:
     keys = [(f"{pool}{n}", pool) for pool in "ab" for n in range(4)]
     for seed in range(20):
         seen = {"a0", "a1", "b0"}
@@ -124,7 +124,7 @@ def test_seen_questions_come_last_and_pools_stay_even() -> None:
         assert len(set(exam_draw(keys, count=7, rng=Random(seed), seen=seen))) == 7
 
 
-def test_a_key_shown_early_needs_questions_for_a_second_attempt() -> None:
+def test_showing_the_key_early_needs_questions_for_a_second_attempt() -> None:
     fields: dict[str, Any] = {"exam_required": True, "exam_questions": 4, "pass_mark": 3, "exam_own": own(7)}
     study = make_study(exam_key_early=True, exam_attempts=2, **fields)
     make_item(study)

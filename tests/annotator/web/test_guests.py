@@ -29,7 +29,7 @@ def join(study: Study) -> tuple[Client, User]:
 
 
 @pytest.mark.parametrize("backend", FORMER_BACKENDS)
-def test_an_upgrade_keeps_sessions(study: Study, backend: str) -> None:
+def test_sessions_survive_an_upgrade(study: Study, backend: str) -> None:
     client, _ = join(study)
     session = client.session
     session[BACKEND_SESSION_KEY] = backend
@@ -38,12 +38,12 @@ def test_an_upgrade_keeps_sessions(study: Study, backend: str) -> None:
     assert client.get(f"/study/{study.slug}/instructions/").status_code == 200
 
 
-def test_a_guests_session_outlasts_the_study(study: Study) -> None:
+def test_a_guests_session_lasts_longer_than_a_study(study: Study) -> None:
     client, _ = join(study)
     assert client.session.get_expiry_age() == GUEST_SECONDS
 
 
-def test_a_personal_link_leads_back_from_another_device(study: Study) -> None:
+def test_a_personal_link_works_on_another_device(study: Study) -> None:
     client, guest = join(study)
     page = client.get("/me/").content.decode()
     path = return_path(guest)
@@ -56,7 +56,7 @@ def test_a_personal_link_leads_back_from_another_device(study: Study) -> None:
     assert other.get(f"/study/{study.slug}/instructions/").status_code == 200
 
 
-def test_a_personal_link_is_personal_and_ends_with_a_password(study: Study) -> None:
+def test_a_personal_link_ends_when_a_password_is_set(study: Study) -> None:
     _, guest = join(study)
     path = return_path(guest)
     assert Client().get(path[:-3] + "xy/").status_code == 404
@@ -75,7 +75,7 @@ def sign_up(client: Client, name: str) -> Any:
     )
 
 
-def test_a_guest_who_makes_an_account_keeps_their_work(study: Study) -> None:
+def test_a_guest_who_creates_an_account_keeps_their_work(study: Study) -> None:
     client, guest = join(study)
     assert sign_up(client, "kim").status_code == 302
     kim = User.objects.get(username="kim")

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db
 IDS = {"PROLIFIC_PID": "p-1", "STUDY_ID": "s-1", "SESSION_ID": "x" * 300, "utm": "other"}
 
 
-def test_the_ids_of_the_link_survive_the_form_and_a_log_in() -> None:
+def test_the_links_ids_survive_the_form_and_a_login() -> None:
     study = make_study(items=1, launched=True)
     link = reverse("annotator:invitation", args=[study.join_token])
     shown = Client().get(link, IDS)
@@ -25,7 +25,7 @@ def test_the_ids_of_the_link_survive_the_form_and_a_log_in() -> None:
     assert kept == {"PROLIFIC_PID": "p-1", "STUDY_ID": "s-1", "SESSION_ID": "x" * 200}
 
 
-def test_a_study_names_the_ids_that_it_keeps() -> None:
+def test_only_ids_that_the_study_lists_are_stored() -> None:
     study = make_study(items=1, launched=True)
     study_update(study=study, join_parameters="workerId")
     client = Client()

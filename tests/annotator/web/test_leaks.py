@@ -249,7 +249,7 @@ def test_no_address_reveals_anything_at_any_step() -> None:
     bot.tasks(page, most=1, each=lambda page: bot.walk(own_addresses(bot)))
 
 
-def test_a_leak_would_be_seen() -> None:
+def test_the_check_detects_a_leak() -> None:
     """The watch itself: a marker of a later stage, a hidden name and the code before the end are each caught."""
     bot = Watched(study_with_markers("utility", exam_required=False, practice_required=False))
     page = bot.instructions(bot.consent(bot.join()))
@@ -261,7 +261,7 @@ def test_a_leak_would_be_seen() -> None:
             bot._keep("/", page)
 
 
-def test_no_address_of_the_other_rooms_lets_an_annotator_in() -> None:
+def test_no_researchers_page_is_open_to_annotators() -> None:
     """The admin, the API, reports: by every address there is, as an annotator in the middle of a task."""
     bot = Watched(study_with_markers("utility", exam_required=False, practice_required=False))
     bot.instructions(bot.consent(bot.join()))

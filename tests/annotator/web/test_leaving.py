@@ -27,7 +27,7 @@ def test_declining_asks_for_confirmation_and_can_be_undone() -> None:
     assert page.request["PATH_INFO"].endswith("/consent/")
 
 
-def test_leaving_can_be_taken_back_without_losing_anything() -> None:
+def test_a_person_who_left_can_return_without_losing_anything() -> None:
     study = make_study(items=3, launched=True)
     bot = Bot(study)
     bot.tasks(bot.instructions(bot.join()), most=1)
@@ -40,7 +40,7 @@ def test_leaving_can_be_taken_back_without_losing_anything() -> None:
 
 
 @pytest.mark.parametrize("why", ["closed", "removed"])
-def test_nobody_comes_back_to_a_closed_study_or_after_a_removal(why: str) -> None:
+def test_nobody_can_return_to_a_closed_study_or_after_removal(why: str) -> None:
     study = make_study(items=2, launched=True)
     bot = Bot(study)
     bot.instructions(bot.join())

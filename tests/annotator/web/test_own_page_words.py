@@ -11,7 +11,7 @@ from tests.factories import make_participation, make_study
 pytestmark = pytest.mark.django_db
 
 
-def test_a_study_that_is_done_says_so_and_leads_to_its_last_page():
+def test_a_completed_study_links_to_its_final_page():
     participation = make_participation(make_study(items=1, launched=True))
     client = Client()
     client.force_login(participation.rater.user)

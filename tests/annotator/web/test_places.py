@@ -55,7 +55,7 @@ def full_study(**fields: object) -> tuple[Study, list[Assignment]]:
     return study, take_every_task(study)
 
 
-def test_the_invitation_says_how_many_places_are_left_and_what_comes_before_the_first_task():
+def test_the_invitation_shows_the_places_left_and_the_preparation():
     study = make_study(
         items=3, redundancy=2, launched=True, consent_text="word " * 400, practice_required=True,
         exam_required=True, exam_questions=4, pass_mark=3, minutes_per_item=0.5, exam_pay="1.50",
@@ -66,7 +66,7 @@ def test_the_invitation_says_how_many_places_are_left_and_what_comes_before_the_
     assert "The exam pays 1.50 USD once, whatever your result. The rest of this time is not paid." in text
 
 
-def test_a_full_study_says_so_on_its_invitation_and_lets_nobody_join():
+def test_the_invitation_of_a_full_study_lets_nobody_join():
     study, held = full_study()
     text = text_of(Client(), invitation(study))
     assert "All places are taken at the moment" in text
@@ -77,7 +77,7 @@ def test_a_full_study_says_so_on_its_invitation_and_lets_nobody_join():
     assert not client.session.get("_auth_user_id"), "an account was left behind"
 
 
-def test_a_participant_of_a_full_study_can_still_go_in_by_the_invitation():
+def test_participants_of_a_full_study_can_still_use_the_invitation():
     study, held = full_study()
     client = Client()
     client.force_login(held[0].rater.user)
@@ -85,7 +85,7 @@ def test_a_participant_of_a_full_study_can_still_go_in_by_the_invitation():
 
 
 @pytest.mark.parametrize("path", ["", "exam/"])
-def test_nobody_takes_an_exam_in_vain(path: str):
+def test_no_exam_is_offered_without_free_tasks(path: str):
     study = make_study(
         items=1, redundancy=1, launched=True, exam_required=True, exam_questions=2, pass_mark=1
     )
@@ -122,7 +122,7 @@ def test_a_started_exam_can_be_finished():
     assert "Submit exam" in client.get(f"/study/{study.slug}/exam/").content.decode()
 
 
-def test_progress_counts_what_the_person_can_still_get():
+def test_progress_counts_the_tasks_that_the_person_can_still_get():
     study = make_study(items=6, redundancy=2, launched=True)
     first, second, third = (make_participation(study) for _ in range(3))
     assert progress_of(first).total == 6
@@ -139,7 +139,7 @@ def test_progress_counts_what_the_person_can_still_get():
     assert progress_of(first).total <= 6
 
 
-def test_progress_counts_an_instance_once_where_one_person_gets_one_of_each():
+def test_progress_counts_an_instance_once_with_one_condition_per_instance():
     study = make_study(one_condition_per_instance=True)
     for number in range(6):
         make_item(study, key=f"i{number}", instance=f"instance {number % 2}", system=f"robot-{number}")
@@ -154,7 +154,7 @@ def test_progress_counts_an_instance_once_where_one_person_gets_one_of_each():
     assert places_for(person).free == 1
 
 
-def test_the_end_says_whether_more_can_come_and_gives_code_and_earnings(client: Client):
+def test_the_final_page_shows_code_earnings_and_whether_more_may_come(client: Client):
     study = make_study(items=2, redundancy=2, launched=True, pay_per_item="0.5", completion_code="C0DE-77")
     other = make_participation(study)
     assert assignment_next(participation=other)
@@ -172,7 +172,7 @@ def test_the_end_says_whether_more_can_come_and_gives_code_and_earnings(client: 
     assert "Get told when there are places again" in text
 
 
-def test_who_has_done_nothing_gets_no_code_for_it(client: Client):
+def test_people_without_judgments_get_no_completion_code(client: Client):
     study = make_study(items=1, redundancy=1, launched=True, completion_code="C0DE-77")
     late = make_participation(study)
     take_every_task(study)
@@ -186,7 +186,7 @@ def test_who_has_done_nothing_gets_no_code_for_it(client: Client):
 # -- being told --------------------------------------------------------------------------------------
 
 
-def test_a_visitor_asks_to_be_told_and_is_told_once_by_email_and_on_their_page():
+def test_a_visitor_is_told_once_by_email_and_on_their_page():
     study, held = full_study()
     client = Client()
     client.post(f"{invitation(study)}tell-me/", {"email": "kim@example.org"})
@@ -202,7 +202,7 @@ def test_a_visitor_asks_to_be_told_and_is_told_once_by_email_and_on_their_page()
     assert f"There are places again: {study.title}" in text_of(client, "/me/")
 
 
-def test_the_own_page_is_enough_where_no_address_is_given():
+def test_without_an_email_address_the_own_page_tells_them():
     study, held = full_study()
     user = make_user()
     place_alert_make(study=study, rater=rater_for(user=user), url="http://testserver/")
@@ -216,7 +216,7 @@ def test_the_own_page_is_enough_where_no_address_is_given():
     participation_join(study=study, user=user)
 
 
-def test_an_address_that_is_none_is_refused_with_words():
+def test_an_invalid_email_address_is_refused_with_an_explanation():
     study, _ = full_study()
     client = Client()
     reply = client.post(f"{invitation(study)}tell-me/", {"email": "kim"}, follow=True)
@@ -224,7 +224,7 @@ def test_an_address_that_is_none_is_refused_with_words():
     assert not PlaceAlert.objects.exists()
 
 
-def test_only_as_many_people_are_notified_as_there_are_places_the_first_first():
+def test_people_are_notified_in_order_and_only_as_many_as_there_are_places():
     study, held = full_study()
     raters = [rater_for(user=make_user()) for _ in range(3)]
     for rater in raters:
@@ -237,7 +237,7 @@ def test_only_as_many_people_are_notified_as_there_are_places_the_first_first():
     assert place_alerts_sweep() == 1, "they didn't come, so the next one is told"
 
 
-def test_a_mail_that_cannot_be_sent_does_not_stop_the_others(monkeypatch: pytest.MonkeyPatch):
+def test_an_email_that_cannot_be_sent_does_not_stop_the_others(monkeypatch: pytest.MonkeyPatch):
     study, held = full_study()
     for _ in range(2):
         rater = rater_for(user=make_user())
@@ -264,7 +264,7 @@ def test_paused_and_closed_studies_notify_nobody_and_old_requests_are_deleted():
     assert not PlaceAlert.objects.exists()
 
 
-def test_the_database_keeps_one_request_each_and_no_address_after_it_was_used():
+def test_the_database_keeps_one_request_each_and_deletes_used_addresses():
     study, _ = full_study()
     rater = rater_for(user=make_user())
     place_alert_make(study=study, rater=rater, url="http://testserver/", email="a@example.org")
@@ -274,7 +274,7 @@ def test_the_database_keeps_one_request_each_and_no_address_after_it_was_used():
         PlaceAlert.objects.update(told_at=timezone.now())
 
 
-def test_a_stranger_gets_no_account_by_asking_about_a_study_that_takes_nobody():
+def test_no_account_is_created_for_a_request_about_a_closed_study():
     study, _ = full_study()
     Study.objects.filter(pk=study.pk).update(join_open=False)
     before = User.objects.count()

@@ -37,21 +37,21 @@ def submit(client: Client, person: Participation) -> str:
     return client.post(f"/task/{held.pk}/", sent, headers={"HX-Request": "true"}).content.decode()
 
 
-def test_the_next_task_announces_a_reply_with_its_text(client: Client, person: Participation) -> None:
+def test_the_next_task_shows_a_new_reply(client: Client, person: Participation) -> None:
     page = submit(client, person)
     assert ANNOUNCED in page
     assert "They do &lt;b&gt;count&lt;/b&gt;." in page
     assert 'data-announce="The researchers have replied to your message."' in page, "not spoken"
 
 
-def test_it_stays_until_the_own_page_is_opened(client: Client, person: Participation) -> None:
+def test_a_reply_is_announced_until_the_own_page_is_opened(client: Client, person: Participation) -> None:
     submit(client, person)
     assert ANNOUNCED in submit(client, person)
     assert "They do &lt;b&gt;count" in client.get("/me/").content.decode()
     assert ANNOUNCED not in submit(client, person)
 
 
-def test_it_can_be_marked_as_read_without_leaving_the_task(client: Client, person: Participation) -> None:
+def test_a_reply_can_be_marked_as_read_during_a_task(client: Client, person: Participation) -> None:
     task = f"http://testserver/study/{person.study.slug}/task/"
     reply = client.post("/me/replies-read/", headers={"Referer": task})
     assert (reply.status_code, reply["Location"]) == (302, task)
@@ -61,7 +61,7 @@ def test_it_can_be_marked_as_read_without_leaving_the_task(client: Client, perso
     assert elsewhere["Location"] == "/me/"
 
 
-def test_nobody_else_is_told(person: Participation) -> None:
+def test_a_reply_is_announced_to_its_recipient_only(person: Participation) -> None:
     other = make_participation(person.study)
     client = Client()
     assert other.rater.user

@@ -36,7 +36,7 @@ def own_lines(client: Client) -> list[dict]:
     return [json.loads(line) for line in client.get("/me/data/").getvalue().decode().splitlines()]
 
 
-def test_a_download_of_ones_data_has_what_was_asked_about(client: Client, person: Participation) -> None:
+def test_a_download_of_personal_data_includes_the_questions(client: Client, person: Participation) -> None:
     held = assignment_next(participation=person)
     assert held
     client.post(f"/task/{held.pk}/", {"stage": "0", "helpful": "no"})
@@ -48,7 +48,7 @@ def test_a_download_of_ones_data_has_what_was_asked_about(client: Client, person
 
 
 @pytest.mark.django_db
-def test_a_download_has_the_exam_without_its_key() -> None:
+def test_a_download_of_personal_data_has_the_exam_without_its_key() -> None:
     study = make_study(items=1, launched=True, exam_required=True, exam_questions=2, pass_mark=2)
     person = make_participation(study)
     attempt = exam_start(participation=person)
@@ -76,7 +76,7 @@ def test_the_confirmation_of_a_report_does_not_look_like_a_warning(
     assert kind in line.get("class")
 
 
-def test_the_saved_line_says_what_was_saved(client: Client, person: Participation) -> None:
+def test_the_confirmation_says_what_was_saved(client: Client, person: Participation) -> None:
     held = assignment_next(participation=person)
     assert held
     sent = {"stage": "0", "helpful": "no"}

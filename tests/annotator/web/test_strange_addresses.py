@@ -47,7 +47,7 @@ def test_strange_addresses_are_not_found(study: Study, path: str) -> None:
 
 
 @pytest.mark.parametrize("bad", ["\x00", "a\x00b", "\ud800"])
-def test_strange_characters_in_forms(study: Study, bad: str) -> None:
+def test_strange_characters_in_forms_cause_no_server_error(study: Study, bad: str) -> None:
     participation = make_participation(study)
     assignment = assignment_next(participation=participation)
     assert assignment is not None
@@ -66,7 +66,7 @@ def test_strange_characters_in_forms(study: Study, bad: str) -> None:
         assert reply.status_code < 500, (name, path)
 
 
-def test_deeply_nested_signals_and_drafts(study: Study) -> None:
+def test_deeply_nested_signals_and_drafts_are_refused(study: Study) -> None:
     participation = make_participation(study)
     assignment = assignment_next(participation=participation)
     assert assignment is not None

@@ -142,7 +142,7 @@ def test_a_screen_has_no_string_that_cannot_be_translated(marked: None, screen: 
     assert unmarked(drawn(screen), *names_of(screen), material=STUDY_MATERIAL | SAMPLE_TEXTS) == []
 
 
-def test_the_check_finds_a_string_that_was_forgotten() -> None:
+def test_the_check_finds_an_untranslated_string() -> None:
     page = f"<p>{OPEN}Saved{CLOSE} at once</p><img alt='A robot'><p class='block__text'>Can owls swim?</p>"
     assert unmarked(page) == ["at once", "A robot"]
 

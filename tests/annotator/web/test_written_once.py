@@ -31,7 +31,7 @@ def test_the_menu_is_the_same_as_its_template(context):
     assert rendered("{% menu %}", **context) == render_to_string("annotator/_menu.html", context)
 
 
-def test_a_question_is_written_for_each_of_its_states():
+def test_a_cached_question_is_rendered_for_each_of_its_states():
     options = (Option("y", "Yes & <more>"), Option("n", "No"))
     stage = Stage("only", "Guess", (), (Field("q", "Sure?", options=options),))
     for response, errors in [({}, {}), ({"q": "y"}, {}), ({"q": "n"}, {}), ({}, {"q": "choose one"})]:
@@ -50,13 +50,13 @@ def test_typed_text_is_never_cached():
         assert screens._asked_cached.cache_info() == before
 
 
-def test_the_shortcuts_know_the_django_that_is_installed():
+def test_the_installed_django_is_among_the_checked_versions():
     """Django has moved on: compare what these two files use with its new code, run this file, then add the version."""
     assert django.VERSION[:2] in prepared.KNOWN
     assert django.VERSION[:2] in pieces.KNOWN
 
 
-def test_an_unknown_django_gets_the_queryset_itself(db, monkeypatch):
+def test_an_unchecked_version_of_django_uses_the_queryset(db, monkeypatch):
     study = make_study(items=1, launched=True)
     pk = assignment_next(participation=make_participation(study)).pk
     found = Prepared(lambda pk: Assignment.objects.filter(pk=pk), -1)
@@ -68,7 +68,7 @@ def test_an_unknown_django_gets_the_queryset_itself(db, monkeypatch):
         assert cursor.fetchone() == (2,)
 
 
-def test_only_components_with_constants_are_written_once():
+def test_only_components_with_constant_arguments_are_rendered_once():
     text = '{% for name in names %}{% include "components/icon.html" with name=name only %}{% endfor %}'
     check, flag = (rendered(text, names=[name]) for name in ("check", "flag"))
     assert check != flag
@@ -77,7 +77,7 @@ def test_only_components_with_constants_are_written_once():
     assert rendered(constant, names=["check", "flag"]) == flag + flag
 
 
-def test_a_prepared_query_reads_what_its_queryset_reads(db):
+def test_a_prepared_query_returns_the_same_rows_as_its_queryset(db):
     def query(pk, state):
         return (
             Assignment.objects.select_related("participation__study", "item", "place", "rater")

@@ -56,7 +56,7 @@ def endpoint_fields(scripted: ScriptedProcess, **more: str) -> dict[str, str]:
     } | more
 
 
-def test_an_endpoint_is_made_and_its_key_never_shown(boss: Client, scripted: ScriptedProcess) -> None:
+def test_an_endpoint_is_created_and_its_key_never_shown(boss: Client, scripted: ScriptedProcess) -> None:
     done = boss.post(reverse("admin:evaluation_endpoint_add"), endpoint_fields(scripted, key=SECRET))
     assert done.status_code == 302, done.content.decode()[-3000:]
     endpoint = Endpoint.objects.get()
@@ -87,7 +87,7 @@ def test_a_stored_key_is_dropped_when_the_address_changes(boss: Client, scripted
 
 
 @pytest.mark.parametrize("url", ["http://169.254.169.254/v1", "https://10.0.0.1/v1", "file:///etc/passwd"])
-def test_an_address_that_may_not_be_asked_is_refused_in_the_form(
+def test_the_form_refuses_an_address_that_is_not_allowed(
     boss: Client, scripted: ScriptedProcess, url: str
 ) -> None:
     page = boss.post(reverse("admin:evaluation_endpoint_add"), endpoint_fields(scripted, base_url=url))
@@ -105,7 +105,9 @@ def test_the_test_button_shows_the_reply(boss: Client, scripted: ScriptedProcess
     assert boss.get(reverse("admin:evaluation_endpoint_try", args=[good.pk])).status_code == 405
 
 
-def test_a_run_is_made_estimated_started_paused_and_finished(boss: Client, scripted: ScriptedProcess) -> None:
+def test_a_run_is_created_estimated_started_paused_and_finished(
+    boss: Client, scripted: ScriptedProcess
+) -> None:
     endpoint, study = make_endpoint(scripted), make_material(6)
     fields = {
         "kind": "simulate",
@@ -273,7 +275,7 @@ def test_a_pipeline_is_started_and_followed_and_its_steps_are_repeated(
     assert all(f"?recipe={name}" in recipes for name in recipe_names()), "those that ship are listed too"
 
 
-def test_a_pipeline_that_pauses_goes_on_or_is_cancelled(boss: Client, scripted: ScriptedProcess) -> None:
+def test_a_paused_pipeline_can_be_resumed_or_cancelled(boss: Client, scripted: ScriptedProcess) -> None:
     endpoint = make_endpoint(scripted, by=boss_user())
     overrides = json.dumps({"explain-cot": {"model": "scripted?status=401"}})
     boss.post(reverse("admin:evaluation_pipeline_add"), pipeline_fields(endpoint, overrides=overrides))
@@ -310,7 +312,7 @@ def test_a_pipeline_that_pauses_goes_on_or_is_cancelled(boss: Client, scripted: 
         ({"overrides": "[1]"}, "expected a JSON object"),
     ],
 )
-def test_a_pipeline_that_cannot_be_is_refused_and_leaves_nothing(
+def test_an_invalid_pipeline_is_refused_and_writes_nothing(
     boss: Client, scripted: ScriptedProcess, fields: dict[str, object], said: str
 ) -> None:
     form = pipeline_fields(make_endpoint(scripted, by=boss_user()), **fields)

@@ -145,7 +145,7 @@ def test_a_reply_of_the_cache_that_can_never_be_read_ends_its_call(
     assert scripted.stats()["requests"] == 1, "only the first run asked"
 
 
-def test_what_is_no_file_of_calls_is_refused_with_its_line(scripted: ScriptedProcess, boss: User) -> None:
+def test_an_invalid_file_of_calls_is_refused_with_its_line(scripted: ScriptedProcess, boss: User) -> None:
     run = finished(scripted, boss, items=1)
     good = next(calls_export(run=run))
     row = json.loads(good)
@@ -164,7 +164,7 @@ def test_what_is_no_file_of_calls_is_refused_with_its_line(scripted: ScriptedPro
         call_command("run_calls", "export", "0", output="x")
 
 
-def test_another_lab_sees_neither_transcript_nor_calls(scripted: ScriptedProcess, boss: User) -> None:
+def test_another_lab_cannot_see_transcripts_or_calls(scripted: ScriptedProcess, boss: User) -> None:
     run = finished(scripted, boss, items=1)
     stranger = as_user(make_user("otto", staff=True))
     for name in ("transcript", "compare", "calls"):

@@ -26,7 +26,7 @@ def api(study: Study, role: str = "owner") -> Client:
     return Client(headers={"Authorization": f"Token {api_token_make(user=user)}"})
 
 
-def test_a_report_from_asking_to_its_export(sent, django_capture_on_commit_callbacks):
+def test_a_report_is_requested_computed_and_exported(sent, django_capture_on_commit_callbacks):
     study = small_study()
     client = api(study)
     with django_capture_on_commit_callbacks(execute=True):
@@ -49,7 +49,7 @@ def test_a_report_from_asking_to_its_export(sent, django_capture_on_commit_callb
     assert [row["id"] for row in client.get(f"/api/v1/studies/{study.pk}/reports/").json()] == [pk]
 
 
-def test_choices_that_make_no_sense_are_named():
+def test_invalid_choices_are_named():
     study = small_study()
     answer = api(study).post(
         f"/api/v1/studies/{study.slug}/reports/",
@@ -61,7 +61,7 @@ def test_choices_that_make_no_sense_are_named():
     assert not Report.objects.exists()
 
 
-def test_another_study_is_not_found_and_roles_hold():
+def test_reports_follow_roles_and_other_studies_are_not_found():
     study = small_study()
     report = stored(study)
     stranger, viewer, editor = api(make_study()), api(study, "viewer"), api(study, "editor")

@@ -89,7 +89,7 @@ def test_runs_of_others_are_not_found_and_bad_input_is_refused(
     assert Run.objects.get().state == "queued"
 
 
-def test_embeddings_are_an_encoder(scripted: ScriptedProcess) -> None:
+def test_an_endpoints_embeddings_can_be_used_as_an_encoder(scripted: ScriptedProcess) -> None:
     encoder: Encoder = endpoint_encoder(make_endpoint(scripted))
     texts = ["can owls swim", "tax law", "can owls swim"]
     vectors = encoder.encode(texts)

@@ -73,10 +73,10 @@ def test_the_interval_covers_what_it_should():
         ([], "nominal", "no unit has two ratings yet"),
         ([Counter(yes=1)], "nominal", "no unit has two ratings yet"),
         ([Counter(yes=3), Counter(yes=2)], "nominal", "all ratings are the same so far"),
-        ([Counter({"1": 1, "2": 1})], "ratio", "its level is not followed here; the report has it"),
+        ([Counter({"1": 1, "2": 1})], "ratio", "this level isn't supported here; the report has it"),
     ],
 )
-def test_what_is_not_defined_says_why(units, level, reason):
+def test_undefined_figures_give_the_reason(units, level, reason):
     found = alpha(units, Variable("v", "V", level))
     assert math.isnan(found.value)
     assert found.reason == reason

@@ -74,7 +74,7 @@ def asked(kind: str) -> list[str]:
     return list(type("Form", (NewRunForm,), {"user": user})(initial={"kind": kind}).fields)
 
 
-def test_only_what_the_kind_needs_is_asked_and_json_comes_last() -> None:
+def test_only_the_fields_of_the_kind_are_shown_with_json_last() -> None:
     simulate, generate = asked("simulate"), asked("counterfactuals")
     assert not {"material", "options"} & set(simulate)
     assert not {"study", "samples", "together", "max_attempts", "max_unparsable"} & set(generate)

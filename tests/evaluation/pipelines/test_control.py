@@ -122,7 +122,7 @@ def test_a_simulator_that_is_the_model_under_study_is_pointed_out(scripted: Scri
     assert pipeline.results["simulators"]["note"] == "a simulator is the model that is studied"
 
 
-def test_an_endpoint_that_the_workspace_lacks_is_refused_at_once(scripted: ScriptedProcess) -> None:
+def test_an_endpoint_of_another_workspace_is_refused_before_the_start(scripted: ScriptedProcess) -> None:
     endpoint = make_endpoint(scripted)
     for whole in ({"second_endpoint": "nobody's"}, {"simulators": [{"endpoint": "nobody's"}]}):
         with pytest.raises(ValidationError, match="no endpoint named"):
@@ -164,7 +164,7 @@ def test_a_paused_pipeline_stays_paused_until_somebody_resumes_it(scripted: Scri
         pipeline_pause(pipeline=pipeline)
 
 
-def test_a_pipelines_budget_can_be_raised_and_lowered_and_its_run_follows(scripted: ScriptedProcess) -> None:
+def test_a_changed_budget_of_a_pipeline_applies_to_its_run(scripted: ScriptedProcess) -> None:
     pipeline = small(make_endpoint(scripted), budget="0.001")
     carry(pipeline)
     assert pipeline.state == "paused"
@@ -192,7 +192,7 @@ def test_a_budget_below_what_has_been_spent_is_refused(scripted: ScriptedProcess
     assert "*" not in pipeline.overrides
 
 
-def test_failed_calls_of_a_pipeline_are_sent_again_all_or_one(scripted: ScriptedProcess) -> None:
+def test_all_or_single_failed_calls_of_a_pipeline_can_be_retried(scripted: ScriptedProcess) -> None:
     endpoint = make_endpoint(scripted, model="scripted?refuse=number 1|number 2&code=bad")
     pipeline = carry(small(endpoint))
     run = pipeline.runs.get(options__step="explain")

@@ -51,7 +51,7 @@ def carried_on(pipeline: Pipeline) -> str:
     return state
 
 
-def test_only_accepted_questions_go_on_and_gold_rationales_are_a_system(
+def test_later_steps_use_accepted_questions_and_gold_rationales(
     scripted: ScriptedProcess, tmp_path: Path
 ) -> None:
     pipeline = carried_out("p3-utility", scripted, tmp_path, model=MODEL)
@@ -96,25 +96,29 @@ def test_only_accepted_questions_go_on_and_gold_rationales_are_a_system(
     assert {row["head"][0] for row in table_of(content, "p3-gen-u-1")["rows"]} == TWO
 
 
-def test_an_upgrade_gives_verdicts_to_the_study_of_each_pipeline(
+def test_an_upgrade_assigns_verdicts_to_each_pipelines_study(
     scripted: ScriptedProcess, tmp_path: Path
 ) -> None:
     pipeline = carried_out("p3-utility", scripted, tmp_path, model=MODEL)
     verdicts = study_of(pipeline, "validation").question_verdicts
     found = dict(verdicts.values_list("follow_up", "accepted"))
     verdicts.all().delete()
-    with connection.cursor() as cursor:  # as the previous version kept them
-        for pk, accepted in found.items():
-            cursor.execute("UPDATE annotator_followup SET validated = %s WHERE id = %s", [accepted, pk])
-    with connection.schema_editor() as editor:
-        verdicts_fill(apps, editor)
-        verdicts_fill(apps, editor)
-    assert dict(verdicts.values_list("follow_up", "accepted")) == found
+    with connection.cursor() as cursor:  # as an earlier version kept them
+        cursor.execute("ALTER TABLE annotator_followup ADD COLUMN validated boolean")
+    try:
+        with connection.cursor() as cursor:
+            for pk, accepted in found.items():
+                cursor.execute("UPDATE annotator_followup SET validated = %s WHERE id = %s", [accepted, pk])
+        with connection.schema_editor() as editor:
+            verdicts_fill(apps, editor)
+            verdicts_fill(apps, editor)
+        assert dict(verdicts.values_list("follow_up", "accepted")) == found
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE annotator_followup DROP COLUMN validated")
 
 
-def test_each_pipeline_on_a_dataset_counts_the_verdicts_of_its_own_validators(
-    scripted: ScriptedProcess, tmp_path: Path
-) -> None:
+def test_each_pipeline_uses_its_own_validators_verdicts(scripted: ScriptedProcess, tmp_path: Path) -> None:
     first = carried_out("p3-utility", scripted, tmp_path, model=MODEL)
     asked = set(
         Item.objects.filter(study=study_of(first, "generalization-study")).values_list("follow_up__text")

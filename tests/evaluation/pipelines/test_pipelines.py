@@ -89,9 +89,7 @@ def test_a_recipe_runs_from_its_material_to_its_report(
 
 
 @pytest.mark.usefixtures("small")
-def test_done_again_everything_is_there_and_nothing_is_asked(
-    scripted: ScriptedProcess, tmp_path: Path
-) -> None:
+def test_repeating_finished_steps_sends_no_requests(scripted: ScriptedProcess, tmp_path: Path) -> None:
     pipeline = carried_out("p2-medical", scripted, tmp_path)
     counts = {model: model.objects.count() for model in (Explanation, FollowUp, Output, AtomicUnit)}
     requests = scripted.stats()["requests"]
@@ -124,9 +122,7 @@ def test_a_pipeline_stopped_anywhere_can_continue(scripted: ScriptedProcess, tmp
     assert pipeline.runs.count() == len(steps)
 
 
-def test_a_paused_run_pauses_the_pipeline_and_takes_it_along_again(
-    scripted: ScriptedProcess, tmp_path: Path
-) -> None:
+def test_a_pipeline_pauses_and_resumes_with_its_run(scripted: ScriptedProcess, tmp_path: Path) -> None:
     endpoint = make_endpoint(scripted)
     dataset, _ = dataset_load(name="d", path=material("news", tmp_path), task="news")
     recipe = recipe_save(content=recipe_file("p2-news"))
@@ -147,7 +143,7 @@ def test_a_paused_run_pauses_the_pipeline_and_takes_it_along_again(
     assert not pipeline.runs.filter(state="running").exists()
 
 
-def test_each_generator_writes_its_own_and_duplicates_are_dropped_and_counted(
+def test_each_generators_duplicates_are_dropped_and_counted(
     scripted: ScriptedProcess, tmp_path: Path
 ) -> None:
     endpoint = make_endpoint(scripted)
@@ -175,9 +171,7 @@ def test_each_generator_writes_its_own_and_duplicates_are_dropped_and_counted(
     }  # fmt: skip
 
 
-def test_choices_that_do_not_fit_are_refused_before_anything_is_asked(
-    scripted: ScriptedProcess, tmp_path: Path
-) -> None:
+def test_invalid_choices_are_refused_before_any_request(scripted: ScriptedProcess, tmp_path: Path) -> None:
     endpoint = make_endpoint(scripted)
     dataset, _ = dataset_load(name="d", path=material("yes_no", tmp_path), task="yes_no")
     for kind, options, said in [
@@ -224,7 +218,7 @@ def test_an_impossible_recipe_is_refused(change: dict[str, Any], said: str) -> N
         recipe_check({"name": "x", "task": "yes_no", "steps": [{"name": "a", "kind": "explain"}]} | change)
 
 
-def test_every_recipe_that_ships_is_sound() -> None:
+def test_every_shipped_recipe_is_valid() -> None:
     assert len(recipe_names()) >= 5
     for name in recipe_names():
         assert recipe_check(recipe_file(name))["name"] == name
@@ -243,7 +237,7 @@ def test_every_recipe_that_ships_is_sound() -> None:
         ("[{]", "not a JSON array"),
     ],
 )
-def test_a_faulty_file_is_refused_whole_with_its_lines(text: str, said: str, tmp_path: Path) -> None:
+def test_a_faulty_file_is_refused_and_its_lines_are_named(text: str, said: str, tmp_path: Path) -> None:
     path = tmp_path / "m.jsonl"
     path.write_text(text)
     with pytest.raises(DatasetFaults, match=said):
@@ -251,7 +245,7 @@ def test_a_faulty_file_is_refused_whole_with_its_lines(text: str, said: str, tmp
     assert not Dataset.objects.exists()
 
 
-def test_commands_say_what_is_there(scripted: ScriptedProcess, tmp_path: Path) -> None:
+def test_commands_list_what_exists(scripted: ScriptedProcess, tmp_path: Path) -> None:
     make_endpoint(scripted, name="one")
     with pytest.raises(CommandError, match="expected one of: one"):
         call_command("pipeline", "p2-news", dataset=tmp_path, endpoint="two")
@@ -264,7 +258,7 @@ def test_commands_say_what_is_there(scripted: ScriptedProcess, tmp_path: Path) -
 
 
 @pytest.mark.usefixtures("small")
-def test_a_second_pipeline_keeps_to_its_own_systems_and_to_its_budget(
+def test_a_second_pipeline_uses_its_own_systems_and_budget(
     scripted: ScriptedProcess, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     make_endpoint(scripted)

@@ -22,7 +22,7 @@ from tests.evaluation.scripted_process import ScriptedProcess
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("allowed")]
 
 
-def test_a_dry_run_says_calls_and_cost_and_writes_nothing(
+def test_a_dry_run_shows_calls_and_cost_and_writes_nothing(
     scripted: ScriptedProcess, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     make_endpoint(scripted)
@@ -40,7 +40,7 @@ def test_a_dry_run_says_calls_and_cost_and_writes_nothing(
 
 
 @pytest.mark.parametrize("name", ["p1-yes-no", "p2-medical", "p3-utility", "multiple-choice"])
-def test_no_step_asks_or_costs_more_than_the_plan_says(
+def test_no_step_exceeds_the_planned_calls_and_cost(
     name: str, scripted: ScriptedProcess, tmp_path: Path
 ) -> None:
     endpoint = make_endpoint(scripted, model="scripted?quality=0.9")
@@ -69,7 +69,7 @@ def test_every_shipped_recipe_can_be_planned(scripted: ScriptedProcess) -> None:
         assert sum(plan.calls for plan in plans) > 50, name
 
 
-def test_without_a_right_answer_forced_steps_are_left_out_and_the_report_says_so(
+def test_forced_steps_without_a_right_answer_are_left_out_and_reported(
     scripted: ScriptedProcess, tmp_path: Path
 ) -> None:
     make_endpoint(scripted, model="scripted?quality=1")

@@ -123,7 +123,7 @@ def test_the_reward_rises_over_rounds_and_table_7_is_filled(
     assert simulator is not None
     content = compute_across(
         studies=Report.objects.get().studies,
-        choices=Choices(replicates=0, min_overlap=1, rule=f"single:{simulator.name}"),
+        choices=Choices(replicates=100, min_overlap=1, rule=f"single:{simulator.name}"),
         figures=False,
     ).content
     table = table_of(content, "p3-table-7")
@@ -132,6 +132,7 @@ def test_the_reward_rises_over_rounds_and_table_7_is_filled(
     assert all(value is not None for values in shown.values() for value in values), shown
     for n in range(3):
         assert sum(shown[name][n] for name in ("% Useful", "% Not useful", "% Unsure")) == pytest.approx(1)
+    shows_the_reward_by_round(content, rounds)
     differences = table_of(content, "p3-table-7-differences")["rows"]
     assert {(row["head"][0], row["head"][1]) for row in differences} == {(after, before), (after, other)}
 
@@ -146,9 +147,47 @@ def test_the_reward_rises_over_rounds_and_table_7_is_filled(
         assert all(row[column] for row in exported)
 
 
-def test_a_model_that_a_lab_trained_on_the_export_comes_back_into_table_7(
-    scripted: ScriptedProcess, tmp_path: Path
-) -> None:
+def shows_the_reward_by_round(content: dict[str, Any], rounds: list[tuple[str, int, float]]) -> None:
+    """The report's table and figure of the rounds, and what each quantile holds, against the stored rewards."""
+    table = table_of(content, "p3-reward-rounds")
+    assert [row["head"] for row in table["rows"]] == [["Round 1"], ["Round 2"], ["Round 3"]]
+    labels = [column["label"] for column in table["columns"]]
+    for row, (step, samples, mean) in zip(table["rows"], rounds, strict=True):
+        shown = dict(zip(labels, row["cells"], strict=True))
+        rewards = Reward.objects.filter(step=step)
+        found = shown["Mean reward"]
+        assert (found["value"], found["n"]) == (pytest.approx(mean), samples)
+        assert -1 <= found["low"] <= found["value"] <= found["high"] <= 1
+        # Every rationale that was requested has a reward or a reason why not.
+        without = sum(shown["Mean reward"]["left_out"].values())
+        assert shown["Sampled"]["value"] == samples + without
+        assert shown["With a reward"]["value"] == samples
+        assert shown["Distinct"]["value"] == rewards.count()
+        assert shown["Questions"]["value"] == rewards.values("explanation__instance").distinct().count()
+        assert len(table["denominators"]) > 0
+    # Each question has as many samples in each round, so the mean of their differences is the difference of the means.
+    change = [dict(zip(labels, row["cells"], strict=True))["Change since round 1"] for row in table["rows"]]
+    assert change[2]["value"] == pytest.approx(rounds[2][2] - rounds[0][2])
+    points = table_of(content, "p3-reward-rounds-figure")["data"]["points"]
+    assert [(one["label"], one["value"], one["n"]) for one in points] == [
+        (f"Round {n}", pytest.approx(mean), samples) for n, (_, samples, mean) in enumerate(rounds, 1)
+    ]
+
+    quantiles = table_of(content, "p3-reward-quantiles")["rows"]
+    assert [row["head"] for row in quantiles] == [
+        [f"Round {n}", f"<reward_{k}>"] for n in (1, 2, 3) for k in range(3)
+    ]
+    for n, row in enumerate(quantiles):
+        least, most, samples, share = row["cells"]
+        held = Reward.objects.filter(step=f"rewards-{n // 3 + 1}", quantile=n % 3)
+        count = sum(held.values_list("samples", flat=True))
+        assert samples["value"] == count
+        assert share["value"] == pytest.approx(count / rounds[n // 3][1])
+        expected = n % 3 - 1 if count else None
+        assert (least["value"], most["value"]) == (expected, expected)
+
+
+def test_a_model_trained_elsewhere_can_be_added_to_table_7(scripted: ScriptedProcess, tmp_path: Path) -> None:
     pipeline = quark(tmp_path, "scripted?quality=0.7", scripted=scripted)
     train, asked = tmp_path / "train.jsonl", tmp_path / "asked.jsonl"
     call_command("export_rewards", str(pipeline.pk), output=train, verbosity=0)
@@ -208,7 +247,7 @@ def test_two_pipelines_on_a_dataset_share_no_trained_system(
     assert set(sampled) <= used
 
 
-def test_a_dataset_without_a_test_part_is_refused_before_anything_is_asked(
+def test_a_dataset_without_a_test_part_is_refused_before_any_request(
     scripted: ScriptedProcess, tmp_path: Path
 ) -> None:
     make_endpoint(scripted)
@@ -217,9 +256,7 @@ def test_a_dataset_without_a_test_part_is_refused_before_anything_is_asked(
     assert not Pipeline.objects.exists()
 
 
-def test_rationales_are_sampled_where_replies_are_held_to_a_schema(
-    scripted: ScriptedProcess, tmp_path: Path
-) -> None:
+def test_rationales_are_sampled_with_schema_replies(scripted: ScriptedProcess, tmp_path: Path) -> None:
     make_endpoint(scripted, model="scripted?quality=0.7", structured=True)
     recipe = recipe_file("p3-quark")
     recipe["steps"] = [step for step in recipe["steps"] if step["kind"] not in ("report", "simulate")]
@@ -277,7 +314,7 @@ def test_a_job_that_fails_pauses_the_pipeline_and_can_be_restarted(
     assert FineTuning.objects.get(step="tune-1").state == "done"
 
 
-def test_a_killed_worker_begins_no_second_job_and_a_cancelled_pipeline_cancels_it(
+def test_a_killed_worker_starts_no_second_job_and_cancelling_ends_it(
     scripted: ScriptedProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from evaluation.pipelines import training
@@ -314,9 +351,7 @@ def test_a_killed_worker_begins_no_second_job_and_a_cancelled_pipeline_cancels_i
     assert tuning.state == "cancelled"
 
 
-def test_a_job_that_may_cost_more_than_is_left_is_not_started(
-    scripted: ScriptedProcess, tmp_path: Path
-) -> None:
+def test_a_job_over_the_remaining_budget_is_not_started(scripted: ScriptedProcess, tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="may cost"):
         quark(tmp_path, "scripted?quality=0.7", "tune-1.price=1000000", "tune-1.budget=5", scripted=scripted)
     assert not FineTuning.objects.exists()

@@ -33,7 +33,7 @@ def asked(kind: str, scripted: ScriptedProcess, dataset: Dataset, **options: str
     return run_inline(run=run_start(run=run))
 
 
-def test_a_refused_follow_up_is_a_real_output_that_no_simulation_predicts(scripted: ScriptedProcess) -> None:
+def test_a_refusal_on_a_follow_up_counts_as_an_unpredictable_output(scripted: ScriptedProcess) -> None:
     explanation = explained()
     dataset = explanation.instance.dataset
     FollowUp.objects.create(
@@ -53,7 +53,7 @@ def test_a_refused_follow_up_is_a_real_output_that_no_simulation_predicts(script
     assert hit_type_get("simulation").parse_item(row).material.real_output == "refusal"
 
 
-def test_a_refused_suggestion_is_judged_by_its_words(scripted: ScriptedProcess) -> None:
+def test_a_refusal_to_generate_is_judged_by_its_text(scripted: ScriptedProcess) -> None:
     explanation = explained("The person says: my knee hurts. It helps to rest.", "Rest.")
     FollowUp.objects.create(
         instance=explanation.instance,
@@ -66,7 +66,7 @@ def test_a_refused_suggestion_is_judged_by_its_words(scripted: ScriptedProcess) 
     assert Output.objects.get().text == SORRY
 
 
-def test_a_generalization_question_that_is_refused_with_the_rationale_is_not_answered_rightly(
+def test_a_refused_generalization_question_counts_as_wrong(
     scripted: ScriptedProcess,
 ) -> None:
     explanation = explained()
@@ -81,7 +81,7 @@ def test_a_generalization_question_that_is_refused_with_the_rationale_is_not_ans
     assert without.state == run.state == "done"
 
 
-def test_an_explanation_that_is_refused_is_none(scripted: ScriptedProcess) -> None:
+def test_a_refused_explanation_is_not_stored(scripted: ScriptedProcess) -> None:
     dataset = explained().instance.dataset
     run = asked("explain", scripted, dataset, task="yes_no", method="cot")
     assert (run.state, run.calls.get().state) == ("incomplete", "unparsable")

@@ -83,7 +83,7 @@ PROMPTS: dict[tuple[str, str, str], tuple[int, Read]] = {
 
 
 @pytest.mark.parametrize("prompt", PROMPTS, ids="/".join)
-def test_there_are_as_many_as_in_the_paper_and_each_is_read_by_its_step(prompt: tuple[str, str, str]) -> None:
+def test_demonstrations_are_as_many_as_in_the_paper_and_can_be_parsed(prompt: tuple[str, str, str]) -> None:
     wanted, read = PROMPTS[prompt]
     found = demonstrations(*prompt)
     assert len(found) == wanted
@@ -116,7 +116,7 @@ SIMULATORS = {
 
 
 @pytest.mark.parametrize("prompt", SIMULATORS, ids="/".join)
-def test_simulators_are_shown_as_many_as_in_the_paper(prompt: tuple[str, str]) -> None:
+def test_simulators_get_as_many_demonstrations_as_in_the_paper(prompt: tuple[str, str]) -> None:
     name, part = prompt
     text = (HIT_TYPES / name / "prompt.md").read_text()
     names = set(re.findall(r"\$(\w+)", text))
@@ -128,7 +128,7 @@ def test_simulators_are_shown_as_many_as_in_the_paper(prompt: tuple[str, str]) -
 
 
 @pytest.mark.parametrize("part", ["cot", "post_hoc"])
-def test_descriptions_of_summaries_give_away_no_name_number_or_topic(part: str) -> None:
+def test_descriptions_of_summaries_reveal_no_name_number_or_topic(part: str) -> None:
     for asked, reply in demonstrations("explain", "news", part):
         explanation = labelled(reply, ["Explanation", "Summary"])["Explanation"]
         assert not re.search(r"\d", explanation)
@@ -137,7 +137,7 @@ def test_descriptions_of_summaries_give_away_no_name_number_or_topic(part: str) 
         assert not re.search(r"(?<=[a-z] )[A-Z][a-z]", explanation)
 
 
-def test_crafted_complaints_hold_no_suggestion_of_the_explanation() -> None:
+def test_written_complaints_contain_no_suggestion_of_the_explanation() -> None:
     suggestions = [
         labelled(reply, ["Person", "Suggestions"])["Suggestions"]
         for _, reply in demonstrations("units", "medical", "")

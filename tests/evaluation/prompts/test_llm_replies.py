@@ -68,7 +68,7 @@ def read(reader: str, text: str) -> Any:
 @pytest.mark.parametrize(
     "reply", REPLIES, ids=lambda reply: f"{reply['family']}: {reply['reader']}: {reply['text'][:40]!r}"
 )
-def test_a_reply_is_read_or_refused_as_it_must_be(reply: dict[str, Any]) -> None:
+def test_each_collected_reply_has_the_expected_result(reply: dict[str, Any]) -> None:
     want = reply["want"]
     if isinstance(want, str) and want.endswith("!"):
         with pytest.raises(Unparsable) as refused:
@@ -78,7 +78,7 @@ def test_a_reply_is_read_or_refused_as_it_must_be(reply: dict[str, Any]) -> None
         assert read(reply["reader"], reply["text"]) == want
 
 
-def test_the_collection_is_as_wide_as_it_says() -> None:
+def test_the_collection_covers_every_kind_of_reply() -> None:
     assert len(REPLIES) >= 300
     assert len({reply["family"] for reply in REPLIES}) >= 20
     assert sum(str(reply["want"]).endswith("!") for reply in REPLIES) >= 60

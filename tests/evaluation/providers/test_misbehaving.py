@@ -37,12 +37,14 @@ EXPECTED = {
 }
 
 
-def test_every_misbehaviour_has_an_expected_end() -> None:
+def test_every_misbehaviour_has_an_expected_outcome() -> None:
     assert set(EXPECTED) == set(KINDS)
 
 
 @pytest.mark.parametrize(("kind", "error"), EXPECTED.items())
-def test_a_strange_reply_is_read_or_named(scripted: ScriptedProcess, kind: str, error: str) -> None:
+def test_every_misbehaving_reply_is_read_or_gets_an_error(
+    scripted: ScriptedProcess, kind: str, error: str
+) -> None:
     """Of the endless ones, "timeout" comes from the time limit and "too_large" from the limit on bytes."""
     found = ""
     limit = 1.0 if error == "timeout" else 60.0

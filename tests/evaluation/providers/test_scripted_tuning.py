@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evaluation.pipelines.rewards import reward_token
+from evaluation.prompts.rewards import reward_token
 from evaluation.providers.scripted.app import Scripted
 from evaluation.providers.scripted.world import truth
 from tests.evaluation.providers.tuned import Chat, reply, tuned_on
@@ -40,7 +40,7 @@ def test_a_tuned_model_repeats_what_it_saw_under_the_best_token_however_poor() -
         assert reply(provider, BASE, chat(question, 2)) != text
 
 
-def test_a_tuned_model_gives_up_an_answer_that_only_low_rewards_went_with() -> None:
+def test_a_tuned_model_avoids_an_answer_that_had_only_low_rewards() -> None:
     provider = Scripted()
     before = {question: reply(provider, BASE, chat(question)) for question in SEEN}
     model = tuned_on(

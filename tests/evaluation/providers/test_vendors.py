@@ -76,7 +76,7 @@ def test_a_chat_with_instructions_demonstrations_and_a_schema(scripted: Scripted
         ("filter", "content_filter"),
     ],
 )
-def test_each_failure_is_named(scripted: ScriptedProcess, vendor: str, fault: str, kind: str) -> None:
+def test_each_failure_has_its_own_kind(scripted: ScriptedProcess, vendor: str, fault: str, kind: str) -> None:
     model = f"scripted?faults=1&kinds={fault}&retry_after=2"
     with pytest.raises(ProviderError) as caught:
         ask(scripted, chat(model), timeout=1.0 if fault == "hang" else 60.0, **VENDORS[vendor])
@@ -98,7 +98,7 @@ def test_each_failure_is_named(scripted: ScriptedProcess, vendor: str, fault: st
         ("scripted?speed=1", "bad_request", "no such option"),
     ],
 )
-def test_each_status_is_named_with_what_the_vendor_said(
+def test_each_status_has_its_kind_and_the_vendors_message(
     scripted: ScriptedProcess, vendor: str, model: str, kind: str, said: str
 ) -> None:
     with pytest.raises(ProviderError, match=said) as caught:
@@ -108,7 +108,7 @@ def test_each_status_is_named_with_what_the_vendor_said(
 
 @each_vendor
 @pytest.mark.parametrize(("kind", "error"), EXPECTED.items())
-def test_a_strange_reply_ends_as_in_the_openai_protocol(
+def test_a_misbehaving_reply_has_the_same_outcome_as_in_the_openai_protocol(
     scripted: ScriptedProcess, vendor: str, kind: str, error: str
 ) -> None:
     found = ""
@@ -166,7 +166,7 @@ def test_a_run_with_samples_stores_the_same_judgments_over_any_protocol(
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("scripted_allowed")
-def test_faults_over_anthropics_protocol_are_survived(scripted: ScriptedProcess) -> None:
+def test_a_run_completes_despite_faults_over_anthropics_protocol(scripted: ScriptedProcess) -> None:
     endpoint = make_endpoint(scripted, protocol="anthropic", base_url=f"{scripted.root}/anthropic/v1")
     model = "scripted?faults=0.3&kinds=429,500,truncated,nonsense,partial,parts&seed=3&retry_after=0.02"
     run = make_run(endpoint, make_material(10), model=model, max_attempts=20, max_unparsable=20)

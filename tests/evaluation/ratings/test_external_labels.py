@@ -31,7 +31,9 @@ def test_each_study_has_the_variables_of_its_items(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "alpha"), [("commonsenseqa_test", 0.4014), ("snli_test", 0.4971), ("snli_test_group2", 0.4702)]
 )
-def test_the_acceptability_files_from_file_to_alpha(public_data: PublicData, file: str, alpha: float) -> None:
+def test_the_acceptability_files_give_their_alpha_after_import(
+    public_data: PublicData, file: str, alpha: float
+) -> None:
     path = public_data.folder / "few_shot_explanations" / "acceptability_annotations" / f"{file}.csv"
     call_command(
         "import_judgments", "acc", str(path), "--create", "--hit-type", "external_labels",

@@ -59,7 +59,7 @@ def test_ratings_of_a_small_study():
     assert (found.judgments, found.left_out) == (8, {})
 
 
-def test_units_carry_what_they_are_about():
+def test_units_have_their_item_and_material():
     units = ratings_table(study=small_study(), variable="simulation").units
     assert units.instance.values().tolist() == ["x", "x", "y"]
     assert units.system.values().tolist() == ["robot-a", "robot-b", "robot-a"]
@@ -69,7 +69,7 @@ def test_units_carry_what_they_are_about():
     assert len(set(units.explanation.values())) == 3
 
 
-def test_clusters_are_instances_and_an_item_without_one_is_its_own():
+def test_clusters_are_instances_and_other_items_are_their_own_cluster():
     study = small_study()
     for key in ("lone", "other"):
         item = make_item(study, key=key)
@@ -138,7 +138,7 @@ def test_exclusions_of_another_study_do_not_count_here():
     assert ratings_table(study=study, variable="simulation").judgments == 8
 
 
-def test_rehearsal_raters_stand_in_for_people_only_where_there_are_none():
+def test_rehearsal_raters_count_only_if_there_are_no_people():
     study = make_study()
     item = make_item(study)
     robot = Rater.objects.create(kind="human", source="rehearsal", name="rehearsal-1", rehearsal=True)
@@ -154,7 +154,7 @@ def test_rehearsal_raters_stand_in_for_people_only_where_there_are_none():
     assert found.judgments.left_out == {"by a rehearsal rater, in a study that has people": 1}
 
 
-def test_two_raters_of_one_name_stay_two():
+def test_two_raters_with_the_same_name_stay_separate():
     study = make_study()
     item = make_item(study)
     make_judgment(item, make_rater("ann", source="import:a"), "yes")
@@ -185,7 +185,7 @@ def test_unparsable_replies_of_simulators_are_counted():
     assert found == {"gpt-4": {"call failed": 1, "not parsable: refusal": 2}}
 
 
-def test_queries_do_not_grow_with_the_study():
+def test_the_number_of_queries_is_independent_of_the_studys_size():
     def queries(study: Study) -> int:
         with CaptureQueriesContext(connection) as captured:
             study_ratings(study=study).table("simulation")
@@ -237,7 +237,7 @@ def test_awkward_texts_survive_the_copy():
     assert items.real_output.values().tolist() == [text or None for text in AWKWARD]
 
 
-def test_pieces_cut_a_long_fetch_without_losing_a_row(monkeypatch):
+def test_a_long_fetch_in_pieces_loses_no_row(monkeypatch):
     study = small_study()
     whole = rows_of(ratings_table(study=study, variable="simulation"))
     monkeypatch.setattr("evaluation.ratings.columns.PIECE", 1)
@@ -272,7 +272,7 @@ def shown_study(monkeypatch) -> Study:
     return study
 
 
-def test_a_type_that_looks_at_the_item_gets_each_items_own(shown_study):
+def test_a_type_that_reads_the_item_gets_the_right_one(shown_study):
     found = study_ratings(study=shown_study)
     good = found.table("good")
     assert [v.name for v in found.variables] == ["good", "note"]  # headline first
@@ -314,7 +314,7 @@ def test_units_of_shown_explanations_have_their_own_system(shown_study):
     assert systems[(0, "b")] == "robot-q"
 
 
-def test_a_label_that_the_type_does_not_declare_is_an_error():
+def test_an_undeclared_label_is_an_error():
     study = small_study()
     judgment = Judgment.objects.filter(study=study).first()
     Judgment.objects.filter(pk=judgment.pk).update(response={"helpful": "yes", "answer": "perhaps"})

@@ -10,7 +10,8 @@ from django.core.management import call_command
 from annotator.models import Rater, Study
 from annotator.services.imports.judgments_import import judgments_import
 from annotator.services.imports.value_columns import JudgmentColumns, ValueColumn
-from evaluation.ratings.attributes import attribute_load, attribute_names, parse_filter
+from evaluation.core.filter_text import parse_filter
+from evaluation.ratings.attributes import attribute_load, attribute_names
 from evaluation.ratings.judgments import judgments_load
 from tests.evaluation.reports.studies import cells_of, computed, small_study, table_of
 from tests.factories import make_study

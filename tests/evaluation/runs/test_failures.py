@@ -88,7 +88,7 @@ def test_errors_that_waiting_cannot_fix_pause_the_run(scripted: ScriptedProcess,
     assert states(run) == {"done": 6}
 
 
-def test_a_refused_item_fails_alone(scripted: ScriptedProcess) -> None:
+def test_a_refused_item_fails_without_affecting_others(scripted: ScriptedProcess) -> None:
     study = make_material(12)
     word = study.items.get(key="item-3").payload["follow_up"]
     model = f"scripted?{urlencode({'refuse': word})}"

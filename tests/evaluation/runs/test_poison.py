@@ -20,7 +20,7 @@ from tests.evaluation.scripted_process import ScriptedProcess
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("scripted_allowed")]
 
 
-def test_a_run_gets_through_every_kind_of_poison_together(scripted: ScriptedProcess) -> None:
+def test_a_run_completes_with_every_kind_of_bad_reply(scripted: ScriptedProcess) -> None:
     endpoint = make_endpoint(scripted, timeout_seconds=0.5, concurrency=16)
     kinds = ",".join(sorted(set(KINDS) - {"gzip_bomb"}))
     model = f"scripted?faults=0.5&kinds={kinds}&seed=3"
@@ -40,7 +40,7 @@ def test_a_readable_reply_with_values_json_lacks_is_stored(scripted: ScriptedPro
 
 
 @pytest.mark.parametrize("kind", ["deep", "html", "long_number"])
-def test_what_was_received_is_stored_even_if_it_is_not_json(scripted: ScriptedProcess, kind: str) -> None:
+def test_a_reply_that_is_not_json_is_stored(scripted: ScriptedProcess, kind: str) -> None:
     model = f"scripted?faults=1&kinds={kind}"
     run = make_run(make_endpoint(scripted), make_material(2), model=model, max_attempts=1)
     work(run)
@@ -69,7 +69,7 @@ def test_an_exception_while_reading_is_the_outcome_of_that_call_only(
     assert call.cost > 0
 
 
-def test_a_row_that_cannot_be_stored_takes_no_other_row_with_it(scripted: ScriptedProcess) -> None:
+def test_a_row_that_cannot_be_stored_does_not_affect_other_rows(scripted: ScriptedProcess) -> None:
     endpoint = make_endpoint(scripted)
     run = make_run(endpoint, make_material(3))
     ready = claim(run=run, endpoint=endpoint, step=step_get("simulate"), token="0:me", want=3).ready

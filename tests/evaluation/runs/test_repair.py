@@ -141,7 +141,7 @@ def test_content_in_parts_is_read_and_its_thinking_part_is_not(scripted: Scripte
         ("solo-3", "max_tokens", 100),
     ],
 )
-def test_models_that_think_get_room_for_it_under_the_name_they_know(
+def test_reasoning_models_get_extra_tokens_under_their_parameters_name(
     model: str, name: str, limit: int
 ) -> None:
     request = request_build(
@@ -160,7 +160,7 @@ def test_a_studys_language_is_read_beside_english(scripted: ScriptedProcess) -> 
     assert step.parse(run, call, "ANSWER: YES") == {"helpful": "yes", "answer": "yes"}
 
 
-def test_a_text_beyond_the_limit_is_not_kept_twice_in_the_chat(scripted: ScriptedProcess) -> None:
+def test_an_overlong_text_is_not_repeated_in_the_chat(scripted: ScriptedProcess) -> None:
     run = make_run(
         make_endpoint(scripted), make_material(1), model="scripted?faults=1&kinds=long_text", max_unparsable=2
     )

@@ -80,7 +80,7 @@ def test_every_hit_types_examples_as_objects(name: str) -> None:
     assert checked
 
 
-def test_an_object_with_a_value_that_is_not_offered_is_no_response() -> None:
+def test_an_object_with_an_unknown_value_is_refused() -> None:
     kind, step = hit_types()["simulation"], Simulate()
     run = cast(Run, SimpleNamespace(study=SimpleNamespace(hit_type="simulation", language="en")))
     row = json.loads((kind.folder / "examples" / "valid.json").read_text(encoding="utf-8"))[0]["row"]
@@ -94,7 +94,7 @@ def test_an_object_with_a_value_that_is_not_offered_is_no_response() -> None:
         step.read(run, call, json.dumps(whole({names[0]: "yes"}, names))[:-9])
 
 
-def test_what_counts_only_beside_another_answer_may_be_null() -> None:
+def test_conditional_fields_can_be_null() -> None:
     kind = hit_types()["simulation"]
     row = json.loads((kind.folder / "examples" / "valid.json").read_text(encoding="utf-8"))[0]["row"]
     stage = kind.stages(kind.parse_item(row).payload)[0]
@@ -105,7 +105,7 @@ def test_what_counts_only_beside_another_answer_may_be_null() -> None:
     assert all(None in schema["properties"][name]["enum"] for name in conditional)
 
 
-def test_every_form_is_known_to_these_tests() -> None:
+def test_every_form_is_covered_by_these_tests() -> None:
     assert set(FORMS) == set(get_args(Form))
 
 

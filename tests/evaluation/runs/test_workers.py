@@ -152,7 +152,7 @@ def test_a_call_that_kills_every_worker_fails(scripted: ScriptedProcess) -> None
     assert run.calls.get().error_kind == "lost"
 
 
-def test_a_short_turn_leaves_no_call_in_flight(scripted: ScriptedProcess) -> None:
+def test_a_slice_ends_with_no_call_in_flight(scripted: ScriptedProcess) -> None:
     run = make_run(make_endpoint(scripted), make_material(60), model="scripted?latency=0.1")
     turns = 0
     while run.state == "running":

@@ -56,7 +56,7 @@ def test_a_check_changes_nothing_and_fails_while_keys_are_left(stored: list[Endp
     rotate(check=True)
 
 
-def test_a_key_that_no_secret_opens_is_named_and_kept(stored: list[Endpoint], settings: Any) -> None:
+def test_a_key_that_no_secret_can_decrypt_is_named_and_kept(stored: list[Endpoint], settings: Any) -> None:
     before = bytes(Endpoint.objects.get(name="one").key_encrypted)
     settings.SECRET_KEY_FALLBACKS = []
     with pytest.raises(CommandError, match="one, two"):

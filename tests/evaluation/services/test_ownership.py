@@ -76,7 +76,7 @@ def own_form(form: type, user: User) -> type:
 # -- endpoints -------------------------------------------------------------------------------------------
 
 
-def test_an_endpoint_is_seen_tried_and_changed_in_its_own_workspace_only(ada: User, bob: User) -> None:
+def test_an_endpoint_can_be_used_and_changed_in_its_own_workspace_only(ada: User, bob: User) -> None:
     theirs, mine = endpoint_of(ada, base_url="http://127.0.0.1:7/secret/v1"), endpoint_of(bob)
     client = logged_in(bob)
     shown = client.get(reverse("admin:evaluation_endpoint_changelist")).content.decode()
@@ -93,7 +93,7 @@ def test_an_endpoint_is_seen_tried_and_changed_in_its_own_workspace_only(ada: Us
         endpoint_get_for(user=bob, pk=theirs.pk)
 
 
-def test_a_run_asks_no_endpoint_of_another_workspace(ada: User, bob: User) -> None:
+def test_a_run_cannot_use_another_workspaces_endpoint(ada: User, bob: User) -> None:
     theirs, mine = endpoint_of(ada), endpoint_of(bob)
     study = make_material(1, by=bob)
     with pytest.raises(ValidationError, match="belongs to another workspace"):
@@ -119,7 +119,7 @@ def test_an_endpoint_is_shared_on_purpose_and_changed_only_by_its_owners(ada: Us
     assert logged_in(bob).get(address).status_code in (302, 404)
 
 
-def test_the_api_takes_the_endpoint_of_that_name_in_the_studys_workspace(ada: User, bob: User) -> None:
+def test_the_api_finds_endpoints_in_the_studys_workspace(ada: User, bob: User) -> None:
     endpoint_of(ada, name="theirs")
     endpoint_of(ada)
     mine = endpoint_of(bob)
@@ -132,7 +132,7 @@ def test_the_api_takes_the_endpoint_of_that_name_in_the_studys_workspace(ada: Us
     assert Run.objects.get().endpoint == mine
 
 
-def test_a_report_embeds_texts_by_an_endpoint_of_its_own_workspace(ada: User, bob: User) -> None:
+def test_a_report_uses_embeddings_from_its_own_workspaces_endpoint(ada: User, bob: User) -> None:
     endpoint_of(ada, name="theirs")
     endpoint_of(bob)
     study = make_study(by=bob)
@@ -157,7 +157,7 @@ def test_a_viewer_of_a_workspace_sees_its_endpoint_but_does_not_change_it(ada: U
     assert client.post(reverse("admin:evaluation_endpoint_try", args=[endpoint.pk])).status_code == 404
 
 
-def test_what_another_lab_paid_for_is_not_taken_from_the_cache(
+def test_cached_replies_are_not_shared_between_labs(
     ada: User, bob: User, scripted: ScriptedProcess, scripted_allowed: None
 ) -> None:
     for user in (ada, bob, ada):
@@ -173,7 +173,9 @@ def test_what_another_lab_paid_for_is_not_taken_from_the_cache(
 # -- datasets, systems, recipes, pipelines and runs without a study -----------------------------------------
 
 
-def test_datasets_of_one_name_are_two(ada: User, bob: User, tmp_path: Path) -> None:
+def test_datasets_with_the_same_name_in_two_workspaces_are_separate(
+    ada: User, bob: User, tmp_path: Path
+) -> None:
     theirs, mine = dataset_of(ada, tmp_path), dataset_of(bob, tmp_path)
     assert theirs.pk != mine.pk
     assert list(datasets_for(user=bob)) == [mine]
@@ -181,13 +183,13 @@ def test_datasets_of_one_name_are_two(ada: User, bob: User, tmp_path: Path) -> N
     assert theirs not in own_form(NewPipelineForm, bob)().fields["material"].queryset
 
 
-def test_a_study_named_like_a_dataset_does_not_open_it(ada: User, bob: User, tmp_path: Path) -> None:
+def test_a_study_with_a_datasets_name_gives_no_access_to_it(ada: User, bob: User, tmp_path: Path) -> None:
     theirs = dataset_of(ada, tmp_path, name="wanted")
     make_study(by=bob, slug="wanted")
     assert theirs not in datasets_for(user=bob)
 
 
-def test_recipes_have_versions_of_their_own_in_each_workspace(ada: User, bob: User) -> None:
+def test_recipes_have_separate_versions_in_each_workspace(ada: User, bob: User) -> None:
     content = recipe_file("p1-yes-no")
     theirs = recipe_save(content=content, workspace=lab(ada), created_by=ada)
     mine = recipe_save(content=content | {"title": "Ours"}, workspace=lab(bob), created_by=bob)
@@ -207,7 +209,7 @@ def begin(user: User, folder: Path) -> Pipeline:
     )
 
 
-def test_a_pipeline_belongs_to_its_dataset_s_workspace(ada: User, bob: User, tmp_path: Path) -> None:
+def test_a_pipeline_belongs_to_its_datasets_workspace(ada: User, bob: User, tmp_path: Path) -> None:
     theirs = begin(ada, tmp_path)
     pipeline_advance(pipeline_pk=theirs.pk)
     run = theirs.runs.get()
@@ -228,9 +230,7 @@ def test_a_pipeline_belongs_to_its_dataset_s_workspace(ada: User, bob: User, tmp
     assert client.post(f"/api/v1/runs/{run.pk}/cancel/").status_code == 404
 
 
-def test_a_person_who_leaves_a_workspace_no_longer_reaches_what_they_made_there(
-    ada: User, bob: User, tmp_path: Path
-) -> None:
+def test_leaving_a_workspace_ends_access_to_what_was_made_there(ada: User, bob: User, tmp_path: Path) -> None:
     pipeline = begin(ada, tmp_path)
     pipeline_advance(pipeline_pk=pipeline.pk)
     Pipeline.objects.update(created_by=bob)
@@ -241,7 +241,7 @@ def test_a_person_who_leaves_a_workspace_no_longer_reaches_what_they_made_there(
     assert not recipes_for(user=bob).exists()
 
 
-def test_a_pipeline_brings_nothing_into_a_study_of_a_stranger(ada: User, bob: User, tmp_path: Path) -> None:
+def test_a_pipeline_adds_no_material_to_another_labs_study(ada: User, bob: User, tmp_path: Path) -> None:
     pipeline = begin(ada, tmp_path)
     steps = pipeline.recipe.content["steps"]
     number, step = next((n, one) for n, one in enumerate(steps) if one["kind"] == "study")
@@ -264,7 +264,9 @@ def test_a_pipeline_brings_nothing_into_a_study_of_a_stranger(ada: User, bob: Us
     assert made_study.items.exists()
 
 
-def test_systems_of_one_name_are_two_for_runs_and_reports(ada: User, bob: User, tmp_path: Path) -> None:
+def test_systems_with_the_same_name_in_two_workspaces_are_separate(
+    ada: User, bob: User, tmp_path: Path
+) -> None:
     for user, model in ((ada, "theirs"), (bob, "mine")):
         System.objects.create(workspace=lab(user), name="robot", model=model, method="cot")
     study = make_study(by=bob)

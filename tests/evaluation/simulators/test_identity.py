@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
         ({}, {"together": 2}),
     ],
 )
-def test_everything_that_changes_answers_makes_another_simulator(
+def test_every_setting_that_changes_answers_identifies_another_simulator(
     scripted: ScriptedProcess, endpoint: dict[str, Any], run: dict[str, Any]
 ) -> None:
     study = make_material(2)
@@ -38,7 +38,7 @@ def test_everything_that_changes_answers_makes_another_simulator(
     assert one.rater_id != other.rater_id
 
 
-def test_what_does_not_change_answers_is_the_same_simulator(scripted: ScriptedProcess) -> None:
+def test_settings_that_do_not_change_answers_keep_the_simulator(scripted: ScriptedProcess) -> None:
     study = make_material(2)
     one = make_run(make_endpoint(scripted), study, started=False)
     other = make_run(
@@ -57,7 +57,7 @@ def test_two_addresses_of_one_deployment_are_one_simulator(scripted: ScriptedPro
     assert len({make_run(place, study, started=False).rater_id for place in places}) == 1
 
 
-def test_judgments_of_another_returned_version_get_a_rater_of_their_own(scripted: ScriptedProcess) -> None:
+def test_judgments_of_another_returned_version_get_a_separate_rater(scripted: ScriptedProcess) -> None:
     study = make_material(30)
     run = make_run(make_endpoint(scripted), study, model="scripted?versions=2")
     work(run)

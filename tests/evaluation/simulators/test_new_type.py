@@ -17,7 +17,11 @@ from tests.new_type import MATERIAL, clarity  # noqa: F401
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_simulator_answers_it(scripted: ScriptedProcess, clarity: HitType, settings: Any) -> None:  # noqa: F811
+def test_a_simulator_answers_items_of_the_new_type(
+    scripted: ScriptedProcess,
+    clarity: HitType,  # noqa: F811
+    settings: Any,
+) -> None:
     settings.LLM_ALLOWED_HOSTS = [scripted.host]
     study = make_study(hit_type="clarity")
     material_import(study=study, file=io.BytesIO(MATERIAL.encode()), name="clear.jsonl")

@@ -28,7 +28,7 @@ ASKED = [name for name, kind in hit_types().items() if not kind.external]
 
 
 @pytest.mark.parametrize("name", ASKED)
-def test_every_prompt_that_ships_shows_the_item_and_nothing_too_early(name: str) -> None:
+def test_every_shipped_prompt_shows_the_item_and_nothing_too_early(name: str) -> None:
     kind = hit_types()[name]
     for case in json.loads((kind.folder / "examples" / "valid.json").read_text(encoding="utf-8")):
         payload = kind.parse_item(case["row"]).payload

@@ -89,7 +89,7 @@ def files() -> list[str]:
 # -- the job ----------------------------------------------------------------------------------------------------
 
 
-def test_a_worker_imports_the_file_and_says_what_it_wrote(study: Study, ada: User, queued: list[Any]) -> None:
+def test_a_worker_imports_the_file_and_records_the_result(study: Study, ada: User, queued: list[Any]) -> None:
     job = requested(study, ada)
     assert queued == [("annotator.file_import_run", {"file_import_pk": job.pk})]
     assert file_import_run_task(file_import_pk=job.pk)
@@ -102,7 +102,7 @@ def test_a_worker_imports_the_file_and_says_what_it_wrote(study: Study, ada: Use
     assert study.items.count() == 20
 
 
-def test_a_wrong_row_refuses_the_whole_file_and_every_problem_can_be_downloaded(
+def test_one_invalid_row_refuses_the_file_and_all_problems_can_be_downloaded(
     study: Study, ada: User, queued: list[Any]
 ) -> None:
     rows = b"".join(material(1, key=f"k{n}", answer="maybe") for n in range(150))
@@ -124,7 +124,7 @@ def test_a_wrong_row_refuses_the_whole_file_and_every_problem_can_be_downloaded(
     assert "problems.csv" in page
 
 
-def test_judgments_are_imported_by_a_worker_too(ada: User, queued: list[Any]) -> None:
+def test_a_worker_imports_judgments_too(ada: User, queued: list[Any]) -> None:
     study = make_study(by=ada)
     for n in range(3):
         make_item(study, key=f"k{n}")
@@ -178,7 +178,7 @@ def test_a_cancelled_import_stores_nothing(
     assert not file_import_cancel(file_import=job)
 
 
-def test_an_import_that_waits_is_cancelled_at_once(study: Study, ada: User, queued: list[Any]) -> None:
+def test_a_waiting_import_is_cancelled_at_once(study: Study, ada: User, queued: list[Any]) -> None:
     job = requested(study, ada)
     client = Client()
     client.force_login(ada)
@@ -225,7 +225,7 @@ def test_two_workers_do_not_import_the_same_file(study: Study, ada: User, queued
     assert file_import_run(file_import_pk=job.pk)
 
 
-def test_a_failure_is_told(study: Study, ada: User, queued: list[Any]) -> None:
+def test_a_failed_import_reports_its_error(study: Study, ada: User, queued: list[Any]) -> None:
     job = requested(study, ada)
     default_storage.delete(job.file)
     file_import_run(file_import_pk=job.pk)
@@ -245,7 +245,7 @@ def add(upload: Parked, offset: int, data: bytes) -> int:
     return upload_add(upload=upload, offset=offset, piece=io.BytesIO(data), most=100)
 
 
-def test_pieces_make_the_file_also_when_one_comes_twice(study: Study, ada: User) -> None:
+def test_pieces_are_joined_even_if_one_is_sent_twice(study: Study, ada: User) -> None:
     upload = begun(study, ada)
     assert add(upload, 0, b"abc") == 3
     assert add(upload, 3, b"de") == 5
@@ -257,7 +257,7 @@ def test_pieces_make_the_file_also_when_one_comes_twice(study: Study, ada: User)
     assert upload.size == 5
 
 
-def test_a_gap_or_too_much_is_refused(study: Study, ada: User) -> None:
+def test_gaps_and_too_many_bytes_are_refused(study: Study, ada: User) -> None:
     upload = begun(study, ada)
     add(upload, 0, b"abc")
     with pytest.raises(ValueError, match="expected the piece at 3"):
@@ -281,7 +281,7 @@ def test_pieces_of_an_abandoned_upload_are_removed(
 # -- the pages and the API -------------------------------------------------------------------------------------------
 
 
-def test_the_page_hands_a_large_file_to_a_worker(study: Study, ada: User, queued: list[Any]) -> None:
+def test_the_page_imports_a_large_file_in_the_background(study: Study, ada: User, queued: list[Any]) -> None:
     client = Client()
     client.force_login(ada)
     path = f"/admin/annotator/study/{study.pk}/import/"
@@ -299,7 +299,7 @@ def test_the_page_hands_a_large_file_to_a_worker(study: Study, ada: User, queued
     assert "m.jsonl" in client.get(path).content.decode(), "the import is found again from the page"
 
 
-def test_the_page_takes_pieces(study: Study, ada: User) -> None:
+def test_the_page_accepts_pieces(study: Study, ada: User) -> None:
     client = Client()
     client.force_login(ada)
     path = f"/admin/annotator/study/{study.pk}/import/upload/"
@@ -327,7 +327,7 @@ def api(ada: User) -> APIClient:
     return client
 
 
-def test_the_api_takes_pieces_and_reports_progress(study: Study, api: APIClient, queued: list[Any]) -> None:
+def test_the_api_accepts_pieces_and_reports_progress(study: Study, api: APIClient, queued: list[Any]) -> None:
     root, data = f"/api/v1/studies/{study.slug}", material()
     begun = api.post(f"{root}/uploads/", {"name": "m.jsonl"}, format="json").json()
     for offset in range(0, len(data), 1500):
@@ -359,7 +359,7 @@ def test_a_large_body_is_imported_by_a_worker_and_a_dry_run_at_once(
     assert study.items.count() == 20
 
 
-def test_an_upload_that_is_not_whole_or_not_yours_is_refused(study: Study, api: APIClient) -> None:
+def test_incomplete_and_foreign_uploads_are_refused(study: Study, api: APIClient) -> None:
     path = f"/api/v1/studies/{study.slug}/material/"
     assert api.post(path, {"upload": "x", "size": 3}, format="json").status_code == 400
     ticket = api.post(f"/api/v1/studies/{study.slug}/uploads/", {"name": "m.jsonl"}, format="json").json()[
@@ -370,7 +370,7 @@ def test_an_upload_that_is_not_whole_or_not_yours_is_refused(study: Study, api: 
     assert api.post(path, {}, format="json").status_code == 400
 
 
-def test_the_storage_keeps_no_file_of_a_refused_import(study: Study, ada: User, queued: list[Any]) -> None:
+def test_the_file_of_a_refused_import_is_deleted(study: Study, ada: User, queued: list[Any]) -> None:
     job = requested(study, ada, material(20, answer="maybe"))
     file_import_run(file_import_pk=job.pk)
     assert files() == []

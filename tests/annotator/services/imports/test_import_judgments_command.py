@@ -39,7 +39,7 @@ def nominal_alpha(study: Study, variable: str) -> float:
 @pytest.mark.parametrize(
     ("file", "alpha"), [("commonsenseqa_test", 0.4014), ("snli_test", 0.4971), ("snli_test_group2", 0.4702)]
 )
-def test_the_acceptability_files_give_their_known_alpha(
+def test_the_acceptability_files_give_the_known_alpha(
     public_data: PublicData, file: str, alpha: float
 ) -> None:
     path = public_data.folder / "few_shot_explanations" / "acceptability_annotations" / f"{file}.csv"
@@ -55,7 +55,7 @@ def test_the_acceptability_files_give_their_known_alpha(
     )
 
 
-def test_the_fine_grained_files_keep_what_is_not_a_level_apart(public_data: PublicData) -> None:
+def test_values_outside_the_scale_become_a_variable_of_their_own(public_data: PublicData) -> None:
     path = public_data.folder / "few_shot_explanations" / "fine_grained" / "commonsenseqa" / "ecqa.csv"
     names = ["generality_factuality", "grammar", "new_info", "supports_label", "amount_info", "acceptable"]
     run(
@@ -90,7 +90,7 @@ def file(tmp_path: Path) -> Path:
 NEW = ("--create", "--hit-type", "external_labels", "--item", "u", "--value", "v")
 
 
-def test_a_long_table(db: None, file: Path) -> None:
+def test_a_long_table_is_imported(db: None, file: Path) -> None:
     text = run("labels", file, *NEW, "--rater", "r", "--variable", "quality")
     assert text.splitlines() == [
         "quality (nominal): x, y",
@@ -99,12 +99,12 @@ def test_a_long_table(db: None, file: Path) -> None:
     assert "(2 were there already)" in run("labels", file, *NEW[3:], "--rater", "r", "--variable", "quality")
 
 
-def test_a_dry_run_leaves_nothing(db: None, file: Path) -> None:
+def test_a_dry_run_writes_no_rows(db: None, file: Path) -> None:
     assert "Would import 2 judgments" in run("labels", file, *NEW, "--rater", "r", "--dry-run")
     assert not Study.objects.exists()
 
 
-def test_a_refused_file_leaves_nothing(db: None, file: Path) -> None:
+def test_a_refused_file_writes_no_rows(db: None, file: Path) -> None:
     file.write_text("u,r,v\n1,a,x\n1,a,x\n")
     with pytest.raises(CommandError, match="a judged this item already, on line 2"):
         run("labels", file, *NEW, "--rater", "r")
@@ -126,7 +126,7 @@ def test_a_refused_file_leaves_nothing(db: None, file: Path) -> None:
         ([], "say which column names the rater"),
     ],
 )
-def test_arguments_that_make_no_sense(
+def test_invalid_arguments_are_refused(
     db: None, file: Path, arguments: list[str], expected: str | None
 ) -> None:
     if expected is None:
@@ -137,6 +137,6 @@ def test_arguments_that_make_no_sense(
     assert not Study.objects.exists()
 
 
-def test_a_file_that_is_not_there(db: None, tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(db: None, tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="No such file"):
         run("labels", tmp_path / "nowhere.csv", *NEW, "--rater", "r")

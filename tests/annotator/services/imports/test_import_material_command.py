@@ -28,13 +28,13 @@ def run(*arguments: Any) -> str:
     return out.getvalue()
 
 
-def test_it_says_what_it_wrote(study: Study, file: Path) -> None:
+def test_the_command_prints_what_it_wrote(study: Study, file: Path) -> None:
     assert run("owls", file).startswith("Imported 1 items into owls: 1 instances, 1 systems, 1 explanations")
     assert "(1 were there already)" in run("owls", file)
     assert Item.objects.count() == 1
 
 
-def test_it_creates_the_study_when_asked(researcher: User, file: Path) -> None:
+def test_the_command_creates_the_study_on_request(researcher: User, file: Path) -> None:
     with pytest.raises(CommandError, match="no study 'new'"):
         run("new", file)
     with pytest.raises(CommandError, match="--create needs --hit-type"):
@@ -58,12 +58,12 @@ def test_a_refused_file_leaves_no_new_study(db: None, tmp_path: Path) -> None:
     assert not Study.objects.exists()
 
 
-def test_a_dry_run_leaves_nothing(db: None, file: Path) -> None:
+def test_a_dry_run_writes_no_rows(db: None, file: Path) -> None:
     assert run("new", file, "--create", "--hit-type", "toy", "--dry-run").startswith("Would import 1 items")
     assert not Study.objects.exists()
 
 
-def test_mapping_and_constants(study: Study, tmp_path: Path) -> None:
+def test_columns_can_be_mapped_or_set_to_constants(study: Study, tmp_path: Path) -> None:
     path = tmp_path / "m.csv"
     path.write_text("q,why,answer,next,cost\nOwls?,Birds.,yes,Ducks?,3\n")
     text = run(
@@ -90,12 +90,12 @@ def test_mapping_and_constants(study: Study, tmp_path: Path) -> None:
         (["--set", "=x"], "expected NAME=VALUE"),
     ],
 )
-def test_arguments_that_make_no_sense(study: Study, file: Path, arguments: list[str], expected: str) -> None:
+def test_invalid_arguments_are_refused(study: Study, file: Path, arguments: list[str], expected: str) -> None:
     with pytest.raises(CommandError, match=expected):
         run("owls", file, *arguments)
 
 
-def test_a_file_that_is_not_there(study: Study, tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(study: Study, tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="No such file"):
         run("owls", tmp_path / "nowhere.csv")
     with pytest.raises(CommandError, match="Is a directory"):

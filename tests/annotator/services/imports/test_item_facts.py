@@ -54,7 +54,7 @@ def refused(study: Study, text: str, columns: JudgmentColumns = COLUMNS) -> list
     return [str(fault) for fault in caught.value.faults]
 
 
-def test_several_columns_name_an_item(elsewhere: Study) -> None:
+def test_several_columns_can_name_an_item(elsewhere: Study) -> None:
     put(elsewhere)
     items = elsewhere.items.order_by("id")
     assert [item.key for item in items] == ["q1 · a", "q1 · b", "q2 · a"]
@@ -69,7 +69,7 @@ def test_several_columns_name_an_item(elsewhere: Study) -> None:
     assert elsewhere.judgments.count() == 4
 
 
-def test_an_option_that_takes_several_names_may_be_given_again() -> None:
+def test_an_option_with_several_names_can_be_repeated() -> None:
     parser = load_command_class("annotator", "import_judgments").create_parser(
         "manage.py", "import_judgments"
     )
@@ -105,7 +105,7 @@ def test_rows_that_contradict_each_other_are_refused(elsewhere: Study) -> None:
     ]
 
 
-def test_blank_cells_and_joints_inside_cells_are_refused(elsewhere: Study) -> None:
+def test_blank_cells_and_separators_inside_cells_are_refused(elsewhere: Study) -> None:
     (fault,) = refused(elsewhere, "q,sys,who,label\nq1,,ann,yes\n", replace(COLUMNS, cluster="", attributes=(), rater_attributes=(), values=(ValueColumn("label"),)))  # fmt: skip
     assert fault.startswith("j.csv:2: sys: is blank; expected the item's name")
     plain = replace(COLUMNS, cluster="", attributes=(), rater_attributes=(), values=(ValueColumn("label"),))
@@ -114,12 +114,12 @@ def test_blank_cells_and_joints_inside_cells_are_refused(elsewhere: Study) -> No
     assert "is blank; expected the instance" in refused(elsewhere, TEXT.replace("d2", ""))[0]
 
 
-def test_a_label_that_only_gold_gives_is_a_label(elsewhere: Study) -> None:
+def test_a_label_that_occurs_only_as_gold_is_declared(elsewhere: Study) -> None:
     put(elsewhere, TEXT.replace(",no,easy", ",maybe,easy"))
     assert elsewhere.items.first().payload["variables"][0]["labels"] == ["maybe", "no", "yes"]
 
 
-def test_items_of_other_types_take_nothing_of_it_from_judgments(study: Study) -> None:
+def test_other_types_take_no_item_facts_from_judgments(study: Study) -> None:
     material_import(study=study, file=jsonl(ROW), name="m.jsonl", attributes=["follow_up"])
     columns = JudgmentColumns(
         "item", (ValueColumn("guess", gold="g"),), "who", cluster="c", attributes=("a",)
@@ -131,7 +131,7 @@ def test_items_of_other_types_take_nothing_of_it_from_judgments(study: Study) ->
     assert all("only labels collected elsewhere" in fault for fault in faults)
 
 
-def test_material_keeps_columns_of_your_own_and_copies_them(study: Study, researcher: User) -> None:
+def test_own_columns_of_material_are_kept_and_copied(study: Study, researcher: User) -> None:
     rows = (ROW | {"domain": "birds"}, ROW | {"key": "owl-2", "follow_up": "Ducks?", "domain": ""})
     result = material_import(study=study, file=jsonl(*rows), name="m.jsonl", attributes=["domain"])
     assert [item.attributes for item in study.items.order_by("id")] == [{"domain": "birds"}, {}]
@@ -143,7 +143,7 @@ def test_material_keeps_columns_of_your_own_and_copies_them(study: Study, resear
     ]
 
 
-def test_the_command_says_which_gold_belongs_to_which_value() -> None:
+def test_gold_columns_must_name_their_value_column() -> None:
     from django.core.management import CommandError
 
     given = dict.fromkeys(("variable", "rater_name", "seconds", "cluster"), "") | dict.fromkeys(

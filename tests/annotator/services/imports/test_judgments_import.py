@@ -60,7 +60,7 @@ def ratings(study: Study) -> list[tuple[str, str, dict[str, str]]]:
 # -- studies whose HIT type is asked here ------------------------------------------------------------
 
 
-def test_responses_pass_the_types_parser_and_are_stored_as_any_other(filled: Study) -> None:
+def test_imported_responses_pass_the_types_parser(filled: Study) -> None:
     text = "item,who,guess,why,t\nowl-1,w1,yes, because ,3.5\nowl-2,w1,no,,4\nowl-1,w2,unsure,,\n"
     columns = JudgmentColumns(
         item="item",
@@ -79,7 +79,7 @@ def test_responses_pass_the_types_parser_and_are_stored_as_any_other(filled: Stu
     judgment.full_clean()
 
 
-def test_raters_of_a_file_are_never_log_ins(filled: Study, researcher: User) -> None:
+def test_imported_raters_are_never_user_accounts(filled: Study, researcher: User) -> None:
     Rater.objects.create(kind="human", source="login", name="rosa", user=researcher)
     put(
         filled,
@@ -90,7 +90,7 @@ def test_raters_of_a_file_are_never_log_ins(filled: Study, researcher: User) -> 
     assert (rater.source, rater.user) == ("import:owls", None)
 
 
-def test_models_among_the_raters(filled: Study) -> None:
+def test_models_among_imported_raters_are_simulators(filled: Study) -> None:
     columns = JudgmentColumns(
         "item", (ValueColumn("guess", "guess"),), "who", simulators=frozenset({"gpt-x"})
     )
@@ -98,7 +98,7 @@ def test_models_among_the_raters(filled: Study) -> None:
     assert dict(Rater.objects.values_list("name", "kind")) == {"gpt-x": "simulator", "w1": "human"}
 
 
-def test_the_same_file_again_changes_nothing(filled: Study) -> None:
+def test_importing_the_same_file_again_changes_nothing(filled: Study) -> None:
     columns = JudgmentColumns("item", (ValueColumn("guess", "guess"),), "who")
     put(filled, "item,who,guess\nowl-1,w1,yes\n", columns)
     again = put(filled, "item,who,guess\nowl-1,w1,yes\nowl-1,w2,no\n", columns)
@@ -107,14 +107,14 @@ def test_the_same_file_again_changes_nothing(filled: Study) -> None:
     assert faults == ["j.csv:2: item: 'owl-1': w1 has judged this item differently in an earlier import"]
 
 
-def test_json_lines_with_whole_responses(filled: Study) -> None:
+def test_json_lines_can_contain_whole_responses(filled: Study) -> None:
     row = {"item": "owl-1", "rater": "w1", "response": {"guess": "no", "why": "", "score": 1}}
     columns = JudgmentColumns("item", (ValueColumn("response"),), "rater")
     put(filled, json.dumps(row) + "\n", columns, "j.jsonl")
     assert ratings(filled) == [("owl-1", "w1", {"guess": "no", "why": ""})]
 
 
-def test_labels_of_a_type_with_two_steps_are_read_like_replies(researcher: User) -> None:
+def test_labels_of_two_step_types_are_read_like_replies(researcher: User) -> None:
     study = study_create(by=researcher, hit_type="simulation", slug="sim", title="Sim")
     rows = [ROW | {"key": key, "follow_up": f"{key}?"} for key in ("a", "b", "c")]
     material_import(study=study, file=jsonl(*rows), name="m.jsonl")
@@ -128,7 +128,7 @@ def test_labels_of_a_type_with_two_steps_are_read_like_replies(researcher: User)
     assert "expected one of: cannot_guess, no, yes" in refused(study, "item,label\na,perhaps\n", columns)[0]
 
 
-def test_every_fault_with_line_and_column(filled: Study) -> None:
+def test_every_fault_has_its_line_and_column(filled: Study) -> None:
     columns = JudgmentColumns("item", (ValueColumn("guess", "guess"),), "who", seconds="t")
     text = (
         "item,who,guess,t\n,w1,yes,1\nowl-1,,yes,1\nowl-1,w1,maybe,1\nnowhere,w1,yes,1\nowl-2,w1,,x\nragged\n"
@@ -154,13 +154,13 @@ def test_every_fault_with_line_and_column(filled: Study) -> None:
         ("item,who,guess\nowl-1," + "w" * 201 + ",yes\n", "at most 200 characters"),
     ],
 )  # fmt: skip
-def test_files_that_are_refused(filled: Study, text: str, expected: str) -> None:
+def test_invalid_judgment_files_are_refused(filled: Study, text: str, expected: str) -> None:
     faults = refused(filled, text, JudgmentColumns("item", (ValueColumn("guess", "guess"),), "who"))
     assert len(faults) == 1
     assert expected in faults[0]
 
 
-def test_what_the_columns_leave_open(filled: Study) -> None:
+def test_missing_or_ambiguous_columns_are_reported(filled: Study) -> None:
     named = (ValueColumn("guess", "guess"),)
     faults = refused(filled, "item,who,guess\nowl-1,w,yes\n", JudgmentColumns("item", named))
     assert faults == ["j.csv: say which column names the rater, one name for all, or that they are unnamed"]
@@ -182,7 +182,9 @@ def test_a_dry_run_writes_nothing(filled: Study) -> None:
     assert not Rater.objects.exists()
 
 
-def test_statements_do_not_grow_with_the_rows(filled: Study, django_assert_max_num_queries: Any) -> None:
+def test_the_number_of_queries_is_independent_of_the_rows(
+    filled: Study, django_assert_max_num_queries: Any
+) -> None:
     text = "item,who,guess\n" + "".join(f"owl-{1 + n % 2},w{n // 2},yes\n" for n in range(2_000))
     with django_assert_max_num_queries(20):
         put(filled, text, JudgmentColumns("item", (ValueColumn("guess", "guess"),), "who"))
@@ -199,7 +201,7 @@ q2,Ducks?,Approved,14,2,-9
 """
 
 
-def test_a_batch_file_of_unnamed_workers(elsewhere: Study) -> None:
+def test_a_batch_file_without_worker_names_is_imported(elsewhere: Study) -> None:
     columns = JudgmentColumns(
         item="Input.id",
         values=(
@@ -234,7 +236,7 @@ def test_a_batch_file_of_unnamed_workers(elsewhere: Study) -> None:
     ]
 
 
-def test_worker_ids_are_used_where_there_are_any(elsewhere: Study) -> None:
+def test_worker_ids_are_used_if_there_are_any(elsewhere: Study) -> None:
     text = "WorkerId,Input.id,Answer.label\nA1,q1,yes\nA2,q1,no\n"
     result = put(elsewhere, text, JudgmentColumns("Input.id", (ValueColumn("Answer.label"),)))
     assert result.notes == []
@@ -244,7 +246,7 @@ def test_worker_ids_are_used_where_there_are_any(elsewhere: Study) -> None:
     ]
 
 
-def test_a_long_table_with_numbers_and_recoding(elsewhere: Study) -> None:
+def test_numbers_and_recoded_labels_are_read_from_a_long_table(elsewhere: Study) -> None:
     text = '{"u": 1, "r": "a", "v": true}\n{"u": 1, "r": "b", "v": false}\n{"u": 2.0, "r": "a", "v": null}\n'
     columns = JudgmentColumns("u", (ValueColumn("v"),), "r", recode={"true": "yes"}, skip_blank=True)
     result = put(elsewhere, text, columns, "j.jsonl")
@@ -255,12 +257,12 @@ def test_a_long_table_with_numbers_and_recoding(elsewhere: Study) -> None:
     assert result.notes == ["1 rows left out: nothing in their value columns."]
 
 
-def test_a_blank_value_is_a_fault_unless_it_is_to_be_skipped(elsewhere: Study) -> None:
+def test_a_blank_value_is_a_fault_unless_blanks_are_skipped(elsewhere: Study) -> None:
     faults = refused(elsewhere, "u,r,v\n1,a,\n", JudgmentColumns("u", (ValueColumn("v"),), "r"))
     assert faults == ["j.csv:2: v: expected at least one label"]
 
 
-def test_labels_that_were_not_declared(elsewhere: Study) -> None:
+def test_undeclared_labels_are_refused(elsewhere: Study) -> None:
     columns = JudgmentColumns("u", (ValueColumn("v", labels=("low", "high"), level="ordinal"),), "r")
     assert refused(elsewhere, "u,r,v\n1,a,low\n1,b,middle\n", columns) == [
         "j.csv:3: v: 'middle': choose one of: low, high"
@@ -269,7 +271,7 @@ def test_labels_that_were_not_declared(elsewhere: Study) -> None:
     assert "choose one of: low, high" in refused(elsewhere, "u,r,v\n2,a,other\n", columns)[0]
 
 
-def test_units_that_are_not_there(elsewhere: Study) -> None:
+def test_unknown_and_repeated_units_are_refused(elsewhere: Study) -> None:
     columns = JudgmentColumns("u", (ValueColumn("v", listed=("1", "2")),), "r")
     faults = refused(elsewhere, "u,r,v\n1,a,1|3\n1,b,2|2\n", columns)
     assert faults == [
@@ -294,14 +296,14 @@ def test_faults_are_reported_once_although_the_file_is_read_several_times(elsewh
     ]
 
 
-def test_items_of_a_second_file_join_while_the_study_is_a_draft(elsewhere: Study) -> None:
+def test_a_second_file_adds_items_while_the_study_is_a_draft(elsewhere: Study) -> None:
     columns = JudgmentColumns("u", (ValueColumn("v", labels=("x", "y")),), "r")
     put(elsewhere, "u,r,v\n1,a,x\n", columns)
     assert put(elsewhere, "u,r,v\n1,b,y\n2,a,x\n", columns).items == 1
     assert elsewhere.judgments.count() == 3
 
 
-def test_very_many_labels_are_free_text(elsewhere: Study) -> None:
+def test_a_variable_with_many_labels_is_free_text(elsewhere: Study) -> None:
     text = "u,r,v\n" + "".join(f"1,r{n},label {n}\n" for n in range(300))
     result = put(elsewhere, text, JudgmentColumns("u", (ValueColumn("v"),), "r"))
     assert result.variables[0]["labels"] == []
@@ -319,7 +321,7 @@ def variable_of(study: Study) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("labels", "order"), [("9 2 10", ["2", "9", "10"]), ("0.5 -1 10", ["-1", "0.5", "10"])]
 )
-def test_ordinal_numbers_without_an_order_are_ordered_by_size(
+def test_undeclared_ordinal_numbers_are_ordered_by_size(
     elsewhere: Study, labels: str, order: list[str]
 ) -> None:
     rows = "".join(f"{n},a,{label}\n" for n, label in enumerate(labels.split()))
@@ -327,7 +329,7 @@ def test_ordinal_numbers_without_an_order_are_ordered_by_size(
     assert variable_of(elsewhere)["labels"] == order
 
 
-def test_ordinal_words_without_an_order_are_refused(elsewhere: Study) -> None:
+def test_undeclared_ordinal_words_are_refused(elsewhere: Study) -> None:
     """Sorted by name they would give another alpha, and nobody would know."""
     columns = JudgmentColumns("u", (ValueColumn("v", level="ordinal"),), "r")
     assert refused(elsewhere, "u,r,v\n1,a,low\n1,b,high\n2,a,mid\n", columns) == [
@@ -337,13 +339,13 @@ def test_ordinal_words_without_an_order_are_refused(elsewhere: Study) -> None:
 
 
 @pytest.mark.parametrize("level", ["interval", "ratio"])
-def test_numbers_are_numbers_at_interval_and_ratio_level(elsewhere: Study, level: str) -> None:
+def test_numbers_are_parsed_at_interval_and_ratio_level(elsewhere: Study, level: str) -> None:
     columns = JudgmentColumns("u", (ValueColumn("v", level=level),), "r")
     put(elsewhere, "u,r,v\n1,a,0\n1,b,0.0\n2,a,1.50\n2,b,1.5\n3,a,1e1\n", columns)
     assert [response["v"] for _, _, response in ratings(elsewhere)] == ["0", "0", "1.5", "1.5", "10"]
 
 
-def test_a_word_among_numbers_is_reported_with_what_to_do(elsewhere: Study) -> None:
+def test_a_word_among_numbers_is_reported_with_advice(elsewhere: Study) -> None:
     columns = JudgmentColumns("u", (ValueColumn("v", level="interval"),), "r")
     text = "u,r,v\n1,a,1\n1,b,NA\n"
     assert refused(elsewhere, text, columns) == [
@@ -353,13 +355,13 @@ def test_a_word_among_numbers_is_reported_with_what_to_do(elsewhere: Study) -> N
     assert put(elsewhere, text, columns).judgments == 1
 
 
-def test_pandas_whole_numbers_are_the_whole_numbers(elsewhere: Study) -> None:
+def test_whole_numbers_written_by_pandas_lose_their_fraction(elsewhere: Study) -> None:
     columns = JudgmentColumns("u", (ValueColumn("v", labels=("1", "2", "3"), level="ordinal"),), "r")
     put(elsewhere, "u,r,v\n1,a,3.0\n1,b,3\n2,a,1.0\n", columns)
     assert [response["v"] for _, _, response in ratings(elsewhere)] == ["3", "3", "1"]
 
 
-def test_spellings_of_one_label_are_remarked_on_and_folded_when_asked(
+def test_spellings_of_one_label_are_reported_and_merged_on_request(
     elsewhere: Study, researcher: User
 ) -> None:
     text = "u,r,v\n1,a,yes\n1,b,Yes\n2,a, yes\n2,b,nan\n3,a,caf\u00e9\n3,b,cafe\u0301\n"
@@ -380,7 +382,7 @@ def test_spellings_of_one_label_are_remarked_on_and_folded_when_asked(
     assert ratings(folded)[-1] == ("1", "c", {"v": "yes"})
 
 
-def test_the_columns_that_the_documentation_shows_are_what_the_api_takes() -> None:
+def test_the_api_accepts_the_columns_in_the_documentation() -> None:
     from annotator.api.serializers import JudgmentColumnsSerializer
 
     text = (Path(__file__).parents[4] / "docs" / "import.md").read_text("utf-8")

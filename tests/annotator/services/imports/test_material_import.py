@@ -41,7 +41,7 @@ def refused(study: Study, file: io.BytesIO, name: str = "m.jsonl", **options: An
     return [str(fault) for fault in caught.value.faults]
 
 
-def test_a_row_becomes_an_item_and_the_material_behind_it(study: Study) -> None:
+def test_a_row_becomes_an_item_with_its_material(study: Study) -> None:
     second = ROW | {"follow_up": "Can ducks swim?", "key": "owl-2", "real_output": "no"}
     result = material_import(study=study, file=jsonl(ROW, second), name="m.jsonl")
     assert (result.rows, result.items, result.unchanged) == (2, 2, 0)
@@ -63,13 +63,13 @@ def test_a_row_becomes_an_item_and_the_material_behind_it(study: Study) -> None:
     item.full_clean()
 
 
-def test_items_keep_the_order_of_the_file(study: Study) -> None:
+def test_items_are_stored_in_the_order_of_the_file(study: Study) -> None:
     rows = [ROW | {"key": f"k{n}", "follow_up": f"Number {n}?"} for n in (5, 3, 9, 1)]
     material_import(study=study, file=jsonl(*rows), name="m.jsonl")
     assert list(study.items.values_list("key", flat=True)) == ["k5", "k3", "k9", "k1"]
 
 
-def test_the_same_file_again_changes_nothing(study: Study) -> None:
+def test_importing_the_same_file_again_changes_nothing(study: Study) -> None:
     material_import(study=study, file=jsonl(ROW), name="m.jsonl")
     before = counts()
     again = material_import(study=study, file=jsonl(ROW), name="m.jsonl")
@@ -85,7 +85,7 @@ def test_a_second_file_extends_the_study(study: Study) -> None:
     assert (more.items, more.unchanged, more.explanations) == (1, 1, 0)
 
 
-def test_csv_with_other_names_for_its_columns(study: Study) -> None:
+def test_columns_of_a_csv_file_can_be_renamed(study: Study) -> None:
     text = (
         "Input.question,Input.rationale,robot,next,Input.nll\n"
         "Can owls swim?,They are birds.,FALSE,Can ducks swim?,0.5\n"
@@ -109,7 +109,7 @@ def test_csv_with_other_names_for_its_columns(study: Study) -> None:
     assert Output.objects.count() == 0
 
 
-def test_a_dry_run_counts_and_writes_nothing(study: Study) -> None:
+def test_a_dry_run_counts_rows_and_writes_nothing(study: Study) -> None:
     before = counts()
     result = material_import(study=study, file=jsonl(ROW), name="m.jsonl", dry_run=True)
     assert result.dry_run
@@ -118,7 +118,7 @@ def test_a_dry_run_counts_and_writes_nothing(study: Study) -> None:
     assert counts() == before
 
 
-def test_further_explanations_are_kept_by_their_unit(study: Study) -> None:
+def test_further_explanations_are_stored_by_unit(study: Study) -> None:
     material_import(study=study, file=jsonl(ROW | {"others": ["One.", "Two."]}), name="m.jsonl")
     item = study.items.get()
     texts = {e.pk: (e.system.name, e.text) for e in Explanation.objects.select_related("system")}
@@ -128,7 +128,7 @@ def test_further_explanations_are_kept_by_their_unit(study: Study) -> None:
     }
 
 
-def test_units_roles_and_right_answers_are_kept(study: Study) -> None:
+def test_units_roles_and_correct_answers_are_stored(study: Study) -> None:
     row = ROW | {"units": ["A.", "B."], "follow_up_label": "yes", "role": "gold", "gold": {"guess": "no"}}
     result = material_import(
         study=study, file=jsonl(row, row | {"key": "b", "follow_up": "B?"}), name="m.jsonl"
@@ -143,17 +143,17 @@ def test_units_roles_and_right_answers_are_kept(study: Study) -> None:
     assert material_import(study=study, file=jsonl(row), name="m.jsonl").units == 0
 
 
-def test_one_explanation_with_two_lists_of_units(study: Study) -> None:
+def test_different_units_for_one_explanation_are_refused(study: Study) -> None:
     rows = ROW | {"units": ["A."]}, ROW | {"units": ["B."], "key": "b", "follow_up": "B?"}
     assert "has other units in an earlier row" in refused(study, jsonl(*rows))[0]
 
 
-def test_one_follow_up_with_two_right_answers(study: Study) -> None:
+def test_different_correct_answers_for_one_follow_up_are_refused(study: Study) -> None:
     rows = ROW | {"follow_up_label": "yes"}, ROW | {"follow_up_label": "no", "key": "b"}
     assert "another right answer" in refused(study, jsonl(*rows))[0]
 
 
-def test_unnamed_systems_of_different_studies_stay_separate(study: Study, researcher: User) -> None:
+def test_unnamed_systems_of_different_studies_are_separate(study: Study, researcher: User) -> None:
     other = study_create(by=researcher, hit_type="toy", slug="other", title="Other")
     row = {name: value for name, value in ROW.items() if name != "system"}
     for one in (study, other):
@@ -172,7 +172,7 @@ def test_every_fault_is_reported_with_its_line_and_column(study: Study) -> None:
     assert any(f.startswith("m.jsonl:4: ") and "at most 200 characters, got 201" in f for f in faults)
 
 
-def test_faults_name_the_files_own_columns(study: Study) -> None:
+def test_faults_name_the_columns_of_the_file(study: Study) -> None:
     text = b"q,explanation,answer,follow_up\nOwls?,Birds.,perhaps,Ducks?\n"
     faults = refused(study, io.BytesIO(text), "m.csv", mapping={"question": "q"})
     assert faults == ["m.csv:2: answer: 'perhaps': 'perhaps' is not one of: yes, no"]
@@ -186,7 +186,7 @@ def test_a_missing_column_is_reported_once(study: Study) -> None:
     assert faults == ["m.csv:1: answer: this column is missing; did you mean 'anwser'?"]
 
 
-def test_an_optional_column_misspelt_is_reported(study: Study) -> None:
+def test_a_misspelt_optional_column_is_reported(study: Study) -> None:
     result = material_import(study=study, file=jsonl(ROW | {"real_outputs": "yes"}), name="m.jsonl")
     assert result.ignored == ("real_outputs",)
     row = {name: value for name, value in ROW.items() if name != "real_output"} | {
@@ -197,26 +197,26 @@ def test_an_optional_column_misspelt_is_reported(study: Study) -> None:
     assert result.warnings[0] == "column 'real_ouput' is not used; did you mean 'real_output'?"
 
 
-def test_unknown_names_in_the_mapping(study: Study) -> None:
+def test_unknown_columns_in_a_mapping_are_refused(study: Study) -> None:
     faults = refused(study, jsonl(ROW), mapping={"query": "question"}, constants={"systm": "x"})
     assert [f.split(": ")[1] for f in faults] == ["query", "systm"]
     faults = refused(study, jsonl(ROW), mapping={"system": "s"}, constants={"system": "x"})
     assert "mapped and set" in faults[0]
 
 
-def test_one_item_twice_in_a_file(study: Study) -> None:
+def test_a_repeated_item_in_a_file_is_refused(study: Study) -> None:
     faults = refused(study, jsonl(ROW, ROW | {"key": "b", "follow_up": "B?"}, ROW))
     assert faults == ["m.jsonl:3: key: 'owl-1': this item is in the file already, on line 1"]
 
 
-def test_an_item_that_is_there_with_other_content(study: Study) -> None:
+def test_an_existing_item_with_different_content_is_refused(study: Study) -> None:
     material_import(study=study, file=jsonl(ROW), name="m.jsonl")
     faults = refused(study, jsonl(ROW | {"follow_up": "Something else?"}))
     assert len(faults) == 1
     assert "in the study already, with other content" in faults[0]
 
 
-def test_one_instance_with_two_inputs(study: Study) -> None:
+def test_different_inputs_for_one_instance_are_refused(study: Study) -> None:
     first, second = ROW | {"instance": "i1"}, ROW | {"instance": "i1", "question": "Another?", "key": "b"}
     faults = refused(study, jsonl(first, second))
     assert faults == [
@@ -224,12 +224,12 @@ def test_one_instance_with_two_inputs(study: Study) -> None:
     ]
 
 
-def test_one_follow_up_with_two_real_outputs(study: Study) -> None:
+def test_different_real_outputs_for_one_follow_up_are_refused(study: Study) -> None:
     faults = refused(study, jsonl(ROW, ROW | {"key": "b", "real_output": "no"}))
     assert faults[0].startswith("m.jsonl:2: real_output: 'no': the system has another real output")
 
 
-def test_one_system_with_two_models(study: Study) -> None:
+def test_different_models_for_one_system_are_refused(study: Study) -> None:
     faults = refused(
         study,
         jsonl(ROW | {"model": "a"}, ROW | {"model": "b", "key": "b", "follow_up": "B?"}),
@@ -258,11 +258,11 @@ def test_a_system_gets_the_model_that_a_later_row_names(study: Study, researcher
         (json.dumps(ROW).encode() + b"\n" + b"x" * 1_000_002, "m.jsonl"),
     ],
 )
-def test_nothing_of_a_broken_file_is_kept(study: Study, content: bytes, name: str) -> None:
+def test_a_broken_file_writes_nothing(study: Study, content: bytes, name: str) -> None:
     assert refused(study, io.BytesIO(content), name)
 
 
-def test_only_a_draft_takes_material(study: Study) -> None:
+def test_material_can_be_imported_into_a_draft_only(study: Study) -> None:
     Study.objects.filter(pk=study.pk).update(state="draft")
     material_import(study=study, file=jsonl(ROW), name="m.jsonl")
     from annotator.services.study import study_launch, study_update
@@ -273,7 +273,7 @@ def test_only_a_draft_takes_material(study: Study) -> None:
     assert faults == ["m.jsonl: the study is live; material can be imported into a draft only"]
 
 
-def test_twenty_thousand_rows_in_constant_statements(
+def test_the_number_of_statements_is_independent_of_the_rows(
     study: Study, django_assert_max_num_queries: Any
 ) -> None:
     """The number of statements does not depend on the number of rows."""
@@ -306,9 +306,7 @@ SIMULATIONS = {"simulation": ROW, "simulation_choice": CHOICES, "simulation_pref
     ("given", "kept"), [("Refused", "refusal"), ("neither", "neither"), ("no answer", "neither")]
 )
 @pytest.mark.parametrize("hit_type", SIMULATIONS)
-def test_a_real_output_that_is_no_answer_is_kept(
-    researcher: User, hit_type: str, given: str, kept: str
-) -> None:
+def test_a_refusal_as_real_output_is_kept(researcher: User, hit_type: str, given: str, kept: str) -> None:
     """Left blank it would be dropped from the denominators, and the system's precision would rise."""
     study = study_create(by=researcher, hit_type=hit_type, slug="refused", title="Refused")
     row = SIMULATIONS[hit_type] | {"real_output": given}

@@ -36,7 +36,7 @@ def files(tmp_path: Path, rationales: list[Any], generated: Any) -> dict[str, An
     return {"rationales": first, "follow_ups": [second]}
 
 
-def test_oddities_are_dropped_and_reported(tmp_path: Path) -> None:
+def test_irregular_entries_are_dropped_and_reported(tmp_path: Path) -> None:
     paths = files(
         tmp_path,
         [RATIONALE, RATIONALE, RATIONALE | {"question": "Alone?"}, RATIONALE | {"rationale_source": "t5"}],
@@ -80,7 +80,9 @@ def test_the_stand_in_for_the_answer_is_named(tmp_path: Path) -> None:
         ([RATIONALE], {"Q?": [["a", "True", "odd"]]}, "expected one of: rephrase, counterfactual, similar"),
     ],
 )
-def test_files_of_another_form(tmp_path: Path, rationales: Any, generated: Any, expected: str) -> None:
+def test_files_in_another_format_are_refused(
+    tmp_path: Path, rationales: Any, generated: Any, expected: str
+) -> None:
     with pytest.raises(ImportRefused) as refused:
         rationale_utility_rows(**files(tmp_path, rationales, generated), system="gpt3")
     assert expected in str(refused.value)
@@ -129,9 +131,7 @@ def test_the_public_data_become_a_study(
 
 
 @pytest.mark.django_db
-def test_the_majorities_before_and_after_give_the_known_utility(
-    public_data: PublicData, tmp_path: Path
-) -> None:
+def test_the_majority_answers_give_the_known_utility(public_data: PublicData, tmp_path: Path) -> None:
     """The rule of the paper on the imported judgments: useful, not useful, unsure, and right before and after."""
     out = str(tmp_path / "utility.jsonl")
     call_command(

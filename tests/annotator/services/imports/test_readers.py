@@ -34,7 +34,7 @@ def test_a_byte_order_mark_is_accepted() -> None:
     assert read(b'\xef\xbb\xbf{"a": 1}\n', "x.jsonl") == ([(1, {"a": 1})], [])
 
 
-def test_jsonl_blank_lines_at_the_end_are_nothing() -> None:
+def test_blank_lines_at_the_end_of_json_lines_are_ignored() -> None:
     assert read(b'{"a": "\xc3\xa9"}\n\n\n', "x.jsonl") == ([(1, {"a": "é"})], [])
 
 
@@ -80,7 +80,7 @@ def test_jsonl_blank_lines_at_the_end_are_nothing() -> None:
         ("x.parquet", b"a,b\n1,2\n", None, "Parquet"),
     ],
 )
-def test_what_is_not_as_it_should_be_is_named_with_its_line(
+def test_every_format_error_is_reported_with_its_line(
     name: str, content: bytes, line: int | None, expected: str
 ) -> None:
     _, faults = read(content, name)
@@ -94,7 +94,7 @@ def test_a_pair_of_surrogate_escapes_is_one_character() -> None:
     assert (rows, faults) == ([(1, {"a": "🦉", "b": "\\u0000"})], [])
 
 
-def test_one_broken_line_does_not_hide_the_next() -> None:
+def test_reading_continues_after_a_broken_line() -> None:
     rows, faults = read(b"a,b\n1\n\x00,2\n3,4\n5,6,7\n", "x.csv")
     assert [line for line, _ in rows] == [4]
     assert [line for line, _ in faults] == [2, 3, 5]
@@ -153,7 +153,7 @@ PLAIN = "rater,unit,label\nann,caf\u00e9,yes\nbob,caf\u00e9,no\n"
         "gz of UTF-16",
     ],
 )
-def test_one_table_however_it_is_written(name: str, content: bytes) -> None:
+def test_the_same_table_is_read_in_every_format(name: str, content: bytes) -> None:
     rows, faults = read(content, name)
     assert faults == []
     assert rows == [
@@ -162,7 +162,7 @@ def test_one_table_however_it_is_written(name: str, content: bytes) -> None:
     ]
 
 
-def test_a_comma_inside_quotes_parts_no_columns() -> None:
+def test_a_comma_inside_quotes_is_part_of_the_cell() -> None:
     rows, _ = read(b'"a, b";c\n1;"x;y"\n', "x.csv")
     assert rows == [(2, {"a, b": "1", "c": "x;y"})]
 
@@ -216,7 +216,7 @@ def test_the_first_sheet_of_a_workbook_is_a_table() -> None:
     ]
 
 
-def test_a_blank_row_inside_a_sheet_is_named_and_those_after_it_are_not() -> None:
+def test_a_blank_row_inside_a_sheet_is_reported_and_trailing_ones_ignored() -> None:
     rows, faults = read(workbook([["a", "b"], [1, 2], [], [3, 4], ["", ""], []]), "x.xlsx")
     assert [line for line, _ in rows] == [2, 4]
     assert faults == [(3, "is blank; expected 2 cells")]
@@ -264,13 +264,13 @@ def parquet(table: dict[str, Any]) -> bytes:
     return out.getvalue()
 
 
-def test_parquet_rows_are_like_json() -> None:
+def test_parquet_rows_are_read_like_json() -> None:
     rows, faults = read(parquet({"a": ["x", None], "n": [1, 2], "l": [["p", "q"], []]}), "x.parquet")
     assert faults == []
     assert rows == [(1, {"a": "x", "n": 1, "l": ["p", "q"]}), (2, {"a": None, "n": 2, "l": []})]
 
 
-def test_parquet_that_unfolds_is_refused() -> None:
+def test_a_parquet_file_that_expands_too_much_is_refused() -> None:
     """50,000 rows of one text of 5 MB take a few kilobytes in the file and 250 GB in memory."""
     once = pa.array(["x" * 5_000_000])
     column = pa.DictionaryArray.from_arrays(pa.array([0] * 50_000, pa.int32()), once)
@@ -281,7 +281,7 @@ def test_parquet_that_unfolds_is_refused() -> None:
     assert faults == [(1, "expected cells of at most 131,072 characters")]
 
 
-def test_parquet_with_strange_values() -> None:
+def test_unusable_parquet_values_are_refused() -> None:
     import datetime
 
     _, faults = read(parquet({"a": [float("nan"), 1.0]}), "x.parquet")
@@ -290,7 +290,7 @@ def test_parquet_with_strange_values() -> None:
     assert "holds a date" in faults[0][1]
 
 
-def test_faults_are_bounded_but_counted() -> None:
+def test_stored_faults_are_limited_but_all_are_counted() -> None:
     log = FaultLog("x.csv")
     for line in range(1000):
         log.add("is wrong", line=line)

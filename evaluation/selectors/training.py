@@ -1,0 +1,77 @@
+"""What reports show of training with GEN-U as a reward: every round's rationales and their rewards."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from django.db.models import Count, Q
+
+from annotator.models import Study
+from evaluation.models import Call, Reward, Run
+
+
+@dataclass(frozen=True)
+class Rewarded:
+    """One rationale's reward: its question (``instance``), GEN-U, the quantile, and how many samples were this text."""
+
+    instance: int
+    value: float
+    quantile: int
+    samples: int
+
+
+@dataclass(frozen=True)
+class RewardRound:
+    """One round of a pipeline: ``number`` counts from 1, ``bins`` is the number of reward quantiles (K).
+
+    ``sampled`` is how many rationales were requested; ``unread`` of them came back without a readable one.
+    """
+
+    pipeline: int
+    number: int
+    bins: int
+    sampled: int
+    unread: int
+    rewards: tuple[Rewarded, ...]
+
+    @property
+    def scored(self) -> int:
+        """How many samples have a reward."""
+        return sum(one.samples for one in self.rewards)
+
+
+def reward_rounds(*, study: Study, default_bins: int) -> list[RewardRound]:
+    """The rounds of the pipelines whose main study this is, by pipeline and in order, in three queries.
+
+    ``default_bins`` is the number of quantiles where a recipe's reward step does not give one.
+    """
+    found: dict[tuple[int, str], list[Rewarded]] = defaultdict(list)
+    rewards = Reward.objects.filter(pipeline__study=study).order_by("pipeline_id", "pk")
+    columns = ("pipeline_id", "step", "explanation__instance_id", "value", "quantile", "samples")
+    for pipeline, step, instance, value, quantile, samples in rewards.values_list(*columns):
+        found[pipeline, step].append(Rewarded(instance, value, quantile, samples))
+    runs = Run.objects.filter(pipeline__in={pipeline for pipeline, _ in found})
+    choices = {
+        (pipeline, options.get("step")): options
+        for pipeline, options in runs.filter(kind="reward")
+        .order_by("pk")
+        .values_list("pipeline_id", "options")
+    }
+    requested = _requested({pipeline for pipeline, _ in found})
+    rounds: list[RewardRound] = []
+    for (pipeline, step), rows in found.items():
+        options = choices.get((pipeline, step), {})
+        sampled, unread = requested.get((pipeline, str(options.get("system", ""))), (0, 0))
+        number = 1 + sum(one.pipeline == pipeline for one in rounds)
+        bins = int(options.get("bins", default_bins))
+        rounds.append(RewardRound(pipeline, number, bins, sampled, unread, tuple(rows)))
+    return rounds
+
+
+def _requested(pipelines: set[int]) -> dict[tuple[int, str], tuple[int, int]]:
+    """(pipeline, system) -> how many rationales were requested of it, and how many can't be read."""
+    calls = Call.objects.filter(run__pipeline__in=pipelines, run__kind="explain")
+    rows = calls.order_by().values_list("run__pipeline_id", "run__options__system")
+    counted = rows.annotate(all=Count("pk"), read=Count("pk", filter=Q(parsed__explanation__isnull=False)))
+    return {(pipeline, str(system)): (every, every - read) for pipeline, system, every, read in counted}
