@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from annotator.accounts.attempts import attempts_sweep
 from annotator.core.jobs import job
+from annotator.core.kept_figures import StudyCount
+
+# Imported for the figures that they declare.
+from annotator.selectors import contested, exam, home, live, owed, rehearsal, study_rows, versions  # noqa: F401
 from annotator.services.assignment import leases_expire
 from annotator.services.erasure import retention_sweep
 from annotator.services.exports import export_build, exports_sweep
+from annotator.services.images import images_sweep
 from annotator.services.imports.file_imports import file_import_run, file_imports_sweep
 from annotator.services.imports.pending_uploads import pending_uploads_sweep
 from annotator.services.place_alert import place_alerts_sweep
@@ -18,6 +25,14 @@ from annotator.services.study_removal import studies_purge
 def leases_expire_task() -> int:
     """Release the places of expired leases."""
     return leases_expire()
+
+
+@job("annotator.figures_renew")
+def figures_renew_task(*, figures: str, values: Any) -> None:
+    """Count kept figures of a large study again; those that this version doesn't know any more are forgotten."""
+    counted = StudyCount.declared.get(figures)
+    if counted is not None:
+        counted.renew(values)
 
 
 @job("annotator.export_build")
@@ -70,8 +85,8 @@ def file_imports_sweep_task() -> int:
 
 @job("annotator.uploads_sweep")
 def uploads_sweep_task() -> int:
-    """Remove uploaded files whose import was never confirmed."""
-    return pending_uploads_sweep()
+    """Remove uploaded files whose import was never confirmed, and images that no study shows."""
+    return pending_uploads_sweep() + images_sweep()
 
 
 @job("annotator.attempts_sweep")

@@ -12,6 +12,7 @@ from annotator.web.views import (
     colleague,
     ending,
     exam,
+    images,
     join,
     languages,
     me,
@@ -79,6 +80,7 @@ urlpatterns = [
         name="preview_questions",
     ),
     path("language/", languages.choose, name="language"),
+    path("image/<token:token>/", images.image, name="image"),
     path("worker.js", offline.worker, name="worker"),
     re_path("^(?P<name>offline|away)/$", offline.page, name="offline"),
 ]

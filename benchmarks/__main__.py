@@ -32,7 +32,7 @@ BENCHMARKS = {
     "files": Benchmark("benchmarks.files.run", "material in, judgments out: time and memory", servers=True),
     "first-view": Benchmark(
         "benchmarks.first_view.run",
-        "an annotator's first view of URL on a slow phone: responses, bytes, time",
+        "a page's first view on a slow phone: responses, bytes, time",
     ),
     "growth": Benchmark(
         "benchmarks.core_loop.growth", "a turn as a study grows to 200,000 items and a million judgments"
@@ -41,13 +41,14 @@ BENCHMARKS = {
     "llm": Benchmark("benchmarks.llm.throughput", "calls of one worker against the ideal", servers=True),
     "llm-faults": Benchmark("benchmarks.llm.faults", "5,000 calls while workers are killed", servers=True),
     "llm-recipes": Benchmark(
-        "benchmarks.llm.recipes", "every recipe end to end on public data that lies in FOLDER", servers=True
+        "benchmarks.llm.recipes", "every recipe end to end on the public data in FOLDER", servers=True
     ),
     "ordeal": Benchmark(
-        "benchmarks.ordeal.run", "many annotators while every process is killed again and again"
+        "benchmarks.ordeal.run",
+        "a stress test: many annotators while every process is killed again and again",
     ),
     "parts": Benchmark(
-        "benchmarks.core_loop.parts", "what each shortcut of the core loop saves, alone", servers=True
+        "benchmarks.core_loop.parts", "what each optimisation of the core loop saves", servers=True
     ),
     "report": Benchmark("benchmarks.report", "from Postgres to the stored report", servers=True),
     "researcher-pages": Benchmark(

@@ -7,6 +7,7 @@ import sys
 import traceback
 from collections.abc import Callable
 
+from django.core.paginator import InvalidPage
 from django.db import DataError, InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect, JsonResponse
 from django.template.loader import render_to_string
@@ -88,8 +89,8 @@ def unavailable(request: HttpRequest) -> HttpResponse:
 
 
 class BadRequestMiddleware:
-    """Replies 400 to requests that no view can handle: NUL characters or impossible filters in the address, or
-    input nested too deeply."""
+    """Replies to requests that no view can handle: 400 for NUL characters or impossible filters in the address and for input
+    nested too deeply, 404 for a page of a list that isn't there."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -104,6 +105,8 @@ class BadRequestMiddleware:
         if request.GET and is_impossible_filter(exception):
             # The admin does the same with filters that it recognises as impossible.
             return HttpResponseRedirect(f"{request.path}?e=1")
+        if isinstance(exception, InvalidPage):
+            return not_found(request)
         if not is_too_complex(exception) or request.method in ("GET", "HEAD"):
             return None
         log.warning(

@@ -27,6 +27,7 @@ from foretell import env
 from foretell.embedded import EmbeddedError, EmbeddedServers
 from foretell.embedded.postgres import tail
 from foretell.embedded.process import ask_for_parent_death_signal, die_with_parent, spawn
+from foretell.embedded.watch import WatchedServer
 from foretell.serve import housekeeping_command, web_command, worker_command
 from foretell.supervisor import MARK, Service, end_marked, stop_together
 
@@ -217,25 +218,23 @@ class LocalInstallation:
 
     # --- keep ----------------------------------------------------------------------------------------
 
+    def watched(self) -> list[WatchedServer]:
+        """The embedded servers that were started. Where ``DATABASE_URL`` or ``REDIS_URL`` is set, there is none."""
+        if self.servers is None:
+            return []
+        both = {"Postgres": self.servers.postgres, "Redis": self.servers.redis}
+        return [WatchedServer(name, server) for name, server in both.items() if server.child is not None]
+
     def watch(self) -> None:
+        watched = self.watched()
         while True:
             time.sleep(0.2)
             stop_if_asked()
-            if self.servers:
-                self.watch_servers(self.servers)
+            for server in watched:
+                server.check(say)
             for service in self.services:
                 service.check(say)
             self.watch_demo()
-
-    def watch_servers(self, servers: EmbeddedServers) -> None:
-        for name, server in (("Postgres", servers.postgres), ("Redis", servers.redis)):
-            if server.child is not None and server.child.poll() is not None:
-                say(f"{name} ended; restarting it")
-                try:
-                    server.start()
-                except EmbeddedError as error:
-                    say(str(error))
-                    time.sleep(2)
 
     # --- stop ----------------------------------------------------------------------------------------
 

@@ -58,7 +58,7 @@ MIDDLEWARE = [
     "annotator.accounts.second_factor.SecondFactorMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "foretell.policy.ContentPolicyMiddleware",
+    "csp.middleware.CSPMiddleware",
     "foretell.errors.BadRequestMiddleware",
 ]
 
@@ -156,6 +156,10 @@ IMPORT_MAX_ROWS = 2_000_000
 #: Larger files are imported by a worker; uploads come in pieces of this size, so that a proxy's limit doesn't matter.
 IMPORT_BACKGROUND_BYTES = 20_000_000
 IMPORT_PIECE_BYTES = 4_000_000
+#: Limits for one image of material: bytes, and pixels once decoded; and how many can be uploaded at a time.
+IMAGE_MAX_BYTES = 5_000_000
+IMAGE_MAX_PIXELS = 25_000_000
+IMAGES_PER_UPLOAD = 2_000
 
 # --- Authentication ---------------------------------------------------------------------------------------
 AUTH_USER_MODEL = "annotator.User"
@@ -238,11 +242,17 @@ SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
+# One policy for every page, the admin too: no inline script or style, and no expression is evaluated (templates/unfold).
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
-        "default-src": ["'self'"],
+        "default-src": ["'none'"],
+        "script-src": ["'self'"],
+        "style-src": ["'self'"],
+        "font-src": ["'self'"],
+        "connect-src": ["'self'"],
+        "worker-src": ["'self'"],
+        "manifest-src": ["'self'"],
         "img-src": ["'self'", "data:"],
-        "object-src": ["'none'"],
         "base-uri": ["'none'"],
         "form-action": ["'self'"],
         "frame-ancestors": ["'none'"],
@@ -325,6 +335,7 @@ CELERY_TASK_ROUTES = {
     "evaluation.pipeline_advance": {"queue": env.LONG_QUEUE},
     "evaluation.report_build": {"queue": env.LONG_QUEUE},
     "annotator.export_build": {"queue": env.LONG_QUEUE},
+    "annotator.figures_renew": {"queue": env.LONG_QUEUE},
     "annotator.file_import_run": {"queue": env.LONG_QUEUE},
 }
 #: name -> {"task", "schedule" in seconds}; a test checks that every task exists.

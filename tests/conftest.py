@@ -116,7 +116,7 @@ def lookalikes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(params=["look-alike", "real"])
 def public_data(request: pytest.FixtureRequest) -> PublicData:
-    """The public data sets that lie beside the project, where they do, and files that look like them everywhere."""
+    """The public data sets beside the project, if they are there, and files with the same form everywhere."""
     if request.param == "real":
         if not REAL.is_dir():
             pytest.skip("the public data are not beside the project")

@@ -20,6 +20,7 @@ from annotator.models import (
     Participation,
     Rater,
     Study,
+    StudyImage,
     System,
     User,
 )
@@ -64,6 +65,15 @@ def make_file_import(study: Study, by: User, **fields: Any) -> FileImport:
         "problems_file": default_storage.save("imports-problems/test.csv", ContentFile(b"line,column,value,problem\r\n")),
     }  # fmt: skip
     return FileImport.objects.create(study=study, created_by=by, **values | fields)
+
+
+def make_image(study: Study, **fields: Any) -> StudyImage:
+    """An image of a study by its row alone, without a file."""
+    values: dict[str, Any] = {
+        "name": "owl.png", "digest": "ab" * 32, "media_type": "image/png", "width": 40, "height": 30, "size": 99,
+        "file": f"images/study-{study.pk}/owl",
+    }  # fmt: skip
+    return StudyImage.objects.create(study=study, **values | fields)
 
 
 def simulation_payload(number: int | str = 1) -> dict[str, str]:

@@ -105,6 +105,26 @@ class HitTypeSerializer(serializers.Serializer[Any]):
     columns = ColumnSerializer(many=True)
 
 
+class ImageSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    digest = serializers.CharField(help_text="SHA-256 of the file.")
+    media_type = serializers.CharField()
+    width = serializers.IntegerField(help_text="Pixels.")
+    height = serializers.IntegerField(help_text="Pixels.")
+    size = serializers.IntegerField(help_text="Bytes.")
+
+
+class ImagesSentSerializer(serializers.Serializer[Any]):
+    images = serializers.ListField(
+        child=serializers.FileField(), help_text="Images, or zip archives of them."
+    )
+
+
+class ImagesUploadedSerializer(serializers.Serializer[Any]):
+    images = ImageSerializer(many=True, help_text="Those that were added.")
+    unchanged = serializers.IntegerField(help_text="How many were there already.")
+
+
 class FaultSerializer(serializers.Serializer[Any]):
     file = serializers.CharField()
     line = serializers.IntegerField(allow_null=True)

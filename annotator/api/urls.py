@@ -6,7 +6,7 @@ from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView
 from rest_framework.routers import SimpleRouter
 
-from annotator.api import docs, file_imports, imports, judgments, studies
+from annotator.api import docs, file_imports, images, imports, judgments, studies
 from annotator.core import converters  # noqa: F401 - registers them
 
 app_name = "api"
@@ -26,6 +26,7 @@ urlpatterns = [
     path(
         "imports/<row:pk>/problems/", file_imports.FileImportProblems.as_view(), name="file_import_problems"
     ),
+    path("studies/<study:slug>/images/", images.Images.as_view(), name="images"),
     path("studies/<study:slug>/material/", imports.MaterialImport.as_view(), name="material_import"),
     path("studies/<study:slug>/judgments/", judgments.JudgmentList.as_view(), name="judgments"),
     path(

@@ -70,6 +70,11 @@ def lock_take_briefly(*name: str | int) -> bool:
     return _ask("SELECT pg_try_advisory_xact_lock(%s)", name)
 
 
+def lock_wait_briefly(*name: str | int) -> None:
+    """Wait for the same lock, and hold it until the end of the transaction."""
+    _ask("SELECT pg_advisory_xact_lock(%s)::text IS NOT NULL", name)
+
+
 def lock_release(*name: str | int) -> None:
     """Release a lock taken with ``lock_take``."""
     _ask("SELECT pg_advisory_unlock(%s)", name)

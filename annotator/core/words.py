@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 def plural(count: int, one: str, many: str = "") -> str:
     """A count and its noun.
@@ -12,7 +14,7 @@ def plural(count: int, one: str, many: str = "") -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
-def listed(parts: list[str]) -> str:
+def listed(parts: Sequence[str]) -> str:
     """Several things in one phrase.
 
     >>> listed(["a flag"]), listed(["a flag", "two questions", "three raters"])

@@ -9,6 +9,7 @@ from django import forms
 
 from annotator.forms.fields import PlainForm, SafeTextField
 from annotator.hit_types.base import HitType, Level
+from annotator.services.images import EXTENSIONS
 from annotator.services.imports.readers import FORMATS
 from annotator.services.imports.value_columns import (
     MTURK_ANSWER,
@@ -26,6 +27,29 @@ class UploadForm(PlainForm):
     file = forms.FileField(
         help_text="JSON lines, CSV, TSV, Parquet or Excel (.xlsx). You see a preview before anything is stored.",
         widget=forms.FileInput(attrs={"accept": ",".join(FORMATS)}),
+    )
+
+
+class ManyFilesInput(forms.FileInput):
+    allow_multiple_selected = True
+
+
+class ManyFilesField(forms.FileField):
+    """Several files; cleaned to a list."""
+
+    def clean(self, data: Any, initial: Any = None) -> Any:
+        given = data if isinstance(data, list | tuple) else [data]
+        return [forms.FileField.clean(self, one, initial) for one in given]
+
+
+class ImagesForm(PlainForm):
+    """Images for the material, one by one or in zip archives."""
+
+    images = ManyFilesField(
+        label="Images",
+        widget=ManyFilesInput(attrs={"accept": ",".join((*EXTENSIONS, ".zip"))}),
+        help_text="PNG, JPEG, WebP or GIF, or a zip archive of them. Annotators get the files as they are, so remove the place "
+        "where a photo was taken, and other hidden details, before you upload it.",
     )
 
 

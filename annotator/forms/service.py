@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.db.models import Model
 
 from annotator.models import User
@@ -14,8 +15,8 @@ from annotator.models import User
 class ServiceForm(forms.ModelForm):
     """A form for a new row. ``by`` is the researcher; a subclass overrides ``create``.
 
-    The service runs while the form is cleaned, in the transaction of the request, so that its ``ValidationError``
-    is shown at the field that it names.
+    Validation tries the service in a savepoint that is rolled back, so that its ``ValidationError`` is shown at the field
+    that it names and nothing is written before ``save``.
     """
 
     by: User
@@ -28,7 +29,9 @@ class ServiceForm(forms.ModelForm):
         data: dict[str, Any] = super().clean() or self.cleaned_data
         if not self.errors:
             try:
-                self.instance = self.create(data)
+                with transaction.atomic():
+                    self.create(data)
+                    transaction.set_rollback(True)
             except ValidationError as error:
                 errors_add(self, error)
         return data
@@ -37,7 +40,8 @@ class ServiceForm(forms.ModelForm):
         """Skip the model's own validation: the service has validated the row."""
 
     def save(self, commit: bool = True) -> Any:
-        """The stored row; ``commit`` changes nothing."""
+        """Store the row, whatever ``commit`` says, which Django's admin sets to False."""
+        self.instance = self.create(self.cleaned_data)
         return self.instance
 
     def save_m2m(self) -> None:

@@ -23,11 +23,12 @@ ITEM_COLUMNS: tuple[Column, ...] = (
     Column("condition", "The experimental condition", False, "text", "normal"),
     Column(
         "formats",
-        "How texts are written, as JSON: a column's name with markdown, code or table; others are plain text",
+        "How texts are written, as JSON: a column's name with markdown, code, table or image; others are plain text",
         False,
         "json",
         {},
     ),
+    Column("alt", "What the image of the row shows, for people who can't see it", False, "text"),
 )
 #: What a row may write as its role, and what is stored.
 ROLES = {"ordinary": "ordinary", "gold": "gold", "attention": "attention"}

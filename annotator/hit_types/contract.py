@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 
 from annotator.hit_types.columns import ROLES
 from annotator.hit_types.formats import read_formats
+from annotator.hit_types.images import images_in_words
 from annotator.hit_types.instructions import Example, Text, for_variant, instruction_parts
 from annotator.hit_types.making import ItemSource, MadeFrom
 from annotator.hit_types.prompting import prompt_part, render_prompt
@@ -32,6 +33,9 @@ from annotator.hit_types.shapes import (
     answers_in_words,
 )
 from annotator.hit_types.wording import Translate
+
+#: Kinds of columns whose texts can have a format.
+SHOWN_KINDS = ("text", "list", "json")
 
 
 class HitType:
@@ -67,6 +71,8 @@ class HitType:
     external: ClassVar[bool] = False
     #: Whether ``to_ratings`` reads the item. If it doesn't, each distinct response is converted only once.
     ratings_need_item: ClassVar[bool] = True
+    #: The largest number of stages that an item has for one rater: an upper bound for the calls of a simulator.
+    most_stages: ClassVar[int] = 1
     #: ISO 639-1 code of the language in which replies are read beside English; see ``languages``.
     language: ClassVar[str] = ""
     #: What pipelines make an item from; empty where items come from files only.
@@ -283,9 +289,12 @@ class HitType:
         presentation: JSON | None = None,
         text: str | None = None,
     ) -> list[ChatMessage]:
-        """The same question for a model, from ``prompt.md`` or ``text``; ``before`` holds the answers to earlier stages."""
+        """The same question for a model, from ``prompt.md`` or ``text``; ``before`` holds the answers to earlier stages.
+
+        An image is described by its alternative text, and the prompt says so.
+        """
         name = self.stages(payload, presentation)[stage].name
-        values = self.prompt_values(payload, stage, before or {}, presentation)
+        values = self.prompt_values(images_in_words(payload), stage, before or {}, presentation)
         return render_prompt(prompt_part(text or self.prompt_text, name), values)
 
     def prompt_values(
@@ -300,7 +309,7 @@ class HitType:
         Without a ``key``, one is made from the item's content, system and condition, so importing a file twice
         finds the same items.
         """
-        read_formats(row, payload, {column.name for column in self.columns if column.kind == "text"})
+        read_formats(row, payload, {column.name for column in self.columns if column.kind in SHOWN_KINDS})
         role = row.label("role", ROLES, required=False) or "ordinary"
         condition = row.text("condition", required=False, limit=100)
         key = row.text("key", required=False, limit=200)

@@ -1,13 +1,16 @@
-"""The format of a piece of material, as its row declares it: text, Markdown, code or a table."""
+"""The format of a piece of material, as its row declares it: text, Markdown, code, a table or an image."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, Literal, get_args
 
-from annotator.hit_types.reading import Row, is_blank
+from annotator.hit_types.images import each_text, image_fault
+from annotator.hit_types.reading import Row, clean_text, is_blank
+from annotator.hit_types.shapes import FieldErrors
 
-Format = Literal["text", "markdown", "code", "table"]
+Format = Literal["text", "markdown", "code", "table", "image"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 #: The payload's key for the formats of its texts; absent if all are plain text.
 FORMATS_KEY = "formats"
@@ -26,7 +29,8 @@ def format_of(payload: Mapping[str, Any], column: str) -> Format:
 def read_formats(row: Row, payload: dict[str, Any], columns: set[str]) -> None:
     """Check the column ``formats`` and what it declares, and put both into the payload.
 
-    The text of code is read from the row again, because its first line may be indented. Errors go to the row.
+    A list, such as the explanations of plausibility or atomic units, has one format for all its texts. The text of code
+    is read from the row again, because its first line may be indented. Errors go to the row.
     """
     declared = row.json(FORMATS_KEY)
     if is_blank(declared) or declared == {}:
@@ -34,7 +38,7 @@ def read_formats(row: Row, payload: dict[str, Any], columns: set[str]) -> None:
     if not isinstance(declared, dict):
         row.errors.setdefault(FORMATS_KEY, 'expected a JSON object such as {"input": "code"}')
         return
-    allowed = sorted(name for name in columns if isinstance(payload.get(name), str))
+    allowed = sorted(name for name in columns if _is_shown(payload.get(name)))
     for name, kind in declared.items():
         if name not in allowed:
             row.errors[FORMATS_KEY] = (
@@ -42,14 +46,50 @@ def read_formats(row: Row, payload: dict[str, Any], columns: set[str]) -> None:
             )
         elif kind not in FORMATS:
             row.errors[FORMATS_KEY] = f"{name}: {kind!r} is not one of: {', '.join(FORMATS)}"
-        elif kind == "code" and isinstance(row.raw.get(name), str):
-            lines = row.raw[name].replace("\r\n", "\n").replace("\r", "\n").rstrip().split("\n")
-            payload[name] = "\n".join(lines[next((n for n, line in enumerate(lines) if line.strip()), 0) :])
-        elif kind == "table" and (fault := table_fault(payload[name])):
+        elif kind == "code":
+            written = _as_written(row.json(name))
+            payload[name] = each_text(payload[name], lambda text, known=written: known.get(text, text))
+        elif kind in _FAULTS and (fault := _first_fault(payload[name], _FAULTS[kind])):
             row.errors[name] = fault
     formats = {name: kind for name, kind in declared.items() if kind != "text"}
     if formats and FORMATS_KEY not in row.errors:
         payload[FORMATS_KEY] = formats
+
+
+def _is_shown(value: Any) -> bool:
+    """Whether a part of an item is a text, or a list of objects with a text each."""
+    if isinstance(value, list):
+        return bool(value) and all(
+            isinstance(one, dict) and isinstance(one.get("text"), str) for one in value
+        )
+    return isinstance(value, str)
+
+
+def _as_written(value: Any) -> dict[str, str]:
+    """Each text of a cell without the white space around it -> the same with the first line's indentation."""
+    written: dict[str, str] = {}
+
+    def keep(text: str) -> str:
+        lines = text.replace("\r\n", "\n").replace("\r", "\n").rstrip().split("\n")
+        first = next((number for number, line in enumerate(lines) if line.strip()), 0)
+        with suppress(FieldErrors):
+            written[clean_text(text)] = "\n".join(lines[first:])
+        return text
+
+    each_text(value, keep)
+    return written
+
+
+def _first_fault(value: Any, check: Callable[[str], str]) -> str:
+    faults: list[str] = []
+
+    def look(text: str) -> str:
+        if text and (fault := check(text)):
+            faults.append(fault)
+        return text
+
+    each_text(value, look)
+    return faults[0] if faults else ""
 
 
 def table_rows(text: str) -> list[list[str]]:
@@ -84,3 +124,7 @@ def table_fault(text: str) -> str:
         if len(row) != len(rows[0]):
             return f"row {number} of the table has {len(row)} cells; its head has {len(rows[0])}"
     return ""
+
+
+#: Format -> what is wrong with a text of it.
+_FAULTS: Mapping[str, Callable[[str], str]] = {"table": table_fault, "image": image_fault}

@@ -7,8 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from annotator.hit_types.direction import direction_of
+from annotator.hit_types.images import ImageText, read_image
 from annotator.hit_types.wording import Translate, translated
 
+#: The characters of a text that takes about as much room as an image.
+IMAGE_LENGTH = 600
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
 JSON = dict[str, Any]
 
@@ -103,7 +106,7 @@ class Block:
     kind: Literal["text", "answer", "list", "options", "marked"] = "text"
     group: str = ""
     #: How ``text`` is written; see ``annotator.hit_types.formats``.
-    format: Literal["text", "markdown", "code", "table"] = "text"
+    format: Literal["text", "markdown", "code", "table", "image"] = "text"
     marks: tuple[int, ...] = ()
 
     @property
@@ -112,13 +115,20 @@ class Block:
         return tuple(zip(self.items, self.marks, strict=True))
 
     @property
+    def image(self) -> ImageText | None:
+        """The image that it shows; None for any other format."""
+        return read_image(self.text) if self.format == "image" else None
+
+    @property
     def direction(self) -> str:
         """``rtl`` or ``ltr``, by its text; the label is aligned to the same side."""
         return direction_of(self.text or " ".join(self.items))
 
     @property
     def length(self) -> int:
-        """The number of characters that it shows, without its label."""
+        """The number of characters that it shows, without its label; an image takes as much room as a long text."""
+        if self.format == "image" and self.text:
+            return IMAGE_LENGTH
         return len(self.text) + sum(map(len, self.items))
 
 

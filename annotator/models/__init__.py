@@ -15,6 +15,7 @@ from annotator.models.exam import (
 )
 from annotator.models.export import Export
 from annotator.models.file_import import FileImport
+from annotator.models.image import StudyImage
 from annotator.models.item import Item, Place
 from annotator.models.judgment import Exclusion, Judgment, Review
 from annotator.models.material import AtomicUnit, Dataset, Explanation, FollowUp, Instance, Output, System
@@ -66,6 +67,7 @@ __all__ = [
     "Snapshot",
     "StageCommit",
     "Study",
+    "StudyImage",
     "System",
     "Tombstone",
     "User",

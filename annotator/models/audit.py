@@ -27,6 +27,8 @@ class AuditAction(models.TextChoices):
     ITEM_DELETED = "items.deleted", "Item deleted"
     ITEM_WITHDRAWN = "items.withdrawn", "Item withdrawn"
     ITEM_CORRECTED = "items.corrected", "Item corrected"
+    IMAGES_ADDED = "items.images_added", "Images added"
+    IMAGE_DELETED = "items.image_deleted", "Image deleted"
     JUDGMENTS_IMPORTED = "judgments.imported", "Judgments imported"
     MEMBER_INVITED = "members.invited", "Colleague invited"
     INVITATION_WITHDRAWN = "members.invitation_withdrawn", "Invitation withdrawn"

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
-from django.db import connection
 from django.db.models import Count, Q, QuerySet, Sum
 
+from annotator.core.kept_figures import StudyCount
 from annotator.models import Consent, ExamAttempt, Judgment, LedgerEntry, Participation, Study
 from annotator.selectors.snapshot import snapshot_content
 
@@ -19,7 +19,9 @@ from annotator.selectors.snapshot import snapshot_content
 BY_PARTICIPANTS = Q(source=Judgment.Source.WEB, rater__rehearsal=False)
 
 # What participants earn by items, for each version, and the sums that they earn by exams and bonuses.
-_EARNED = """
+_EARNED = StudyCount(
+    "what participants have earned",
+    """
 SELECT j.snapshot_id, count(*), 0 FROM annotator_judgment j JOIN annotator_rater r ON r.id = j.rater_id
 WHERE j.study_id = %(study)s AND j.source = 'web' AND NOT r.rehearsal AND j.snapshot_id IS NOT NULL
 GROUP BY j.snapshot_id
@@ -30,9 +32,12 @@ WHERE p.study_id = %(study)s AND NOT r.rehearsal
 UNION ALL
 SELECT NULL, 0, coalesce(sum(l.amount), 0) FROM annotator_ledgerentry l JOIN annotator_rater r ON r.id = l.rater_id
 WHERE l.study_id = %(study)s AND NOT r.rehearsal AND l.kind = 'bonus'
-"""
+""",
+)
 # One pass over the study's judgments. Times are of judgments that count; fast judgments include late ones.
-_WORK = """
+_WORK = StudyCount(
+    "work by kind of rater",
+    """
 SELECT CASE WHEN r.kind = 'simulator' THEN 'simulators' WHEN r.rehearsal THEN 'rehearsal'
         WHEN j.source = 'web' THEN 'participants' ELSE 'imported' END AS who,
     count(DISTINCT j.rater_id), count(*), count(*) FILTER (WHERE j.standing = 'surplus'),
@@ -40,7 +45,8 @@ SELECT CASE WHEN r.kind = 'simulator' THEN 'simulators' WHEN r.rehearsal THEN 'r
     percentile_cont(0.5) WITHIN GROUP (ORDER BY j.seconds) FILTER (WHERE j.standing = 'counted'),
     count(*) FILTER (WHERE j.seconds < %s)
 FROM annotator_judgment j JOIN annotator_rater r ON r.id = j.rater_id WHERE j.study_id = %s GROUP BY who
-"""
+""",
+)
 
 
 @dataclass(frozen=True)
@@ -134,9 +140,7 @@ def study_conduct(*, study: Study) -> Conduct:
 
 def study_earned(study: Study) -> Decimal:
     """``Conduct.earned`` without the other figures; one query."""
-    with connection.cursor() as cursor:
-        cursor.execute(_EARNED, {"study": study.pk})
-        rows = cursor.fetchall()
+    rows = _EARNED.rows({"study": study.pk})
     return sum(
         (
             amount if snapshot is None else n * Decimal(str(snapshot_content(snapshot)["pay_per_item"]))
@@ -148,9 +152,7 @@ def study_earned(study: Study) -> Decimal:
 
 def study_work(study: Study) -> dict[str, GroupWork]:
     """The work of each group: ``participants``, ``rehearsal``, ``imported``, ``simulators``; one query."""
-    with connection.cursor() as cursor:
-        cursor.execute(_WORK, [study.min_seconds, study.pk])
-        return {who: GroupWork(*row) for who, *row in cursor.fetchall()}
+    return {who: GroupWork(*row) for who, *row in _WORK.rows([study.min_seconds, study.pk])}
 
 
 def _participations(study: Study) -> QuerySet[Participation]:

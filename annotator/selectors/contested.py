@@ -6,24 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import connection
 from django.db.models import Exists, OuterRef
 
+from annotator.core.kept_figures import StudyCount
 from annotator.models import Item, Judgment, Rater, Study
 
 #: A rater's agreement with the others is computed from this many of their latest judgments.
 LATEST = 200
-#: Filters of the list: name -> the SQL condition.
-FILTERS = {
-    "system": "s.name = %(system)s",
-    "condition": "i.condition = %(condition)s",
-    "kind": "f.kind = %(kind)s",
-    "rater": "EXISTS (SELECT 1 FROM annotator_judgment jr JOIN annotator_rater rr ON rr.id = jr.rater_id"
-    " WHERE jr.item_id = i.id AND rr.name = %(rater)s)",
-}
+#: Filters of the list; an empty value filters nothing.
+FILTERS = ("system", "condition", "kind", "rater")
 
 # Judgments that count, by people (or, for a rehearsal, by its raters), grouped by their whole response.
-_CONTESTED = """
+_CONTESTED = StudyCount(
+    "contested items",
+    """
 WITH answers AS (
     SELECT j.item_id, j.digest, count(*) AS n FROM annotator_judgment j JOIN annotator_rater r ON r.id = j.rater_id
     WHERE j.study_id = %(study)s AND j.standing = 'counted' AND r.kind = 'human' AND r.rehearsal = %(rehearsal)s
@@ -40,11 +36,17 @@ SELECT items.item_id, items.raters, items.answers, items.entropy::float FROM ite
 JOIN annotator_item i ON i.id = items.item_id
 LEFT JOIN annotator_explanation e ON e.id = i.explanation_id LEFT JOIN annotator_system s ON s.id = e.system_id
 LEFT JOIN annotator_followup f ON f.id = i.follow_up_id
-WHERE true{filters}
+WHERE (%(system)s = '' OR s.name = %(system)s) AND (%(condition)s = '' OR i.condition = %(condition)s)
+    AND (%(kind)s = '' OR f.kind = %(kind)s)
+    AND (%(rater)s = '' OR EXISTS (SELECT 1 FROM annotator_judgment jr JOIN annotator_rater rr ON rr.id = jr.rater_id
+        WHERE jr.item_id = i.id AND rr.name = %(rater)s))
 ORDER BY items.entropy DESC, items.raters DESC, items.item_id LIMIT %(limit)s OFFSET %(offset)s
-"""
+""",
+)
 # The items that two raters (of whom one may be a simulator) answered differently, with the answers of all.
-_OF_PAIR = """
+_OF_PAIR = StudyCount(
+    "items that a pair of raters disagrees on",
+    """
 WITH pair AS (
     SELECT a.item_id FROM annotator_judgment a JOIN annotator_judgment b ON b.item_id = a.item_id
     WHERE a.study_id = %(study)s AND a.rater_id = %(first)s AND b.rater_id = %(second)s AND a.digest <> b.digest
@@ -68,18 +70,27 @@ SELECT pair.item_id, coalesce(items.raters, 0), coalesce(items.answers, 0), coal
 FROM pair LEFT JOIN items ON items.item_id = pair.item_id JOIN annotator_item i ON i.id = pair.item_id
 LEFT JOIN annotator_explanation e ON e.id = i.explanation_id LEFT JOIN annotator_system s ON s.id = e.system_id
 LEFT JOIN annotator_followup f ON f.id = i.follow_up_id
-WHERE true{filters}
+WHERE (%(system)s = '' OR s.name = %(system)s) AND (%(condition)s = '' OR i.condition = %(condition)s)
+    AND (%(kind)s = '' OR f.kind = %(kind)s)
+    AND (%(rater)s = '' OR EXISTS (SELECT 1 FROM annotator_judgment jr JOIN annotator_rater rr ON rr.id = jr.rater_id
+        WHERE jr.item_id = i.id AND rr.name = %(rater)s))
 ORDER BY items.entropy DESC NULLS LAST, pair.item_id LIMIT %(limit)s OFFSET %(offset)s
-"""
-_SAME = """
+""",
+)
+_SAME = StudyCount(
+    "same answers of a pair of raters",
+    """
 SELECT count(*) FILTER (WHERE a.digest = b.digest), count(*)
 FROM annotator_judgment a JOIN annotator_judgment b ON b.item_id = a.item_id
 WHERE a.study_id = %(study)s AND a.rater_id = %(first)s AND b.rater_id = %(second)s
     AND a.standing = 'counted' AND b.standing = 'counted'
     AND NOT EXISTS (SELECT 1 FROM annotator_exclusion x WHERE x.study_id = a.study_id AND x.lifted_at IS NULL
         AND (x.judgment_id IN (a.id, b.id) OR x.item_id = a.item_id))
-"""
-_AGREEMENT = """
+""",
+)
+_AGREEMENT = StudyCount(
+    "agreement of raters with the others",
+    """
 SELECT a.rater_id, count(*) FILTER (WHERE a.digest = b.digest), count(*)
 FROM unnest(%(raters)s::bigint[]) AS one(rater) CROSS JOIN LATERAL (
     SELECT j.rater_id, j.item_id, j.digest FROM annotator_judgment j
@@ -87,7 +98,19 @@ FROM unnest(%(raters)s::bigint[]) AS one(rater) CROSS JOIN LATERAL (
 ) a JOIN annotator_judgment b ON b.item_id = a.item_id AND b.rater_id <> a.rater_id AND b.standing = 'counted'
 JOIN annotator_rater r ON r.id = a.rater_id JOIN annotator_rater o ON o.id = b.rater_id
 WHERE o.kind = 'human' AND o.rehearsal = r.rehearsal GROUP BY a.rater_id
-"""
+""",
+)
+_CHOICES = StudyCount(
+    "filters of contested items",
+    """
+SELECT grouping(s.name, i.condition, f.kind), coalesce(s.name, i.condition, f.kind) FROM annotator_item i
+LEFT JOIN annotator_explanation e ON e.id = i.explanation_id LEFT JOIN annotator_system s ON s.id = e.system_id
+LEFT JOIN annotator_followup f ON f.id = i.follow_up_id WHERE i.study_id = %s
+GROUP BY GROUPING SETS ((s.name), (i.condition), (f.kind)) ORDER BY 1, 2
+""",
+)
+#: What ``grouping`` calls each column of ``_CHOICES``.
+_GROUPED = {"system": 3, "condition": 5, "kind": 6}
 
 
 @dataclass(frozen=True)
@@ -118,20 +141,16 @@ def contested_items(
     listed too. Excluded and late judgments do not count. ``filters`` may hold any of ``FILTERS``. With a ``pair`` (ids of two raters)
     the items are those that the two answered differently, simulators and excluded raters too.
     """
-    chosen = {name: value for name, value in (filters or {}).items() if value}
-    where = "".join(f" AND {FILTERS[name]}" for name in chosen)
-    values: dict[str, Any] = {
-        "study": study.pk, "rehearsal": rehearsal, "limit": limit, "offset": offset, **chosen
-    }  # fmt: skip
-    with connection.cursor() as cursor:
-        if pair is not None:
-            values |= {"first": pair[0], "second": pair[1]}
-        statement = _CONTESTED if pair is None else _OF_PAIR
-        cursor.execute(statement.replace("{filters}", where), values)
-        rows = cursor.fetchall()
+    given = filters or {}
+    values: dict[str, Any] = {name: given.get(name, "") for name in FILTERS}
+    values |= {"study": study.pk, "rehearsal": rehearsal, "limit": limit, "offset": offset}
+    if pair is None:
+        rows = _CONTESTED.rows(values)
+    else:
+        rows = _OF_PAIR.rows(values | {"first": pair[0], "second": pair[1]})
     pks = [pk for pk, *_ in rows]
     items = study.items.select_related("instance", "explanation__system", "follow_up").in_bulk(pks)
-    given: dict[int, list[Judgment]] = {}
+    judged: dict[int, list[Judgment]] = {}
     found = Judgment.objects.filter(item__in=pks, rater__rehearsal=rehearsal).select_related(
         "rater", "assignment"
     )
@@ -140,18 +159,16 @@ def contested_items(
             item__in=pks, rater__kind=Rater.Kind.SIMULATOR
         ).select_related("rater", "assignment")
     for judgment in found.order_by("rater__kind", "id"):
-        given.setdefault(judgment.item_id, []).append(judgment)
+        judged.setdefault(judgment.item_id, []).append(judgment)
     return [
-        Contested(items[pk], int(raters), int(answers), float(entropy), tuple(given.get(pk, ())))
+        Contested(items[pk], int(raters), int(answers), float(entropy), tuple(judged.get(pk, ())))
         for pk, raters, answers, entropy in rows
     ]
 
 
 def pair_agreement(study: Study, pair: tuple[int, int]) -> tuple[int, int]:
     """(same, shared): on how many of the items that both raters judged they gave the same whole answer."""
-    with connection.cursor() as cursor:
-        cursor.execute(_SAME, {"study": study.pk, "first": pair[0], "second": pair[1]})
-        same, shared = cursor.fetchone()
+    [(same, shared)] = _SAME.rows({"study": study.pk, "first": pair[0], "second": pair[1]})
     return int(same), int(shared)
 
 
@@ -164,14 +181,10 @@ def raters_named(study: Study, pks: Sequence[int]) -> list[Rater]:
 
 def filter_choices(study: Study) -> dict[str, list[str]]:
     """The values that contested items can be filtered by."""
-
-    def values(field: str) -> list[str]:
-        return [one for one in study.items.order_by().values_list(field, flat=True).distinct()[:100] if one]
-
+    rows = _CHOICES.rows([study.pk])
     return {
-        "system": sorted(values("explanation__system__name")),
-        "condition": sorted(values("condition")),
-        "kind": sorted(values("follow_up__kind")),
+        name: [value for grouped, value in rows if grouped == bits and value][:100]
+        for name, bits in _GROUPED.items()
     }
 
 
@@ -180,6 +193,5 @@ def agreement_with_others(study: Study, raters: Sequence[int]) -> dict[int, tupl
     each rater's latest ``LATEST`` judgments. Rehearsal raters are compared with each other only, simulators with
     people.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(_AGREEMENT, {"study": study.pk, "raters": list(raters), "latest": LATEST})
-        return {rater: (same, pairs) for rater, same, pairs in cursor.fetchall()}
+    rows = _AGREEMENT.rows({"study": study.pk, "raters": list(raters), "latest": LATEST})
+    return {rater: (same, pairs) for rater, same, pairs in rows}

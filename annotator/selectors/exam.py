@@ -8,6 +8,7 @@ from math import nan, sqrt
 
 from django.db import connection
 
+from annotator.core.kept_figures import StudyCount
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Exam, ExamAttempt, ExamQuestion, Judgment, Study
 
@@ -102,7 +103,9 @@ def _figures(
 
 # -- against later work ---------------------------------------------------------------------------------------
 
-_ALIKE = """
+_ALIKE = StudyCount(
+    "likeness of answers",
+    """
 WITH counted AS (
     SELECT j.id, j.item_id, j.rater_id, j.digest FROM annotator_judgment j JOIN annotator_rater r ON r.id = j.rater_id
     WHERE j.study_id = %(study)s AND j.standing = 'counted' AND j.source = 'web' AND r.kind = 'human'
@@ -112,7 +115,8 @@ WITH counted AS (
         count(*) OVER (PARTITION BY item_id) - 1 AS others FROM counted
 )
 SELECT rater_id, count(*), sum(alike)::float, sum(others)::float FROM same GROUP BY rater_id
-"""
+""",
+)
 
 
 @dataclass(frozen=True)
@@ -156,9 +160,7 @@ def raters_quality(*, study: Study) -> list[RaterQuality]:
         if score is not None and score >= mark and drawn:
             passed[rater] = (name, score / len(drawn))
     gold = _gold(study)
-    with connection.cursor() as cursor:
-        cursor.execute(_ALIKE, {"study": study.pk})
-        work = {rater: rest for rater, *rest in cursor.fetchall()}
+    work = {rater: rest for rater, *rest in _ALIKE.rows({"study": study.pk})}
     found = []
     for rater, (name, share) in passed.items():
         if rater not in work:
@@ -173,15 +175,22 @@ def raters_quality(*, study: Study) -> list[RaterQuality]:
 
 def _gold(study: Study) -> dict[int, tuple[int, int]]:
     """Rater -> (entirely correct, graded) over the study's items with gold."""
-    kind = hit_type_get(study.hit_type)
+    return {rater: (right, n) for rater, right, n in _GOLD.rows([study.pk, study.hit_type])}
+
+
+def _gold_counted(study_pk: int, hit_type: str) -> list[tuple[int, int, int]]:
+    kind = hit_type_get(hit_type)
     counts: dict[int, tuple[int, int]] = {}
-    rows = Judgment.objects.filter(study=study, item__gold__isnull=False, standing="counted", source="web")
+    rows = Judgment.objects.filter(study=study_pk, item__gold__isnull=False, standing="counted", source="web")
     for rater, response, gold in rows.values_list("rater_id", "response", "item__gold").iterator(
         chunk_size=2000
     ):
         right, n = counts.get(rater, (0, 0))
         counts[rater] = (right + kind.grade(response, gold or {}).passed, n + 1)
-    return counts
+    return [(rater, right, n) for rater, (right, n) in counts.items()]
+
+
+_GOLD = StudyCount("answers to gold items", count=_gold_counted)
 
 
 def relations(people: Sequence[RaterQuality]) -> list[Relation]:

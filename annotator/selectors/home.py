@@ -8,28 +8,42 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from django.db import connection
 from django.db.models import Count, Min, Q, QuerySet
 from django.utils import timezone
 
+from annotator.core.kept_figures import StudyCount
 from annotator.core.words import listed, plural
-from annotator.models import DataRequest, Judgment, Message, Rehearsal, Study
-from annotator.selectors.study import studies_for
+from annotator.models import DataRequest, Message, Rehearsal, Study
+from annotator.selectors.study import studies_for, with_size
 
 STALLED = timedelta(days=1)
 
-_PLACES = """
+_PLACES = StudyCount(
+    "places of studies",
+    """
 SELECT p.study_id, count(*), count(*) FILTER (WHERE a.state = 'submitted') FROM annotator_place p
 LEFT JOIN annotator_assignment a ON a.id = p.assignment_id
 WHERE p.study_id = ANY(%s) AND NOT p.rehearsal GROUP BY p.study_id
-"""
+""",
+)
 # Running studies and judgments by participants only: how many aren't accepted yet, the latest, the median time.
-_WORK = """
+_WORK = StudyCount(
+    "work in studies",
+    """
 SELECT j.study_id, count(*) FILTER (WHERE v.id IS NULL), max(j.created_at),
     percentile_cont(0.5) WITHIN GROUP (ORDER BY j.seconds) FILTER (WHERE j.standing = 'counted')
 FROM annotator_judgment j LEFT JOIN annotator_review v ON v.judgment_id = j.id
 WHERE j.study_id = ANY(%s) AND j.source = 'web' GROUP BY j.study_id
-"""
+""",
+)
+_ITEMS = StudyCount(
+    "items of studies",
+    "SELECT study_id, count(*) FROM annotator_item WHERE study_id = ANY(%s) GROUP BY study_id",
+)
+_JUDGMENTS = StudyCount(
+    "judgments of studies",
+    "SELECT study_id, count(*) FROM annotator_judgment WHERE study_id = ANY(%s) GROUP BY study_id",
+)
 
 
 @dataclass(frozen=True)
@@ -49,11 +63,16 @@ class StudyRow:
         return self.done / self.places if self.places else 0.0
 
 
-def home_studies(*, user: Any, query: str = "", state: str = "", archived: bool = False) -> QuerySet[Study]:
-    """The researcher's studies, newest first; archived ones only if requested."""
+def home_studies(
+    *, user: Any, query: str = "", state: str = "", archived: bool = False, workspace: int | None = None
+) -> QuerySet[Study]:
+    """The researcher's studies (of one workspace, if it is given), newest first; archived ones only if requested."""
     found = studies_for(user=user).filter(archived_at__isnull=not archived).order_by("-created_at", "-id")
+    found = with_size(found)
     if query:
         found = found.filter(Q(title__icontains=query) | Q(slug__icontains=query))
+    if workspace is not None:
+        found = found.filter(workspace=workspace)
     if state in Study.State.values:
         found = found.filter(state=state)
     return found
@@ -63,17 +82,10 @@ def home_rows(studies: Sequence[Study]) -> list[StudyRow]:
     """The rows of these studies; the number of queries depends neither on how many there are nor on their size."""
     pks = [study.pk for study in studies]
     running = [study.pk for study in studies if study.state in (Study.State.LIVE, Study.State.PAUSED)]
-    with connection.cursor() as cursor:
-        cursor.execute(_PLACES, [pks])
-        places = {pk: (all_, done) for pk, all_, done in cursor.fetchall()}
-        cursor.execute(_WORK, [running])
-        work = {pk: tuple(rest) for pk, *rest in cursor.fetchall()}
-    items: dict[int, int] = dict(
-        Study.objects.filter(pk__in=pks).order_by().values_list("pk").annotate(n=Count("items"))
-    )
-    judgments: dict[int, int] = dict(
-        Judgment.objects.filter(study__in=pks).order_by().values_list("study").annotate(n=Count("id"))
-    )
+    places = {pk: (all_, done) for pk, all_, done in _PLACES.rows([pks])}
+    work = {pk: tuple(rest) for pk, *rest in _WORK.rows([running])}
+    items: dict[int, int] = dict(_ITEMS.rows([pks]))
+    judgments: dict[int, int] = dict(_JUDGMENTS.rows([pks]))
     # A message that asks for deletion is settled with its request, which is named with its deadline.
     open_messages = Message.objects.filter(study__in=pks, settled_at__isnull=True).exclude(
         kind__in=(Message.Kind.REPLY, Message.Kind.DELETION)
@@ -100,10 +112,15 @@ def home_rows(studies: Sequence[Study]) -> list[StudyRow]:
             needs.append("the rehearsal failed")
         rows.append(
             StudyRow(
-                study, items.get(study.pk, 0), judgments.get(study.pk, 0), all_, done, tuple(needs),
-                _next(study, items.get(study.pk, 0), all_, done, unreviewed),
+                study=study,
+                items=items.get(study.pk, 0),
+                judgments=judgments.get(study.pk, 0),
+                places=all_,
+                done=done,
+                needs=tuple(needs),
+                next=_next(study, items.get(study.pk, 0), all_, done, unreviewed),
             )
-        )  # fmt: skip
+        )
     return rows
 
 

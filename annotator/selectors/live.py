@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from django.db import connection
+from django.db.models import Count, Q, Window
 from django.utils import timezone
 
-from annotator.models import Item, Message, Study
+from annotator.core.kept_figures import StudyCount
+from annotator.models import Item, Judgment, Message, Study
 from annotator.selectors.conduct import study_earned
-from annotator.selectors.judgment import judgments_filter
 from annotator.selectors.progress import Condition, StudyProgress
 from annotator.selectors.study import study_hit_type
 
@@ -24,18 +23,26 @@ ENOUGH = 5
 #: Gold items are graded one at a time, so at most this many are.
 MOST_GOLD = 5_000
 
-_LATEST = """
+_LATEST = StudyCount(
+    "latest judgments",
+    """
 SELECT created_at FROM annotator_judgment
 WHERE study_id = %s AND source = 'web' ORDER BY created_at DESC LIMIT %s
-"""
+""",
+)
 # Bins double: up to 1, 2, 4, ... times the study's `min_seconds`. Bin 0 is too fast; the last bin is open.
-_TIMES = """
+_TIMES = StudyCount(
+    "times of judgments",
+    """
 SELECT CASE WHEN seconds < %(least)s THEN 0
-    ELSE least(%(most)s, 1 + floor(log(2.0, (seconds / %(least)s)::numeric)))::int END AS bin, count(*)
+    ELSE least(%(most)s, 1 + floor(ln(seconds / %(least)s) / ln(2::float) + 1e-12))::int END AS bin, count(*)
 FROM annotator_judgment WHERE study_id = %(study)s AND source = 'web' AND standing = 'counted'
     AND seconds IS NOT NULL GROUP BY bin
-"""
-_RATERS = """
+""",
+)
+_RATERS = StudyCount(
+    "behaviour of raters",
+    """
 SELECT r.id, r.name, sum(d.n), sum(d.fast), max(d.n), sum(d.pasted), sum(d.left_page)
 FROM (SELECT rater_id, digest, count(*) AS n, count(*) FILTER (WHERE seconds < %(least)s) AS fast,
         count(*) FILTER (WHERE signals->>'pastes' ~ '^[1-9]') AS pasted,
@@ -43,7 +50,8 @@ FROM (SELECT rater_id, digest, count(*) AS n, count(*) FILTER (WHERE seconds < %
     FROM annotator_judgment WHERE study_id = %(study)s AND source = 'web'
     GROUP BY rater_id, digest) d JOIN annotator_rater r ON r.id = d.rater_id
 GROUP BY r.id HAVING sum(d.n) >= %(enough)s ORDER BY r.name
-"""
+""",
+)
 
 
 @dataclass(frozen=True)
@@ -124,10 +132,8 @@ class Live:
 
 def study_live(study: Study, progress: StudyProgress) -> Live:
     """The figures of a study beside its progress, in a constant number of queries."""
-    with connection.cursor() as cursor:
-        cursor.execute(_LATEST, [study.pk, LATEST])
-        latest = [row[0] for row in cursor.fetchall()]
-    open_messages = study.messages.filter(settled_at__isnull=True).exclude(kind=Message.Kind.REPLY)
+    latest = [row[0] for row in _LATEST.rows([study.pk, LATEST])]
+    waiting, messages = open_messages(study)
     raters, flagged = flagged_raters(study, excluded=progress.excluded_raters)
     return Live(
         conditions=progress.conditions,
@@ -135,12 +141,22 @@ def study_live(study: Study, progress: StudyProgress) -> Live:
         times=times_of(study),
         flagged=flagged,
         raters=raters,
-        open=dict(Counter(open_messages.values_list("kind", flat=True))),
-        latest=tuple(open_messages.select_related("rater", "item").order_by("-created_at")[:3]),
+        open=waiting,
+        latest=messages,
         late=progress.work.surplus,
         spent=study_earned(study),
         pay=study.pay_per_item,
     )
+
+
+def open_messages(study: Study) -> tuple[dict[str, int], tuple[Message, ...]]:
+    """How many messages of each kind are open, and the latest three of all; one query."""
+    found = study.messages.filter(settled_at__isnull=True).exclude(kind=Message.Kind.REPLY)
+    kinds = [str(kind) for kind in Message.Kind if kind != Message.Kind.REPLY]
+    counts = {f"all_{kind}": Window(Count("pk", filter=Q(kind=kind))) for kind in kinds}
+    latest = found.annotate(**counts).select_related("rater", "item").order_by("-created_at")[:3]
+    rows = tuple(latest)
+    return {kind: getattr(rows[0], f"all_{kind}") if rows else 0 for kind in kinds}, rows
 
 
 def pace_of(latest: list[datetime], *, now: datetime) -> Pace:
@@ -160,9 +176,7 @@ def pace_of(latest: list[datetime], *, now: datetime) -> Pace:
 def times_of(study: Study) -> tuple[Bin, ...]:
     """How long judgments took, in bins that double from the study's ``min_seconds``."""
     least, most = max(study.min_seconds, 1.0), 7
-    with connection.cursor() as cursor:
-        cursor.execute(_TIMES, {"study": study.pk, "least": least, "most": most})
-        found = dict(cursor.fetchall())
+    found: dict[int, int] = dict(_TIMES.rows({"study": study.pk, "least": least, "most": most}))
     if not found:
         return ()
     edges = [0.0, *(least * 2**power for power in range(most))]
@@ -184,12 +198,16 @@ class _RaterCounts(NamedTuple):
     left: int
 
 
-def flagged_raters(study: Study, *, excluded: frozenset[int]) -> tuple[int, tuple[Flagged, ...]]:
-    """The number of raters with enough judgments to be flagged, and those who are flagged and not in ``excluded``."""
-    with connection.cursor() as cursor:
-        cursor.execute(_RATERS, {"study": study.pk, "least": study.min_seconds, "enough": ENOUGH})
-        rows = [_RaterCounts(*row) for row in cursor.fetchall()]
-    wrong = gold_checks(study)
+def flagged_raters(
+    study: Study, *, excluded: frozenset[int], checks: dict[int, tuple[int, int]] | None = None
+) -> tuple[int, tuple[Flagged, ...]]:
+    """The number of raters with enough judgments to be flagged, and those who are flagged and not in ``excluded``.
+
+    ``checks`` are the study's ``gold_checks``, if the caller has them already.
+    """
+    asked = {"study": study.pk, "least": study.min_seconds, "enough": ENOUGH}
+    rows = [_RaterCounts(*row) for row in _RATERS.rows(asked)]
+    wrong = gold_checks(study) if checks is None else checks
     # Some studies have one usual answer, and in some everybody leaves the page: only behaviour that others don't show
     # counts.
     usual_same = _lower_median([row.same / row.n for row in rows], none=1.0)
@@ -219,15 +237,25 @@ def _lower_median(values: list[float], *, none: float) -> float:
 
 def gold_checks(study: Study) -> dict[int, tuple[int, int]]:
     """Rater -> (failed, given) over gold items and attention checks."""
-    given: Any = judgments_filter(study=study, filters={"source": "web"}).filter(
-        item__role__in=[Item.Role.GOLD, Item.Role.ATTENTION], item__gold__isnull=False
+    return {rater: (failed, of) for rater, failed, of in _GOLD.rows([study.pk])}
+
+
+def _gold_counted(study_pk: int) -> list[tuple[int, int, int]]:
+    given = Judgment.objects.filter(
+        study=study_pk,
+        source=Judgment.Source.WEB,
+        item__role__in=[Item.Role.GOLD, Item.Role.ATTENTION],
+        item__gold__isnull=False,
     )
     rows = list(given.order_by("id").values_list("rater_id", "response", "item__gold")[:MOST_GOLD])
     if not rows:
-        return {}
-    kind = study_hit_type(study)
+        return []
+    kind = study_hit_type(Study.objects.get(pk=study_pk))
     counts: dict[int, tuple[int, int]] = {}
     for rater, response, gold in rows:
         failed, of = counts.get(rater, (0, 0))
         counts[rater] = (failed + (not kind.grade(response, gold).passed), of + 1)
-    return counts
+    return [(rater, failed, of) for rater, (failed, of) in counts.items()]
+
+
+_GOLD = StudyCount("gold checks", count=_gold_counted)

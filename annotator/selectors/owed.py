@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 
-from django.db import connection
-
+from annotator.core.kept_figures import StudyCount
 from annotator.models import Study
 
 CENT = Decimal("0.01")
 
 # Judgments are grouped by version first: each is paid at the rate of its own version.
-_OWED = """
+_OWED = StudyCount(
+    "what participants are owed",
+    """
 WITH work AS (
     SELECT j.rater_id, j.snapshot_id, count(*) AS done, count(v.id) AS accepted
     FROM annotator_judgment j LEFT JOIN annotator_review v ON v.judgment_id = j.id
@@ -37,7 +38,8 @@ FROM annotator_participation p JOIN annotator_rater r ON r.id = p.rater_id
 LEFT JOIN items i ON i.rater_id = r.id LEFT JOIN exams e ON e.rater_id = r.id LEFT JOIN ledger l ON l.rater_id = r.id
 WHERE p.study_id = %(study)s AND NOT r.rehearsal AND (%(raters)s::bigint[] IS NULL OR r.id = ANY(%(raters)s))
 ORDER BY r.name, r.id
-"""
+""",
+)
 
 
 @dataclass(frozen=True)
@@ -97,9 +99,8 @@ class Totals:
 
 def balances_of(study: Study, *, raters: Sequence[int] | None = None) -> list[Balance]:
     """The balance of every participant (or of ``raters``), in one query. Rehearsal raters are never owed anything."""
-    with connection.cursor() as cursor:
-        cursor.execute(_OWED, {"study": study.pk, "raters": list(raters) if raters is not None else None})
-        return [Balance(*row) for row in cursor.fetchall()]
+    asked = {"study": study.pk, "raters": list(raters) if raters is not None else None}
+    return [Balance(*row) for row in _OWED.rows(asked)]
 
 
 def totals_of(balances: Sequence[Balance]) -> Totals:

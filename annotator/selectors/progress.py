@@ -5,22 +5,27 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from django.db import connection
-
+from annotator.core.kept_figures import StudyCount
 from annotator.models import Study
 from annotator.selectors.conduct import GroupWork, study_work
 
-_CONDITIONS = """
+_CONDITIONS = StudyCount(
+    "places by condition",
+    """
 SELECT i.condition, count(*), count(*) FILTER (WHERE a.state = 'submitted'),
     count(*) FILTER (WHERE a.state IS NOT NULL AND a.state <> 'submitted')
 FROM annotator_place p JOIN annotator_item i ON i.id = p.item_id
 LEFT JOIN annotator_assignment a ON a.id = p.assignment_id
 WHERE p.study_id = %s AND NOT p.rehearsal GROUP BY i.condition ORDER BY i.condition
-"""
-_ITEMS = """
+""",
+)
+_ITEMS = StudyCount(
+    "items by role",
+    """
 SELECT count(*), count(*) FILTER (WHERE role = 'gold'), count(*) FILTER (WHERE role = 'attention')
 FROM annotator_item WHERE study_id = %s
-"""
+""",
+)
 
 
 @dataclass(frozen=True)
@@ -93,11 +98,8 @@ class StudyProgress:
 
 def study_progress(study: Study) -> StudyProgress:
     """Count a study; for a draft, the places it will have."""
-    with connection.cursor() as cursor:
-        cursor.execute(_ITEMS, [study.pk])
-        items, gold, attention = cursor.fetchone()
-        cursor.execute(_CONDITIONS, [study.pk])
-        conditions = tuple(Condition(*row) for row in cursor.fetchall())
+    [(items, gold, attention)] = _ITEMS.rows([study.pk])
+    conditions = tuple(Condition(*row) for row in _CONDITIONS.rows([study.pk]))
     places = sum(one.places for one in conditions)
     excluded = list(study.exclusions.filter(lifted_at__isnull=True).values_list("rater_id", flat=True))
     work = study_work(study)

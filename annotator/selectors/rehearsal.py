@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.db import connection
-
+from annotator.core.kept_figures import StudyCount
 from annotator.models import Rehearsal, Study
 
-_PLACES = """
+_PLACES = StudyCount(
+    "places of a rehearsal",
+    """
 SELECT count(*), count(*) FILTER (WHERE a.state = 'submitted') FROM annotator_place p
 LEFT JOIN annotator_assignment a ON a.id = p.assignment_id WHERE p.study_id = %s AND p.rehearsal
-"""
+""",
+)
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,5 @@ class RehearsalProgress:
 
 def rehearsal_progress(study: Study) -> RehearsalProgress:
     """The progress of the latest rehearsal; two queries."""
-    with connection.cursor() as cursor:
-        cursor.execute(_PLACES, [study.pk])
-        places, done = cursor.fetchone()
+    [(places, done)] = _PLACES.rows([study.pk])
     return RehearsalProgress(study.rehearsals.order_by("-id").first(), places, done)

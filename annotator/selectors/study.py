@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from django.db.models import Case, CharField, Q, QuerySet, Value, When
+from django.db.models import Case, CharField, Exists, OuterRef, Q, QuerySet, Value, When
 from django.http import Http404
 
+from annotator.core.kept_figures import LARGE
 from annotator.hit_types.base import HitType, Question
 from annotator.hit_types.registry import hit_type_get
-from annotator.models import Membership, Study, WorkspaceMember
+from annotator.models import Judgment, Membership, Study, WorkspaceMember
 
 log = logging.getLogger(__name__)
 
@@ -63,22 +64,36 @@ def studies_with_role(*, user: Any, studies: QuerySet[Study]) -> QuerySet[Study]
 
 
 def study_get_for(
-    *, user: Any, pk: int | str | None = None, slug: str | None = None, role: str = Membership.Role.VIEWER
+    *,
+    user: Any,
+    pk: int | str | None = None,
+    slug: str | None = None,
+    role: str = Membership.Role.VIEWER,
+    sized: bool = False,
 ) -> Study:
     """A study in which the researcher has at least this role; raises ``Http404`` for any other, and logs it.
 
     It has ``my_role`` as ``studies_with_role`` says. By ``slug``, or by ``pk``, which may also be a slug in text (an id goes first).
+    ``sized``: with ``is_large``, whether its figures are kept (see ``annotator.core.kept_figures``).
     """
     if slug is None:
         key: dict[str, Any] = {"pk": pk} if isinstance(pk, int) or str(pk).isdecimal() else {"slug": pk}
     else:
         key = {"slug": slug}
     found = studies_with_role(user=user, studies=studies_for(user=user, role=role).filter(**key))
+    if sized:
+        found = with_size(found)
     study = found.select_related("snapshot").defer("snapshot__content").first()
     if study is None:
         log.warning("study %s: access denied to user %s as %s", slug or pk, user.pk, role)
         raise Http404("no such study")
     return study
+
+
+def with_size(studies: QuerySet[Study]) -> QuerySet[Study]:
+    """The studies with ``is_large``: whether they have at least ``LARGE`` judgments."""
+    judgments = Judgment.objects.filter(study=OuterRef("pk")).order_by().values("pk")
+    return studies.annotate(is_large=Exists(judgments[LARGE - 1 : LARGE]))
 
 
 def study_role(*, user: Any, study: Study) -> Membership.Role | None:

@@ -5,18 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import connection
 from django.db.models import Count, Q, QuerySet
 
+from annotator.core.kept_figures import StudyCount
 from annotator.models import Item, Rater, Study
 
-_RATERS = """
+_RATERS = StudyCount(
+    "raters of a study",
+    """
 SELECT r.id, r.name, r.kind, r.rehearsal, bool_or(j.source = 'import'), count(*), count(*) FILTER (WHERE j.standing = 'surplus'),
     percentile_cont(0.5) WITHIN GROUP (ORDER BY j.seconds), count(*) FILTER (WHERE j.seconds < %(least)s),
     max(j.created_at)
 FROM annotator_judgment j JOIN annotator_rater r ON r.id = j.rater_id
 WHERE j.study_id = %(study)s GROUP BY r.id ORDER BY r.rehearsal, count(*) DESC, r.name LIMIT %(limit)s OFFSET %(offset)s
-"""
+""",
+)
 
 
 @dataclass(frozen=True)
@@ -50,11 +53,8 @@ class RaterRow:
 
 def raters_of(study: Study, *, limit: int = 100, offset: int = 0) -> list[RaterRow]:
     """Raters with judgments in the study: rehearsal raters last, those with most judgments first."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            _RATERS, {"study": study.pk, "least": study.min_seconds, "limit": limit, "offset": offset}
-        )
-        return [RaterRow(*row) for row in cursor.fetchall()]
+    asked = {"study": study.pk, "least": study.min_seconds, "limit": limit, "offset": offset}
+    return [RaterRow(*row) for row in _RATERS.rows(asked)]
 
 
 def items_of(study: Study) -> QuerySet[Item]:

@@ -7,10 +7,15 @@ from dataclasses import dataclass
 from difflib import unified_diff
 from typing import Any
 
-from django.db.models import Count, QuerySet
-
+from annotator.core.kept_figures import StudyCount
 from annotator.models import ExamQuestion, Snapshot, Study
 
+_USED = StudyCount(
+    "judgments by version",
+    "SELECT snapshot_id, count(*) FROM annotator_judgment WHERE study_id = %s GROUP BY snapshot_id",
+)
+#: At most this many versions are listed.
+MOST = 200
 #: Compared as texts, line by line; every other value is shown before and after.
 TEXTS = ("summary", "consent_text", "instructions")
 NAMES = {
@@ -35,10 +40,13 @@ class VersionChange:
     lines: tuple[tuple[str, str], ...] = ()
 
 
-def versions_of(study: Study) -> QuerySet[Snapshot]:
-    """The versions of a study, newest first, with ``used``: how many judgments were made under each."""
-    found = study.snapshots.select_related("created_by").defer("content").annotate(used=Count("judgments"))
-    return found.order_by("-number")
+def versions_of(study: Study) -> list[Snapshot]:
+    """The latest versions of a study, newest first, with ``used``: how many judgments were made under each."""
+    used: dict[int, int] = dict(_USED.rows([study.pk]))
+    found = list(study.snapshots.select_related("created_by").defer("content").order_by("-number")[:MOST])
+    for snapshot in found:
+        snapshot.used = used.get(snapshot.pk, 0)  # type: ignore[attr-defined]
+    return found
 
 
 def version_diff(before: Snapshot, after: Snapshot) -> list[VersionChange]:

@@ -12,9 +12,11 @@ from django.utils import timezone
 
 from annotator.core.canonical import digest_of
 from annotator.hit_types.base import JSON, FieldErrors
+from annotator.hit_types.images import image_columns, images_resolve
 from annotator.hit_types.questions import payload_fault
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Assignment, AuditAction, Exclusion, Item, Place, Study, User
+from annotator.selectors.images import images_of
 from annotator.services.audit import audit_write
 from annotator.services.study import snapshot_freeze
 
@@ -157,6 +159,10 @@ def _content(study: Study, payload: JSON, gold: Mapping[str, Any] | None) -> tup
         raise ValidationError({"payload": f"The item {fault}."})
     if fault := kind.variant_fault(payload, study.variant):
         raise ValidationError({"payload": f"The item's {kind.variant_field} {fault}."})
+    if image_columns(payload):
+        payload, faults = images_resolve(payload, images_of(study=study))
+        if faults:
+            raise ValidationError({"payload": [f"{name}: {text}" for name, text in faults.items()]})
     if not gold:
         return payload, None
     try:

@@ -45,7 +45,7 @@ def second_factors_rotate(*, dry_run: bool = False) -> tuple[int, list[str]]:
         resealed += changed
         if changed and not dry_run:
             one.save(update_fields=["data"])
-            after = {"sealed with a new secret key": one.type}
+            after = {"encrypted with a new secret key": one.type}
             audit_write(action=AuditAction.SECOND_FACTOR_CHANGED, member=one.user, after=after)
     return resealed, sorted(set(unreadable))
 

@@ -14,7 +14,8 @@ from annotator.core.allocation import seeded_order
 from annotator.core.canonical import digest_of
 from annotator.core.language import languages
 from annotator.core.words import plural
-from annotator.hit_types.base import FieldErrors, Question
+from annotator.hit_types.base import JSON, FieldErrors, Question
+from annotator.hit_types.images import image_columns, images_resolve
 from annotator.hit_types.questions import read_questions
 from annotator.hit_types.registry import hit_type_get
 from annotator.hit_types.translations import read_translations
@@ -31,6 +32,7 @@ from annotator.models import (
     User,
     Workspace,
 )
+from annotator.selectors.images import images_of
 from annotator.selectors.qualification import requirement_known
 from annotator.selectors.study import study_hit_type
 from annotator.services.audit import audit_change, audit_write
@@ -207,6 +209,17 @@ def study_clean(study: Study) -> None:
         raise ValidationError(errors)
 
 
+def _with_images(study: Study, questions: Sequence[Question]) -> tuple[list[JSON], list[str]]:
+    """Questions as they are stored, with the digest of each image that they show, and what is wrong with the images."""
+    written, faults = [vars(question) for question in questions], list[str]()
+    shown = [one for one in written if image_columns(one["payload"])]
+    known = images_of(study=study) if shown and study.pk else {}
+    for one in shown:
+        one["payload"], errors = images_resolve(one["payload"], known)
+        faults += [f"{one['key']}: {name}: {text}" for name, text in errors.items()]
+    return written, faults
+
+
 def study_text_faults(study: Study) -> dict[str, list[str]]:
     """Errors in the study's own instructions and questions, and in the qualifications it requires, by field."""
     kind = hit_type_get(study.hit_type)
@@ -224,9 +237,10 @@ def study_text_faults(study: Study) -> dict[str, list[str]]:
         except FieldErrors as error:
             errors[name] = [f"{where}: {fault}" if where else fault for where, fault in error.errors.items()]
         else:
-            setattr(study, name, [vars(question) for question in questions])
+            written, strange = _with_images(study, questions)
+            setattr(study, name, written)
             faults = {one.key: kind.variant_fault(one.payload, study.variant) for one in questions}
-            strange = [f"{key}: {kind.variant_field} {fault}" for key, fault in faults.items() if fault]
+            strange += [f"{key}: {kind.variant_field} {fault}" for key, fault in faults.items() if fault]
             if strange:
                 errors[name] = strange
     if study.translations and not errors:

@@ -9,6 +9,7 @@ from annotator.models import AuditAction, Item, Membership, Study, User, Workspa
 from annotator.selectors.study import slug_near
 from annotator.selectors.workspace import workspaces_for
 from annotator.services.audit import audit_write
+from annotator.services.images import images_copy
 from annotator.services.study import study_clean
 from annotator.services.workspace import workspace_personal
 
@@ -45,6 +46,8 @@ def study_duplicate(*, study: Study, by: User, slug: str, title: str, material: 
     Membership.objects.create(study=copy, user=by, role=Membership.Role.OWNER)
     about = {"slug": slug, "title": title, "copy_of": study.slug, "with_material": material}
     audit_write(action=AuditAction.STUDY_CREATED, study=copy, by=by, after=about)
+    if workspace == study.workspace:
+        images_copy(study=study, copy=copy)
     if material:
         names = (
             "payload",

@@ -24,6 +24,7 @@ from annotator.models import (
     User,
 )
 from annotator.services.audit import audit_write
+from annotator.services.images import files_release
 
 KEPT_DAYS = 30
 
@@ -95,7 +96,9 @@ def study_purge(*, study_pk: int) -> bool:
             if study is None:
                 return False
             audit_write(action=AuditAction.STUDY_PURGED, study=study, target=study.slug)
+            files = list(study.images.values_list("file", flat=True))
             _remove(study)
+            transaction.on_commit(lambda: files_release(files, workspace_pk=study.workspace_id))
     return True
 
 

@@ -1,4 +1,4 @@
-"""Judgments of known shape: units rated by m of R raters of different quality, three labels, rows in random order."""
+"""Generated judgments: units rated by m of R raters of different quality, three labels, rows in random order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One measurement in a process of its own, printed as JSON: ``python -m benchmarks.agreement.one NAME [arguments]``."""
+"""One measurement in a separate process, printed as JSON: ``python -m benchmarks.agreement.one NAME [arguments]``."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def timed(task: Callable[[], Any], times: dict[str, float], name: str) -> Any:
 
 
 def again(table: Ratings) -> Ratings:
-    """The same rows as a fresh table: checked and put in order anew."""
+    """The same rows as a new table, checked and sorted again."""
     return Ratings(table.raters, table.units, table.labels, table.rater, table.unit, table.value)
 
 
 def ours(ratings: int, per_unit: int, raters: int) -> dict[str, Any]:
-    """Everything that is wanted of a million judgments."""
+    """All statistics of a million judgments."""
     table = judgments(ratings, per_unit, raters)
     before = peak()
     times: dict[str, float] = {}
@@ -81,7 +81,7 @@ def krippendorff_package(ratings: int, per_unit: int, raters: int) -> dict[str, 
 
 
 def scikit_learn(ratings: int, per_unit: int, raters: int, sample: int = 2000) -> dict[str, Any]:
-    """``cohen_kappa_score`` over a sample of pairs, its time for all of them reckoned from that."""
+    """``cohen_kappa_score`` over a sample of pairs; its time for all pairs is extrapolated from that."""
     from sklearn.metrics import cohen_kappa_score
 
     table = judgments(ratings, per_unit, raters)
@@ -128,7 +128,7 @@ def crowd_kit(ratings: int, per_unit: int, raters: int) -> dict[str, Any]:
 
 
 def bootstrap(ratings: int, per_unit: int, raters: int, replicates: int = 1000) -> dict[str, Any]:
-    """Replicates of alpha, mean kappa and precision; beside them a bootstrap that resamples rows, from a few replicates."""
+    """Replicates of alpha, mean kappa and precision; for comparison, a few replicates of a bootstrap that resamples rows."""
     from evaluation.agreement.bootstrap import cluster_sums, ratio, resampled_totals
     from evaluation.agreement.intervals import replicate_counts
     from evaluation.agreement.kappa_jackknife import jackknife_kappas

@@ -2,8 +2,8 @@
 
     python -m benchmarks.agreement.run [speed] [bootstrap] [growth] [validity]
 
-Without names everything runs (an hour, most of it ``validity``). Each measurement has a process of its own; sides
-that are compared take turns. Times are medians of the rounds. On a shared machine compare the sides, not the seconds.
+Without names everything runs (an hour, most of it ``validity``). Each measurement has its own process; implementations that
+are compared take turns. Times are medians of the rounds. On a shared machine, compare the implementations, not the seconds.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ROUNDS = 3
 
 
 def one(name: str, *arguments: int) -> dict[str, Any]:
-    """A measurement in a process of its own."""
+    """A measurement in a separate process."""
     command = [sys.executable, "-m", "benchmarks.agreement.one", name, *map(str, arguments)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     return json.loads(done.stdout.splitlines()[-1])
@@ -53,7 +53,7 @@ def speed() -> dict[str, Any]:
         rounds: dict[str, list[dict[str, Any]]] = {side: [] for side in SIDES}
         for number in range(ROUNDS):
             for side in SIDES:
-                if side == "ours" or number == 0:  # the slow sides once, between ours
+                if side == "ours" or number == 0:  # the slow implementations run once, between ours
                     rounds[side].append(one(side, *arguments))
         results[shape] = {side: median(found) for side, found in rounds.items()}
     return results

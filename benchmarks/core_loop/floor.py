@@ -1,8 +1,8 @@
-"""The session floor: the smallest Django application that hands out items and keeps judgments, to compare with.
+"""The baseline: the smallest Django application that gives out items and stores judgments, for comparison.
 
 Two requests per judgment: ``GET /next`` reserves an item for the person who is logged in (a cursor per annotator, SKIP
-LOCKED), ``POST /submit`` stores the answer. Sessions in the database, log-in and CSRF as in a real application; no
-validation, lease, stage, exam, page. Served by ``granian --interface wsgi benchmarks.core_loop.floor:application``.
+LOCKED), ``POST /submit`` stores the answer. It has sessions in the database, login and CSRF like a real application, but no
+validation, leases, stages, exams or pages. Served by ``granian --interface wsgi benchmarks.core_loop.floor:application``.
 """
 
 from __future__ import annotations

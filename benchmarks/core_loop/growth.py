@@ -1,6 +1,6 @@
 """How long one turn (submit and next) takes as a study grows: 2,000 items and no judgments to 200,000 and a million.
 
-Runs on an embedded Postgres of its own, in this process, without HTTP: what grows is the database's work.
+Runs on its own embedded Postgres, in this process and without HTTP, because only the database's work grows.
 Prints the median of the turns at each size and the ratio to the smallest.
 
     python -m benchmarks.core_loop.growth [--largest 200000]
@@ -53,7 +53,7 @@ def measure(largest: int, turns: int) -> None:
 
 
 def grown(items: int, judgments: int):  # type: ignore[no-untyped-def]
-    """A launched study with so many items and judgments; k leaves a third of the places free."""
+    """A launched study with this many items and judgments; a third of its places are free."""
     from django.db import connection
 
     from annotator.models import Study

@@ -2,9 +2,9 @@
 
     make load [ARGS="--seconds 10 --rounds 3 --annotators 1 8 64"]
 
-Beside it runs the session floor (``floor.py``), under the same server with as many workers, in turns: the ratio says more than
-the seconds, which drift with the machine. Postgres and this load generator share the processors with both. Every
-answer is followed by the next item; a judgment is one request here and two at the floor.
+The baseline (``floor.py``) takes turns with it, under the same server with the same number of workers: the ratio says more
+than the seconds, which vary with the machine. Postgres and this load generator share the processors with both. Every
+answer is followed by the next item; a judgment is one request here and two in the baseline.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Tally:
     judgments: int = 0
     seconds: list[float] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
-    #: Assignments whose answer the server said that it has taken.
+    #: Assignments whose answers the server acknowledged.
     accepted: list[int] = field(default_factory=list)
 
 
@@ -134,7 +134,7 @@ def work_floor(port: int, number: int, tally: Tally, begin: threading.Barrier, o
 
 
 def measure(work, port: int, entries: list, seconds: float) -> Tally:  # type: ignore[no-untyped-def, type-arg]
-    """All of them from the same moment on, for so long."""
+    """Run all annotators from the same moment, for this long."""
     tally, begin, over = Tally(), threading.Barrier(len(entries) + 1), threading.Event()
     threads = [threading.Thread(target=work, args=(port, entry, tally, begin, over)) for entry in entries]
     for thread in threads:
@@ -166,14 +166,14 @@ class Server:
                 return
             except OSError:
                 time.sleep(0.01)
-        raise RuntimeError(f"{application} does not answer")
+        raise RuntimeError(f"{application} does not respond")
 
     def stop(self) -> None:
         stop(self.child, (signal.SIGTERM, 10))
 
 
 def make_study(environment: dict[str, str], most: int) -> str:
-    """A launched study without consent, practice and exam; gives its invitation."""
+    """A launched study without consent, practice and exam; returns its invitation."""
     code = f"""
 from benchmarks.core_loop.growth import grown
 study = grown({ITEMS}, 0)
@@ -230,7 +230,7 @@ def main() -> None:
 
 
 def check_ledger(connection: Any, accepted: list[int]) -> None:
-    """What the clients were told was taken against what Postgres holds."""
+    """Compare the answers that were acknowledged to clients with what Postgres holds."""
     stored = [pk for (pk,) in connection.execute("SELECT assignment_id FROM annotator_judgment").fetchall()]
     (over,) = connection.execute(
         """SELECT count(*) FROM (SELECT 1 FROM annotator_judgment j JOIN annotator_item i ON i.id = j.item_id
@@ -244,7 +244,7 @@ def check_ledger(connection: Any, accepted: list[int]) -> None:
 
 
 def compare(options: argparse.Namespace, ours: int, floor: int, join: str) -> list[int]:
-    """Prints a line for each number of annotators; returns the assignments whose answers were taken."""
+    """Print a line for each number of annotators; return the assignments whose answers were acknowledged."""
     accepted: list[int] = []
     print(
         f"{'annotators':>10} {'judgments/s':>12} {'floor':>8} {'ratio':>6} {'p50 ms':>8} {'p95 ms':>8} {'floor p95':>10}"

@@ -1,8 +1,8 @@
-"""What each shortcut of the core loop saves, measured alone: microseconds with it and without it.
+"""What each optimisation of the core loop saves, measured separately: microseconds with it and without it.
 
     python -m benchmarks parts
 
-Each shortcut leans on parts of Django that aren't documented, or keeps rendered text, so each has to earn its place.
+Each optimisation uses undocumented parts of Django or caches rendered text, so each must be worth its cost.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ROUNDS, CALLS = 15, 100
 
 
 def microseconds(call: Callable[[], object]) -> float:
-    """Of one call: the median over rounds."""
+    """Microseconds of one call: the median over rounds."""
     call()
     rounds = []
     for _ in range(ROUNDS):
@@ -47,7 +47,7 @@ def report(name: str, without: float, with_it: float) -> None:
 
 
 def main() -> None:
-    print("| shortcut | without, µs | with it, µs | times as fast |")
+    print("| optimisation | without, µs | with it, µs | times as fast |")
     print("|---|---|---|---|")
     participation = make_participation(make_study(items=2, launched=True))
     assignment = assignment_next(participation=participation)

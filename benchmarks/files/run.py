@@ -1,9 +1,9 @@
-"""Files in and out: material imported with all its checks, judgments exported as CSV; time and memory by size.
+"""Imports of material with all checks, and exports of judgments as CSV: time and memory by size.
 
     make bench ARGS="files [--items 20000 200000] [--judgments 60000 600000]"
 
-Each size runs in a process of its own on the database that ``make bench`` brings. Seconds are of the clock and, beside them,
-of the processor, for this process and for its Postgres; memory is what the process held above its idle state.
+Each size runs in its own process on the database that ``make bench`` starts. Seconds are elapsed time and processor time, for
+this process and for its Postgres; memory is the process's peak above its idle state.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def _peak() -> int:
 
 
 def _postgres() -> float:
-    """Seconds of processor that our connection's Postgres process has used, where it runs on this machine."""
+    """Seconds of processor time that our connection's Postgres process has used, if it runs on this machine."""
     from django.db import connection
 
     with connection.cursor() as cursor:

@@ -1,7 +1,7 @@
-"""``python -m benchmarks first-view URL``: a page of a running Foretell as a phone on a slow network first sees it.
+"""``python -m benchmarks first-view URL``: the first view of a page of a running Foretell, on a phone on a slow network.
 
-A cold visit each time: 1.6 Mbit/s down, 750 kbit/s up, 150 ms a round trip, a processor four times slower, 390 x 844.
-Says how many responses and bytes it takes, and after how many milliseconds it is painted and its keys and buttons work.
+Each visit has an empty cache: 1.6 Mbit/s down, 750 kbit/s up, 150 ms per round trip, a processor four times slower, 390 x 844.
+Prints the number of responses and bytes, and the milliseconds until the page is painted and its keys and buttons work.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SLOWER = 4
 
 
 def visit(browser: Browser, url: str) -> dict[str, float]:
-    """One cold visit: responses, bytes on the wire, milliseconds to the first paint and until it is usable."""
+    """One visit with an empty cache: responses, bytes transferred, milliseconds to the first paint and until it is usable."""
     context = browser.new_context(viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
     page = context.new_page()
     session = context.new_cdp_session(page)
@@ -43,7 +43,7 @@ def visit(browser: Browser, url: str) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks first-view", description=__doc__)
-    parser.add_argument("url", help="a page that needs no log-in: an invitation's link, say")
+    parser.add_argument("url", help="a page that needs no login, such as an invitation")
     parser.add_argument("--rounds", type=int, default=5)
     chosen = parser.parse_args()
     with sync_playwright() as playwright:

@@ -1,12 +1,12 @@
-"""Every recipe that ships, end to end, on questions and gold rationales of public data sets.
+"""Every built-in recipe, end to end, on questions and gold rationales of public data sets.
 
     make bench ARGS="llm-recipes FOLDER [--limit 10] [--recipe p1-yes-no] [--server http://127.0.0.1:4000/v1 --model NAME]"
 
-FOLDER holds copies of two public repositories' files: ``rationale_human_utility/strategyqa_processed_dev.json``
+FOLDER contains copies of two public repositories' files: ``rationale_human_utility/strategyqa_processed_dev.json``
 (INK-USC/RationaleHumanUtility) and ``few_shot_explanations/acceptability_annotations/*.csv``
 (allenai/few_shot_explanations). They are turned into files that ``manage.py pipeline`` reads, in a temporary folder;
 the model is the scripted one, or with ``--server`` the one of any server of the OpenAI protocol (``--protocol anthropic`` for
-Anthropic's). Says what each step left, and ends with an error where a step fails.
+Anthropic's). Prints the result of each step, and ends with an error if a step fails.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ACCEPTED = "few_shot_explanations/acceptability_annotations"
 
 
 def material_files(data: Path, folder: Path) -> dict[str, Path]:
-    """Task -> a file of it, made of the data sets; preferences are between explanations that people judged."""
+    """Task -> a file for it, made from the data sets; preferences are between explanations that people judged."""
     rows: dict[str, list[Row]] = {
         "yes_no": json.loads((data / QUESTIONS).read_text(encoding="utf-8")),
         "multiple_choice": [
@@ -85,7 +85,7 @@ def inference(folder: Path) -> Iterator[Row]:
 
 
 def preferences(path: Path) -> Iterator[Row]:
-    """An explanation that two annotators or more accepted beside one that nobody did, in turn first and second."""
+    """An explanation that two annotators or more accepted, with one that nobody accepted; their order alternates."""
     for row, votes in annotated(path):
         count = {n: sum(str(n) in accepted for accepted in votes) for n in range(1, 6)}
         good = [n for n, accepted in count.items() if accepted >= 2]
@@ -110,7 +110,7 @@ def main() -> int:
     parser.add_argument("--server", default="", help="The base URL of another model server.")
     parser.add_argument("--model", default="scripted?quality=0.9")
     parser.add_argument("--protocol", default="openai")
-    parser.add_argument("--structured", action="store_true", help="Hold replies to a JSON schema.")
+    parser.add_argument("--structured", action="store_true", help="Enforce a JSON schema on replies.")
     arguments = parser.parse_args()
     from tests.evaluation.scripted_process import ScriptedProcess
 

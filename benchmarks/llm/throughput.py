@@ -2,10 +2,10 @@
 
     DATABASE_URL=... REDIS_URL=... python -m benchmarks.llm.throughput [--calls 8000] [--in-flight 64]
 
-The calls are a simulator's on real items: claimed, asked, parsed, kept, and left as judgments. The ideal is
-calls / (in flight / 0.2 s). ``plain`` is the same requests through the bare ``openai`` client in the same process,
-with nothing kept: what the client alone reaches on this machine at this time. Needs a migrated database that may
-be filled. Prints JSON; ``--keep`` writes it to ``benchmarks/llm/throughput.json``.
+The calls are those of a simulator on real items: claimed, sent, parsed, stored, and applied as judgments. The ideal is
+calls / (in flight / 0.2 s). ``plain`` sends the same requests through the bare ``openai`` client in the same process and
+stores nothing: this is what the client alone achieves on this machine at this time. Needs a migrated database that it may
+fill. Prints JSON; ``--keep`` writes it to ``benchmarks/llm/throughput.json``.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ async def plain(provider: ScriptedProcess, calls: int, in_flight: int, body: lis
 
 
 def run(provider: ScriptedProcess, calls: int, in_flight: int) -> dict[str, Any]:
-    """One run of so many calls, worked at in this process."""
+    """One run with this many calls, carried out in this process."""
     from evaluation.runs import wake as run_wake
     from evaluation.runs.create import RunPlan
     from evaluation.runs.lifecycle import run_finish, run_start

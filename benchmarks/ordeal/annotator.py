@@ -1,4 +1,5 @@
-"""One annotator: every step of every study, and what people do beside answering. Keeps a ledger of what was acknowledged."""
+"""One annotator, who takes every step of every study and does what people do besides answering. Keeps a ledger of what the
+server acknowledged."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ class Open:
 
 @dataclass
 class Ledger:
-    """What one annotator was told. ``answers`` are final: whatever was taken back isn't among them."""
+    """What the server acknowledged to one annotator. ``answers`` are final: those that were undone are removed."""
 
     answers: dict[int, dict[str, str]] = field(default_factory=dict)
     did: Counter[str] = field(default_factory=Counter)
@@ -107,7 +108,7 @@ class Annotator:
             elif step == "practice/" and form:
                 go_on = {"go": "on"} if not form.fields else {}
                 page = self.browser.post(form.path, form.hidden | form.answers(self.rng) | go_on)
-                if page.status == 422:  # an answer that another one makes impossible
+                if page.status == 422:  # another answer rules this field out
                     continue
             elif step == "exam/" and form:
                 page = self.sit_exam(study, form)
@@ -119,7 +120,7 @@ class Annotator:
         raise RuntimeError(f"never came to a task of {study.slug}; last page {page.path} {page.status}")
 
     def sit_exam(self, study: Open, form: Form) -> Page:
-        """Answer the questions by what their pages say; sometimes all of them wrongly, the first time."""
+        """Answer the questions as their pages ask; sometimes all of them wrongly at the first attempt."""
         fail = "failed exam" not in self.ledger.did and self.rng.random() < self.habits.fail_exam
         data = form.hidden | form.answers(self.rng)
         for number, section in re.findall(r'id="question-(\d+)"(.*?)</section>', form.html, re.S):
@@ -167,7 +168,7 @@ class Annotator:
 
     def undo(self, path: str, pk: int, tasks: str) -> Page:
         reply = self.browser.post(f"{path}undo/", {}, swap=True)
-        # Sent again after a lost reply, it says that nothing is left to undo: the first one did it.
+        # If it is sent again after a lost reply, there is nothing left to undo, because the first request did it.
         if reply.status == 200 or "There is no answer to undo" in reply.text:
             answers = self.ledger.answers.pop(pk)
             self.progress(-1)
@@ -228,5 +229,5 @@ class Annotator:
 
 
 def relevant(answers: dict[str, str]) -> dict[str, str]:
-    """An answer without texts, which nobody compares by eye."""
+    """An answer without texts."""
     return {name: value for name, value in answers.items() if value != "None."}

@@ -1,4 +1,4 @@
-"""An annotator's browser: cookies, forms, and what ``static/js/offline.js`` does when no reply comes."""
+"""An annotator's browser: cookies, forms, and what ``static/js/offline.js`` does if there is no reply."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Form:
     html: str
 
     def answers(self, rng: Random) -> dict[str, str]:
-        """A value for every field; text where it is asked for."""
+        """A value for every field, text for text fields."""
         return {name: rng.choice(values) if values else "None." for name, values in self.fields.items()}
 
 
@@ -75,7 +75,7 @@ def _form(path: str, inner: str) -> Form:
 
 
 class Traffic:
-    """What all browsers together saw."""
+    """The requests of all browsers together."""
 
     def __init__(self) -> None:
         self.statuses: Counter[int] = Counter()
@@ -100,7 +100,7 @@ class Browser:
         self.connection: http.client.HTTPConnection | None = None
 
     def tab(self) -> Browser:
-        """A second tab: the same cookies on a connection of its own."""
+        """A second tab: the same cookies on another connection."""
         other = Browser(self.addresses, self.traffic, self.headers)
         other.cookies = dict(self.cookies)
         return other

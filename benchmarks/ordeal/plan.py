@@ -1,4 +1,4 @@
-"""What happens in an ordeal: drawn from a seed, so that a run can be repeated."""
+"""The plan of a stress test, drawn from a seed so that a run can be repeated."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REDUNDANCY = 3
 
 @dataclass(frozen=True)
 class Habits:
-    """How often, of all answers, an annotator does what people do; and of all exams, fails the first attempt."""
+    """The share of answers after which an annotator does something else, and of exams that are failed at first."""
 
     undo: float = 0.05
     more_time: float = 0.03

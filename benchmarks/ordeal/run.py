@@ -1,4 +1,4 @@
-"""The long ordeal: many annotators, every process killed again and again, and a ledger on the clients' side.
+"""The long stress test: many annotators, every process killed again and again, and ledgers kept by the clients.
 
     make bench ARGS="ordeal --setup embedded --annotators 200 --places 10000 --kills 200 --seed 1 --keep"
 
@@ -32,7 +32,7 @@ from benchmarks.ordeal.plan import REDUNDANCY, Plan
 from benchmarks.ordeal.setups import SETUPS, Setup, count
 
 HERE = Path(__file__).parent
-#: How long all places may be taken in Postgres while the annotators' ledgers say otherwise.
+#: How long all places may be taken in Postgres while the annotators' ledgers disagree.
 SETTLED_SECONDS = 60
 _COUNTED = "SELECT count(*) FROM annotator_judgment WHERE standing = 'counted'"
 
@@ -52,7 +52,7 @@ class Progress:
 def kill_by_plan(
     plan: Plan, setup: Setup, progress: Progress, over: threading.Event, killed: Counter[str]
 ) -> None:
-    """Kill by progress and not by the clock, so that a fast machine is interrupted too and a slow one gets on."""
+    """Kill by progress, not by time, so that a fast machine is interrupted too and a slow one still makes progress."""
     rng, places = Random(f"victims {plan.seed}"), plan.all_places()
     for kill in plan.kill_list():
         while progress.done < kill.at * places:
@@ -61,7 +61,7 @@ def kill_by_plan(
         for _ in range(600):  # until the process runs: it may still be starting again after the kill before
             try:
                 done = setup.kill(kill.victim, rng)
-            except psutil.Error:  # it ended while it was looked at
+            except psutil.Error:  # it ended in the meantime
                 done = False
             if done:
                 killed[kill.victim] += 1
@@ -197,7 +197,7 @@ def main() -> int:
     parser.add_argument("--places", type=int, default=300)
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--seconds", type=float, default=3600, help="Give up after so long.")
+    parser.add_argument("--seconds", type=float, default=3600, help="Give up after this many seconds.")
     parser.add_argument("--keep", action="store_true", help="Write the result beside this file.")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the set-up is stopped

@@ -1,4 +1,4 @@
-"""The two set-ups whose processes an ordeal kills: `make run`, and the processes that Compose runs in production."""
+"""The two set-ups whose processes a stress test kills: `make run`, and the processes that Compose runs in production."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from foretell.serve import COMMANDS
 from tests.installation import Installation
 from tests.processes import wait_until
 
-#: All annotators come from this machine; the limits of joining aren't what is tried here.
+#: All annotators come from this machine; limits on joining aren't tested here.
 LIMITS = {"JOINS_PER_ADDRESS": "1000000", "JOINS_PER_ACCOUNT": "1000"}
 SITE = "studies.example.org"
 
@@ -113,7 +113,7 @@ class Embedded:
 class Processes:
     """Two web processes, worker, housekeeping and beat with production settings; restarted at once, as Compose does.
 
-    The annotators are the proxy: they send the headers that a proxy which ends TLS sends.
+    The annotators send the headers of a proxy that terminates TLS.
     """
 
     KINDS = {
@@ -247,7 +247,7 @@ SETUPS = {"embedded": Embedded, "processes": Processes}
 
 
 def count(database_url: str, query: str) -> int | None:
-    """The number that a query gives; None while Postgres is restarting."""
+    """The number that a query returns; None while Postgres is restarting."""
     try:
         with psycopg.connect(database_url, connect_timeout=5) as connection:
             row = connection.execute(query.encode()).fetchone()

@@ -1,4 +1,4 @@
-"""Make the studies of an ordeal; run by ``manage.py shell`` inside the installation, since it isn't in this process."""
+"""Create the studies of a stress test; run by ``manage.py shell`` inside the installation, which is another process."""
 
 from __future__ import annotations
 

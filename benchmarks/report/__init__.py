@@ -1,1 +1,1 @@
-"""From judgments in Postgres to a stored report: how long, and how much memory at most."""
+"""From judgments in Postgres to a stored report: time and peak memory."""

@@ -1,7 +1,7 @@
 """``DATABASE_URL=... python -m benchmarks.report [--judgments 1000000] [--replicates 0]``
 
-Makes a study of follow-ups with three raters each straight in the database (once; it is found again), then computes and
-stores its report in this process as the job does, and prints seconds and peak memory for each step.
+Creates a study of follow-ups with three raters each directly in the database (only the first time), then computes and stores
+its report in this process as the job does, and prints seconds and peak memory for each step.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ INSERT INTO annotator_judgment (study_id, item_id, rater_id, response, digest, s
 
 
 def study_of(judgments: int) -> Study:
-    """The study with that many judgments, made if it is not there."""
+    """The study with that many judgments, created if it doesn't exist."""
     slug = f"benchmark-{judgments}"
     found = Study.objects.filter(slug=slug).first()
     if found:
@@ -106,7 +106,7 @@ def main() -> None:
     steps: list[tuple[str, float, int]] = []
     update = Report.objects.none().update.__func__
 
-    def timed(self, **values):  # the progress line tells where the time goes
+    def timed(self, **values):  # the progress lines show where the time is spent
         if values.get("progress"):
             steps.append((values["progress"], time.process_time() - used, _peak()))
         return update(self, **values)

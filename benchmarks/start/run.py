@@ -1,8 +1,8 @@
-"""`make run` on data that is there already: seconds to the first page, and what the processes hold at rest.
+"""`make run` on existing data: seconds to the first page, and the memory of the processes at rest.
 
     make bench ARGS="start [--starts 3]"
 
-The first start makes the database and is not counted. Memory is the proportional set size of each process, which counts
+The first start creates the database and is not counted. Memory is the proportional set size of each process, which counts
 a page that several share once.
 """
 
@@ -85,7 +85,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="foretell-start-") as directory:
         first, _, _ = start(directory)
-        print(f"first start, with the database made: {first:.1f} s", flush=True)
+        print(f"first start, which creates the database: {first:.1f} s", flush=True)
         found = [start(directory) for _ in range(options.starts)]
     seconds, processor = (statistics.median(one[place] for one in found) for place in (0, 1))  # type: ignore[misc]
     print(

@@ -1,9 +1,9 @@
-"""Do the intervals of agreement cover, over a grid of designs? Answered on studies with known truth.
+"""The coverage of agreement's intervals over a grid of designs, on simulated studies with known truth.
 
     python -m benchmarks.validation.agreement_grid [--runs 1000] [--seed 0]
 
 Each run draws a study (items, instances, raters, who judges what, prevalence, missing labels) and computes the agreement
-summary with its intervals, as the command does. The truth of these raters is worked out from their label probabilities.
+summary with its intervals, as the command does. The true value for these raters is computed from their label probabilities.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ STATISTICS = ("percent_agreement", "krippendorff_alpha", "gwet_ac1", "mean kappa
 
 
 def truths(design: KappaDesign) -> dict[str, float]:
-    """Percent agreement, alpha and AC1 of a study without end, whose raters are drawn alike for every unit."""
+    """Percent agreement, alpha and AC1 of an infinite study, whose raters are drawn in the same way for every unit."""
     labels, shares = len(design.prevalence), np.array(design.prevalence)
     given = np.array([
         np.where(np.eye(labels, dtype=bool), a, (1 - a) / (labels - 1)) for a in design.accuracy
@@ -67,7 +67,7 @@ def one_run(name: str, seed: int, number: int) -> dict[str, tuple[float, float, 
 
 
 def design_coverage(name: str, runs: int, seed: int) -> dict[str, Any]:
-    """For each statistic: share of the studies with an interval, and of those the share that holds the truth."""
+    """For each statistic: the share of studies with an interval, and the share of those that includes the truth."""
     results = [one_run(name, seed, number) for number in range(runs)]
     found: dict[str, Any] = {}
     for statistic in STATISTICS:

@@ -1,4 +1,4 @@
-"""Every statistic against an independent implementation or a published table: how many cases, and the largest difference.
+"""Every statistic compared with an independent implementation or a published table: the cases and the largest difference.
 
     python -m benchmarks.validation.checks
 

@@ -36,7 +36,9 @@ from evaluation.agreement.fleiss import fleiss_kappa
 from evaluation.agreement.gwet import gwet_ac1, gwet_ac2
 from evaluation.agreement.icc import IntraclassCorrelation, intraclass_correlation
 from evaluation.agreement.krippendorff import krippendorff_alpha
-from evaluation.agreement.output import as_csv, as_json, as_text
+from evaluation.agreement.output import as_json
+from evaluation.agreement.output_csv import as_csv
+from evaluation.agreement.output_text import as_text
 from evaluation.agreement.percent import percent_agreement, prevalences
 from evaluation.agreement.raters import Confusion, RestAgreement, agreement_with_rest, confusion
 from evaluation.agreement.reading import ReadRatings, UnreadableRatings, read_ratings

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from evaluation.agreement.aggregate import Aggregated
 from evaluation.agreement.bootstrap import DEFAULT_REPLICATES, bootstrap_mean
-from evaluation.agreement.counts import cluster_codes
+from evaluation.agreement.new_raters import for_these_raters
 from evaluation.core.estimate import Estimate, undefined
 from evaluation.core.ratings_table import Codes, Ints, Ratings
 
@@ -22,7 +22,7 @@ NO_ANSWER = "ratings without an answer"
 
 
 @dataclass(frozen=True, eq=False)
-class Accuracy:
+class GoldAccuracy:
     """``ratings``: share of single ratings that are right; ``labels``: of units, by one label each; and each rater's."""
 
     ratings: Estimate
@@ -47,7 +47,7 @@ def accuracy(
     ties_wrong: bool = False,
     rng: np.random.Generator | None = None,
     replicates: int = DEFAULT_REPLICATES,
-) -> Accuracy:
+) -> GoldAccuracy:
     """Share of labels that are correct. ``gold`` of shape (units,) holds each unit's correct label as a code, or -1.
 
     ``labels`` is one label a unit, by an aggregation rule; with ``ties_wrong`` a rated unit without one counts as wrong, else
@@ -61,7 +61,7 @@ def accuracy(
     """
     if gold.shape != (len(ratings.units),):
         raise ValueError(f"gold: expected shape ({len(ratings.units)},), got {gold.shape}")
-    codes, _ = cluster_codes(ratings)
+    codes = np.arange(len(ratings.units)) if ratings.clusters is None else ratings.clusters
     missing = unanswered or (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
     rater = np.concatenate((ratings.rater.astype(np.int64), missing[0]))
     unit = np.concatenate((ratings.unit.astype(np.int64), missing[1]))
@@ -77,7 +77,7 @@ def accuracy(
         if rng is None or not replicates:
             return Estimate(float(values.mean()), n=int(known.sum()), left_out=left)
         found = bootstrap_mean(values, clusters=codes[units[known]], rng=rng, replicates=replicates)
-        return Estimate(found.value, found.low, found.high, found.n, found.reason, left, found.interval)
+        return for_these_raters(replace(found, left_out=left))
 
     right = given == gold[unit]
     raters = {}
@@ -94,4 +94,4 @@ def accuracy(
         }  # a rule may have labels of its own
         own = np.array([*(place.get(label, -2) for label in labels.labels), -2], dtype=np.int64)
         by_label = share(chosen, own[labels.value[chosen]] == gold[chosen], {NO_LABEL: none})
-    return Accuracy(share(unit, right, {}), by_label, raters)
+    return GoldAccuracy(share(unit, right, {}), by_label, raters)

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evaluation.agreement.new_raters import RaterVariance
+from evaluation.agreement.new_raters import NEW_RATERS, RaterVariance
 from evaluation.core.estimate import NAN, Estimate
-from evaluation.core.interval import SHARE, UNBOUNDED, Bounds, t_interval, wilson_interval
+from evaluation.core.interval import SHARE, UNBOUNDED, Bounds, t_interval, too_few, wilson_interval
 from evaluation.core.ratings_table import Floats, Ints
 
 DEFAULT_REPLICATES = 1_000
@@ -145,6 +145,7 @@ def add_interval(
     word: str = "clusters",
     bounds: Bounds = UNBOUNDED,
     new_raters: RaterVariance | None = None,
+    informative: int | None = None,
 ) -> Estimate:
     """The estimate with the 95 % t interval of its bootstrap standard error, and how it was made.
 
@@ -155,10 +156,12 @@ def add_interval(
     covers the truth more often than the percentiles do (``docs/validation.md``). A share of 0 or 1 that no replicate varies
     has Wilson's interval for C clusters. Lumley (2010), section 2.3; Efron and Tibshirani (1993), chapter 12.
 
-    With ``new_raters``, the variance between raters is added (``evaluation.agreement.new_raters``).
+    With ``new_raters``, the variance between raters is added (``evaluation.agreement.new_raters``). ``informative`` is how
+    many of the clusters the statistic rests on, where others are drawn that say nothing about it (units with one rating):
+    degrees of freedom are then one less than that.
 
-    No interval, with the reason: no replicates asked for, or fewer than 20; fewer than two clusters; more than 5 % of
-    the replicates undefined; no variation among them.
+    No interval, with the reason: no replicates asked for, or fewer than 20; fewer than
+    ``evaluation.core.interval.LEAST_CLUSTERS`` clusters; more than 5 % of the replicates undefined; no variation among them.
     """
     if not estimate.defined:
         return estimate
@@ -166,25 +169,26 @@ def add_interval(
         return replace(estimate, interval=NOT_ASKED)
     if values.size < LEAST_REPLICATES:
         return replace(estimate, interval=f"none: at least {LEAST_REPLICATES} replicates are needed")
-    if clusters < 2:
-        return replace(estimate, interval=f"none: fewer than two {word} to draw from")
+    used = clusters if informative is None else min(informative, clusters)
+    if why := too_few(used, word):
+        return replace(estimate, interval=why)
     known = values[~np.isnan(values)]
     missing = values.size - known.size
     if missing > _MOST_UNDEFINED * values.size:
         return replace(estimate, interval=f"none: undefined in {missing} of {values.size} replicates")
     note = f", undefined in {missing}" if missing else ""
     error = float(known.std()) * (clusters / (clusters - 1)) ** 0.5
-    degrees = clusters - 1
+    degrees = used - 1
     if new_raters is not None:
         if not new_raters.known:
             return replace(estimate, interval=new_raters.none)
         variance, degrees = new_raters.added_to(error**2, degrees)
-        error, note = variance**0.5, f"{note}, for new raters too"
+        error, note = variance**0.5, f"{note}, {NEW_RATERS}"
     if error <= 1e-12 * max(1.0, abs(estimate.value)):
         if bounds != SHARE or min(estimate.value, 1 - estimate.value) > 1e-12:
             return replace(estimate, interval=f"none: the {word} do not vary")
-        low, high = wilson_interval(round(estimate.value), clusters)
-        return replace(estimate, low=low, high=high, interval=f"95 % Wilson interval over {clusters} {word}")
+        low, high = wilson_interval(round(estimate.value), used)
+        return replace(estimate, low=low, high=high, interval=f"95 % Wilson interval over {used} {word}")
     low, high = t_interval(estimate.value, error, degrees_of_freedom=degrees, bounds=bounds)
     how = f"95 % t interval, bootstrap standard error, {values.size} replicates of {clusters} {word}{note}"
     return replace(estimate, low=low, high=high, interval=how)
@@ -204,22 +208,32 @@ def bootstrap(
     replicates: int = DEFAULT_REPLICATES,
     word: str = "clusters",
     bounds: Bounds = UNBOUNDED,
+    new_raters: RaterVariance | None = None,
+    informative: int | None = None,
 ) -> Estimate:
     """Add the 95 % interval of the cluster bootstrap to an estimate; with 0 ``replicates`` there is none.
 
     ``sums`` of shape (C, D) are the clusters' sums, of which ``statistic`` makes the estimate's value: it maps totals of
     shape (B, D) to B values. C clusters are drawn with replacement, ``replicates`` times; the interval is that of
-    ``add_interval``. Efron and Tibshirani (1993), chapter 13; clusters: Davison and Hinkley (1997), section 3.8.
+    ``add_interval``, as are ``new_raters`` and ``informative``. Efron and Tibshirani (1993), chapter 13; clusters: Davison and Hinkley (1997), section 3.8.
 
-    >>> sums = cluster_sums([[1, 0, 1, 1], [1, 1, 1, 1]])
-    >>> found = bootstrap(Estimate(0.75, n=4), sums, ratio, rng=np.random.default_rng(1), bounds=(0, 1))
+    >>> sums = cluster_sums([[1, 0, 1, 1] * 5, [1, 1, 1, 1] * 5])
+    >>> found = bootstrap(Estimate(0.75, n=20), sums, ratio, rng=np.random.default_rng(1), bounds=(0, 1))
     >>> round(found.low, 1), round(found.high, 1)
-    (0.0, 1.0)
+    (0.5, 0.9)
     """
     if not estimate.defined:
         return estimate
     values = statistic(resampled_totals(sums, replicates, rng))
-    return add_interval(estimate, values, clusters=sums.shape[0], word=word, bounds=bounds)
+    return add_interval(
+        estimate,
+        values,
+        clusters=sums.shape[0],
+        word=word,
+        bounds=bounds,
+        new_raters=new_raters,
+        informative=informative,
+    )
 
 
 def bootstrap_mean(

@@ -24,7 +24,7 @@ MOST_NUMBERS = 12
 
 
 @dataclass(frozen=True, eq=False)
-class Group:
+class RatingGroup:
     """One part: how many ratings, units and raters it has, and its statistics by name."""
 
     name: str
@@ -51,11 +51,13 @@ def by_group(
     min_overlap: int = DEFAULT_MIN_OVERLAP,
     rng: np.random.Generator | None = None,
     replicates: int = 0,
-) -> list[Group]:
+    new_raters: bool = False,
+) -> list[RatingGroup]:
     """Statistics of each group: ``codes`` of shape (N,) say which of ``names`` a rating belongs to, -1 to none.
 
     Percent agreement, alpha, AC1, the mean kappa over pairs, above nominal level mean and median, and with ``gold`` (see
     :func:`evaluation.agreement.accuracy.accuracy`) the accuracy of ratings and, with a ``rule``, of one label a unit. A
+    ``new_raters`` is :func:`evaluation.agreement.summary.summarize`'s; accuracies stay those of these raters. A
     ``unanswered`` are rater, unit and group of ratings that were not given and count as wrong. A
     group holds the ratings alone that belong to it: where raters are grouped, those of the group among themselves.
 
@@ -73,7 +75,9 @@ def by_group(
             continue
         everybody = part
         part = part.only_raters([ratings.raters[r] for r in np.unique(part.rater)])
-        whole = summarize(part, min_overlap=min_overlap, replicates=replicates, rng=rng)
+        whole = summarize(
+            part, min_overlap=min_overlap, replicates=replicates, rng=rng, new_raters=new_raters
+        )
         everyone = whole.everyone
         statistics = {
             "percent_agreement": everyone.percent_agreement,
@@ -103,7 +107,7 @@ def by_group(
             if right.labels is not None:
                 statistics["accuracy_of_labels"] = right.labels
         sizes = (len(part), int((part.grouped.sizes > 0).sum()), len(part.raters))
-        found.append(Group(names[code] if code >= 0 else NO_GROUP, *sizes, statistics))
+        found.append(RatingGroup(names[code] if code >= 0 else NO_GROUP, *sizes, statistics))
     return found
 
 

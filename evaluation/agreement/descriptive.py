@@ -13,12 +13,16 @@ from evaluation.agreement.bootstrap import (
     DEFAULT_REPLICATES,
     LEAST_REPLICATES,
     NOT_ASKED,
-    bootstrap_mean,
+    bootstrap,
+    cluster_sums,
     draw_counts,
+    ratio,
     resampled_totals,
 )
 from evaluation.agreement.counts import cluster_codes, count_units
+from evaluation.agreement.new_raters import RaterVariance, leave_groups_out
 from evaluation.core.estimate import Estimate, none_if_nan, undefined
+from evaluation.core.interval import SHARE, UNBOUNDED, too_few
 from evaluation.core.ratings_table import Floats, Ints, Ratings
 
 NO_RATING = "there are no ratings"
@@ -29,12 +33,16 @@ _FEW_LABELS = 64
 
 
 def mean_label(
-    ratings: Ratings, *, rng: np.random.Generator | None = None, replicates: int = DEFAULT_REPLICATES
+    ratings: Ratings,
+    *,
+    rng: np.random.Generator | None = None,
+    replicates: int = DEFAULT_REPLICATES,
+    new_raters: RaterVariance | None = None,
 ) -> Estimate:
     """Mean of the ratings' numbers (``Ratings.numbers``: scores, values, or the ranks of ordinal labels from 0).
 
-    Every rating counts once. With ``rng``, the interval draws whole clusters (units, where the table has none) and is cut
-    at the least and the greatest label of the table. ``n`` is the number of ratings. ``ValueError`` for nominal labels without scores.
+    Every rating counts once. With ``rng``, the interval draws whole clusters (units, where the table has none) and lies
+    between the least and the greatest label of the table; with ``new_raters`` it is for other raters too. ``n`` is the number of ratings. ``ValueError`` for nominal labels without scores.
 
     >>> table = Ratings.from_rows([("a", "u", "1"), ("b", "u", "2"), ("a", "v", "6")], level="interval")
     >>> mean_label(table).value
@@ -47,13 +55,27 @@ def mean_label(
     if rng is None or not replicates:
         return Estimate(float(values.mean()), n=len(ratings))
     codes, _ = cluster_codes(ratings)
-    found = bootstrap_mean(values, clusters=codes[ratings.unit], rng=rng, replicates=replicates)
-    if found.low is None or found.high is None:
-        return found
-    # A mean of labels lies between the least and the greatest label that there is.
-    return replace(
-        found, low=max(found.low, float(numbers.min())), high=min(found.high, float(numbers.max()))
+    bounds = (float(numbers.min()), float(numbers.max()))
+    found = bootstrap(
+        Estimate(float(values.mean()), n=len(ratings)),
+        cluster_sums([values, np.ones(values.size)], codes[ratings.unit]),
+        ratio,
+        rng=rng,
+        replicates=replicates,
+        word="units" if ratings.clusters is None else "instances",
+        bounds=SHARE if bounds == SHARE else UNBOUNDED,
+        new_raters=new_raters,
     )
+    # A mean of labels lies between the least and the greatest label that there is.
+    return replace(found, low=max(found.low, bounds[0]), high=min(found.high, bounds[1]))
+
+
+def mean_without_groups(ratings: Ratings, group: Ints) -> tuple[float, Floats]:
+    """The mean label, and its values without each group of clusters; ``group`` of shape (units,) holds each unit's group."""
+    values, groups = ratings.numbers[ratings.value], int(group.max(initial=-1)) + 1
+    of_rating = group[ratings.unit]
+    sums = [np.bincount(of_rating, weights=w, minlength=groups) for w in (values, np.ones(values.size))]
+    return leave_groups_out(np.stack(sums, axis=1).astype(np.float64), ratio)
 
 
 def median_label(
@@ -81,8 +103,11 @@ def median_label(
     if rng is None or not replicates:
         return replace(point, interval=NOT_ASKED) if rng is not None else point
     codes, clusters = cluster_codes(ratings)
-    if replicates < LEAST_REPLICATES or clusters < 2:
-        return replace(point, interval="none: too few replicates or clusters")
+    word = "units" if ratings.clusters is None else "instances"
+    if replicates < LEAST_REPLICATES:
+        return replace(point, interval=f"none: at least {LEAST_REPLICATES} replicates are needed")
+    if why := too_few(clusters, word):
+        return replace(point, interval=why)
     cluster = codes[ratings.unit]
     if at.size <= _FEW_LABELS:
         sums = np.bincount(cluster * at.size + label, minlength=clusters * at.size)
@@ -94,7 +119,6 @@ def median_label(
         counted = draw_counts(clusters, replicates, rng, batch=batch)
         drawn = np.concatenate([_medians(np.asarray(times @ table), at) for times in counted])
     low, high = np.quantile(drawn, [0.025, 0.975], method="inverted_cdf")
-    word = "units" if ratings.clusters is None else "instances"
     return replace(
         point,
         low=min(float(low), point.value),

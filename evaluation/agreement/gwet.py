@@ -7,13 +7,14 @@ from typing import Literal
 
 import numpy as np
 
-from evaluation.agreement.bootstrap import bootstrap
+from evaluation.agreement.bootstrap import Statistic, bootstrap
 from evaluation.agreement.counts import UnitCounts, cluster_codes, count_units, pairs_within
 from evaluation.agreement.krippendorff import NO_PAIR
+from evaluation.agreement.new_raters import RaterVariance, leave_groups_out
 from evaluation.agreement.percent import left_out_units, percent_agreement
-from evaluation.core.estimate import Estimate, undefined
-from evaluation.core.interval import AT_MOST_ONE
-from evaluation.core.ratings_table import Floats, Ratings
+from evaluation.core.estimate import NAN, Estimate, undefined
+from evaluation.core.interval import Bounds
+from evaluation.core.ratings_table import Floats, Ints, Ratings
 
 #: With more labels than this AC2's table of weights is not made.
 MOST_LABELS = 500
@@ -95,13 +96,46 @@ def add_ac2_interval(
     weights: Literal["linear", "quadratic"],
     rng: np.random.Generator,
     replicates: int,
+    new_raters: RaterVariance | None = None,
 ) -> Estimate:
     """AC2 with its 95 % interval from resampled clusters; none where there are too many labels to sum them up."""
-    counts = count_units(ratings)
     codes, clusters = cluster_codes(ratings)
+    if not estimate.defined:
+        return estimate
+    if clusters * len(ratings.labels) > MOST_CELLS:
+        return replace(estimate, interval="none: too many labels")
+    sums, statistic = _ac2_sums(ratings, codes, clusters, weights)
+    return bootstrap(
+        estimate, sums, statistic, rng=rng, replicates=replicates, word="units" if ratings.clusters is None else "instances",
+        bounds=_ac2_bounds(ratings.numbers, weights), new_raters=new_raters,
+        informative=int((sums[:, 0] > 0).sum()),
+    )  # fmt: skip
+
+
+def ac2_without_groups(
+    ratings: Ratings, group: Ints, weights: Literal["linear", "quadratic"]
+) -> tuple[float, Floats]:
+    """AC2, and its values without each group of clusters, for :func:`evaluation.agreement.new_raters.variance_over_raters`.
+
+    ``group`` of shape (units,) holds each unit's group, -1 for none. ``nan`` where AC2 isn't defined.
+    """
+    groups = int(group.max(initial=-1)) + 1
+    if not gwet_ac2(ratings, weights=weights).defined:
+        return NAN, np.full(groups, NAN)
+    rated = np.where(ratings.grouped.sizes > 0, group, -1)
+    return leave_groups_out(*_ac2_sums(ratings, rated, groups, weights))
+
+
+def _ac2_bounds(x: Floats, weights: str) -> Bounds:
+    """Chance agreement is greatest where all labels are given alike; AC2 is least where nobody then agrees at all."""
+    chance = float(_weights_of(x, float(np.ptp(x)), weights).sum()) / x.size**2
+    return (-chance / (1 - chance), 1.0)
+
+
+def _ac2_sums(ratings: Ratings, codes: Ints, clusters: int, weights: str) -> tuple[Floats, Statistic]:
+    """Shape (C, D): what AC2 is made of, by cluster, and AC2 as a function of its totals."""
+    counts = count_units(ratings)
     labels = counts.labels
-    if not estimate.defined or clusters * labels > MOST_CELLS:
-        return estimate if not estimate.defined else replace(estimate, interval="none: too many labels")
     x = ratings.numbers
     farthest = float(np.ptp(x))
     lost, m = _distance_within(counts, x / farthest, weights), counts.sizes.astype(np.float64)
@@ -110,7 +144,9 @@ def add_ac2_interval(
     columns = [pairable.astype(np.float64), agreed, rated.astype(np.float64)]
     kept = codes >= 0
     sums = [np.bincount(codes[kept], weights=column[kept], minlength=clusters) for column in columns]
-    cell, share = codes[counts.unit] * labels + counts.label, counts.count / m[counts.unit]
+    inside = codes[counts.unit] >= 0
+    cell = (codes[counts.unit] * labels + counts.label)[inside]
+    share = (counts.count / m[counts.unit])[inside]
     shares = np.bincount(cell, weights=share, minlength=clusters * labels).reshape(clusters, labels)
     by_chance = _weights_of(x, farthest, weights).sum() / (x.size * (x.size - 1))
 
@@ -120,11 +156,7 @@ def add_ac2_interval(
             pa, pe = totals[:, 1] / totals[:, 0], by_chance * (pi * (1 - pi)).sum(axis=1)
             return np.asarray(np.where(pe < 1, (pa - pe) / (1 - pe), np.nan), dtype=np.float64)
 
-    table = np.concatenate([np.stack(sums, axis=1), shares], axis=1)
-    word = "units" if ratings.clusters is None else "instances"
-    return bootstrap(
-        estimate, table, statistic, rng=rng, replicates=replicates, word=word, bounds=AT_MOST_ONE
-    )
+    return np.concatenate([np.stack(sums, axis=1), shares], axis=1), statistic
 
 
 def _weights_of(x: Floats, farthest: float, weights: str) -> Floats:

@@ -11,10 +11,14 @@ from scipy.special import fdtri
 
 from evaluation.agreement.bootstrap import DEFAULT_REPLICATES, bootstrap
 from evaluation.agreement.counts import cluster_codes
+from evaluation.agreement.new_raters import NEW_RATERS, THESE_RATERS
 from evaluation.core.estimate import Estimate, undefined
 from evaluation.core.interval import LEVEL
 from evaluation.core.ratings_table import Floats, Ratings
 
+#: Forms (1, .) and (2, .) take raters as drawn at random, form (3, .) as fixed: whom the F intervals are for.
+WHOSE = {"ICC(1,": NEW_RATERS, "ICC(2,": NEW_RATERS, "ICC(3,": THESE_RATERS}
+NO_SHARE = "units and raters vary less than the rest"
 FORMS = ("ICC(1,1)", "ICC(2,1)", "ICC(3,1)", "ICC(1,k)", "ICC(2,k)", "ICC(3,k)")
 _UPPER = (1 + LEVEL) / 2
 
@@ -104,13 +108,15 @@ def intraclass_correlation(
     for name in FORMS:
         value = float(values[name])
         point = (
-            undefined("no number varies", n=n)
+            undefined(NO_SHARE if squares.e > 0 else "no number varies", n=n, left_out=left_out)
             if not math.isfinite(value)
             else Estimate(value, n=n, left_out=left_out)
         )
         low, high = ends[name]
-        held = math.isfinite(low) and math.isfinite(high) and low <= value <= high
-        forms[name] = replace(point, low=low, high=high, interval=how) if held else point
+        held = point.defined and math.isfinite(low) and low <= value <= high <= 1
+        forms[name] = point
+        if held:
+            forms[name] = replace(point, low=low, high=high, interval=f"{how}, {WHOSE[name[:6]]}")
         drawn[name] = point
         if rng is not None:
             single = name.replace(",k)", ",1)")
@@ -133,14 +139,16 @@ def _of_the_mean(point: Estimate, single: Estimate, k: int) -> Estimate:
     if not point.defined or math.isnan(single.low):
         return replace(point, interval=single.interval)
 
-    def stepped_up(value: float) -> float:
-        below = 1 + (k - 1) * value
-        return k * value / below if below > 0.02 else -math.inf
-
-    low, high = stepped_up(single.low), stepped_up(single.high)
+    low, high = _stepped_up(single.low, k), _stepped_up(single.high, k)
     if math.isinf(low):
         return replace(point, interval="none: its lower end has no bound")
     return replace(point, low=min(low, point.value), high=max(high, point.value), interval=single.interval)
+
+
+def _stepped_up(single: float, k: int) -> float:
+    """The form of the mean of k raters from that of a single rater; minus infinity near the least value of the latter."""
+    below = 1 + (k - 1) * single
+    return k * single / below if below > 0.02 else -math.inf
 
 
 def _complete(ratings: Ratings) -> tuple[Floats, Any]:
@@ -177,7 +185,8 @@ def _forms(s: _Squares) -> dict[str, Any]:
             "ICC(2,1)": (s.b - s.e) / (s.b + (s.k - 1) * s.e + s.k * raters),
             "ICC(3,1)": (s.b - s.e) / (s.b + (s.k - 1) * s.e),
             "ICC(1,k)": (s.b - s.w) / s.b,
-            "ICC(2,k)": (s.b - s.e) / (s.b + raters),
+            # Where units and raters vary less than the rest, both parts are negative: no share of anything.
+            "ICC(2,k)": (s.b - s.e) / np.where(s.b + raters > 0, s.b + raters, np.nan),
             "ICC(3,k)": (s.b - s.e) / s.b,
         }
 
@@ -193,7 +202,7 @@ def _f_intervals(s: _Squares, values: dict[str, Any]) -> dict[str, tuple[float, 
             found[f"ICC({number},k)"] = (float(1 - 1 / low), float(1 - 1 / high))
     low, high = _two_way_random(s, float(values["ICC(2,1)"]))
     found["ICC(2,1)"] = (low, high)
-    found["ICC(2,k)"] = (k * low / (1 + (k - 1) * low), k * high / (1 + (k - 1) * high))
+    found["ICC(2,k)"] = (_stepped_up(low, k), _stepped_up(high, k))
     return found
 
 

@@ -12,23 +12,64 @@ from typing import Literal
 import numpy as np
 
 from annotator.hit_types.base import Level
-from evaluation.agreement.bootstrap import draw_counts, resampled_totals
-from evaluation.agreement.counts import UnitCounts, cluster_codes, count_units
-from evaluation.agreement.krippendorff import expected_difference, midranks, scale_of, unit_differences
+from evaluation.agreement.bootstrap import DEFAULT_REPLICATES, add_interval, draw_counts, resampled_totals
+from evaluation.agreement.counts import UnitCounts, cluster_codes, count_units, pairs_within
+from evaluation.agreement.krippendorff import (
+    expected_difference,
+    krippendorff_alpha,
+    midranks,
+    scale_of,
+    unit_differences,
+)
+from evaluation.agreement.new_raters import RaterVariance, cluster_groups
+from evaluation.core.estimate import Estimate
+from evaluation.core.interval import SHARE, SIGNED, Bounds
 from evaluation.core.ratings_table import Floats, Ints, Ratings
 
 Name = Literal["percent_agreement", "krippendorff_alpha", "fleiss_kappa", "gwet_ac1"]
 
+#: The least and the greatest value of each statistic; of Fleiss' kappa for units with one number of raters.
+BOUNDS: dict[Name, Bounds] = {
+    "percent_agreement": SHARE,
+    "krippendorff_alpha": SIGNED,
+    "fleiss_kappa": SIGNED,
+    "gwet_ac1": SIGNED,
+}
 #: More columns than this are not summed up by cluster: replicates are then computed one by one.
 _MOST_COLUMNS = 64
 
 
 @dataclass(frozen=True, eq=False)
 class CountReplicates:
-    """Replicates of each statistic, shape (B,), ``nan`` where undefined; ``clusters`` is how many are drawn from."""
+    """Replicates of each statistic, shape (B,), ``nan`` where undefined.
+
+    ``clusters`` is how many are drawn from, ``informative`` how many of them hold a unit with two ratings or more, ``word``
+    what a cluster is.
+    """
 
     values: dict[Name, Floats]
     clusters: int
+    informative: int
+    word: str
+
+    def add_interval(
+        self,
+        name: Name,
+        estimate: Estimate,
+        *,
+        bounds: Bounds | None = None,
+        new_raters: RaterVariance | None = None,
+    ) -> Estimate:
+        """The estimate with its 95 % interval, within ``bounds`` (those of the statistic)."""
+        return add_interval(
+            estimate,
+            self.values[name],
+            clusters=self.clusters,
+            informative=self.informative,
+            word=self.word,
+            bounds=bounds or BOUNDS[name],
+            new_raters=new_raters,
+        )
 
 
 def replicate_counts(
@@ -47,30 +88,62 @@ def replicate_counts(
     else:
         parts = list(_one_by_one(counts, codes, level, scale, draw_counts(clusters, replicates, rng)))
         values = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    return CountReplicates(values, clusters)
+    informative = np.unique(codes[counts.sizes >= 2]).size
+    return CountReplicates(
+        values, clusters, informative, "units" if ratings.clusters is None else "instances"
+    )
 
 
-#: Without more groups of clusters than this: enough to tell a variance from.
-_MOST_GROUPS = 200
-#: Cells (unit, label) of the widest table that is summed up by group.
+def alpha_estimate(
+    ratings: Ratings,
+    *,
+    rng: np.random.Generator | None,
+    replicates: int = DEFAULT_REPLICATES,
+    level: Level | None = None,
+) -> Estimate:
+    """Krippendorff's alpha with its interval from resampled clusters; without ``rng`` or replicates there is none.
+
+    >>> table = Ratings.from_rows([(r, str(u), "yes" if u % 3 else r) for u in range(30) for r in "ab"])
+    >>> found = alpha_estimate(table, rng=np.random.default_rng(0))
+    >>> round(found.value, 2), round(found.low, 1), round(found.high, 1)
+    (0.42, 0.2, 0.6)
+    """
+    point = krippendorff_alpha(ratings, level=level)
+    if rng is None or not replicates or not point.defined:
+        return point
+    drawn = replicate_counts(ratings, rng=rng, replicates=replicates, level=level)
+    return drawn.add_interval("krippendorff_alpha", point)
+
+
+#: Cells (group of clusters, column) of the widest table that is made to leave groups out.
 _MOST_CELLS = 10_000_000
+#: Of a wider table so many groups are left out, one after the other.
+_FEW_GROUPS = 20
 
 
-def values_without_groups(ratings: Ratings) -> tuple[dict[Name, float], dict[Name, Floats]]:
-    """Each statistic, and its values without each of at most 200 groups of clusters, shape (groups,).
+def values_without_groups(
+    ratings: Ratings, group: Ints | None = None
+) -> tuple[dict[Name, float], dict[Name, Floats]]:
+    """Each statistic, and its values without each of the groups of clusters, shape (groups,).
 
-    With very many labels there are no values by group: the arrays are then empty.
+    ``group`` of shape (units,) is each unit's group, -1 for none; at most 200 groups are made where it isn't given.
     """
     counts = count_units(ratings)
-    codes, clusters = cluster_codes(ratings)
     labels, level = counts.labels, ratings.level
     scale = scale_of(ratings, level, counts.per_label_pairable)
-    wide = labels * (labels if level == "ordinal" else 1)
-    if wide * counts.sizes.size > _MOST_CELLS:
-        (whole,) = _one_by_one(counts, codes, level, scale, [np.ones((1, clusters))])
-        return {name: float(found[0]) for name, found in whole.items()}, dict.fromkeys(whole, np.zeros(0))
-    groups = min(clusters, _MOST_GROUPS)
-    grouped = np.where(codes >= 0, codes % max(groups, 1), -1)
+    group = cluster_groups(ratings) if group is None else group
+    groups = int(group.max(initial=-1)) + 1
+    grouped = np.where(counts.sizes > 0, group, -1)
+    columns = 3 * labels + (labels * labels // 2 if level == "ordinal" else 0)
+    if columns * groups > _MOST_CELLS:
+        fewer = np.where(grouped >= 0, grouped % _FEW_GROUPS, -1)
+        size = min(_FEW_GROUPS, groups)
+        draws = [np.ones((1, size)), 1.0 - np.eye(size)]
+        parts = list(_one_by_one(counts, fewer, level, scale, draws))
+        return (
+            {name: float(found[0]) for name, found in parts[0].items()},
+            {name: np.concatenate([part[name] for part in parts[1:]]) for name in parts[0]},
+        )
     sums = _sums(counts, grouped, groups, level, scale)
     total = sums.sum(axis=0)
     whole = _from_totals(total[None], labels, level, scale)
@@ -82,33 +155,42 @@ def values_without_groups(ratings: Ratings) -> tuple[dict[Name, float], dict[Nam
 
 def _sums(counts: UnitCounts, codes: Ints, clusters: int, level: Level, scale: Floats) -> Floats:
     """Shape (C, D): the clusters' sums of everything that the statistics are made of; see ``_from_totals``."""
-    units, labels = counts.sizes.size, counts.labels
-    n = np.zeros((units, labels))
-    n[counts.unit, counts.label] = counts.count
-    m = counts.sizes
-    pairable = m >= 2
+    labels = counts.labels
+    m = counts.sizes.astype(np.float64)
+    pairable = counts.sizes >= 2
     with np.errstate(invalid="ignore", divide="ignore"):
-        pairs = np.where(pairable, counts.matching / (m * (m - 1)), 0.0)
-        differences = np.where(pairable, unit_differences(counts, level, scale) / (m - 1), 0.0)
-        shares = np.where(m[:, None] > 0, n / m[:, None], 0.0)
-        columns = [
+        by_unit = [
             pairable.astype(np.float64),
-            pairs,
+            np.where(pairable, counts.matching / (m * (m - 1)), 0.0),
             (m > 0).astype(np.float64),
-            differences,
-            *(n * pairable[:, None]).T,
-            *shares.T,
+            np.where(pairable, unit_differences(counts, level, scale) / (m - 1), 0.0),
         ]
-        if level == "ordinal":
-            first, second = np.triu_indices(labels, 1)
-            columns += [
-                np.where(pairable, n[:, k] * n[:, g] / (m - 1), 0.0)
-                for k, g in zip(first, second, strict=True)
-            ]
     kept = codes >= 0
-    return np.stack(
-        [np.bincount(codes[kept], weights=column[kept], minlength=clusters) for column in columns], axis=1
-    )
+    parts = [
+        np.bincount(codes[kept], weights=column[kept], minlength=clusters)[:, None] for column in by_unit
+    ]
+    # Only labels that a unit was given are added up: units by labels may be a huge table.
+    at, cells = codes[counts.unit], counts.count.astype(np.float64)
+    for weight in (cells * pairable[counts.unit], cells / m[counts.unit]):
+        parts.append(_table(at, counts.label, weight, clusters, labels))
+    if level == "ordinal":
+        start = np.concatenate(([0], np.cumsum(np.bincount(counts.unit, minlength=m.size)))).astype(np.int64)
+        columns = labels * (labels - 1) // 2
+        coincidences = np.zeros((clusters, columns))
+        for i, j in pairs_within(start):
+            k, g = counts.label[i], counts.label[j]  # k < g, as the cells of a unit are in order
+            column = k * labels - k * (k + 1) // 2 + g - k - 1
+            weight = cells[i] * cells[j] / (m[counts.unit[i]] - 1)
+            coincidences += _table(at[i], column, weight, clusters, columns)
+        parts.append(coincidences)
+    return np.concatenate(parts, axis=1)
+
+
+def _table(rows: Ints, columns: Ints, weights: Floats, height: int, width: int) -> Floats:
+    """Shape (height, width): sums of the weights by row and column; rows of -1 are left out."""
+    kept = rows >= 0
+    flat = np.bincount(rows[kept] * width + columns[kept], weights=weights[kept], minlength=height * width)
+    return flat.reshape(height, width).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)

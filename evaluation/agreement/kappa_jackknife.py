@@ -17,10 +17,10 @@ from scipy.special import stdtrit
 
 from evaluation.agreement.cohen import PairwiseKappa
 from evaluation.agreement.counts import cluster_codes, pairs_within
-from evaluation.agreement.new_raters import RaterVariance
+from evaluation.agreement.new_raters import NEW_RATERS, THESE_RATERS, RaterVariance
 from evaluation.agreement.pairs import Weights, disagreement, pair_positions
 from evaluation.core.estimate import Estimate
-from evaluation.core.interval import LEVEL, SIGNED, t_interval
+from evaluation.core.interval import LEAST_CLUSTERS, LEVEL, SIGNED, t_interval, too_few
 from evaluation.core.ratings_table import Codes, Floats, Ints, Ratings
 
 #: With fewer shared clusters the bias of a pair's kappa cannot be told.
@@ -73,8 +73,8 @@ class KappaJackknife:
         touched = np.zeros(self.clusters, dtype=bool)
         touched[self.cluster[in_average[self.pair]]] = True
         found = int(touched.sum())
-        if found < 2:
-            return replace(estimate, interval=f"none: fewer than two {word} to leave out")
+        if why := too_few(found, word):
+            return replace(estimate, interval=why)
         few = in_average & (self.shared < LEAST_SHARED)
         if weight[few].sum() > _MOST_FEW:
             why = f"{int(few.sum())} of {int(in_average.sum())} pairs share fewer than {LEAST_SHARED} {word}"
@@ -83,12 +83,12 @@ class KappaJackknife:
         if error <= 1e-12:
             return replace(estimate, interval=f"none: the {word} do not vary")
         bias = float(weight @ np.nan_to_num(self.bias))
-        degrees, whose = found - 1, "for these raters"
+        degrees, whose = found - 1, THESE_RATERS
         if new_raters is not None:
             if not new_raters.known:
                 return replace(estimate, interval=new_raters.none)
             variance, degrees = new_raters.added_to(error**2, degrees)
-            error, whose = variance**0.5, "for new raters too"
+            error, whose = variance**0.5, NEW_RATERS
         low, high = t_interval(estimate.value, error, degrees_of_freedom=degrees, bounds=SIGNED, bias=bias)
         how = f"95 % jackknife t interval over {found} {word}, {whose}; bias {bias:+.4f} taken off"
         return replace(estimate, low=low, high=high, interval=how)
@@ -97,7 +97,7 @@ class KappaJackknife:
         """Shape (pairs of ``kappas``, 2): each pair's own interval, ``nan`` where it is not averaged or shares too little."""
         bounds = np.full((len(kappas), 2), np.nan)
         value, error = kappas.kappa[self.kept], np.sqrt(self.variance)
-        enough = (self.shared >= LEAST_SHARED) & (error > 1e-12)
+        enough = (self.shared >= LEAST_CLUSTERS) & (error > 1e-12)
         centre = np.clip(value - np.nan_to_num(self.bias), -1.0, 1.0)
         inside = enough & (np.abs(centre) < 1)
         with np.errstate(invalid="ignore", divide="ignore"):

@@ -15,19 +15,26 @@ statistics of pairs of ratings. Owen (2007), "The pigeonhole bootstrap", section
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
 
+from evaluation.agreement.counts import cluster_codes
+from evaluation.core.estimate import Estimate
 from evaluation.core.ratings_table import Floats, Ints, Ratings
 
 Name = TypeVar("Name", bound=str)
 
+#: How an estimate's ``interval`` says whom it is for.
+THESE_RATERS = "for these raters"
+NEW_RATERS = "for new raters too"
 #: With fewer raters there is nothing to generalise from.
 LEAST_RATERS = 5
 #: More raters than this are left out in so many groups.
 MOST_GROUPS = 60
+#: More clusters than this are left out in so many groups: enough to tell a variance from.
+MOST_CLUSTER_GROUPS = 200
 
 
 @dataclass(frozen=True)
@@ -70,24 +77,46 @@ def rater_groups(raters: int) -> Ints:
     return np.arange(raters, dtype=np.int64) % min(raters, MOST_GROUPS)
 
 
+def cluster_groups(ratings: Ratings) -> Ints:
+    """Shape (units,): which of at most 200 groups of clusters each unit is left out with; -1 where nobody rated it."""
+    codes, clusters = cluster_codes(ratings)
+    return np.where(codes >= 0, codes % max(min(clusters, MOST_CLUSTER_GROUPS), 1), -1).astype(np.int64)
+
+
+def leave_groups_out(sums: Floats, statistic: Callable[[Floats], Floats]) -> tuple[float, Floats]:
+    """A statistic of totals, and its values without each of the G groups whose sums have shape (G, D).
+
+    >>> value, without = leave_groups_out(np.array([[1.0, 1.0], [0.0, 1.0], [1.0, 2.0]]), lambda t: t[:, 0] / t[:, 1])
+    >>> value, without.round(2).tolist()
+    (0.5, [0.33, 0.67, 0.5])
+    """
+    total = sums.sum(axis=0)
+    return float(statistic(total[None])[0]), statistic(total - sums)
+
+
 def variance_over_raters(
-    ratings: Ratings, statistics: Callable[[Ratings], tuple[Mapping[Name, float], Mapping[Name, Floats]]]
+    ratings: Ratings,
+    statistics: Callable[[Ratings, Ints], tuple[Mapping[Name, float], Mapping[Name, Floats]]],
 ) -> dict[Name, RaterVariance]:
     """Variance over raters of each of the statistics of a table.
 
-    ``statistics`` gives values and, for each, values of shape (G,) without each of the same G groups of instances.
+    ``statistics`` is called with the table without some raters and with each unit's group of clusters, and gives values and,
+    for each, values of shape (G,) without each of those groups. They are the same groups throughout, so that what a
+    group does to the statistic can be compared between tables.
 
     >>> table = Ratings.from_rows([(f"r{n}", "u", "yes" if n % 2 else "no") for n in range(6)])
-    >>> found = variance_over_raters(table, lambda part: ({"share": float(part.value.mean())}, {"share": np.zeros(2)}))
-    >>> round(found["share"].raw, 2)
+    >>> share = lambda part, group: ({"share": float(part.value.mean())}, {"share": np.zeros(2)})
+    >>> round(variance_over_raters(table, share)["share"].raw, 2)
     0.05
     """
     rated = np.flatnonzero(np.bincount(ratings.rater, minlength=len(ratings.raters)))
+    clusters = cluster_groups(ratings)
     if rated.size < LEAST_RATERS:
-        return {name: _too_few(rated.size) for name in statistics(ratings)[0]}
+        return {name: _too_few(rated.size) for name in statistics(ratings, clusters)[0]}
     group = np.full(len(ratings.raters), -1, dtype=np.int64)
     group[rated] = rater_groups(rated.size)
-    found = [statistics(ratings.where(group[ratings.rater] != left)) for left in range(int(group.max()) + 1)]
+    leaves = range(int(group.max()) + 1)
+    found = [statistics(ratings.where(group[ratings.rater] != left), clusters) for left in leaves]
     return {
         name: _variance(
             np.array([values[name] for values, _ in found]),
@@ -118,6 +147,18 @@ def variance_over_pairs(
     left = left[total > 1e-12 * weight.sum()]
     left /= left.sum(axis=1, keepdims=True)
     return _variance(left @ kappa, deviations(left), used.size)
+
+
+def is_for_new_raters(estimate: Estimate) -> bool:
+    """Whether an estimate's interval is for other raters too."""
+    return NEW_RATERS in estimate.interval
+
+
+def for_these_raters(estimate: Estimate) -> Estimate:
+    """The estimate, whose interval, if it has one, is said to be for the raters at hand."""
+    if not estimate.interval or estimate.interval.startswith("none"):
+        return estimate
+    return replace(estimate, interval=f"{estimate.interval}, {THESE_RATERS}")
 
 
 def jackknife_deviations(without: Floats) -> Floats:

@@ -10,23 +10,28 @@ import numpy as np
 
 from evaluation.agreement.aggregate import Aggregated, PerRater, Rule, Single, parse_rule
 from evaluation.agreement.alternative import DEFAULT_EPSILON, AlternativeTest, alternative_annotator_test
-from evaluation.agreement.bootstrap import DEFAULT_REPLICATES, LEAST_REPLICATES, add_interval
+from evaluation.agreement.bootstrap import DEFAULT_REPLICATES, LEAST_REPLICATES
 from evaluation.agreement.cohen import DEFAULT_MIN_OVERLAP, PairwiseKappa, Which, pairwise_kappa
 from evaluation.agreement.counts import UnitCounts, count_units
-from evaluation.agreement.descriptive import mean_label, median_label
+from evaluation.agreement.descriptive import mean_label, mean_without_groups, median_label
 from evaluation.agreement.fleiss import fleiss_kappa
-from evaluation.agreement.gwet import add_ac2_interval, gwet_ac1, gwet_ac2
+from evaluation.agreement.gwet import ac2_without_groups, add_ac2_interval, gwet_ac1, gwet_ac2
 from evaluation.agreement.icc import FORMS, intraclass_correlation
 from evaluation.agreement.intervals import Name, replicate_counts, values_without_groups
 from evaluation.agreement.kappa_jackknife import KappaJackknife, jackknife_kappas
 from evaluation.agreement.krippendorff import krippendorff_alpha
-from evaluation.agreement.new_raters import RaterVariance, variance_over_pairs, variance_over_raters
+from evaluation.agreement.new_raters import (
+    RaterVariance,
+    for_these_raters,
+    variance_over_pairs,
+    variance_over_raters,
+)
 from evaluation.agreement.pairs import Weights
 from evaluation.agreement.percent import percent_agreement, prevalences
 from evaluation.agreement.raters import RestAgreement, agreement_with_rest
 from evaluation.core.estimate import Estimate, none_if_nan
-from evaluation.core.interval import AT_MOST_ONE, SHARE
-from evaluation.core.ratings_table import Floats, Ratings
+from evaluation.core.interval import AT_MOST_ONE
+from evaluation.core.ratings_table import Floats, Ints, Ratings
 
 #: With more pairs of raters than this, those that share no unit are counted, not listed.
 LISTED_PAIRS = 200_000
@@ -34,8 +39,6 @@ BLANK = "rows without a value"
 #: Stands for the rows of pairs, before the kind of weights, where they are written one by one.
 PAIRS = "@pairs:"
 AC2_WEIGHTS: tuple[Literal["linear", "quadratic"], ...] = ("linear", "quadratic")
-#: Ranges of percent agreement, alpha, Fleiss' kappa and AC1.
-COUNT_BOUNDS = (SHARE, AT_MOST_ONE, AT_MOST_ONE, AT_MOST_ONE)
 ORDERED_WEIGHTS: tuple[Weights, ...] = ("nominal", "linear", "quadratic")
 
 
@@ -301,52 +304,74 @@ def _count_agreement(
     if not found["fleiss_kappa"].defined:
         unequal = fleiss_kappa(counts, unequal=True)
         further = {"fleiss_kappa_unequal": unequal} if unequal.defined else {}
+    drawing = rng is not None and len(ratings) > 0
+    others = variance_over_raters(ratings, _without_groups) if drawing and new_raters else {}
     if ratings.level != "nominal":
-        further |= further_estimates(ratings, rng, replicates)
-    if rng is not None and len(ratings):
+        further |= further_estimates(ratings, rng, replicates, others=others)
+    if rng is not None and drawing:
         drawn = replicate_counts(ratings, rng=rng, replicates=replicates)
-        others = variance_over_raters(ratings, values_without_groups) if new_raters else {}
         found = {
-            name: add_interval(
-                estimate,
-                drawn.values[name],
-                clusters=drawn.clusters,
-                word=_word(ratings),
-                bounds=bounds,
-                new_raters=others.get(name),
-            )
-            for (name, estimate), bounds in zip(found.items(), COUNT_BOUNDS, strict=True)
+            name: drawn.add_interval(name, estimate, new_raters=others.get(name))
+            for name, estimate in found.items()
         }
         if "fleiss_kappa_unequal" in further:
-            further["fleiss_kappa_unequal"] = add_interval(
+            further["fleiss_kappa_unequal"] = drawn.add_interval(
+                "fleiss_kappa",
                 further["fleiss_kappa_unequal"],
-                drawn.values["fleiss_kappa"],
-                clusters=drawn.clusters,
-                word=_word(ratings),
                 bounds=AT_MOST_ONE,
                 new_raters=others.get("fleiss_kappa"),
             )
     return CountAgreement(len(ratings.raters), len(ratings), **found, further=further)
 
 
+def _without_groups(ratings: Ratings, group: Ints) -> tuple[dict[str, float], dict[str, Floats]]:
+    """Every statistic with an interval for new raters, and its values without each group of clusters."""
+    counted, counted_without = values_without_groups(ratings, group)
+    values: dict[str, float] = {**counted}
+    without: dict[str, Floats] = {**counted_without}
+    if ratings.level != "nominal":
+        values["mean"], without["mean"] = mean_without_groups(ratings, group)
+        for weights in AC2_WEIGHTS:
+            name = f"gwet_ac2_{weights}"
+            values[name], without[name] = ac2_without_groups(ratings, group, weights)
+    return values, without
+
+
 def further_estimates(
-    ratings: Ratings, rng: np.random.Generator | None, replicates: int
+    ratings: Ratings,
+    rng: np.random.Generator | None,
+    replicates: int,
+    *,
+    others: Mapping[str, RaterVariance] | None = None,
 ) -> dict[str, Estimate]:
-    """What labels with numbers have beside: AC2, the six intraclass correlations, mean and median, by name."""
+    """What labels with numbers have beside: AC2, the six intraclass correlations, mean and median, by name.
+
+    ``others`` are the variances over raters where intervals are for new raters: those of AC2 and the mean. Bootstrap
+    intervals of intraclass correlations and of the median are for these raters all the same, and say so.
+    """
+    others = others or {}
     found = {}
     for weights in AC2_WEIGHTS:
+        name = f"gwet_ac2_{weights}"
         estimate = gwet_ac2(ratings, weights=weights)
         if rng is not None:
-            estimate = add_ac2_interval(estimate, ratings, weights=weights, rng=rng, replicates=replicates)
-        found[f"gwet_ac2_{weights}"] = estimate
+            estimate = add_ac2_interval(
+                estimate,
+                ratings,
+                weights=weights,
+                rng=rng,
+                replicates=replicates,
+                new_raters=others.get(name),
+            )
+        found[name] = estimate
     correlations = intraclass_correlation(ratings, rng=rng, replicates=replicates)
     for name in FORMS:
         slug = name.lower().replace("(", "_").replace(",", "_").rstrip(")")
-        found[slug] = correlations.bootstrap[name]
+        found[slug] = for_these_raters(correlations.bootstrap[name])
         if rng is not None and replicates >= LEAST_REPLICATES:
             found[f"{slug}_f"] = correlations.forms[name]
-    found["mean"] = mean_label(ratings, rng=rng, replicates=replicates)
-    found["median"] = median_label(ratings, rng=rng, replicates=replicates)
+    found["mean"] = mean_label(ratings, rng=rng, replicates=replicates, new_raters=others.get("mean"))
+    found["median"] = for_these_raters(median_label(ratings, rng=rng, replicates=replicates))
     return found
 
 

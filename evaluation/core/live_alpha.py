@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from annotator.hit_types.base import Variable
+from evaluation.core.interval import LEAST_CLUSTERS, SIGNED, interval_within
 
 Z95 = 1.959964
 #: Ratings of one unit: label -> how many raters gave it.
@@ -42,10 +43,10 @@ def alpha(units: Iterable[Counts], variable: Variable) -> Alpha:
 
     ``1 - (n - 1) sum_u S_u / (m_u - 1) / S``, where ``S_u = sum_kl n_uk n_ul d(k, l)^2`` and ``S`` is the same of all
     pairable ratings, n in all (see ``agreement.krippendorff``). The interval uses the standard error
-    ``sqrt((U - 1)/U sum (alpha_-u - mean)^2)`` over the U units with two ratings or more, on the scale
-    ``-log(1 - alpha)``, so that it stays below 1; ordinal positions are always those of all units. Supports nominal,
-    ordinal and interval levels. Undefined at the ratio level (the report has it), if no unit has two ratings, and if all
-    ratings are the same.
+    ``sqrt((U - 1)/U sum (alpha_-u - mean)^2)`` over the U units with two ratings or more, on Fisher's scale, so that it
+    stays between -1 and 1 (see ``evaluation.core.interval``; none with fewer than 8 units); ordinal positions are always
+    those of all units. Supports nominal, ordinal and interval levels. Undefined at the ratio level (the report has it),
+    if no unit has two ratings, and if all ratings are the same.
 
     >>> raters_agree, they_do_not = Counter(yes=2), Counter(yes=1, no=1)
     >>> alpha([raters_agree, they_do_not], Variable("v", "V")).value
@@ -78,13 +79,11 @@ def alpha(units: Iterable[Counts], variable: Variable) -> Alpha:
     error = math.sqrt((len(left) - 1) / len(left) * math.fsum((one - mean) ** 2 for one in left))
     if value >= 1 or not error:
         return Alpha(value, units=len(pairable), reason="the units do not vary: no interval")
-    reach = Z95 * error / (1 - value)
-    return Alpha(
-        value,
-        1 - (1 - value) * math.exp(min(reach, 700.0)),
-        1 - (1 - value) * math.exp(-reach),
-        len(pairable),
-    )
+    if len(pairable) < LEAST_CLUSTERS:
+        reason = f"fewer than {LEAST_CLUSTERS} units have two ratings: no interval"
+        return Alpha(value, units=len(pairable), reason=reason)
+    low, high = interval_within(value, Z95 * error, bounds=SIGNED)
+    return Alpha(value, low, high, len(pairable))
 
 
 def _places(totals: Counts, variable: Variable) -> Mapping[str, float] | None:

@@ -4,7 +4,7 @@ Usable in a notebook without a server: ``from evaluation.metrics import FollowUp
 """
 
 from evaluation.core.kinds import BASELINE_KIND
-from evaluation.metrics.accuracy import Accuracy, mean_over_systems, task_accuracy
+from evaluation.metrics.accuracy import TaskAccuracy, mean_over_systems, task_accuracy
 from evaluation.metrics.association import correlation_ratio, theils_u
 from evaluation.metrics.bertscore import BertScores, bertscore
 from evaluation.metrics.calibration import Calibration, ReliabilityBin, calibration
@@ -93,7 +93,6 @@ __all__ = [
     "NOT_RATED",
     "PROPERTIES",
     "TIED",
-    "Accuracy",
     "AnnotatorUtility",
     "BertScores",
     "Bleu",
@@ -124,6 +123,7 @@ __all__ = [
     "Similarity",
     "Simulatability",
     "SystemComparison",
+    "TaskAccuracy",
     "TfidfEncoder",
     "UnitSimulatability",
     "UnitTable",

@@ -13,7 +13,7 @@ from evaluation.metrics.resample import codes_of, ratio_estimate
 
 
 @dataclass(frozen=True, eq=False)
-class Accuracy:
+class TaskAccuracy:
     """``mean`` is the unweighted mean over systems, ``systems`` each system's accuracy."""
 
     mean: Estimate
@@ -27,7 +27,7 @@ def mean_over_systems(
     *,
     rng: np.random.Generator | None = None,
     replicates: int = 1_000,
-) -> Accuracy:
+) -> TaskAccuracy:
     """Mean of ``value`` for each system, and the unweighted mean of those means.
 
     ``value`` of shape (N,) is one number for each explanation (precision, or 1 where the output is right),
@@ -57,7 +57,7 @@ def mean_over_systems(
         )
 
     each = {name: estimate(codes == i) for i, name in enumerate(names)}
-    return Accuracy(mean=estimate(np.ones(len(values), dtype=bool)), systems=each)
+    return TaskAccuracy(mean=estimate(np.ones(len(values), dtype=bool)), systems=each)
 
 
 def task_accuracy(
@@ -68,7 +68,7 @@ def task_accuracy(
     *,
     rng: np.random.Generator | None = None,
     replicates: int = 1_000,
-) -> Accuracy:
+) -> TaskAccuracy:
     """Share of instances on which each system's own output is the gold label, and the mean over systems.
 
     Unknown outputs and gold labels (None or empty) are left out and counted.

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from evaluation.agreement.bootstrap import bounds_of
 from evaluation.core.estimate import NAN, Estimate, none_if_nan, undefined
-from evaluation.core.interval import Bounds, t_interval
+from evaluation.core.interval import Bounds, t_interval, too_few
 from evaluation.metrics.followups import NOT_RATED, FollowUps
 from evaluation.metrics.resample import Floats, Ints, codes_of
 from evaluation.metrics.simulatability import PerExplanation, per_explanation
@@ -185,8 +185,8 @@ def _variance(own: Floats, correction: Floats, tuning: float, scale: float, clus
 
 
 def _t_interval(value: float, variance: float, n: int, clusters: int, bounds: Bounds) -> Estimate:
-    if clusters < 2:
-        return Estimate(value, n=n, interval="none: fewer than two labelled instances")
+    if why := too_few(clusters, "labelled instances"):
+        return Estimate(value, n=n, interval=why)
     if variance <= 0:
         return Estimate(value, n=n, interval="none: all labelled values are the same")
     low, high = t_interval(value, math.sqrt(variance), degrees_of_freedom=clusters - 1, bounds=bounds)

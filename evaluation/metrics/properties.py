@@ -8,11 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.agreement import krippendorff_alpha
-from evaluation.agreement.bootstrap import add_interval
-from evaluation.agreement.intervals import replicate_counts
+from evaluation.agreement.intervals import alpha_estimate
 from evaluation.core.estimate import Estimate
-from evaluation.core.interval import AT_MOST_ONE
 from evaluation.core.ratings_table import Ratings
 from evaluation.metrics.resample import codes_of, ratio_estimate
 
@@ -114,17 +111,7 @@ def _by_system(
 
 
 def _alpha(ratings: Ratings, rng: np.random.Generator | None, replicates: int) -> Estimate:
-    point = krippendorff_alpha(ratings, level="nominal")
-    if rng is None or not replicates or not point.defined:
-        return point
-    drawn = replicate_counts(ratings, rng=rng, replicates=replicates, level="nominal")
-    return add_interval(
-        point,
-        drawn.values["krippendorff_alpha"],
-        clusters=drawn.clusters,
-        word="instances",
-        bounds=AT_MOST_ONE,
-    )
+    return alpha_estimate(ratings, rng=rng, replicates=replicates, level="nominal")
 
 
 def _prevalence(ratings: Ratings, present: str, rng: np.random.Generator | None, replicates: int) -> Estimate:

@@ -133,13 +133,9 @@ def _calls(
     if kind == "study":
         return _items(options, counts), ""
     if kind == "simulate":
-        made, hit_type = items.get(str(options.get("study")), (0, "simulation"))
-        return made * STAGES.get(hit_type, 1), ""
+        made, hit_type = items.get(str(options.get("study")), (0, ""))
+        return (made * hit_type_get(hit_type).most_stages if made else 0), ""
     return 0, "waits for people" if kind == "validate" and options.get("by", "people") == "people" else ""
-
-
-#: Number of stages of a type's longest item, if more than one.
-STAGES = {"utility": 2, "generalization_utility": 4, "atomic_units": 4}
 
 
 def _items(options: JSON, counts: _MaterialCounts) -> int:
@@ -162,8 +158,8 @@ def _cost_of_one(
 ) -> Decimal:
     """The most that one call can cost: every byte of its prompt an input token, and the longest reply allowed."""
     if kind == "simulate":
-        _, hit_type = items.get(str(options.get("study")), (0, "simulation"))
-        size = len(hit_type_get(hit_type).prompt_text.encode())
+        _, hit_type = items.get(str(options.get("study")), (0, ""))
+        size = len(hit_type_get(hit_type).prompt_text.encode()) if hit_type else 0
     else:
         size = len(prompt_of(kind, task).encode())
     tokens_out = int((options.get("parameters") or {}).get("max_tokens") or step_get(kind).max_tokens)

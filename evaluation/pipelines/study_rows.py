@@ -59,19 +59,34 @@ def _units(dataset: Dataset) -> Mapping[int, tuple[tuple[str, str], ...]]:
 
 
 def _instance(instance: Instance) -> InstanceSource:
-    return InstanceSource(instance.key, instance.input, instance.gold_label, instance.gold_rationale)
+    return InstanceSource(
+        key=instance.key,
+        input=instance.input,
+        gold_label=instance.gold_label,
+        gold_rationale=instance.gold_rationale,
+    )
 
 
 def _explanation(explanation: Explanation, units: tuple[tuple[str, str], ...] = ()) -> ExplanationSource:
     system = explanation.system
     return ExplanationSource(
-        explanation.pk, explanation.text, explanation.output, system.name, system.model, system.method, units
+        pk=explanation.pk,
+        text=explanation.text,
+        output=explanation.output,
+        system=system.name,
+        model=system.model,
+        method=system.method,
+        units=units,
     )
 
 
 def _follow_up(follow_up: FollowUp) -> FollowUpSource:
     return FollowUpSource(
-        follow_up.pk, follow_up.text, follow_up.generator, follow_up.kind, follow_up.gold_label
+        pk=follow_up.pk,
+        text=follow_up.text,
+        generator=follow_up.generator,
+        kind=follow_up.kind,
+        gold_label=follow_up.gold_label,
     )
 
 

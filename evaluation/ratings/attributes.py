@@ -16,6 +16,7 @@ from evaluation.core.filter_text import parse_filter
 from evaluation.ratings.columns import Codes
 from evaluation.ratings.judgments import Judgments, Raters
 
+Mask = npt.NDArray[np.bool_]
 #: The prefix of raters' attributes.
 RATER = "rater:"
 #: Columns that every study's items have.
@@ -32,10 +33,6 @@ class Attribute:
     of: Literal["items", "raters"]
     names: tuple[str, ...]
     codes: Codes
-
-    def of_judgments(self, judgments: Judgments) -> Codes:
-        """Shape (N,): each judgment's code."""
-        return self.codes[judgments.item if self.of == "items" else judgments.rater]
 
 
 def attribute_names(judgments: Judgments) -> list[str]:
@@ -118,12 +115,17 @@ def judgments_filter(judgments: Judgments, text: str) -> Judgments:
         kept &= wanted[judgments.item if found.of == "items" else judgments.rater]
         if found.of == "items":
             in_play &= wanted
+    out = int((~kept).sum())
+    left_out = {FILTERED.format(filter=text): out} if out else {}
+    return judgments_part(judgments, kept, in_play, left_out=judgments.left_out | left_out)
+
+
+def judgments_part(judgments: Judgments, kept: Mask, in_play: Mask, *, left_out: dict[str, int]) -> Judgments:
+    """The judgments that are ``kept``, of shape (N,), without raters who have none left; ``in_play`` is of shape (items,)."""
     rater = judgments.rater[kept]
     used = np.zeros(len(judgments.raters.names), dtype=bool)
     used[rater] = True
     place = (np.cumsum(used) - 1).astype(np.int32)
-    out = int((~kept).sum())
-    left_out = {FILTERED.format(filter=text): out} if out else {}
     return replace(
         judgments,
         raters=_some(judgments.raters, used),
@@ -131,11 +133,11 @@ def judgments_filter(judgments: Judgments, text: str) -> Judgments:
         item=judgments.item[kept],
         response=judgments.response[kept],
         in_play=in_play,
-        left_out=judgments.left_out | left_out,
+        left_out=left_out,
     )
 
 
-def _some(raters: Raters, used: npt.NDArray[np.bool_]) -> Raters:
+def _some(raters: Raters, used: Mask) -> Raters:
     return Raters(
         ids=raters.ids[used],
         names=tuple(name for name, keep in zip(raters.names, used, strict=True) if keep),

@@ -16,7 +16,7 @@ from annotator.hit_types.base import HitType, Variable
 from annotator.models import Item, Study
 from annotator.selectors.study import study_hit_type
 from evaluation.core.ratings_table import Ratings
-from evaluation.ratings.attributes import judgments_filter
+from evaluation.ratings.attributes import Attribute, judgments_filter, judgments_part
 from evaluation.ratings.columns import Coded, Codes, distinct
 from evaluation.ratings.judgments import Judgments, judgments_load
 from evaluation.ratings.mapping import Entries, map_pairs, map_responses
@@ -44,13 +44,17 @@ class UnitColumns:
 
 @dataclass(frozen=True, eq=False)
 class VariableRatings:
-    """The ratings of one variable. ``left_out`` counts judgments by reason, ``judgments`` those that count."""
+    """The ratings of one variable. ``left_out`` counts judgments by reason, ``judgments`` those that count.
+
+    ``unanswered`` are (rater, item) codes, two arrays of one length, of judgments without an answer on the variable.
+    """
 
     variable: Variable
     ratings: Ratings
     units: UnitColumns
     judgments: int
     left_out: dict[str, int]
+    unanswered: tuple[Codes, Codes]
 
 
 @dataclass(eq=False)
@@ -99,11 +103,13 @@ class StudyRatings:
             scores=declared.scores,
             clusters=self._clusters(units),
         )
-        answered = int((np.bincount(row, minlength=len(judgments)) > 0).sum())
+        blank = np.flatnonzero(np.bincount(row, minlength=len(judgments)) == 0)
+        unanswered = judgments.rater[blank], judgments.item[blank]
+        answered = len(judgments) - blank.size
         left_out = dict(judgments.left_out)
         if answered < len(judgments):
             left_out[f"without an answer on {declared.title.lower()}"] = len(judgments) - answered
-        return VariableRatings(declared, ratings, units, answered, left_out)
+        return VariableRatings(declared, ratings, units, answered, left_out, unanswered)
 
     def _units(self, item: Codes, suffix: Coded) -> UnitColumns:
         items = self.judgments.items
@@ -150,6 +156,20 @@ class StudyRatings:
         codes = units.instance.codes.astype(np.int64)
         codes = np.where(codes >= 0, codes, len(units.instance.names) + units.item.astype(np.int64))
         return distinct(codes)[1].astype(np.int32)
+
+    def of_group(self, attribute: Attribute, code: int) -> StudyRatings:
+        """The ratings of one group of items, or of raters (with all simulators); nothing is read or parsed again.
+
+        What was left out of the study is not counted again.
+        """
+        judgments = self.judgments
+        wanted = attribute.codes == code
+        if attribute.of == "raters":
+            wanted = wanted | judgments.raters.is_simulator
+        kept = wanted[judgments.item if attribute.of == "items" else judgments.rater]
+        in_play = judgments.in_play & wanted if attribute.of == "items" else judgments.in_play
+        part = judgments_part(judgments, kept, in_play, left_out={})
+        return StudyRatings(part, self.hit_type, self.entries, self.owner[kept], self.owners)
 
     @cached_property
     def digest(self) -> str:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evaluation.agreement import krippendorff_alpha
-from evaluation.agreement.bootstrap import add_interval
-from evaluation.agreement.intervals import replicate_counts
+from evaluation.agreement.intervals import alpha_estimate
 from evaluation.core.estimate import Estimate
 from evaluation.core.ratings_table import Ratings
 from evaluation.reports.context import Context
@@ -29,9 +27,4 @@ def of_system(ctx: Context, variable: str, system: str = "") -> Ratings:
 
 def alpha_of(ctx: Context, ratings: Ratings) -> Estimate:
     """Krippendorff's alpha with its interval."""
-    found, resampling = krippendorff_alpha(ratings), ctx.resampling
-    rng = resampling["rng"]
-    if rng is None or not found.defined:
-        return found
-    drawn = replicate_counts(ratings, rng=rng, replicates=resampling["replicates"])
-    return add_interval(found, drawn.values["krippendorff_alpha"], clusters=drawn.clusters, word="instances")
+    return alpha_estimate(ratings, **ctx.resampling)

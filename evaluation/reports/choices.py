@@ -15,6 +15,8 @@ RULES = {
     "majority": "Majority (ties are left out)",
     "dawid_skene": "Dawid–Skene",
     "mace": "MACE",
+    "median": "Median of labels that are numbers or have an order",
+    "mean": "Mean of labels that are numbers or have an order",
     "per_rater": "Each rater alone, then the mean",
 }
 COUNTED = {"people": "People", "rehearsal": "Rehearsal raters"}
@@ -23,6 +25,7 @@ RESTRICTIONS = {"common": "Instances that all systems share", "all": "All instan
 
 
 REFUSALS = {"wrong": "Counted as wrong predictions", "left_out": "Left out"}
+BLANKS = {"left_out": "Left out", "wrong": "Counted as wrong"}
 TIES = {"left_out": "Left out", "wrong": "Counted as wrong predictions"}
 
 
@@ -84,11 +87,11 @@ class Choices:
 
     ``count`` says whose judgments count besides the simulators': those of ``people`` (or of rehearsal raters if nobody
     else has judged), or of ``rehearsal`` raters. ``rule`` aggregates several raters' labels: ``majority``,
-    ``dawid_skene``,
-    ``mace``, ``per_rater``, or ``single:<rater>``, which may be a simulator. ``exclusions`` says whether excluded
+    ``dawid_skene``, ``mace``, ``median`` or ``mean`` (``majority`` for variables whose labels have no order), ``per_rater``,
+    or ``single:<rater>``, which may be a simulator. ``exclusions`` says whether excluded
     raters, items and judgments are left out. ``labels`` is the label set of the reported agreement. ``restriction``
     says on which instances systems are compared. ``refusals`` and ``ties`` say whether follow-ups without an answer of the
-    system, or without a label of the raters, count as wrong or are left out of precision. ``by`` names an attribute that makes
+    system, or without a label of the raters, count as wrong or are left out of precision; ``blanks`` the same of judgments without an answer, in accuracies. ``by`` names an attribute that makes
     groups, ``only`` filters by attributes. Pairs of raters that share fewer than ``min_overlap`` units are
     listed but not averaged. ``replicates`` bootstrap replicates drawn from ``seed`` make the intervals; 0 replicates:
     no intervals. ``encoder`` embeds texts for the cosine.
@@ -113,6 +116,10 @@ class Choices:
     ties: str = _choice(
         "left_out", "option", "Follow-ups on which raters tie", options=TIES,
         hint="They have no label, so precision leaves them out unless you count them as wrong.",
+    )  # fmt: skip
+    blanks: str = _choice(
+        "left_out", "option", "Questions that a rater left blank", options=BLANKS,
+        hint="For accuracy against correct labels. Judgments without a label on a question that has a correct one.",
     )  # fmt: skip
     by: str = _choice(
         "", "text", "Groups by",

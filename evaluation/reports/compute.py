@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
@@ -16,6 +16,13 @@ from evaluation.ratings.load import StudyRatings, study_ratings
 from evaluation.reports.choices import LABEL_SETS, REFUSALS, RESTRICTIONS, TIES, Choices
 from evaluation.reports.content import JSON, Document, Section
 from evaluation.reports.context import Context
+from evaluation.reports.group_columns import (
+    MOST_GROUPS,
+    WHOLE,
+    attribute_grouped,
+    contexts_by_group,
+    with_group_columns,
+)
 from evaluation.reports.merging import merged, said_once
 from evaluation.reports.registry import parts, parts_across
 from evaluation.reports.short_names import names_note, short_names, with_short_names
@@ -55,7 +62,7 @@ def compute(
     choices do not fit the study (a rule that names a rater who has not judged) or a stored response cannot be read.
     """
     context = _context(study, choices, progress)
-    data, sections = context.data, list(_sections(context).values())
+    data, sections = context.data, list(_cut_sections(context).values())
     inputs_hash = inputs_hash_of(data, choices)
     document = Document(
         title=f"Report on {study.title}",
@@ -90,7 +97,7 @@ def compute_across(
         try:
             ctx = _context(study, choices, lambda text, where=where: progress(f"{text}, {where}"))  # type: ignore[misc]
             contexts.append(ctx)
-            built[study.pk] = _sections(ctx)
+            built[study.pk] = _cut_sections(ctx)
         except ValueError as error:
             raise ValueError(f"{study.slug}: {error}") from error
     titles = _distinct_titles(chosen)
@@ -154,9 +161,23 @@ def _context(study: Study, choices: Choices, progress: Callable[[str], None]) ->
     return Context(study=study, choices=choices, data=data, progress=progress)
 
 
-def _sections(context: Context) -> dict[str, Section]:
+def _cut_sections(context: Context) -> dict[str, Section]:
+    """The sections, with columns for each group where the report is cut by an attribute."""
+    whole = _sections(context)
+    if not context.choices.by or not len(context.data.judgments):
+        return whole
+    if len(attribute_grouped(context).names) > MOST_GROUPS:
+        return whole
+    parts = []
+    for name, ctx in contexts_by_group(context):
+        ctx.progress = lambda text, name=name: context.progress(f"{text}, {name}")  # type: ignore[misc]
+        parts.append((name, _sections(ctx, skip=WHOLE)))
+    return with_group_columns(whole, parts, by=context.choices.by)
+
+
+def _sections(context: Context, *, skip: Collection[str] = ()) -> dict[str, Section]:
     """The sections that a study's task type has, by name."""
-    serving = [part for part in parts() if part.serves(context.hit_type)]
+    serving = [part for part in parts() if part.serves(context.hit_type) and part.name not in skip]
     sections: dict[str, Section] = {}
     for number, part in enumerate(serving, start=1):
         context.progress(f"{part.title} ({number} of {len(serving)})")
@@ -243,7 +264,7 @@ def _method(choices: Choices) -> Section:
             "the intervals are for these raters and other instances."
         )
     else:
-        how = "No intervals were asked for, and none are shown."
+        how = "No intervals were requested, so none are shown."
     return Section(
         id="method",
         title="How this was computed",

@@ -20,6 +20,8 @@ from evaluation.reports.choices import Choices
 from evaluation.reports.resampling import Resampling, resampling_of
 
 T = TypeVar("T")
+#: Rules that need labels with an order, or with numbers.
+NUMBERED = ("median", "mean")
 
 
 @dataclass
@@ -119,10 +121,21 @@ class Context:
 
         Rules that combine several raters use people only; ``single:<rater>`` may name a simulator.
         """
-        key = (variable, rule or self.chosen_rule)
+        key = (variable, self.rule_for(variable, rule))
         if key not in self._labels:
             self._labels[key] = parse_rule(key[1]).tables(self._pool(*key))
         return self._labels[key]
+
+    def rule_for(self, variable: str, rule: str = "") -> str:
+        """The rule (the chosen one by default), or majority where labels without an order have no median or mean."""
+        wanted = rule or self.chosen_rule
+        declared, table = self.data.table(variable).variable, self.ratings(variable)
+        if wanted in NUMBERED and table.level == "nominal" and not set(table.labels) <= set(table.scores):
+            self.deviations.add(
+                f"The labels of “{declared.title}” have no order, so there is no {wanted}: they are combined by majority."
+            )
+            return "majority"
+        return wanted
 
     def _pool(self, variable: str, rule: str) -> Ratings:
         """The ratings that a rule is applied to."""

@@ -44,8 +44,7 @@ def encoder_of(name: str, study: Study) -> Encoder:
     ``auto`` is the papers' sentence encoder if the extra ``encoders`` is installed, else TF-IDF. ``endpoint:NAME`` gets
     embeddings from a stored endpoint with its own model, ``endpoint:NAME/MODEL`` with another one. The study's
     workspace must be able to use the endpoint; its own takes precedence over one shared with it. ``tfidf`` is TF-IDF;
-    anything else is a
-    sentence-transformers model. Raises ``ValueError``.
+    anything else is a sentence-transformers model. Raises ``ValueError``.
     """
     if name == AUTO:
         name = SENTENCES if sentence_encoder_installed() else TFIDF

@@ -79,7 +79,7 @@ def bert_f1(ctx: Context) -> tuple[Sequence[float], str, str]:
         texts = rationale_texts(study=ctx.study)
         pairs = [texts.get(int(pk), ("", "")) for pk in items.explanation[rows]]
         if not any(text.strip() and gold.strip() for text, gold in pairs):
-            return [], "no instance has a gold rationale to hold the rationale against", ""
+            return [], "no instance has a gold rationale to compare the rationale with", ""
         try:
             found = bertscore([text for text, _ in pairs], [gold for _, gold in pairs])
         except ImportError:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
+from annotator.core.words import listed as listed
+from annotator.core.words import plural
 from evaluation.core.estimate import Estimate
 
 MINUS = "−"
+
+#: A count and its noun: ``count(2, "study", "studies")``.
+count = plural
 
 
 def number(value: float | None, shape: str = "number") -> str:
@@ -73,24 +78,6 @@ def estimate(found: Estimate, shape: str = "number", unit: str = "") -> str:
         return f"not defined ({found.reason})"
     text = number(found.value, shape) + (" %" if shape == "percent" else "") + unit
     return " ".join(filter(None, [text, interval(found.low, found.high, shape)]))
-
-
-def count(n: int, one: str, many: str = "") -> str:
-    """A counted noun.
-
-    >>> count(1, "rater"), count(2_500, "rater"), count(2, "study", "studies")
-    ('1 rater', '2,500 raters', '2 studies')
-    """
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
-
-
-def listed(parts: Sequence[str]) -> str:
-    """Join the parts of an enumeration.
-
-    >>> listed(["a", "b", "c"])
-    'a, b and c'
-    """
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else ""
 
 
 def left_out(counts: Mapping[str, int]) -> str:

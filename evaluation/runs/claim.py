@@ -277,8 +277,7 @@ def _limits(run: Run) -> list[tuple[Decimal, str]]:
     labs = Workspace.objects.filter(model_budget__isnull=False)
     lab = labs.filter(pk=run.workspace_id).first() if run.workspace_id else None
     if lab is not None and lab.model_budget is not None:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [jobs.lock_key("workspace budget", lab.pk)])
+        jobs.lock_wait_briefly("workspace budget", lab.pk)
         limits.append(
             (lab.model_budget - workspace_spent(lab.pk), f"the workspace's budget of {lab.model_budget:f}")
         )

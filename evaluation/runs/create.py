@@ -122,29 +122,6 @@ def run_save(*, run: Run) -> Run:
     return run
 
 
-def run_create(
-    *,
-    kind: str,
-    endpoint: Endpoint,
-    plan: RunPlan,
-    study: Study | None = None,
-    dataset: Dataset | None = None,
-    rater: Rater | None = None,
-    options: dict[str, Any] | None = None,
-) -> Run:
-    """``run_draft`` and ``run_save`` in one; raises the same errors."""
-    draft = run_draft(
-        kind=kind,
-        endpoint=endpoint,
-        plan=plan,
-        study=study,
-        dataset=dataset,
-        rater=rater,
-        options=options,
-    )
-    return run_save(run=draft)
-
-
 def all_jobs(run: Run, step: Step) -> Iterator[Job]:
     """The first-stage jobs, each repeated for every sample."""
     for job in step.jobs(run):

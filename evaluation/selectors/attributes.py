@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from django.db import connection
-
+from annotator.core.kept_figures import StudyCount
 from annotator.models import Study
 from evaluation.core.filter_text import parse_filter
 
@@ -15,7 +14,9 @@ from evaluation.core.filter_text import parse_filter
 LISTED = 20
 
 # The names are those of ``evaluation.ratings.attributes``: a column of the study's own stands in where the built-in one is blank.
-_VALUES = """
+_VALUES = StudyCount(
+    "columns of items and raters",
+    """
 WITH items AS MATERIALIZED (
     SELECT coalesce(nullif(i.condition, ''), i.attributes->>'condition') AS condition,
         coalesce(nullif(f.kind, ''), i.attributes->>'kind') AS kind,
@@ -55,7 +56,8 @@ WITH items AS MATERIALIZED (
     FROM found WHERE value <> ''
 )
 SELECT place, name, value, n, several FROM ranked WHERE rank <= %(listed)s ORDER BY place, name, rank
-"""
+""",
+)
 _OF_RATERS = 7
 
 
@@ -90,10 +92,7 @@ def study_attributes(*, studies: Iterable[Study]) -> list[StudyAttribute]:
 
     Withdrawn and replaced items don't count. Values that are blank are left out.
     """
-    chosen = [study.pk for study in studies]
-    with connection.cursor() as cursor:
-        cursor.execute(_VALUES, {"studies": chosen, "listed": LISTED})
-        rows = cursor.fetchall()
+    rows = _VALUES.rows({"studies": [study.pk for study in studies], "listed": LISTED})
     values: dict[tuple[int, str], list[AttributeValue]] = {}
     distinct: dict[tuple[int, str], int] = {}
     for place, name, value, count, several in rows:

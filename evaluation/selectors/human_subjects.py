@@ -7,6 +7,7 @@ from decimal import Decimal
 
 from django.db.models import Count, Q, Sum
 
+from annotator.core.words import plural
 from annotator.models import Judgment, Snapshot, Study
 from annotator.selectors.conduct import BY_PARTICIPANTS, Conduct, study_conduct
 from evaluation.models import Run
@@ -54,11 +55,11 @@ def human_subjects(*, study: Study) -> HumanSubjects:
 
 def _pay(study: Study, conduct: Conduct) -> list[Cost]:
     found = [
-        Cost("Pay for items", conduct.for_items, study.currency, _counted(conduct.paid_items, "item")),
-        Cost("Bonuses", conduct.bonuses, study.currency, _counted(conduct.bonus_entries, "bonus", "bonuses")),
+        Cost("Pay for items", conduct.for_items, study.currency, plural(conduct.paid_items, "item")),
+        Cost("Bonuses", conduct.bonuses, study.currency, plural(conduct.bonus_entries, "bonus", "bonuses")),
     ]
     if conduct.for_exams:
-        basis = _counted(conduct.exams_taken, "participant")
+        basis = plural(conduct.exams_taken, "participant")
         found.insert(1, Cost("Pay for exams", conduct.for_exams, study.currency, basis))
     return found
 
@@ -76,11 +77,7 @@ def _model_calls(study: Study) -> list[Cost]:
             f"Model calls: {kind.replace('_', ' ')} by {model}",
             amount,
             "",
-            f"{_counted(requests, 'request')} in {_counted(number, 'run')}",
+            f"{plural(requests, 'request')} in {plural(number, 'run')}",
         )
         for kind, model, amount, number, requests in spent
     ]
-
-
-def _counted(n: int, one: str, many: str = "") -> str:
-    return f"{n:,} {one if n == 1 else many or one + 's'}"

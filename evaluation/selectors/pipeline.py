@@ -139,13 +139,13 @@ def pipeline_behind(*, study: Study) -> tuple[Pipeline, list[StepDone]] | None:
             kinds = {step["name"]: step["kind"] for step in pipeline.recipe.content["steps"]}
             return pipeline, [
                 StepDone(
-                    name,
-                    kinds.get(name, ""),
-                    result.get("calls", 0),
-                    result.get("failed", 0),
-                    result.get("unparsable", 0),
-                    result.get("duplicates", 0) + result.get("duplicates_of_others", 0),
-                    result.get("left_out", ""),
+                    name=name,
+                    kind=kinds.get(name, ""),
+                    calls=result.get("calls", 0),
+                    failed=result.get("failed", 0),
+                    unparsable=result.get("unparsable", 0),
+                    duplicates=result.get("duplicates", 0) + result.get("duplicates_of_others", 0),
+                    left_out=result.get("left_out", ""),
                 )
                 for name, result in results.items()
             ]

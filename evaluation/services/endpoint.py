@@ -129,7 +129,7 @@ def endpoint_keys_rotate(*, dry_run: bool = False) -> KeysRotated:
                 action=AuditAction.ENDPOINT_SAVED,
                 workspace=endpoint.workspace,
                 target=endpoint.name,
-                after={"api_key": "sealed with a new secret key"},
+                after={"api_key": "encrypted with a new secret key"},
             )
     return found
 

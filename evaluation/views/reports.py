@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
@@ -11,6 +12,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from annotator.core.kept_figures import figures_kept
 from annotator.models import Membership, Study
 from annotator.selectors.study import roles_from, study_get_for, study_role
 from evaluation.core.filter_text import column_words, filter_words
@@ -38,8 +40,9 @@ WAITING = (Report.State.QUEUED, Report.State.RUNNING)
 def reports(request: HttpRequest, study_pk: int) -> HttpResponse:
     """A study's reports, newest first; a POST requests a new one."""
     role = Membership.Role.VIEWER if request.method == "GET" else Membership.Role.REVIEWER
-    study = study_get_for(user=request.user, pk=study_pk, role=role)
-    form = ReportForm(request.POST if request.method == "POST" else None, study=study)
+    study = study_get_for(user=request.user, pk=study_pk, role=role, sized=True)
+    with _kept(study):
+        form = ReportForm(request.POST if request.method == "POST" else None, study=study)
     if request.method == "GET":
         return _list(request, study, form)
     others = studies_named_for(user=request.user, names=request.POST.getlist("others"), role=role)
@@ -73,6 +76,11 @@ def _can_compute(request: HttpRequest, study: Study) -> bool:
     return role in roles_from(Membership.Role.REVIEWER)
 
 
+def _kept(study: Study) -> AbstractContextManager[object]:
+    """Kept values of columns for the form of a large study: they change with an import only."""
+    return figures_kept(study.pk) if getattr(study, "is_large", True) else nullcontext()
+
+
 def _joinable(request: HttpRequest, study: Study, chosen: set[int]) -> list[tuple[int, str, str, bool]]:
     """(id, title, task type, ticked) of the studies that can be included in the report."""
     found = studies_to_join(study=study, user=request.user)[:100]
@@ -104,7 +112,8 @@ def report(request: HttpRequest, pk: int) -> HttpResponse:
     context["only"] = filter_words(str(found.choices.get("only") or ""))
     context["by"] = column_words(str(found.choices.get("by") or ""))
     context["contested"] = _contested(found)
-    context["form"] = ReportForm(study=found.study, initial=found.choices)
+    with _kept(found.study):
+        context["form"] = ReportForm(study=found.study, initial=found.choices)
     context["joinable"] = _joinable(request, found.study, {study.pk for study in found.studies})
     of_study = reports_of(study=found.study, user=request.user)
     context["others"] = of_study.filter(state=Report.State.DONE).exclude(pk=pk)[:50]

@@ -11,7 +11,7 @@ import stat
 from pathlib import Path
 
 from foretell.embedded.errors import EmbeddedError
-from foretell.embedded.process import SystemUser
+from foretell.embedded.system_user import SystemUser
 
 #: Where a copy may go, in this order: outside home directories. Root owns it, so no other user can replace a program.
 REACHABLE = (Path("/var/cache"), Path("/var/tmp"), Path("/tmp"))  # noqa: S108

@@ -19,14 +19,13 @@ from typing import Any
 from foretell.embedded.binaries import postgres_install, reachable
 from foretell.embedded.errors import EmbeddedError
 from foretell.embedded.process import (
-    SystemUser,
-    check_owner,
     die_with_parent,
     end_leftovers,
     spawn,
     stop,
     wait_until,
 )
+from foretell.embedded.system_user import SystemUser, check_owner, take_over
 
 SUPERUSER = "postgres"
 ROLE = DATABASE = "foretell"
@@ -58,11 +57,12 @@ class Postgres:
     def start(self) -> None:
         """Start the server; return when it accepts connections, after crash recovery if that was needed."""
         new = not (self.directory / "PG_VERSION").is_file()
+        if not new:
+            self._clear_leftovers()
+        take_over(self.directory, self.account)
         check_owner(self.directory, self.account)
         if new:
             self._initdb()
-        else:
-            self._clear_leftovers()
         install = self._install((self.directory / "PG_VERSION").read_text().strip())
         options = {
             **TUNING,

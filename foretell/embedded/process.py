@@ -5,52 +5,21 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-import pwd
 import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import psutil
 
-from foretell.embedded.errors import EmbeddedError
+from foretell.embedded.system_user import SystemUser
 
 PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
-
-
-@dataclass(frozen=True, slots=True)
-class SystemUser:
-    """The user a server runs as: nobody when we are root (Postgres refuses root), else ourselves."""
-
-    uid: int
-    gid: int
-    dropped: bool
-
-    @classmethod
-    def for_servers(cls) -> SystemUser:
-        if os.geteuid() != 0:
-            return cls(os.geteuid(), os.getegid(), dropped=False)
-        entry = pwd.getpwnam("nobody")
-        return cls(entry.pw_uid, entry.pw_gid, dropped=True)
-
-    def popen_args(self) -> dict[str, Any]:
-        return {"user": self.uid, "group": self.gid, "extra_groups": []} if self.dropped else {}
-
-
-def check_owner(directory: Path, account: SystemUser) -> None:
-    """Refuse a data directory that another user's ``make run`` created: the servers couldn't open it."""
-    owner = directory.stat().st_uid if directory.exists() else account.uid
-    if owner != account.uid:
-        raise EmbeddedError(
-            f"{directory} belongs to user {owner} and the servers would run as user {account.uid}: "
-            "run as the user who made it, or choose another DATA_DIR"
-        )
 
 
 def die_with_parent(sig: signal.Signals) -> Callable[[], None]:

@@ -14,7 +14,8 @@ from pathlib import Path
 from foretell.embedded.binaries import reachable, redis_program
 from foretell.embedded.errors import EmbeddedError
 from foretell.embedded.postgres import tail
-from foretell.embedded.process import SystemUser, check_owner, end_leftovers, spawn, stop, wait_until
+from foretell.embedded.process import end_leftovers, spawn, stop, wait_until
+from foretell.embedded.system_user import SystemUser, check_owner, take_over
 
 
 @dataclass
@@ -26,6 +27,7 @@ class Redis:
     account: SystemUser = field(default_factory=SystemUser.for_servers)
     options: dict[str, str] = field(default_factory=dict)
     child: subprocess.Popen[bytes] | None = None
+    killed: bool = False
 
     @property
     def url(self) -> str:
@@ -36,10 +38,13 @@ class Redis:
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         if os.geteuid() == 0 and self.directory.stat().st_uid == 0:
             os.chown(self.directory, self.account.uid, self.account.gid)
-        check_owner(self.directory, self.account)
         end_leftovers(self.directory, "", signal.SIGTERM)
+        take_over(self.directory, self.account)
+        check_owner(self.directory, self.account)
         if self._launch():
             return
+        if self.killed:
+            raise EmbeddedError("Redis was killed while it was starting")
         kept = self.directory.with_name(f"{self.directory.name}-damaged-{int(time.time())}")
         self.directory.rename(kept)
         self.directory.mkdir(mode=0o700)
@@ -63,6 +68,8 @@ class Redis:
                 stdin=config,
             )
         started = wait_until(self.ready, self.child, seconds=60)
+        # Damaged data ends Redis with an error; a signal says nothing about the data.
+        self.killed = (self.child.poll() or 0) < 0
         if not started:
             self.stop()
         return started

@@ -1,5 +1,5 @@
-/* Keyboard shortcuts: 1-9 choose an answer, Enter submits, J and K go to the next and the last question, T to the text, U undoes,
-   I opens the instructions, . the menu, ? the list of shortcuts, where they can be turned off. */
+/* Keyboard shortcuts: 1-9 choose an answer, Enter submits, J and K go to the next and the last question, T to the text, U undoes, Z enlarges an
+   image, I opens the instructions, . the menu, ? the list of shortcuts, where they can be turned off. */
 (() => {
   "use strict";
   const { foretell } = window;
@@ -83,6 +83,8 @@
       document.querySelector("[data-drawer-toggle]")?.click();
     } else if (event.key === "u" || event.key === "U") {
       document.querySelector("[data-undo] button")?.click();
+    } else if (form && event.key.toLowerCase() === "z") {
+      foretell.zoom(form);
     } else if (form && "jkt".includes(event.key.toLowerCase())) {
       event.preventDefault();
       if (event.key.toLowerCase() === "t") foretell.toText(form);

@@ -11,7 +11,7 @@ from tests.annotator.toy import Toy
 
 @pytest.fixture(autouse=True)
 def _toy_type(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The registry as it is, with the toy type in it."""
+    """The registry with the toy type added."""
     found = {**registry.hit_types(), "toy": Toy()}
     monkeypatch.setattr(registry, "hit_types", lambda: found)
 

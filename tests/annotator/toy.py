@@ -1,4 +1,4 @@
-"""A HIT type of two columns of everything, so that these tests do not depend on a real one's wording."""
+"""A HIT type for tests, so that they don't depend on the wording of a real one."""
 
 from __future__ import annotations
 

@@ -160,6 +160,12 @@ def test_stages_are_well_formed(kind: HitType) -> None:
 
 
 @every_type
+def test_the_declared_number_of_stages_is_that_of_the_longest_item(kind: HitType) -> None:
+    found = [kind.stages(p, shown) for p in payloads(kind) for shown in presentations(kind, p)]
+    assert max(map(len, found)) == kind.most_stages
+
+
+@every_type
 def test_no_stage_contains_what_a_later_one_adds(kind: HitType) -> None:
     for payload in payloads(kind):
         for drawn in presentations(kind, payload):

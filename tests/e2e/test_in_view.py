@@ -1,4 +1,5 @@
-"""What a question is about stays in view while it is answered: every HIT type, short and long material, laptop and phone."""
+"""The material that a question is about stays in view while it is answered: every HIT type, short and long material,
+laptop and phone."""
 
 from __future__ import annotations
 

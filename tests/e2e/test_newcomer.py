@@ -1,4 +1,4 @@
-"""A newcomer's whole way in a browser, on the processes of `make run`: from a CSV with mistakes to paid, corrected data.
+"""A new researcher's path in a browser, on the processes of `make run`: from a CSV with mistakes to paid, corrected data.
 
 Only what the pages offer is used. Every page on the way is checked with axe, and for what scrolls sideways on a phone.
 """
@@ -44,7 +44,7 @@ def csv(*, mistakes: bool) -> bytes:
 
 
 class Researcher:
-    """Somebody who reads pages and presses what is there. ``look`` checks the page they are on."""
+    """A person who reads pages and uses the buttons and links on them. ``look`` checks the current page."""
 
     def __init__(self, page: Page, base: str) -> None:
         self.page, self.base = page, base

@@ -1,4 +1,4 @@
-"""What tests of runs begin with: an endpoint on the scripted provider, a study, a run, a worker's turn."""
+"""Factories for tests of runs: an endpoint on the scripted provider, a study, a run, a worker's turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The public statistics' reference: every name is documented, docs/statistics.md is what the docstrings say.
+"""The reference of public statistics: every name is documented, and docs/statistics.md matches the docstrings.
 
 ``make test`` runs the examples themselves, with ``--doctest-modules``.
 """

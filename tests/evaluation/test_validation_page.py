@@ -1,4 +1,4 @@
-"""docs/validation.md is what the last results say, and they say what they must."""
+"""docs/validation.md matches the last results, and these are within their limits."""
 
 from __future__ import annotations
 

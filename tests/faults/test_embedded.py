@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import shutil
 import signal
 import stat
@@ -17,8 +18,10 @@ import psycopg
 import pytest
 
 from foretell import env
-from foretell.embedded import EmbeddedError, EmbeddedServers, binaries
-from foretell.embedded.process import SystemUser, check_owner, processes_in
+from foretell.embedded import EmbeddedError, EmbeddedServers, binaries, system_user
+from foretell.embedded.process import processes_in
+from foretell.embedded.system_user import SystemUser, check_owner
+from foretell.embedded.watch import WatchedServer
 from foretell.supervisor import Service
 from tests.processes import wait_until
 
@@ -152,6 +155,64 @@ def test_data_of_another_user_is_refused(tmp_path: Path) -> None:
         check_owner(tmp_path, SystemUser(uid=os.geteuid() + 1, gid=1, dropped=True))
 
 
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root starts servers as another user")
+
+
+@as_root
+def test_started_by_root_the_servers_run_as_a_user_of_their_own(tmp_path: Path) -> None:
+    servers = EmbeddedServers(tmp_path, postgres_options=FAST)
+    try:
+        servers.start_postgres()
+        servers.start_redis()
+        own = pwd.getpwnam("foretell-servers")
+        assert own.pw_uid not in (0, pwd.getpwnam("nobody").pw_uid)
+        assert own.pw_shell.endswith("nologin")
+        for directory in (tmp_path / "postgres/data", tmp_path / "redis"):
+            assert {one.uids().real for one in processes_in(directory, "")} == {own.pw_uid}
+    finally:
+        servers.stop()
+
+
+@as_root
+def test_data_of_an_earlier_version_that_ran_as_nobody_is_taken_over(tmp_path: Path) -> None:
+    nobody = pwd.getpwnam("nobody")
+    before = SystemUser(nobody.pw_uid, nobody.pw_gid, dropped=True)
+    outside = tmp_path / "of-root"
+    outside.write_text("")
+    old = EmbeddedServers(tmp_path, postgres_options=FAST)
+    old.postgres.account = old.redis.account = before
+    try:
+        with psycopg.connect(old.start_postgres()) as connection:
+            connection.execute("CREATE TABLE kept AS SELECT 7 AS x")
+        old.start_redis()
+    finally:
+        old.stop()
+    (tmp_path / "redis" / "link").symlink_to(outside)
+    new = EmbeddedServers(tmp_path, postgres_options=FAST)
+    try:
+        with psycopg.connect(new.start_postgres()) as connection:
+            assert connection.execute("SELECT x FROM kept").fetchone() == (7,)
+        new.start_redis()
+        assert (tmp_path / "postgres/data").stat().st_uid == pwd.getpwnam("foretell-servers").pw_uid
+        assert outside.stat().st_uid == 0
+    finally:
+        new.stop()
+
+
+@as_root
+def test_where_no_user_can_be_created_the_servers_run_as_nobody_and_say_so(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    refusing = tmp_path / "useradd"
+    refusing.write_text("#!/bin/sh\necho 'read-only file system' >&2\nexit 1\n")
+    refusing.chmod(0o755)
+    monkeypatch.setattr(system_user, "NAME", "foretell-absent")
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    assert SystemUser.for_servers().uid == pwd.getpwnam("nobody").pw_uid
+    assert "read-only file system" in caplog.text
+    assert "create the user foretell-absent" in caplog.text
+
+
 def test_a_process_that_ends_at_once_is_restarted_with_growing_waits(tmp_path: Path) -> None:
     said: list[str] = []
     service = Service(
@@ -177,3 +238,42 @@ def test_a_process_that_ends_at_once_is_restarted_with_growing_waits(tmp_path: P
     assert "restarting it in 1 s" in said[1]
     assert "restarting it in 2 s" in said[2]
     assert "out of paper" in said[1], "the reason is shown"
+
+
+@pytest.mark.parametrize("name", ["postgres", "redis"])
+def test_a_server_that_is_killed_again_while_it_starts_is_restarted(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    servers = EmbeddedServers(tmp_path, postgres_options=FAST)
+    server = servers.postgres if name == "postgres" else servers.redis
+    ready, kills, said = server.ready, iter([True, True]), []
+
+    def killed_before_it_is_ready() -> bool:
+        assert server.child is not None
+        if next(kills, False):
+            server.child.kill()
+            server.child.wait()
+            return False
+        return ready()
+
+    try:
+        server.start()
+        watched = WatchedServer(name, server)
+        monkeypatch.setattr(server, "ready", killed_before_it_is_ready)
+        assert server.child is not None
+        server.child.kill()
+        server.child.wait()
+
+        def restarted() -> bool:
+            watched.check(said.append)
+            return watched.running()
+
+        wait_until(restarted, 120, f"{name} runs again")
+        assert next(kills, None) is None, "both starts were killed"
+        assert [line for line in said if "Trying again in 1 s" in line]
+        assert [line for line in said if "Trying again in 2 s" in line]
+        assert not list(tmp_path.glob("redis-damaged-*")), (
+            "the data of a server that was killed isn't damaged"
+        )
+    finally:
+        servers.stop()

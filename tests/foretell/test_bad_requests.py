@@ -46,6 +46,18 @@ def test_a_nul_character_in_an_address_is_a_bad_request(researcher: Client, path
         assert "NUL" in response.json()["detail"]
 
 
+@pytest.mark.parametrize("page", ["abc", "0", "99999", "-1"])
+def test_a_page_of_the_search_that_is_not_there_is_not_found(researcher: Client, page: str) -> None:
+    assert researcher.get(f"/admin/search/?extended=1&s=exclusion&page={page}").status_code == 404
+
+
+def test_the_search_of_the_admin_finds_pages_again_from_the_cache(researcher: Client) -> None:
+    for _ in range(2):
+        response = researcher.get("/admin/search/?extended=1&s=exclusion")
+        assert response.status_code == 200
+        assert reverse("admin:annotator_exclusion_changelist") in response.content.decode()
+
+
 def admin_changes() -> list[str]:
     return [
         f"admin:{model._meta.app_label}_{model._meta.model_name}_change"

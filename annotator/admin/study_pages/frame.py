@@ -14,6 +14,7 @@ from django.template.response import TemplateResponse
 from django.urls import NoReverseMatch, reverse
 from django.views.decorators.http import require_http_methods
 
+from annotator.core.kept_figures import figures_changed, figures_kept, figures_since
 from annotator.hit_types.registry import hit_types
 from annotator.models import Membership, Study
 from annotator.selectors.study import ROLES, study_get_for, study_role
@@ -49,6 +50,7 @@ TABS = (
         (
             ("admin:study_items", "All items", VIEWER),
             ("admin:annotator_study_import", "Import material", EDITOR),
+            ("admin:study_images", "Images", VIEWER),
         ),
     ),
     Tab(
@@ -143,12 +145,20 @@ def study_page(
         @require_http_methods(list(methods))
         @wraps(view)
         def found(request: HttpRequest, pk: int, **rest: Any) -> HttpResponseBase:
-            study = study_get_for(user=request.user, pk=int(pk), role=role)
+            study = study_get_for(user=request.user, pk=int(pk), role=role, sized=True)
             mine = OWNER if request.user.is_superuser else Membership.Role(study.my_role)  # type: ignore[attr-defined]
             request.__dict__.setdefault("_study_roles", {})[study.pk] = mine
             if people and request.method == "GET":
                 people_viewed(by=request.user, page=people, studies=[study])
-            return view(request, study, **rest)
+            if not study.is_large:  # type: ignore[attr-defined]
+                return view(request, study, **rest)
+            if request.method == "POST":
+                try:
+                    return view(request, study, **rest)
+                finally:
+                    figures_changed(study.pk)
+            with figures_kept(study.pk):
+                return view(request, study, **rest)
 
         return found
 
@@ -195,6 +205,7 @@ def render(
         "can_own": rank >= ROLES.index(OWNER),
         "tabs": tabs,
         "pages": pages,
+        "counted_at": figures_since(),
         **context,
     }
     return TemplateResponse(request, f"admin/annotator/study_pages/{template}.html", whole, status=status)

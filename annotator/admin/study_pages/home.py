@@ -13,29 +13,45 @@ from django.views.decorators.http import require_http_methods
 
 from annotator.admin.study_pages.frame import REVIEWER, VIEWER, render, study_page
 from annotator.core.background import BackgroundWork, work_of
+from annotator.core.kept_figures import figures_kept
 from annotator.forms.study import NewStudyForm
 from annotator.models import Rehearsal, Study
 from annotator.selectors.home import home_rows, home_studies, needs_words
 from annotator.selectors.study import studies_for
 from annotator.selectors.user import user_of
+from annotator.selectors.workspace import workspaces_for
 
 PAGE = 25
+#: At most this many workspaces are in the menu; only operators have more.
+MOST_WORKSPACES = 200
 
 
 def home(request: HttpRequest) -> HttpResponse:
     """List the studies with what needs the researcher's attention, and running background work."""
     query = (request.GET.get("q") or "").replace("\x00", "")[:200].strip()
     state, archived = request.GET.get("state", ""), "archived" in request.GET
-    found = home_studies(user=request.user, query=query, state=state, archived=archived)
+    workspaces = list(workspaces_for(user=request.user).order_by("name", "pk")[:MOST_WORKSPACES])
+    asked = request.GET.get("workspace", "")
+    chosen = next((one for one in workspaces if str(one.pk) == asked), None)
+    found = home_studies(
+        user=request.user,
+        query=query,
+        state=state,
+        archived=archived,
+        workspace=chosen.pk if chosen else None,
+    )
     page = Paginator(found, PAGE).get_page(request.GET.get("p"))
-    rows = home_rows(list(page))
+    studies = list(page)
+    with figures_kept(*(one.pk for one in studies if one.is_large)) as figures:  # type: ignore[attr-defined]
+        rows = home_rows(studies)
     work = [one for one in work_of(user=user_of(request)) if one.running or one.failed]
-    kept = {"q": query, "state": state} | ({"archived": "1"} if archived else {})
+    kept = {"q": query, "state": state, "workspace": chosen.pk if chosen else ""}
+    kept |= {"archived": "1"} if archived else {}
     context = {
         **admin.site.each_context(request), "title": "Studies", "rows": rows, "page": page, "query": query,
-        "state": state, "states": Study.State.choices, "archived": archived, "needs": needs_words(rows),
+        "state": state, "states": Study.State.choices, "archived": archived, "workspaces": workspaces if len(workspaces) > 1 else [], "workspace": chosen, "needs": needs_words(rows),
         "work": (rehearsals(request) + work)[:20], "kept": urlencode({name: str(value) for name, value in kept.items() if value}),
-        "filtered": bool(query or state or archived),
+        "filtered": bool(query or state or archived or chosen), "counted_at": figures.since,
     }  # fmt: skip
     return TemplateResponse(request, "admin/annotator/study_pages/home.html", context)
 

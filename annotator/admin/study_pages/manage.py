@@ -108,7 +108,7 @@ def deleted(request: HttpRequest) -> HttpResponse:
 @study_page(VIEWER)
 def versions(request: HttpRequest, study: Study) -> HttpResponse:
     """List the versions of a study, and compare two of them."""
-    listed = list(versions_of(study)[:200])
+    listed = versions_of(study)
     numbers = {str(one.number): one for one in listed}
     newest = listed[0] if listed else None
     after = numbers.get(request.GET.get("after", ""), newest)

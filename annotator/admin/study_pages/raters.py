@@ -40,7 +40,8 @@ def raters(request: HttpRequest, study: Study) -> HttpResponse:
     shown = [row.pk for row in rows[:PAGE]]
     excluded = ExclusionReasons(study).raters
     agreement, gold = agreement_with_others(study, shown), gold_checks(study)
-    flags = {one.pk: one.reasons for one in flagged_raters(study, excluded=frozenset(excluded))[1]}
+    found = flagged_raters(study, excluded=frozenset(excluded), checks=gold)[1]
+    flags = {one.pk: one.reasons for one in found}
     owed = {one.rater: one for one in balances_of(study, raters=shown)}
     exams = _exams(study, shown)
     return render(

@@ -59,6 +59,7 @@ class AtomicUnits(HitType):
     headline = "in_output"
     measures = frozenset({"unit_presence"})
     ratings_need_item = False
+    most_stages = 4
     variants: ClassVar[tuple[str, ...]] = schema.DOMAINS
     variant_field = "domain"
     part_field = "ask"

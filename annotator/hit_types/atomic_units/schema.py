@@ -257,7 +257,13 @@ def _stage(payload: JSON, name: str, part: str, role: str, title: str, what: str
         blocks.append(Block(part, label, payload[part], group=part, format=format_of(payload, part)))
     fields = []
     for number, text in numbered(payload, role):
-        block = Block(f"unit_{number}", _("Point {number}", number=number), text, group="points")
+        block = Block(
+            f"unit_{number}",
+            _("Point {number}", number=number),
+            text,
+            group="points",
+            format=format_of(payload, "units"),
+        )
         blocks.append(block)
         fields.append(
             Field(

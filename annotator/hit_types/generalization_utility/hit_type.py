@@ -55,6 +55,7 @@ class GeneralizationUtility(HitType):
     part_field = "arms"
     measures = frozenset({"generalization"})
     ratings_need_item = False
+    most_stages = 4
     made_from = "explained_questions"
 
     def make_row(self, source: ItemSource) -> JSON | None:

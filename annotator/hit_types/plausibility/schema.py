@@ -143,12 +143,14 @@ def stages_of(payload: JSON, presentation: JSON | None) -> tuple[Stage, ...]:
         Block("answer", _("Correct answer"), say(payload["answer"]), kind="answer", group="question"),
     ]
     fields = []
+    code = format_of(payload, "explanations") == "code"
     for number, one in enumerate(in_order(payload, presentation), 1):
         block = Block(
             f"explanation_{one['key']}",
             _("Explanation {number}", number=number),
-            clean_text(one["text"]),
+            one["text"].rstrip() if code else clean_text(one["text"]),
             group="explanations",
+            format=format_of(payload, "explanations"),
         )
         blocks.append(block)
         fields.append(

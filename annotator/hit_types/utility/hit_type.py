@@ -51,6 +51,7 @@ class Utility(HitType):
     headline = "after"
     measures = frozenset({"utility"})
     ratings_need_item = False
+    most_stages = 2
     made_from = "explanations"
 
     def make_row(self, source: ItemSource) -> JSON | None:

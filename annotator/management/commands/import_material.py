@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from pathlib import Path
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
 from annotator.management.arguments import pairs, study_arguments, study_named
 from annotator.models import Study
+from annotator.services.images import folder_images, images_add
 from annotator.services.imports.faults import ImportRefused
 from annotator.services.imports.material_import import ImportResult, material_import
 
@@ -34,6 +37,10 @@ class Command(BaseCommand):
             "--attribute", nargs="+", action="extend", default=[], metavar="COL",
             help="a column that describes the item (domain, difficulty); reports can group and filter by it",
         )  # fmt: skip
+        parser.add_argument(
+            "--files", type=Path, metavar="DIR",
+            help="a folder with the images that the material names; those that aren't uploaded yet are added",
+        )  # fmt: skip
         parser.add_argument("--dry-run", action="store_true", help="check and count, write nothing")
 
     def handle(self, **options: Any) -> None:
@@ -45,6 +52,9 @@ class Command(BaseCommand):
         try:
             with file, transaction.atomic():
                 study = study_named(**options)
+                if options["files"] is not None:
+                    added = images_add(study=study, files=folder_images(options["files"]))
+                    self.stdout.write(str(added))
                 result = material_import(
                     study=study,
                     file=file,
@@ -56,6 +66,8 @@ class Command(BaseCommand):
                 )
                 if options["dry_run"]:
                     transaction.set_rollback(True)
+        except ValidationError as error:
+            raise CommandError("\n".join([*error.messages, "Nothing was imported."])) from None
         except ImportRefused as refused:
             raise CommandError(f"{refused}\nNothing was imported: {refused.total} faults.") from None
         self._tell(study, result)

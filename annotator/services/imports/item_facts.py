@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from annotator.hit_types.base import JSON
+from annotator.hit_types.base import JSON, FieldErrors
 from annotator.models import Rater
 from annotator.services.imports.faults import FaultLog
+from annotator.services.imports.readers import Line
 from annotator.services.imports.value_columns import JudgmentColumns, Reading, cell_text
 
 
@@ -32,6 +33,20 @@ class Facts:
 
     def item(self, key: str) -> ItemFact:
         return self._items.get(key) or ItemFact(instance=key)
+
+    def gather(self, rows: Iterable[Line], reading: Reading) -> None:
+        """Collect what the rows state about their items besides the raters' labels."""
+        if not (self.columns.cluster or self.columns.attributes or any(v.gold for v in self.columns.values)):
+            return
+        for line, values in rows:
+            try:
+                gold = gold_of(reading, values)
+            except FieldErrors as error:
+                for column, message in error.errors.items():
+                    self.log.add(message, line=line, field=column, value=values.get(column))
+                continue
+            if key := self.columns.key(values):
+                self.add_item(line, key, values, gold)
 
     def add_item(self, line: int, key: str, values: Mapping[str, Any], gold: Mapping[str, str]) -> None:
         """A row about the item; ``gold`` are the correct labels that it gives, by field."""

@@ -17,6 +17,7 @@ from annotator.models import AuditAction, Dataset, Item, Rater, Study
 from annotator.services.audit import audit_write
 from annotator.services.imports.faults import DryRun, FaultLog, UnreadableRest
 from annotator.services.imports.item_facts import Facts, gold_of, rater_attributes_store
+from annotator.services.imports.judgments_header import columns_as_declared, columns_settle
 from annotator.services.imports.judgments_staging import (
     StagedJudgment,
     judgments_stage,
@@ -27,16 +28,12 @@ from annotator.services.imports.readers import ImportTable, Line, table_open
 from annotator.services.imports.staging import stage_row, staged_store, staging
 from annotator.services.imports.value_columns import (
     KEY_SEPARATOR,
-    MTURK_ANSWER,
     MTURK_INPUT,
-    MTURK_SECONDS,
     MTURK_STATUS,
-    MTURK_WORKER,
     Gathered,
     JudgmentColumns,
     Reading,
     cell_text,
-    variable_name,
 )
 
 CHUNK = 2_000
@@ -134,57 +131,16 @@ class _Job:
         self._settle(header or (), strict=table.columns is not None)
 
     def _settle(self, header: tuple[str, ...], *, strict: bool) -> None:
-        columns = self.columns
-        values = tuple(
-            replace(value, name=value.name or (variable_name(value.column) if self.kind.external else ""))
-            for value in columns.values
+        self.columns = columns_settle(
+            self.columns, header=header, strict=strict, external=self.kind.external, log=self.log
         )
-        answers = any(name.startswith(MTURK_ANSWER) for name in header)
-        changes: dict[str, Any] = {"values": values}
-        if not (columns.rater or columns.rater_name or columns.unnamed):
-            if MTURK_WORKER in header:
-                changes["rater"] = MTURK_WORKER
-            elif answers:
-                changes["unnamed"] = True
-            else:
-                self.log.add("say which column names the rater, one name for all, or that they are unnamed")
-        if not columns.seconds and MTURK_SECONDS in header:
-            changes["seconds"] = MTURK_SECONDS
-        if not columns.show and self.kind.external:
-            changes["show"] = tuple(
-                name for name in header if name.startswith(MTURK_INPUT) and name not in columns.item_columns
-            )
-        self.columns = columns = replace(columns, **changes)
-        self.facts = Facts(columns, self.log)
-        wanted = [*columns.item_columns, columns.rater, columns.seconds, *(v.column for v in values)]
-        wanted += [*columns.show, columns.cluster, *columns.attributes, *columns.rater_attributes]
-        wanted += [v.gold for v in values]
-        if strict:
-            for column in dict.fromkeys(filter(None, wanted)):
-                if column not in header:
-                    self.log.add(
-                        f"this column is missing; the file has: {', '.join(header)}"[:400],
-                        line=1,
-                        field=column,
-                    )
-        twice = [name for name, count in Counter(v.name for v in values).items() if name and count > 1]
-        for name in twice:
-            self.log.add("two columns have this name", field=name)
-        self._refuse_facts_elsewhere()
-        if columns.unnamed:
+        self.facts = Facts(self.columns, self.log)
+        if self.columns.unnamed:
             self.result.notes.append(
                 f"No column names the raters: they are {UNNAMED} 1, 2, ... within each item, and no such name is a person."
             )
         if self.log:
             raise UnreadableRest
-
-    def _refuse_facts_elsewhere(self) -> None:
-        """Refuse columns about items for types whose items already have their material and gold."""
-        facts = {"cluster": self.columns.cluster, "attribute": ", ".join(self.columns.attributes)}
-        facts["gold"] = ", ".join(v.gold for v in self.columns.values if v.gold)
-        for name, column in facts.items() if not self.kind.external else ():
-            if column:
-                self.log.add(f"{name}: only labels collected elsewhere take it from this file", field=column)
 
     def first_look(self) -> Iterator[Line]:
         """The rows, before their judgments are read; their faults are reported here, once."""
@@ -211,7 +167,7 @@ class _Job:
         known = self.study.items.values_list("payload", flat=True).first()
         if known is not None:
             self.variables = known["variables"]
-            self._declare_known()
+            self.columns = columns_as_declared(self.columns, known["variables"])
         gathered = Gathered(self.columns)
         reading = Reading(self.columns)
         for _, values in self.first_look():
@@ -235,7 +191,9 @@ class _Job:
         seen: set[str] = set(self.study.items.values_list("key", flat=True))
         if self.study.state != Study.State.DRAFT:
             return
-        self._gather_facts()
+        self.facts.gather(self.first_look(), Reading(self.columns, self.one_name))
+        if self.log:
+            raise UnreadableRest
         with staging() as copy:
             for line, values in self.first_look():
                 key = self.columns.key(values)
@@ -272,36 +230,6 @@ class _Job:
         self.result.items = staged.written.get("items", 0)
         if self.log:
             raise UnreadableRest
-
-    def _gather_facts(self) -> None:
-        """Collect what the rows state about their items besides the raters' labels."""
-        if not (self.columns.cluster or self.columns.attributes or any(v.gold for v in self.columns.values)):
-            return
-        reading = Reading(self.columns, self.one_name)
-        for line, values in self.first_look():
-            try:
-                gold = gold_of(reading, values)
-            except FieldErrors as error:
-                for column, message in error.errors.items():
-                    self.log.add(message, line=line, field=column, value=values.get(column))
-                continue
-            if key := self.columns.key(values):
-                self.facts.add_item(line, key, values, gold)
-        if self.log:
-            raise UnreadableRest
-
-    def _declare_known(self) -> None:
-        """Use the levels and labels of the study's existing variables, whatever this import declares."""
-        known = {variable["name"]: variable for variable in self.variables}
-        self.columns = replace(
-            self.columns,
-            values=tuple(
-                replace(value, level=own["level"], labels=tuple(own["labels"]))
-                if (own := known.get(value.name))
-                else value
-                for value in self.columns.values
-            ),
-        )
 
     def _shown(self, values: dict[str, Any]) -> str:
         lines = [(name.removeprefix(MTURK_INPUT), cell_text(values.get(name))) for name in self.columns.show]
@@ -374,7 +302,13 @@ class _Job:
         if self.log.total > before:
             return None
         return StagedJudgment(
-            line, items[key][0], key, rater, rater in self.columns.simulators, response, seconds
+            line=line,
+            item_pk=items[key][0],
+            item=key,
+            rater=rater,
+            simulator=rater in self.columns.simulators,
+            response=response,
+            seconds=seconds,
         )
 
     def _blank_item(self, line: int, values: dict[str, Any]) -> None:

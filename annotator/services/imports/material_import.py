@@ -15,8 +15,10 @@ from django.db import connection, models, transaction
 from annotator.core.labels import cell_text
 from annotator.core.words import plural
 from annotator.hit_types.base import FieldErrors, HitType, ItemDraft
+from annotator.hit_types.images import StoredImage, image_columns, images_resolve
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import AuditAction, Dataset, FollowUp, Instance, Item, Study, System
+from annotator.selectors.images import images_of
 from annotator.services.audit import audit_write
 from annotator.services.imports.faults import DryRun, FaultLog, UnreadableRest
 from annotator.services.imports.readers import ImportTable, Line, table_open
@@ -106,6 +108,7 @@ def material_import(
             log,
             result,
             study.variant,
+            images_of(study=study),
         )
         dataset, _ = Dataset.objects.get_or_create(workspace=study.workspace, name=study.slug)
         with suppress(UnreadableRest), staging() as copy:
@@ -161,8 +164,11 @@ class _Reader:
         log: FaultLog,
         result: ImportResult,
         variant: str = "",
+        images: Mapping[str, StoredImage] | None = None,
     ):
         self.kind = kind
+        #: Read before the rows: the connection can do nothing else while they are copied.
+        self.images = images or {}
         self.variant = variant
         #: What a row that does not name its variant is taken for.
         self.usual = {kind.variant_field: variant} if variant else {}
@@ -218,8 +224,13 @@ class _Reader:
     def _draft(self, row: Line) -> ItemDraft | None:
         line, values = row
         renamed = {name: values[source] for name, source in self.source.items() if source in values}
+        read = self.usual | renamed | dict(self.constants)
         try:
-            draft = self.kind.parse_item(self.usual | renamed | dict(self.constants))
+            if image_columns(read):
+                read, faults = images_resolve(read, self.images)
+                if faults:
+                    raise FieldErrors(faults)
+            draft = self.kind.parse_item(read)
         except FieldErrors as error:
             for name, message in error.errors.items():
                 source = self.source.get(name, name)

@@ -217,6 +217,7 @@ FORMATS = Stage(
         Block("code", "Code", "    def low(self):\n        return self.tide < 0.5  # " + "tide_" * 30, format="code"),
         Block("table", "Table", "harbour\tlamps\nNorth\t12\nSouth\t7", format="table"),
         Block("markdown", "Notes", "# Lamps\n\n- **twelve** in the north\n- [seven](https://example.org/) in the south\n\n<b>not bold</b>", format="markdown"),
+        Block("image", "Image", "![Two harbours; the north one is brightly lit](harbours.png)", format="image"),
     ),
     (Field("answer", "Which harbour has more lamps?", options=(Option("n", "North"), Option("l", "L" * 90)), about=("table",)),),
 )  # fmt: skip

@@ -19,7 +19,9 @@ from django.utils.translation import get_language, gettext, gettext_noop
 
 from annotator.core.language import Language, languages
 from annotator.hit_types.base import Stage
+from annotator.hit_types.images import ImageText, read_image
 from annotator.models import Study
+from annotator.selectors.images import image_url
 from annotator.selectors.study_texts import study_text
 from annotator.web.language import ENGLISH_PATHS
 from annotator.web.markdown import markdown_html, material_markdown_html, material_table_html
@@ -82,6 +84,35 @@ def translated_errors(text: str) -> str:
             (gettext(what) if what in ANSWER_ERRORS else what) + colon + rest for what, colon, rest in parts
         )
     )
+
+
+@register.simple_tag(takes_context=True)
+def material_image(context: template.Context, text: str | ImageText) -> SafeString:
+    """An image of the material, with an address for the person who is reading. ``text`` names it; see ``hit_types.images``.
+
+    Where there is no reader or study (the style gallery), or the file was never uploaded, its alternative text is shown.
+    Empty if the text names no image.
+    """
+    image = read_image(text) if isinstance(text, str) else text
+    if image is None:
+        return SafeString("")
+    user = getattr(context.get("request"), "user", None)
+    study = context.get("study")
+    url = ""
+    if image.stored is not None and study is not None and user is not None and user.is_authenticated:
+        url = image_url(user_pk=user.pk, study_pk=study.pk, digest=image.stored.digest)
+    return render_to_string("components/image.html", {"image": image, "url": url})
+
+
+@register.filter
+def material_words(value: Any) -> Any:
+    """A text of the material in one line for a list: an image as its alternative text and file name.
+
+    >>> material_words("![An owl](owl.png)"), material_words("An owl?")
+    ('[Image: An owl (owl.png)]', 'An owl?')
+    """
+    image = read_image(value) if isinstance(value, str) and value.startswith("![") else None
+    return f"[Image: {image.alt} ({image.name})]" if image else value
 
 
 #: The parts of a menu that differ between tasks. The rest depends only on which of these are given.

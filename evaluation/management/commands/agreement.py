@@ -17,7 +17,9 @@ from evaluation.agreement.accuracy import accuracy
 from evaluation.agreement.aggregate import PerRater, aggregate
 from evaluation.agreement.by_group import by_group, grouped_values
 from evaluation.agreement.descriptive import unit_distributions
-from evaluation.agreement.output import Beside, as_csv, as_text, json_pieces, units_csv
+from evaluation.agreement.output import Beside, json_pieces
+from evaluation.agreement.output_csv import as_csv, units_csv
+from evaluation.agreement.output_text import as_text
 from evaluation.agreement.reading import ReadRatings, read_ratings
 from evaluation.agreement.reading_counts import read_counts
 from evaluation.agreement.reading_faults import UnreadableRatings
@@ -180,7 +182,7 @@ class Command(BaseCommand):
 
 
 def _read(options: dict[str, Any]) -> tuple[ReadRatings, list[str]]:
-    """What the file holds, of the chosen rows; and remarks."""
+    """The chosen rows of the file, and remarks."""
     from_stdin = options["file"] == "-"
     source: Path | BinaryIO = BytesIO(sys.stdin.buffer.read()) if from_stdin else Path(options["file"])
     name = "standard input" if from_stdin else options["file"]
@@ -246,7 +248,7 @@ def _summary(read: ReadRatings, options: dict[str, Any]) -> AgreementSummary:
 
 
 def _beside(read: ReadRatings, options: dict[str, Any]) -> Beside:
-    """Groups and accuracy, as far as they were asked for."""
+    """Groups and accuracy, if requested."""
     if options["missing_wrong"] and read.gold is None:
         raise CommandError("--missing-wrong needs --gold")
     read = without_labels(read, options["without_label"])
@@ -272,6 +274,7 @@ def _beside(read: ReadRatings, options: dict[str, Any]) -> Beside:
             ties_wrong=wrong,
             rule=rule,
             min_overlap=options["min_overlap"],
+            new_raters=options["raters"] == "new",
             **resampling,
         )
     if read.gold is None:

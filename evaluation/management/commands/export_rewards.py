@@ -1,4 +1,4 @@
-"""``manage.py export_rewards PIPELINE``: a pipeline's rewarded rationales as training files, for labs that train themselves."""
+"""``manage.py export_rewards PIPELINE``: a pipeline's rewarded rationales as training files, for labs that train their own models."""
 
 from __future__ import annotations
 

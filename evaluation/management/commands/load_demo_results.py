@@ -12,7 +12,7 @@ from foretell import env
 
 
 class Command(BaseCommand):
-    help = "Put a scripted simulator to the demo studies and compute their report. Refused in production."
+    help = "Run a scripted simulator on the demo studies and compute their reports. Refused in production."
 
     def handle(self, *args: Any, **options: Any) -> None:
         if getattr(settings, "PRODUCTION", False):

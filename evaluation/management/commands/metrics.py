@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from evaluation.management.commands.report import add_choice_arguments, choices_from, named, studies_from
 
 #: Sections of a report that are not metrics of explanations.
-OTHERS = ("data", "conduct", "agreement", "calibration", "method")
+OTHERS = ("data", "conduct", "agreement", "distributions", "calibration", "method")
 
 
 class Command(BaseCommand):

@@ -41,24 +41,28 @@ def overrides_read(given: list[str]) -> dict[str, dict[str, Any]]:
 
 
 class Command(BaseCommand):
-    help = "Carry out a recipe on a file of questions, documents or queries, and say what each step left."
+    help = (
+        "Carry out a recipe on a file of questions, documents or queries, and print the result of each step."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("recipe", help=f"A JSON file, or one that ships: {', '.join(recipe_names())}.")
+        parser.add_argument("recipe", help=f"A JSON file, or a built-in recipe: {', '.join(recipe_names())}.")
         parser.add_argument("--dataset", required=True, type=Path, help="JSON lines or a JSON array.")
-        parser.add_argument("--name", default="", help="The dataset's name; else the file's.")
+        parser.add_argument("--name", default="", help="The dataset's name; default: the file's.")
         parser.add_argument("--endpoint", required=True, help="The endpoint's name.")
         parser.add_argument(
             "--workspace",
             default="",
-            help="Whose it is: a workspace's number, or the user name of the person whose own workspace it is.",
+            help="The workspace that owns it: its number, or the user name of the person whose own workspace it is.",
         )
-        parser.add_argument("--limit", type=int, help="Take only so many instances.")
+        parser.add_argument("--limit", type=int, help="Use only this many instances.")
         parser.add_argument(
             "--second", default="", help="The second model, for recipes whose generators alternate."
         )
         parser.add_argument(
-            "--second-endpoint", default="", help="The endpoint of the second model; else the first one's."
+            "--second-endpoint",
+            default="",
+            help="The endpoint of the second model; default: the first one's.",
         )
         parser.add_argument(
             "--simulator",
@@ -76,9 +80,13 @@ class Command(BaseCommand):
             help="Replace one choice of a step; VALUE is JSON or a plain text. May be given several times.",
         )
         parser.add_argument(
-            "--dry-run", action="store_true", help="Say what each step would ask and cost at most, and stop."
+            "--dry-run",
+            action="store_true",
+            help="Print the calls and the maximum cost of each step, and stop.",
         )
-        parser.add_argument("--inline", action="store_true", help="Work here instead of in Celery's workers.")
+        parser.add_argument(
+            "--inline", action="store_true", help="Work in this process instead of in Celery workers."
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         workspace = self._workspace(options["workspace"])

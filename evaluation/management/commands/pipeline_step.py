@@ -17,9 +17,7 @@ from evaluation.services.report import report_compute
 
 
 class Command(BaseCommand):
-    help = (
-        "Do one step of a pipeline again, alone: what is there stays, what is missing is asked for or added."
-    )
+    help = "Repeat one step of a pipeline: existing results stay, missing ones are requested or added."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("pipeline", type=int, help="Its number.")
@@ -31,7 +29,9 @@ class Command(BaseCommand):
             metavar="CHOICE=VALUE",
             help="Replace one choice of the step for this run; VALUE is JSON or a plain text. May be given several times.",
         )
-        parser.add_argument("--inline", action="store_true", help="Work here instead of in Celery's workers.")
+        parser.add_argument(
+            "--inline", action="store_true", help="Work in this process instead of in Celery workers."
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         pipeline = Pipeline.objects.select_related("recipe").filter(pk=options["pipeline"]).first()

@@ -65,14 +65,14 @@ def named(studies: list[Study], error: object) -> str:
 class Command(BaseCommand):
     help = (
         "Compute the report of a study, or across several, and print it or write it to a file. "
-        "With --store it is kept like the reports that researchers ask for."
+        "With --store it is stored like the reports that researchers request."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_choice_arguments(parser)
         parser.add_argument("--format", choices=["text", "json", "csv", "latex", "html"], default="text")
-        parser.add_argument("--output", type=Path, help="Write here instead of printing.")
-        parser.add_argument("--store", action="store_true", help="Keep it, and print its address.")
+        parser.add_argument("--output", type=Path, help="The file to write; standard output without it.")
+        parser.add_argument("--store", action="store_true", help="Store it, and print its address.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         from evaluation.reports.compute import compute_across

@@ -1,4 +1,4 @@
-"""``manage.py rotate_keys [--check]``: seal stored API keys and second factors with the newest secret key."""
+"""``manage.py rotate_keys [--check]``: encrypt stored API keys and second factors with the newest secret key."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from evaluation.services.endpoint import endpoint_keys_rotate
 
 class Command(BaseCommand):
     help = (
-        "Seal the stored API keys of endpoints, and people's second factors, with SECRET_KEY. Keys sealed with one of SECRET_KEY_FALLBACKS are read "
-        "and sealed anew; afterwards the fallbacks can be removed. Run it after changing SECRET_KEY."
+        "Encrypt the stored API keys of endpoints, and people's second factors, with SECRET_KEY. Those encrypted with one of SECRET_KEY_FALLBACKS are read "
+        "and encrypted again; afterwards the fallbacks can be removed. Run it after changing SECRET_KEY."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "--check", action="store_true", help="Change nothing; exit with 1 if keys are left to seal."
+            "--check", action="store_true", help="Change nothing; exit with 1 if keys are left to encrypt."
         )
 
     def handle(self, *args: Any, check: bool, **options: Any) -> None:
         found = endpoint_keys_rotate(dry_run=check)
-        will = "would be sealed" if check else "sealed"
+        will = "would be encrypted" if check else "encrypted"
         self.stdout.write(
-            f"{plural(len(found.resealed), 'key')} {will} with the new secret key, {len(found.current)} already were."
+            f"{plural(len(found.resealed), 'key')} {will} with the new secret key; {len(found.current)} already were."
         )
         factors, lost = second_factors_rotate(dry_run=check)
         if factors or lost:
             self.stdout.write(f"{plural(factors, 'second factor')} {will} with the new secret key.")
         if lost:
             raise CommandError(
-                f"No secret key opens the second factor of: {', '.join(lost)}. Add the key that it was sealed with to "
+                f"No secret key can decrypt the second factor of: {', '.join(lost)}. Add the key that it was encrypted with to "
                 "SECRET_KEY_FALLBACKS and run this again, or remove their second factors (Users)."
             )
         if found.unreadable:
             raise CommandError(
-                f"No secret key opens the stored key of: {', '.join(found.unreadable)}. Add the key that they were "
-                "sealed with to SECRET_KEY_FALLBACKS and run this again, or enter these API keys again."
+                f"No secret key can decrypt the stored key of: {', '.join(found.unreadable)}. Add the key that they were "
+                "encrypted with to SECRET_KEY_FALLBACKS and run this again, or enter these API keys again."
             )
         if check and (found.resealed or factors):
             raise CommandError("Run rotate_keys without --check before you remove SECRET_KEY_FALLBACKS.")

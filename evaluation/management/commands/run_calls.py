@@ -16,19 +16,21 @@ from evaluation.services.call_files import calls_export, calls_import
 
 
 class Command(BaseCommand):
-    help = "Write the calls of a run to a file of JSON lines, or take a file's replies into the cache of a study's lab."
+    help = "Write the calls of a run to a file of JSON lines, or add a file's replies to the cache of a study's workspace."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)
         out = actions.add_parser("export", help="Write the calls of a run.")
         out.add_argument("run", type=int, help="The number of the run.")
         out.add_argument("--output", type=Path, required=True, help="The file to write.")
-        back = actions.add_parser("import", help="Store a file's replies for runs that ask the same.")
+        back = actions.add_parser(
+            "import", help="Store a file's replies for runs that send the same requests."
+        )
         back.add_argument("file", type=Path)
         back.add_argument(
             "--study", required=True, help="The slug of a study in the workspace that may use them."
         )
-        back.add_argument("--endpoint", required=True, help="The endpoint whose replies they are taken for.")
+        back.add_argument("--endpoint", required=True, help="The endpoint that they count as replies of.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:

@@ -33,9 +33,7 @@ def money(text: str) -> Decimal:
 
 
 class Command(BaseCommand):
-    help = (
-        "Let a model judge every item of a study as a simulated rater. Items that it has judged are left out."
-    )
+    help = "Have a model judge every item of a study as a simulator. Items that it has already judged are left out."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", help="The study's slug.")

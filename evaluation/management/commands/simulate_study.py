@@ -25,7 +25,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         usual = StudyDesign()
-        parser.add_argument("file", nargs="?", help="CSV file to write; must not be there yet")
+        parser.add_argument("file", nargs="?", help="CSV file to write; must not exist yet")
         parser.add_argument("--instances", type=int, default=usual.instances)
         parser.add_argument("--follow-ups", type=int, default=usual.follow_ups, help="for each explanation")
         parser.add_argument("--precision", default="0.8,0.8", help="one number for each system")
@@ -83,7 +83,7 @@ class Command(BaseCommand):
 
     def _write(self, design: StudyDesign, rng: np.random.Generator, path: Path) -> None:
         if path.exists():
-            raise CommandError(f"FILE: {path} is already there")
+            raise CommandError(f"FILE: {path} already exists")
         part = path.with_name(f".{path.name}.part")
         study = draw_study(design, rng)
         try:

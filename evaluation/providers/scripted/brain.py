@@ -28,19 +28,18 @@ def reply_to(
     'I would need to know what form the answer should have.'
     """
     texts = [str(message.get("content") or "") for message in messages]
-    if len(texts) > 2 and texts[-1].startswith(
-        AGAIN
-    ):  # the last two messages are its own reply and what was wrong with it: the task is before them
+    # After an unusable reply, the last two messages are that reply and what was wrong with it: the task is before them.
+    if len(texts) > 2 and texts[-1].startswith(AGAIN):
         texts = texts[:-2]
     return answer(
         Ask(
-            texts[-1] if texts else "",
-            texts[0] if len(texts) > 1 else "",
-            options,
-            sample,
-            temperature,
-            schema,
-            frozenset(avoided),
+            text=texts[-1] if texts else "",
+            system=texts[0] if len(texts) > 1 else "",
+            options=options,
+            sample=sample,
+            temperature=temperature,
+            schema=schema,
+            avoided=frozenset(avoided),
         )
     )
 

@@ -50,7 +50,7 @@ def p3_table14(across: Across) -> Section | None:
         *(f"{note[:1].upper()}{note[1:]}." for note in model.notes),
     ]
     if missing:
-        notes.append(f"Nobody judged {listed(missing)}: the model is without.")
+        notes.append(f"Nobody judged {listed(missing)}, so the model leaves it out.")
     if model.left_out:
         notes.append(f"Left out: {left_out(model.left_out)}.")
     return Section(
@@ -109,8 +109,8 @@ def _prose(model: MixedModel, choices: Choices) -> list[str]:
     best = max(every, key=lambda held: model.log_odds(held).value)
     trust = "" if model.converged else " The fit did not converge: do not rely on it."
     return [
-        f"Over {count(model.n, 'answer')}, the log odds of a right answer are {estimate(as_chosen(model.intercept, choices))} where no property "
-        f"holds, and highest, {estimate(as_chosen(model.log_odds(best), choices))}, where exactly these hold: {listed(list(best)) or 'none'}.{trust}"
+        f"Over {count(model.n, 'answer')}, the log odds of a right answer are {estimate(as_chosen(model.intercept, choices))} if no property "
+        f"holds, and highest, {estimate(as_chosen(model.log_odds(best), choices))}, if exactly these hold: {listed(list(best)) or 'none'}.{trust}"
     ]
 
 

@@ -1,20 +1,23 @@
-"""Labels collected elsewhere against correct ones, where the file had any."""
+"""Labels collected elsewhere compared with correct ones, if the file had any."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from annotator.hit_types.base import Variable
 from annotator.models import Item
-from evaluation.agreement.accuracy import Accuracy, accuracy
-from evaluation.core.ratings_table import Codes
+from evaluation.agreement.accuracy import GoldAccuracy, accuracy
+from evaluation.agreement.aggregate import Single, parse_rule
+from evaluation.core.ratings_table import Codes, Ints, Ratings
+from evaluation.ratings.load import VariableRatings
 from evaluation.reports.columns import rule_of
 from evaluation.reports.content import Cell, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
-from evaluation.reports.words import estimate
+from evaluation.reports.words import count, estimate
 
 #: At most this many raters are listed.
 LISTED = 100
@@ -22,14 +25,14 @@ LISTED = 100
 
 @section(order=45, title="Accuracy against correct labels")
 def accuracy_section(ctx: Context) -> Section | None:
-    """A table a variable with correct labels; None where there is none."""
+    """One table for each variable that has correct labels; None if there is none."""
     blocks, prose = [], []
     for variable in ctx.data.variables:
-        gold = gold_codes(ctx, variable.name)
-        if gold is None:
+        beside = scored(ctx, variable.name)
+        if beside is None:
             continue
-        found = _of_people(ctx, variable, gold)
-        blocks.append(_table(ctx, variable, gold, found))
+        found = _of_people(ctx, variable, beside)
+        blocks.append(_table(ctx, variable, beside, found))
         if found is not None:
             prose.append(
                 f"On “{variable.title}”, {estimate(found.ratings, 'percent')} of the labels of {ctx.people} are correct."
@@ -37,8 +40,29 @@ def accuracy_section(ctx: Context) -> Section | None:
     return Section(id="accuracy", title="Accuracy", prose=prose, blocks=blocks) if blocks else None
 
 
-def gold_codes(ctx: Context, variable: str) -> Codes | None:
-    """Each unit's correct label as a code, -1 where there is none; None where no unit has one."""
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """The ratings of a variable beside correct labels.
+
+    ``gold`` of shape (units,) holds each unit's correct label as a code, -1 if it has none; ``item`` its item.
+    ``unanswered`` are (rater, unit) codes of answers that count as wrong because they were left blank.
+    """
+
+    ratings: Ratings
+    gold: Codes
+    item: Codes
+    unanswered: tuple[Ints, Ints]
+
+    def of_people(self) -> Scored:
+        """Without the simulators' ratings."""
+        ratings, (rater, unit) = self.ratings, self.unanswered
+        people = ratings.where(~ratings.is_simulator[ratings.rater])
+        kept = ~ratings.is_simulator[rater]
+        return replace(self, ratings=people, unanswered=(rater[kept], unit[kept]))
+
+
+def scored(ctx: Context, variable: str) -> Scored | None:
+    """A variable's ratings with the correct labels; None if no unit has one."""
     if not ctx.hit_type.external:
         return None
 
@@ -49,33 +73,63 @@ def gold_codes(ctx: Context, variable: str) -> Codes | None:
     gold = ctx.once("gold", make)
     if not gold:
         return None
-    table = ctx.data.table(variable)
+    table, items = ctx.data.table(variable), ctx.data.judgments.items
     place = {label: code for code, label in enumerate(table.ratings.labels)}
-    ids = ctx.data.judgments.items.ids[table.units.item].tolist()
-    names = [f"{variable}.{end}" if end else variable for end in table.units.suffix.values("")]
-    found = [place.get(gold.get(str(pk), {}).get(name), -1) for pk, name in zip(ids, names, strict=True)]
+    ratings, item, unanswered = _with_blanks(ctx, table)
+    ends = [*table.units.suffix.values(""), *[""] * (item.size - len(table.ratings.units))]
+    names = [f"{variable}.{end}" if end else variable for end in ends]
+    pks = items.ids[item].tolist()
+    found = [place.get(gold.get(str(pk), {}).get(name), -1) for pk, name in zip(pks, names, strict=True)]
     codes = np.array(found, dtype=np.int32)
-    return codes if (codes >= 0).any() else None
+    return Scored(ratings, codes, item, unanswered) if (codes >= 0).any() else None
 
 
-def _of_people(ctx: Context, variable: Variable, gold: Codes) -> Accuracy | None:
+def _with_blanks(ctx: Context, table: VariableRatings) -> tuple[Ratings, Codes, tuple[Ints, Ints]]:
+    """The ratings, each unit's item, and the blank answers that count as wrong; items that all left blank become units."""
+    nothing = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    ratings, item = table.ratings, table.units.item
+    rater, blank = table.unanswered
+    if ctx.choices.blanks != "wrong" or not blank.size or set(table.units.suffix.names) - {""}:
+        return ratings, item, nothing
+    items = ctx.data.judgments.items
+    unit_of = np.full(len(items), -1, dtype=np.int64)
+    unit_of[item] = np.arange(item.size)
+    more = np.unique(blank[unit_of[blank] < 0])
+    unit_of[more] = item.size + np.arange(more.size)
+    every = np.concatenate((item, more)).astype(np.int32)
+    instance = items.instance_names.codes[every].astype(np.int64)
+    clusters = np.where(instance >= 0, instance, len(items.instance_names.names) + every.astype(np.int64))
+    names = (*ratings.units, *items.key.take(more).values(""))
+    ratings = replace(
+        ratings, units=names, clusters=np.unique(clusters, return_inverse=True)[1].astype(np.int32)
+    )
+    return ratings, every, (rater.astype(np.int64), unit_of[blank])
+
+
+def _of_people(ctx: Context, variable: Variable, beside: Scored) -> GoldAccuracy | None:
     if ctx.only_simulators:
         return None
-    (labels,) = ctx.labels(variable.name, rule_of(ctx))
-    people = ctx.ratings(variable.name)
-    people = people.where(~people.is_simulator[people.rater])
-    wrong = ctx.choices.ties == "wrong"
-    return accuracy(people, gold, labels=labels, ties_wrong=wrong, **ctx.resampling)
+    people = beside.of_people()
+    rule = parse_rule(ctx.rule_for(variable.name, rule_of(ctx)))
+    (labels,) = rule.tables(people.ratings if not isinstance(rule, Single) else beside.ratings)
+    return accuracy(
+        people.ratings,
+        beside.gold,
+        labels=labels,
+        unanswered=people.unanswered,
+        ties_wrong=ctx.choices.ties == "wrong",
+        **ctx.resampling,
+    )
 
 
-def _table(ctx: Context, variable: Variable, gold: Codes, found: Accuracy | None) -> Table:
+def _table(ctx: Context, variable: Variable, beside: Scored, found: GoldAccuracy | None) -> Table:
     rows = []
     if found is not None and found.labels is not None:
         who = ctx.people.capitalize()
         rows.append(TableRow([f"{who}, one label a unit"], _cells(found.labels, rule_of(ctx))))
         rows.append(TableRow([f"{who}, single labels"], _cells(found.ratings, "per_rater")))
-    ratings = ctx.ratings(variable.name)
-    everyone = accuracy(ratings, gold, **ctx.resampling).raters
+    ratings = beside.ratings
+    everyone = accuracy(ratings, beside.gold, unanswered=beside.unanswered, **ctx.resampling).raters
     for name in ctx.simulators:
         if name in everyone:
             rows.append(TableRow([name], _cells(everyone[name], f"single:{name}"), group="Simulators"))
@@ -90,9 +144,17 @@ def _table(ctx: Context, variable: Variable, gold: Codes, found: Accuracy | None
         head=["Labels of"],
         columns=[TableColumn("% correct"), TableColumn("Labels")],
         rows=rows,
-        notes=["Units on which raters tie count as wrong."] if ctx.choices.ties == "wrong" else [],
+        notes=_notes(ctx, beside),
     )
 
 
 def _cells(found: Any, rule: str) -> list[Cell]:
     return [Cell.of(found, shape="percent", rule=rule), Cell.count(found.n)]
+
+
+def _notes(ctx: Context, beside: Scored) -> list[str]:
+    notes = ["Units on which raters tie count as wrong."] if ctx.choices.ties == "wrong" else []
+    blank = int((beside.gold[beside.unanswered[1]] >= 0).sum())
+    if ctx.choices.blanks == "wrong":
+        notes.append(f"Questions that a rater left blank count as wrong: {count(blank, 'answer')}.")
+    return notes

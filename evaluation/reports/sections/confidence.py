@@ -1,4 +1,4 @@
-"""What a simulator's confidence is worth: its scores and a reliability diagram, against people's majority."""
+"""How reliable a simulator's confidence is: scores and a reliability diagram, compared with people's majority."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def confidence_blocks(ctx: Context) -> tuple[Table, list[Figure]]:
     ]
     table = Table(
         id="calibration-confidence",
-        title="What the simulators' confidence is worth",
+        title="How reliable the simulators' confidence is",
         head=["Simulator"],
         columns=[
             TableColumn("Mean confidence"),

@@ -5,15 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from annotator.hit_types.base import Variable
-from evaluation.agreement.by_group import NO_GROUP, by_group, grouped_values
-from evaluation.core.ratings_table import Codes
+from evaluation.agreement.aggregate import parse_rule
+from evaluation.agreement.by_group import NO_GROUP, by_group
+from evaluation.core.ratings_table import Codes, Ints
 from evaluation.metrics import FollowUps, Simulatability, per_rater_simulatability
-from evaluation.ratings.attributes import RATER, Attribute, attribute_load
+from evaluation.ratings.attributes import RATER, Attribute
 from evaluation.reports.columns import rule_of
 from evaluation.reports.content import Cell, Section, Shape, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
+from evaluation.reports.group_columns import MOST_GROUPS, attribute_grouped
 from evaluation.reports.registry import section
-from evaluation.reports.sections.accuracy import gold_codes
+from evaluation.reports.sections.accuracy import scored
 
 #: Statistics of a group, in the order of the columns.
 SHOWN: dict[str, tuple[str, Shape]] = {
@@ -30,10 +32,10 @@ SHOWN: dict[str, tuple[str, Shape]] = {
 
 @section(order=90, title="Groups")
 def groups(ctx: Context) -> Section | None:
-    """Tables by the chosen attribute; None where none was chosen."""
+    """Tables by the chosen attribute; None if none was chosen."""
     if not ctx.choices.by:
         return None
-    attribute = _grouped(attribute_load(ctx.data.judgments, ctx.choices.by))
+    attribute = attribute_grouped(ctx)
     about = "raters" if attribute.of == "raters" else "items"
     blocks = [_agreement(ctx, variable, attribute) for variable in ctx.data.variables]
     if "simulatability" in ctx.hit_type.measures:
@@ -43,35 +45,40 @@ def groups(ctx: Context) -> Section | None:
         title=f"By {attribute.name.removeprefix(RATER)} of {about}",
         blocks=[block for block in blocks if block.rows],
         notes=[
-            "Each group holds its own ratings alone"
+            "Each group contains only its own ratings"
             + (": raters of a group are compared with each other." if about == "raters" else "."),
-            "To see every other table for one group, choose it under “Only” in a new report.",
+            "Every other table has columns for each group beside those of the whole study."
+            if len(attribute.names) <= MOST_GROUPS
+            else f"The other tables have no columns for groups: there are more than {MOST_GROUPS}. Choose one under “Only” in "
+            "a new report.",
         ],
     )
 
 
-def _grouped(attribute: Attribute) -> Attribute:
-    try:
-        names, codes = grouped_values(attribute.names, attribute.codes)
-    except ValueError as error:
-        raise ValueError(f"{attribute.name}: {error}") from None
-    return Attribute(attribute.name, attribute.of, tuple(names), codes)
-
-
 def _agreement(ctx: Context, variable: Variable, attribute: Attribute) -> Table:
+    beside = scored(ctx, variable.name)
     table = ctx.data.table(variable.name)
-    everyone = table.ratings
-    people = everyone.where(~everyone.is_simulator[everyone.rater]) if not ctx.only_simulators else everyone
+    everyone = table.ratings if beside is None else beside.ratings
+    item = table.units.item if beside is None else beside.item
+    unanswered: tuple[Ints, Ints, Codes] | None = None
+    people = everyone
+    if not ctx.only_simulators:
+        people = everyone.where(~everyone.is_simulator[everyone.rater])
+        beside = beside and beside.of_people()
     by_item = attribute.of == "items"
-    codes: Codes = attribute.codes[table.units.item[people.unit] if by_item else people.rater]
-    gold = gold_codes(ctx, variable.name)
+    codes: Codes = attribute.codes[item[people.unit] if by_item else people.rater]
+    if beside is not None:
+        rater, unit = beside.unanswered
+        unanswered = (rater, unit, attribute.codes[item[unit] if by_item else rater])
+    gold = None if beside is None else beside.gold
     found = by_group(
         people,
         attribute.names,
         codes,
         gold=gold,
         ties_wrong=ctx.choices.ties == "wrong",
-        rule=None if gold is None or ctx.only_simulators else rule_of(ctx),
+        unanswered=unanswered,
+        rule=None if gold is None or ctx.only_simulators else ctx.rule_for(variable.name, rule_of(ctx)),
         min_overlap=ctx.choices.min_overlap,
         **ctx.resampling,
     )
@@ -152,5 +159,13 @@ def _by_rater(ctx: Context, variable: str, attribute: Attribute) -> list[tuple[s
         ]
         pool = ratings.only_raters(own)
         if len(pool) and not ctx.chosen_rule.startswith("single:"):
-            found.append((name, [base.with_labels(labels, pool) for labels in ctx.rule.tables(pool)]))
+            found.append(
+                (
+                    name,
+                    [
+                        base.with_labels(labels, pool)
+                        for labels in parse_rule(ctx.rule_for(variable)).tables(pool)
+                    ],
+                )
+            )
     return found

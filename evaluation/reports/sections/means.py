@@ -20,7 +20,7 @@ LISTED = 100
 
 @section(order=25, title="Means and medians")
 def means(ctx: Context) -> Section | None:
-    """A table a variable above nominal level; None where there is none with a rating."""
+    """One table for each variable above nominal level; None if none has a rating."""
     tables, prose = [], []
     for variable in ctx.data.variables:
         whole = ctx.ratings(variable.name).without_abstain()
@@ -60,7 +60,7 @@ def _table(ctx: Context, variable: Variable, ratings: Ratings) -> Table:
 
 
 def _parts(ctx: Context, variable: Variable, ratings: Ratings) -> Iterator[tuple[str, str, Ratings]]:
-    """(heading, name, ratings) of each system, condition and rater, where there are several."""
+    """(heading, name, ratings) of each system, condition and rater, if there are several."""
     units = ctx.data.table(variable.name).units
     for title, column in (("By system", units.system), ("By condition", units.condition)):
         names = sorted({str(name) for name in column.values("") if name})

@@ -42,7 +42,7 @@ def forward_simulation(ctx: Context) -> Section | None:
             _figure(measured),
         ],
         notes=[
-            "A prediction is right where it is the system’s real output on the same input. The correct answer to the input "
+            "A prediction is right if it is the system’s real output on the same input. The correct answer to the input "
             "plays no part.",
             "Refusals and outputs that are neither answer are left out."
             if ctx.choices.refusals == "left_out"
@@ -99,7 +99,7 @@ def _units(ctx: Context) -> _Units:
 
 
 def _measure(ctx: Context, side: _Side, system: str) -> ForwardAccuracy:
-    """One label an item; of one system's items where it is named."""
+    """One label per item; only of one system's items if it is named."""
     units = _units(ctx)
     rated = side.ratings.grouped.sizes > 0
     rows = np.flatnonzero(rated & ((units.system == system) | (not system)))

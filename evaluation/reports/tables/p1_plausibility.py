@@ -81,7 +81,7 @@ def p1_plausibility(ctx: Context) -> Section | None:
 
 
 def ceiling_of(ctx: Context) -> Correlation:
-    """The correlation between two annotators of a plausibility study, computed once a report."""
+    """The correlation between two annotators of a plausibility study, computed once per report."""
 
     def make() -> Correlation:
         table = ctx.data.table("plausibility")

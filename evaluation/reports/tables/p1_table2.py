@@ -113,7 +113,7 @@ def _forced_table(ctx: Context, forced: list[PairedDifference], rule: str) -> Ta
             TableRow([ctx.dataset, one.first], [*_cells(one, rule), _p(one.p_permutation, one.difference.n)])
             for one in forced
         ],
-        notes=["Only instances that the system answers rightly under normal prompting."],
+        notes=["Only instances that the system answers correctly under normal prompting."],
     )
 
 

@@ -30,8 +30,8 @@ from evaluation.selectors.material import matching_rules
 
 #: Sentences on the study's rule on partial matches.
 RULES = {
-    "part": "A unit counted as found where part of it was (the paper's Figure 13).",
-    "whole": "A unit counted as found only as a whole (the paper's Figure 8).",
+    "part": "A unit counted as found if part of it was found (the paper's Figure 13).",
+    "whole": "A unit counted as found only if all of it was found (the paper's Figure 8).",
 }
 
 
@@ -70,8 +70,8 @@ def p2_table1(ctx: Context) -> Section | None:
         title="Generality and precision",
         prose=[
             f"Of {count(len(whole.found.per_counterfactual.status), 'follow-up')}, "
-            f"{estimate(whole.found.simulatable, 'percent')} hold all units of the explanation’s input side. In those, the "
-            f"system’s output holds {estimate(whole.found.precision, 'percent')} of the units that the explanation promises."
+            f"{estimate(whole.found.simulatable, 'percent')} contain all units of the explanation’s input side. In those, the "
+            f"system’s output contains {estimate(whole.found.precision, 'percent')} of the units that the explanation promises."
         ],
         blocks=blocks,
         notes=[

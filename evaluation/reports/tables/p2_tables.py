@@ -73,7 +73,7 @@ def _parsing(ctx: Context, rule: str) -> Table:
         head=["Parsed explanations"],
         columns=[TableColumn(f"n = {quality.accuracy.n}", ctx.dataset)],
         rows=rows,
-        notes=["The three lines below accuracy split the explanations that were not parsed rightly."],
+        notes=["The three lines below accuracy divide the explanations that were not parsed correctly."],
         beside=True,
     )
 

@@ -33,7 +33,7 @@ def p3_questions(ctx: Context) -> Section | None:
         title="Questions that pass validation",
         blocks=blocks,
         notes=[
-            "A question passes a criterion where more than half of its validators say yes. Questions that pass all three go "
+            "A question passes a criterion if more than half of its validators say yes. Questions that pass all three go "
             "on to the study and to GEN-U. The paper had three validators and gives no number of questions dropped."
         ],
     )

@@ -20,7 +20,7 @@ from evaluation.reports.words import count, estimate
 NO_GEN_U = "no GEN-U run on these instances"
 
 
-@section(order=50, title="P3 Tables 4 and 6: what tells about utility", measure="utility")
+@section(order=50, title="P3 Tables 4 and 6: what predicts utility", measure="utility")
 def p3_table4(ctx: Context) -> Section | None:
     """U(utility | task accuracy) and eta of BERTScore by system (Table 4); GEN-U beside both (Table 6)."""
     found = helping(ctx)
@@ -42,7 +42,7 @@ def p3_table4(ctx: Context) -> Section | None:
     return Section(
         id="p3-table-4",
         number="P3 Tables 4, 6",
-        title="What tells about utility",
+        title="What predicts utility",
         prose=[text for text in (_sentence(accuracy[0], "whether the system was right"),) if text]
         + [
             text
@@ -51,15 +51,17 @@ def p3_table4(ctx: Context) -> Section | None:
         ],
         blocks=blocks,
         notes=[
-            "U(utility | y): the share of the entropy of utility that knowing y takes away, from 0 to 1, in this direction. "
+            "U(utility | y): the share of the entropy of utility that knowing y removes, from 0 to 1, in this direction. "
             "η is the correlation ratio of BERTScore’s F1 (rationale against gold rationale) by utility class, not "
-            "squared. U and η are different measures and stand side by side as in the paper."
+            "squared. U and η are different measures, shown side by side as in the paper."
         ],
     )
 
 
 def _sentence(found: Estimate, what: str) -> str:
-    return f"Knowing {what} tells a share of {estimate(found)} about utility." if found.defined else ""
+    return (
+        f"Knowing {what} removes {estimate(found)} of the uncertainty about utility." if found.defined else ""
+    )
 
 
 def _table2(ctx: Context, systems: list[str]) -> Table:

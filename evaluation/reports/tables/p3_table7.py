@@ -69,7 +69,7 @@ def p3_table7(ctx: Context) -> Section | None:
                     for title, values in cells.items()
                 ],
                 notes=[
-                    "Trained by fine-tuning on rationales that carry the token of their reward quantile, without the KL and "
+                    "Trained by fine-tuning on rationales with the token of their reward quantile, without the KL and "
                     "entropy terms of the paper's Quark, which the protocol's fine-tuning does not have. GEN-U's mean is "
                     "over the questions of the test part."
                 ],

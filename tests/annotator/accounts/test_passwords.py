@@ -1,4 +1,4 @@
-"""Log-ins, guessing, forgotten passwords, sessions."""
+"""Logging in, the throttle, forgotten passwords, sessions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_too_many_attempts_block_even_the_right_password(path: str) -> None:
     assert not inside(client)
     if path == "/login/":
         assert refused.status_code == 429
-    # Other pages that ask for the same password are guarded by the same count.
+    # Other pages that ask for the same password share the count.
     other = "/admin/login/" if path == "/login/" else "/login/"
     log_in(Client(), "ADA", RIGHT, path=other)
     assert not inside(client)
@@ -52,7 +52,7 @@ def test_too_many_attempts_block_even_the_right_password(path: str) -> None:
 
 @pytest.mark.parametrize("proxies", [0, 1])
 def test_a_forged_forwarded_for_header_does_not_bypass_the_throttle(settings: Any, proxies: int) -> None:
-    """Without a proxy the header is nothing; behind one, only what the proxy itself wrote (last) counts."""
+    """Without a proxy the header is ignored; behind one, only the last part, which the proxy wrote, counts."""
     settings.PROXIES = proxies
     make_user("ada")
     client = Client()
@@ -115,7 +115,7 @@ def test_attempts_are_stored_without_names_and_for_one_day() -> None:
 
 
 def test_a_login_changes_the_session_key() -> None:
-    """Nobody can prepare a session for somebody else to log in to (fixation)."""
+    """Session fixation: nobody can prepare a session that somebody else then logs in to."""
     make_user("ada")
     client = Client()
     session = client.session

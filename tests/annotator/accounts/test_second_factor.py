@@ -1,4 +1,4 @@
-"""Two-factor login: set up, asked for on every way in, limited, required by workspaces, removed for the locked out."""
+"""Two-factor login: set-up, every login page, limits, workspaces that require it, and its removal by a superuser."""
 
 from __future__ import annotations
 

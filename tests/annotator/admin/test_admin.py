@@ -1,4 +1,4 @@
-"""The researchers' side: what each may reach, and a study from its template to its end."""
+"""The researchers' pages: a study from its template to its end, its rows and its settings."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ def test_a_studys_page_takes_a_fixed_number_of_queries(researcher_client, resear
 
 
 def test_pay_below_the_minimum_at_the_median_time_raises_an_alarm(researcher_client, researcher):
-    """The estimate let the study launch; what people really take says that it pays too little."""
+    """The estimate allowed the launch, but by the time that people really take, the study pays too little."""
     study = make_study(
         items=3,
         by=researcher,
@@ -242,7 +242,7 @@ def test_pay_below_the_minimum_at_the_median_time_raises_an_alarm(researcher_cli
 
 
 def test_an_error_in_the_settings_is_shown_at_its_field(researcher_client, researcher):
-    """A constraint of the database has a name, and that name is no message."""
+    """The name of a database constraint must never be shown as a message."""
     study = make_study(items=1, by=researcher)
     shown = researcher_client.get(page(study)).context["form"]
     data = settings_sent(shown)

@@ -1,4 +1,4 @@
-"""The audit trail's pages, and that no page shows participants' names without a trace."""
+"""The audit trail's pages; every page that shows participants' names is recorded there."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def _lists() -> list[str]:
 
 @pytest.mark.parametrize("where", ["study", "lists", "api"])
 def test_every_page_that_names_participants_records_a_view(client: Client, study: Study, where: str) -> None:
-    """Whatever page contains a participant's name, the trail says that it was seen."""
+    """If a page contains a participant's name, the trail has an entry for the view."""
     if where == "study":
         addresses = [address(study, one) for one in PAGES if one != "download/"]
     elif where == "lists":
@@ -172,7 +172,7 @@ def test_every_page_that_names_participants_records_a_view(client: Client, study
     unseen, named = [], 0
     kinds = (AuditAction.PEOPLE_VIEWED, AuditAction.EXPORTED)
     for one in addresses:
-        # Each page alone: an earlier view of another page is no trace of this one.
+        # Each page alone, because an earlier view of another page doesn't count.
         before = AuditEntry.objects.filter(action__in=kinds).count()
         answer = client.get(one)
         content = answer.getvalue() if answer.streaming else answer.content

@@ -17,6 +17,7 @@ from annotator.services.assignment import assignment_next
 from annotator.services.message import message_send
 from annotator.services.rehearsal.run import rehearsal_request
 from annotator.services.submit_and_next import turn_take
+from annotator.services.workspace import workspace_create
 from tests.factories import make_participation, make_study, make_user
 
 pytestmark = pytest.mark.django_db
@@ -79,6 +80,21 @@ def test_studies_are_found_by_title_and_state(researcher_client: Client, researc
     assert "Hawks" not in text(researcher_client, q="owl")
     assert "Owls" not in text(researcher_client, state="live")
     assert "No study matches." in text(researcher_client, q="crows")
+
+
+def test_a_member_of_several_workspaces_chooses_one(researcher_client: Client, researcher: User) -> None:
+    make_study(by=researcher, title="Alone")
+    assert 'name="workspace"' not in text(researcher_client), "there is nothing to choose"
+    lab = workspace_create(by=researcher, name="Owl lab")
+    make_study(by=researcher, title="Together", workspace=lab)
+    assert "Owl lab</option>" in text(researcher_client)
+    chosen = text(researcher_client, workspace=str(lab.pk))
+    assert "Together" in chosen
+    assert "Alone" not in chosen
+    strangers = workspace_create(by=make_user("otto", staff=True), name="Their lab")
+    shown = text(researcher_client, workspace=str(strangers.pk))
+    assert "Their lab" not in shown
+    assert "Alone" in shown, "a workspace of others is no choice"
 
 
 def test_running_work_is_listed(researcher_client: Client, researcher: User) -> None:

@@ -1,4 +1,4 @@
-"""The life of a study on the screen: items changed, the study duplicated, archived, deleted and restored."""
+"""The pages for managing a study: change its items, duplicate, archive, delete and restore it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A newcomer's whole way on the screen, from a new study to its deletion: no dead end, and figures that are true."""
+"""A new researcher's path through the pages, from a new study to its deletion: no dead ends, and correct figures."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HOME = "/admin/annotator/study/"
 
 
 class Newcomer:
-    """Somebody who only reads pages and presses what is there."""
+    """A person who only reads pages and uses the buttons and links on them."""
 
     def __init__(self, user: User) -> None:
         self.client = Client()

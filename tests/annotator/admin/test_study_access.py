@@ -1,4 +1,4 @@
-"""Which pages and rows of a study a researcher reaches."""
+"""Which pages and rows of a study a researcher can open."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from annotator.services.exports import export_request
 from tests.factories import (
     lab_copy,
     make_file_import,
+    make_image,
     make_item,
     make_judgment,
     make_rater,
@@ -48,6 +49,8 @@ PAGES = {
     "exam/": "viewer",
     "languages/": "viewer",
     "languages/de/": "viewer",
+    "images/": "viewer",
+    "images/items.csv": "viewer",
     "items/": "viewer",
     "items/ITEM/": "viewer",
     "judgments/": "viewer",
@@ -68,6 +71,8 @@ PAGES = {
 }
 #: What is sent there by POST, and the role that it needs.
 SENT = {
+    "images/": "editor",
+    "images/IMAGE/delete/": "editor",
     "exclude/judgment/JUDGMENT/": "reviewer",
     "exclusions/EXCLUSION/lift/": "reviewer",
     "rehearsal/": "editor",
@@ -98,6 +103,7 @@ def mine(researcher: User) -> Study:
     exclusion_make(study=study, by=researcher, judgment=judgment, reason="x")
     export_request(study=study, by=researcher)
     make_file_import(study, researcher)
+    make_image(study)
     Participation.objects.create(study=study, rater=make_rater("pam"))
     return study
 
@@ -110,6 +116,7 @@ def address(study: Study, page: str) -> str:
         "RATER": judgment.rater_id,
         "EXCLUSION": study.exclusions.get().pk,
         "PERSON": study.participations.get().rater_id,
+        "IMAGE": study.images.get().pk,
         "IMPORT": study.file_imports.get().pk,
     }
     for name, value in names.items():
@@ -129,7 +136,7 @@ def test_every_page_is_in_the_access_lists() -> None:
     for pattern in patterns(lambda view: view):
         page = str(pattern.pattern).removeprefix("<row:pk>/")
         page = page.replace("<slug:which>", "exam").replace("<slug:code>", "de")
-        for name in ("item_pk", "judgment_pk", "exclusion_pk", "export_pk", "import_pk"):
+        for name in ("item_pk", "judgment_pk", "exclusion_pk", "export_pk", "import_pk", "image_pk"):
             page = page.replace("<row:rater_pk>", "PERSON").replace(
                 f"<row:{name}>", name.removesuffix("_pk").upper()
             )
@@ -150,7 +157,7 @@ def test_anonymous_users_and_annotators_are_redirected_to_the_login(mine: Study)
 
 @pytest.fixture
 def stranger(mine: Study) -> User:
-    """The owner of another lab, with the same names, the same people and all that the first one has."""
+    """The owner of another lab that has the same names, people and objects as the first one."""
     user = make_user("otto", staff=True)
     lab_copy(mine, user)
     return user

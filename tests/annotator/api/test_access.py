@@ -1,4 +1,4 @@
-"""Who reaches what: every address as anonymous, as an annotator, as another researcher, and in each role."""
+"""Access to every address: as anonymous, as an annotator, as another researcher, and in each role."""
 
 from __future__ import annotations
 
@@ -35,6 +35,8 @@ OF_STUDY = [
     ("study-close", "post", "editor"),
     ("study-progress", "get", "viewer"),
     ("study-items", "get", "viewer"),
+    ("images", "get", "viewer"),
+    ("images", "post", "editor"),
     ("material_import", "post", "editor"),
     ("uploads", "post", "editor"),
     ("upload_pieces", "put", "editor"),
@@ -67,6 +69,7 @@ def places(researcher: User) -> dict[str, str]:
     return {
         "study-detail": f"{root}studies/mine/",
         **{f"study-{verb}": f"{root}studies/mine/{verb}/" for verb in ("launch", "pause", "resume", "close", "progress", "items")},
+        "images": f"{root}studies/mine/images/",
         "material_import": f"{root}studies/mine/material/",
         "uploads": f"{root}studies/mine/uploads/",
         "upload_pieces": f"{root}studies/mine/uploads/pieces/",
@@ -85,7 +88,7 @@ def places(researcher: User) -> dict[str, str]:
 
 
 def test_every_address_is_in_the_access_lists() -> None:
-    """A new address must say who may reach it."""
+    """Whoever adds an address must say who may use it."""
     names = {name for name in get_resolver("annotator.api.urls").reverse_dict if isinstance(name, str)}
     assert names == OPEN | {name for name, *_ in OF_STUDY} | {name for name, _ in OF_OWNER}
 

@@ -1,4 +1,4 @@
-"""Absurd numbers are refused where they come in, by form and by API; the error says the range."""
+"""Numbers out of range are refused by forms and the API; the error gives the range."""
 
 from __future__ import annotations
 

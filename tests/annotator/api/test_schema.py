@@ -1,4 +1,4 @@
-"""The schema is what the API does: random requests made from it never break anything."""
+"""The API does what its schema says: random requests generated from the schema cause no server error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tokens of programs: stored as digests, ended by time, revocation and a new password, limited to reading."""
+"""API tokens: stored as digests, limited by scopes, ended by time, revocation and a new password."""
 
 from __future__ import annotations
 

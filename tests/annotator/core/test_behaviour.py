@@ -1,4 +1,4 @@
-"""The declared signals against the script that measures them, and old rows against the declaration."""
+"""The declared signals match the script that measures them, and old rows can still be read."""
 
 from __future__ import annotations
 

@@ -5,4 +5,4 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def _toy_type() -> None:
-    """The registry as it is: here it is itself what is tested."""
+    """The unmodified registry, because these tests are about it."""

@@ -1,4 +1,4 @@
-"""The demo material imports, is of known quality and large enough to show something."""
+"""The demo material can be imported, has a known quality, and is large enough for the demo."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/add-a-hit-type.md, followed: its files dropped into a folder are a type that works everywhere."""
+"""The files in docs/add-a-hit-type.md, put into a folder, are a type that works everywhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Import rows and responses: every fault at once, each named; nothing that was not asked gets in."""
+"""Import rows and responses: every fault is reported at once, and fields that weren't asked are ignored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models' replies: what counts as an answer, what does not, and why it does not."""
+"""Models' replies: what counts as an answer, what doesn't, and for which reason."""
 
 from __future__ import annotations
 

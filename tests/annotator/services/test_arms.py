@@ -1,4 +1,4 @@
-"""Raters of one item take different steps where the item names several arms; what was drawn is kept."""
+"""If an item has several arms, its raters take different steps; the drawn arm is stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The audit trail: every service of these kinds writes to it, nothing leaves it, and it forgets people."""
+"""The audit trail: every service of these kinds writes to it, entries are never deleted, and erased people aren't named."""
 
 from __future__ import annotations
 

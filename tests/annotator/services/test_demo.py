@@ -1,4 +1,4 @@
-"""The demo's files go together, and loading it again changes nothing."""
+"""The demo's files can be loaded together, and loading them again changes nothing."""
 
 from __future__ import annotations
 

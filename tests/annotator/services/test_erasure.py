@@ -1,4 +1,4 @@
-"""Somebody's data are removed: by the study's policy, from everywhere, for good, and after their time."""
+"""Erasure of personal data: by the study's policy, from every table, for good, and after the retention period."""
 
 from __future__ import annotations
 

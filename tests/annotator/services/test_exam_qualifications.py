@@ -1,4 +1,4 @@
-"""Who may work: qualifications earned, granted, required and taken back."""
+"""Qualifications: earned, granted, required and revoked."""
 
 from __future__ import annotations
 

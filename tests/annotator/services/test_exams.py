@@ -1,4 +1,4 @@
-"""Exams of a study's own, versions of them, their pay, and who may work: qualifications held, required, taken back."""
+"""A study's own exams: their questions, versions, attempts and pay."""
 
 from __future__ import annotations
 

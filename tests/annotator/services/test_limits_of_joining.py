@@ -1,4 +1,4 @@
-"""Nobody can hold places that they don't use: one task of a guest, limits of joining and of unfinished tasks."""
+"""Nobody can hold places without using them: one open task for a guest, limits on joining and on unfinished tasks."""
 
 from __future__ import annotations
 

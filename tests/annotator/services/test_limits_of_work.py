@@ -1,4 +1,4 @@
-"""What can't be done with a task: undone after a review, held for ever, submitted after a revocation."""
+"""What isn't possible: undo after a review, holding a task for ever, submitting after a revocation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What somebody answers before an explanation isn't spoilt by another task: over all templates, in random histories."""
+"""An answer "before" an explanation is never given after another task showed it: all templates, in random histories."""
 
 from __future__ import annotations
 

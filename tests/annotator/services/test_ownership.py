@@ -1,4 +1,4 @@
-"""Two labs on one server that use the same names and share an annotator: neither notices the other."""
+"""Two labs on one server that use the same names and share an annotator: neither affects the other."""
 
 from __future__ import annotations
 

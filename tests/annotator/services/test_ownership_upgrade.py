@@ -1,4 +1,4 @@
-"""The upgrade puts what there was into workspaces: nobody sees more, and everybody who could work still can."""
+"""The upgrade puts existing objects into workspaces: nobody gets new access, and everybody who could work still can."""
 
 from __future__ import annotations
 

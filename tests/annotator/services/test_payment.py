@@ -1,4 +1,4 @@
-"""What is owed adds up, in bulk and for each participant, and is paid once."""
+"""Amounts owed add up, in total and for each participant, and are paid once."""
 
 from __future__ import annotations
 

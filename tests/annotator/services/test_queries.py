@@ -1,4 +1,4 @@
-"""What a submit asks of Postgres does not grow: not with the items, the judgments, or the person's own work."""
+"""The number of queries of a submit is independent of the items, the judgments and the person's own work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Studies are created, launched, changed and closed under their rules."""
+"""The rules for creating, launching, changing and closing studies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The consent, the version and the pay that somebody saw are those that hold for their work in hand."""
+"""The consent text, version and pay that a person saw apply to the task that they have open."""
 
 from __future__ import annotations
 

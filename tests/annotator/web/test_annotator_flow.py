@@ -1,4 +1,4 @@
-"""Annotators' way over HTTP, for every HIT type that has demo material; ``test_leaks`` looks at what is never sent."""
+"""Annotators' steps over HTTP, for every HIT type with demo material; ``test_leaks`` checks what is never sent."""
 
 from __future__ import annotations
 

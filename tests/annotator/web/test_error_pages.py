@@ -1,4 +1,4 @@
-"""What people read when something is wrong: participants about their pay, researchers not."""
+"""Error pages: participants are told about their pay, researchers aren't."""
 
 from __future__ import annotations
 

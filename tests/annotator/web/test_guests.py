@@ -1,4 +1,4 @@
-"""People without an account: they keep their work over upgrades and devices, and can't be made without end."""
+"""People without an account keep their work across upgrades and devices; new guests are limited."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""What an annotator may not see is in no byte of any response: every address there is, every HIT type, every stage.
+"""No response contains anything that an annotator may not see: every address, every HIT type, every stage.
 
-Each free text of the material carries a marker of its own, and so does everything that is never sent. After every
-response the markers in it are held against those that this person may have seen by then. So a next item that comes
-with a submit, a later stage, a script's data or an error page are all looked at alike, and a new address is walked
-without being named here: the addresses come from the resolver.
+Each free text of the material contains its own marker, and so does everything that is never sent. After every response,
+its markers are compared with those that this person may have seen by then. So a next item that comes with a submit, a
+later stage, a script's data and an error page are all checked in the same way. New addresses are included
+automatically, because the addresses come from the resolver.
 """
 
 from __future__ import annotations

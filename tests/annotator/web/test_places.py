@@ -1,4 +1,4 @@
-"""What people are told about places: on the invitation, on their way, at the end; and when there are places again."""
+"""What people are told about places: on the invitation, during the study, at the end, and when there are places again."""
 
 from __future__ import annotations
 

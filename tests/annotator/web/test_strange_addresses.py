@@ -1,4 +1,4 @@
-"""Addresses and bodies that nobody means: each is a 4xx, never an error of ours."""
+"""Malformed addresses and bodies cause a 4xx reply, never a server error."""
 
 from __future__ import annotations
 

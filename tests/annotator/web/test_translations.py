@@ -1,4 +1,4 @@
-"""Every string that annotators read goes through gettext: their pages under a made-up language that marks what does."""
+"""Every string that annotators read goes through gettext: the pages are shown in an invented language that marks them."""
 
 from __future__ import annotations
 

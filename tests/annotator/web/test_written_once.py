@@ -1,4 +1,4 @@
-"""What is written or planned once says the same as what is made anew each time."""
+"""Cached renderings and prepared queries give the same results as fresh ones."""
 
 import django
 import pytest

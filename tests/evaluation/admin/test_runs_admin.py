@@ -1,4 +1,4 @@
-"""Endpoints and runs in the admin: made, looked at, steered; keys never shown; other people's not found."""
+"""Endpoints and runs in the admin: created, viewed, controlled; keys are never shown, and other people's aren't found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Studies of known truth: how often intervals cover it, and how often tests reject a null that holds."""
+"""Simulated studies with known truth: how often intervals cover it, and how often tests reject a true null hypothesis."""
 
 from __future__ import annotations
 
@@ -17,11 +17,9 @@ from evaluation.agreement import (
     pairwise_kappa,
     summarize,
 )
-from evaluation.agreement.bootstrap import add_interval
-from evaluation.agreement.intervals import replicate_counts
+from evaluation.agreement.intervals import alpha_estimate
 from evaluation.agreement.kappa_jackknife import jackknife_kappas
 from evaluation.core.estimate import Estimate
-from evaluation.core.interval import AT_MOST_ONE
 
 #: Raters' shares of honest answers; otherwise they answer at random.
 HONEST = np.array([0.9, 0.8, 0.75, 0.7, 0.6])
@@ -51,7 +49,7 @@ def study(rng: np.random.Generator, instances: int = INSTANCES) -> Ratings:
 
 
 def truth_of(statistic: str) -> float:
-    """The statistic's value in a study without end."""
+    """The statistic's value in an infinite study."""
     if statistic == "precision":
         return 0.7
     table = study(np.random.default_rng(99), 300_000)
@@ -67,14 +65,7 @@ def coverage(statistic: str, *, studies: int, seed: int, replicates: int = 500) 
             right, instance = precisions(rng)
             found = bootstrap_mean(right, clusters=instance, rng=rng, replicates=replicates)
         elif statistic == "alpha":
-            table = study(rng)
-            drawn = replicate_counts(table, rng=rng, replicates=replicates)
-            found = add_interval(
-                krippendorff_alpha(table),
-                drawn.values["krippendorff_alpha"],
-                clusters=drawn.clusters,
-                bounds=AT_MOST_ONE,
-            )
+            found = alpha_estimate(study(rng), rng=rng, replicates=replicates)
         else:
             found = mean_kappa(study(rng))
         covered += found.low <= truth <= found.high
@@ -134,7 +125,7 @@ class KappaDesign:
         )
 
     def kappas(self) -> np.ndarray:
-        """Kappa of each two raters in a study without end, from their tables of label probabilities."""
+        """Kappa of each two raters in an infinite study, from their tables of label probabilities."""
         labels, shares = len(self.prevalence), np.array(self.prevalence)
         given = np.array([
             np.where(np.eye(labels, dtype=bool), a, (1 - a) / (labels - 1)) for a in self.accuracy

@@ -186,9 +186,9 @@ def test_degenerate():
     assert bootstrap(nothing, np.zeros((0, 2)), ratio, rng=np.random.default_rng(0)) is nothing
     one = bootstrap_mean([1.0], rng=np.random.default_rng(0))
     assert np.isnan(one.low)
-    assert one.interval == "none: fewer than two clusters to draw from"
+    assert one.interval == "none: at least 8 clusters are needed, found 1"
     assert bootstrap_mean([], rng=np.random.default_rng(0)).reason == "there are no values"
-    same = bootstrap_mean([2.0, 2.0, 2.0], rng=np.random.default_rng(0))
+    same = bootstrap_mean([2.0] * 8, rng=np.random.default_rng(0))
     assert (np.isnan(same.low), same.interval) == (True, "none: the clusters do not vary")
     assert resampled_totals(np.zeros((0, 2)), 3, np.random.default_rng(0)).tolist() == [[0, 0]] * 3
     with pytest.raises(ValueError, match="replicates"):

@@ -27,7 +27,8 @@ PUBLISHED = {
 def test_the_published_table(form):
     found = intraclass_correlation(ratings_of(SHROUT_FLEISS, level="interval")).forms[form]
     assert (round(found.value, 2), round(found.low, 2), round(found.high, 2)) == PUBLISHED[form]
-    assert found.interval == "95 % F interval, 6 units by 4 raters"
+    whose = "these raters" if form.startswith("ICC(3") else "new raters too"
+    assert found.interval == f"95 % F interval, 6 units by 4 raters, for {whose}"
 
 
 def test_against_mean_squares_of_an_analysis_of_variance():
@@ -52,8 +53,30 @@ def test_incompletely_rated_units_are_left_out_and_the_bootstrap_draws_the_rest(
     assert found.forms["ICC(2,1)"].value == pytest.approx(0.2898, abs=1e-4)
     assert found.forms["ICC(2,1)"].left_out == {"units that not all raters rated": 1}
     for form in found.bootstrap.values():
+        assert form.interval == "none: at least 8 units are needed, found 6"
+    twice = np.column_stack([matrix, matrix])
+    found = intraclass_correlation(ratings_of(twice, level="interval"), rng=np.random.default_rng(0))
+    for form in found.bootstrap.values():
         assert form.low <= form.value <= form.high <= 1
-        assert "1000 replicates of 6 units" in form.interval
+        assert "1000 replicates of 12 units" in form.interval
+
+
+def test_forms_whose_parts_are_negative_are_not_defined():
+    """Mean squares of units 0, raters 2/3, the rest 2: (0 - 2) / (0 + (2/3 - 2) / 2) would be 3."""
+    table = ratings_of([[1, 3], [3, 1], [3, 3]], level="interval")
+    found = intraclass_correlation(table).forms["ICC(2,k)"]
+    assert not found.defined
+    assert found.reason == "units and raters vary less than the rest"
+
+
+def test_random_tables_never_leave_the_range():
+    rng = np.random.default_rng(4)
+    for _ in range(300):
+        table = rng.integers(1, 4, (rng.integers(2, 5), rng.integers(2, 5)))
+        found = intraclass_correlation(ratings_of(table.astype(float), level="interval")).forms
+        for form in found.values():
+            assert not form.value > 1 + 1e-9
+            assert np.isnan(form.low) or form.low <= form.value <= form.high <= 1
 
 
 def test_degenerate_tables_say_why():

@@ -1,4 +1,4 @@
-"""Intervals hold their own estimate and stay within the statistic's range, whatever the numbers."""
+"""Intervals include their own estimate and stay within the statistic's range, whatever the numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agreement so far: the same alpha as the reports', an interval that holds it, and what is left out."""
+"""Agreement so far: the same alpha as in reports, an interval that includes it, and what is left out."""
 
 from __future__ import annotations
 

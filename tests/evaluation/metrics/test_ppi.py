@@ -35,9 +35,9 @@ def test_by_hand_at_full_weight():
 
 
 def test_a_share_and_its_interval_stay_between_0_and_1():
-    """Three labels, and a correction of a half on top of a share of three quarters."""
-    y, f = [1, 0, 1, 1, np.nan, np.nan], [1, 0, 0, 1, 1, 1]
-    found = powered_mean(np.array(y), f, list("abcdef"), tuning=1.0)
+    """Eight labels, and a correction of a half on top of a share of three quarters."""
+    y, f = [1, 0, 1, 1] * 2 + [np.nan] * 4, [1, 0, 0, 1] * 2 + [1] * 4
+    found = powered_mean(np.array(y), f, list("abcdefghijkl"), tuning=1.0)
     assert found.estimate.value == found.estimate.high == 1.0
     assert 0 <= found.estimate.low < 1
     for seed in range(100):
@@ -107,12 +107,12 @@ def test_degenerate():
     assert nobody.estimate.reason == "people's labels hold nothing to average"
     all_labelled = powered_mean(np.array([1.0, 0.0, 1.0]), [1, 1, 1], list("abc"))
     assert (all_labelled.tuning, all_labelled.unlabelled) == (0.0, 0)
-    same = powered_mean(np.array([1.0, 1.0, np.nan]), [1, 1, 1], list("abc"))
+    same = powered_mean(np.array([*[1.0] * 8, np.nan]), [1] * 9, list("abcdefghi"))
     assert same.estimate.value == 1.0
     assert same.estimate.interval == "none: all labelled values are the same"
     assert math.isnan(same.effective_n)
     single = powered_mean(np.array([1.0, 0.0, np.nan]), [1, 0, 1], ["a", "a", "b"])
-    assert single.people.interval == "none: fewer than two labelled instances"
+    assert single.people.interval == "none: at least 8 labelled instances are needed, found 1"
 
 
 @pytest.mark.parametrize(

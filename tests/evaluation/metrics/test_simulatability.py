@@ -137,14 +137,14 @@ def test_one_instance_has_a_value_but_no_interval():
     result = simulatability(followups([("e", "x", "s", "yes", "yes")]), rng=np.random.default_rng(0))
     assert result.precision.value == 1.0
     assert math.isnan(result.precision.low)
-    assert result.precision.interval == "none: fewer than two instances to draw from"
+    assert result.precision.interval == "none: at least 8 instances are needed, found 1"
 
 
 def test_total_disagreement_with_the_system_is_zero_and_defined():
-    rows = [(f"e{i}", f"x{i}", "s", "yes", "no") for i in range(5)]
+    rows = [(f"e{i}", f"x{i}", "s", "yes", "no") for i in range(8)]
     result = simulatability(followups(rows), rng=np.random.default_rng(0))
     assert (result.precision.value, result.precision.low) == (0.0, 0.0)
-    assert result.precision.interval == "95 % Wilson interval over 5 instances"
+    assert result.precision.interval == "95 % Wilson interval over 8 instances"
 
 
 def test_wrong_shapes_and_mixed_explanations_are_named():

@@ -131,7 +131,7 @@ def test_degenerate():
     empty = utility([], [], [], [], rng=np.random.default_rng(0))
     assert not empty.shares["useful"].defined
     assert not utility(["yes"], [None], ["yes"], ["x"]).gain.defined
-    always = utility(["yes"] * 3, ["yes"] * 3, ["yes"] * 3, list("abc"), rng=np.random.default_rng(0))
+    always = utility(["yes"] * 8, ["yes"] * 8, ["yes"] * 8, list("abcdefgh"), rng=np.random.default_rng(0))
     assert (always.shares["unsure"].value, always.shares["unsure"].high) == (1.0, 1.0)
     assert (always.shares["useful"].value, always.shares["useful"].low) == (0.0, 0.0)
     assert always.shares["useful"].high == pytest.approx(1 - always.shares["unsure"].low)

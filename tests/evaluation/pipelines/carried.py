@@ -1,4 +1,4 @@
-"""Recipes carried out on a little material by the scripted provider, for the tests of this folder."""
+"""Recipes that are carried out on a little material with the scripted provider, for the tests in this folder."""
 
 from __future__ import annotations
 

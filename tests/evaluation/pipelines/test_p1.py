@@ -1,4 +1,4 @@
-"""The recipe of Chen et al. 2024 gives the paper's design: which rows reach the study, and which table."""
+"""The recipe of Chen et al. 2024 has the paper's design: which rows are in the study, and in which table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The recipes of Limpijankit et al. 2025 give the paper's design: parsing once, and a sanity check that is filled."""
+"""The recipes of Limpijankit et al. 2025 have the paper's design: parsing is judged once, and the sanity check has data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The recipe of Joshi et al. 2023 gives the paper's design: which questions go on, with whose rationales, into which table."""
+"""The recipe of Joshi et al. 2023 has the paper's design: which questions and rationales are in which table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GEN-U as a reward: rounds of sampling, scoring and fine-tuning, and what becomes of jobs that fail."""
+"""GEN-U as a reward: rounds of sampling, scoring and fine-tuning, and what happens when jobs fail."""
 
 from __future__ import annotations
 

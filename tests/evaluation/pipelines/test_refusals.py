@@ -1,4 +1,4 @@
-"""What a model refuses to answer is an outcome of its system, not a call that is lost."""
+"""A model's refusal is an output of its system, not a lost call."""
 
 from __future__ import annotations
 

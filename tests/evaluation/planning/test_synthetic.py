@@ -260,6 +260,6 @@ def test_command_refuses_bad_input_and_writes_nothing(arguments, message, tmp_pa
 def test_command_does_not_overwrite(tmp_path):
     path = tmp_path / "mine.csv"
     path.write_text("keep me")
-    with pytest.raises(CommandError, match=r"FILE: .* is already there"):
+    with pytest.raises(CommandError, match=r"FILE: .* already exists"):
         call_command("simulate_study", str(path))
     assert path.read_text() == "keep me"

@@ -11,7 +11,7 @@ from evaluation.providers.scripted.misbehave import KINDS
 from tests.evaluation.providers.test_providers import ask, chat
 from tests.evaluation.scripted_process import ScriptedProcess
 
-#: What must become of each kind: the name of the error, or "" where the reply can be read all the same.
+#: The outcome of each kind: the name of the error, or "" if the reply can still be read.
 EXPECTED = {
     "whitespace": "timeout",
     "flood": "too_large",

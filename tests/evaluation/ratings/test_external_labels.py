@@ -1,4 +1,4 @@
-"""Labels collected elsewhere go the same way as all others, with the variables that their items declare."""
+"""Labels collected elsewhere become ratings like all others, with the variables that their items declare."""
 
 from pathlib import Path
 

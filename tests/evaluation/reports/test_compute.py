@@ -1,4 +1,4 @@
-"""A report's numbers, worked out by hand; and what it says where nothing can be computed."""
+"""A report's numbers, worked out by hand, and what it says if nothing can be computed."""
 
 import json
 
@@ -239,7 +239,13 @@ def test_the_same_inputs_give_the_same_bytes():
 
 
 def test_intervals_surround_their_value():
-    cells = cells_of(computed(small_study(), replicates=200).content, "p1-table-4-details")
+    study, ann = make_study(), make_rater("ann")
+    for number in range(10):
+        item = make_item(
+            study, key=f"k{number}", instance=f"x{number}", real_output="yes" if number % 3 else "no"
+        )
+        make_judgment(item, ann, "yes")
+    cells = cells_of(computed(study, replicates=200).content, "p1-table-4-details")
     found = [cell for cell in cells.values() if cell["low"] is not None]
     assert found
     assert all(cell["low"] <= cell["value"] <= cell["high"] for cell in found)

@@ -92,25 +92,25 @@ def test_an_imported_study_says_that_nothing_was_timed():
 
 
 def test_people_helped_by_a_simulator_by_hand():
-    """The simulator is always right about people: on the 4 explanations that they left, its precision is 1 of 2."""
+    """The simulator is always right about people: on the 8 explanations that they left, its precision is 1 of 2."""
     study = make_study()
     ann, gpt = make_rater("ann"), make_rater("gpt", kind="simulator", source="simulator")
-    for number in range(8):
+    for number in range(16):
         real = "yes" if number % 2 else "no"
         item = make_item(study, key=f"k{number}", instance=f"x{number}", real_output=real)
         make_judgment(item, gpt, "yes")
-        if number < 4:
+        if number < 8:
             make_judgment(item, ann, "yes")
     cells = cells_of(computed(study, replicates=100).content, "prediction-powered")
     row = "gpt Precision, macro"
     assert cells[row, "People alone"]["value"] == 0.5
     assert cells[row, "Helped"]["value"] == pytest.approx(0.5)
     assert cells[row, "Simulator alone"]["value"] == 0.5
-    assert (cells[row, "Labelled"]["value"], cells[row, "Not labelled"]["value"]) == (4, 4)
-    # own = correction = (-.5, .5, -.5, .5) on the labelled, (0, ...) elsewhere times their weights: lambda = n N / (n (n + N))
-    # = 1/2, so that the variance halves: eight labels' worth.
+    assert (cells[row, "Labelled"]["value"], cells[row, "Not labelled"]["value"]) == (8, 8)
+    # own = correction = (-.5, .5, ...) on the labelled, (0, ...) elsewhere times their weights: lambda = n N / (n (n + N))
+    # = 1/2, so that the variance halves: sixteen labels' worth.
     assert cells[row, "λ"]["value"] == pytest.approx(0.5)
-    assert cells[row, "n effective"]["value"] == pytest.approx(8)
+    assert cells[row, "n effective"]["value"] == pytest.approx(16)
     assert "t interval" in cells[row, "Helped"]["interval"]
 
 

@@ -1,4 +1,5 @@
-"""What a report's values rest on: said under every table and figure, in every format; simulators alone; each rater alone."""
+"""The denominators of a report's values, under every table and figure and in every format; simulators alone; each rater
+alone."""
 
 import pytest
 

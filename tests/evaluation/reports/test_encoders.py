@@ -1,4 +1,4 @@
-"""The encoder of a report's cosine: the best that can be had, never TF-IDF without saying so."""
+"""The encoder of a report's cosine: the best one available, and never TF-IDF without saying so."""
 
 from __future__ import annotations
 

@@ -201,7 +201,7 @@ def test_p3_tables_3_4_6_and_18():
     assert means["t", "Mean GEN-U"]["value"] == -0.5
     bert = cells_of(report.content or {}, "p3-table-4")
     reasons = {cell["reason"] for (row, _), cell in bert.items() if row.endswith("BERTScore")}
-    assert reasons == {"no instance has a gold rationale to hold the rationale against"}
+    assert reasons == {"no instance has a gold rationale to compare the rationale with"}
 
 
 def test_bertscore_is_not_computed_without_its_extra_and_by_hand_with_it(monkeypatch):

@@ -193,7 +193,7 @@ def test_latex_compiles_without_a_warning_about_characters_or_width(content, tmp
     (tmp_path / "report.tex").write_text(source, encoding="ascii")
     done = subprocess.run(
         ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "report.tex"],
-        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+        cwd=tmp_path, capture_output=True, text=True, errors="replace", timeout=120, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-2000:]
     assert "Missing character" not in done.stdout

@@ -1,8 +1,9 @@
-"""Reports cut and filtered by attributes, means and medians, accuracy against correct labels: by hand."""
+"""Reports grouped and filtered by attributes, means and medians, accuracy against correct labels: by hand."""
 
 from __future__ import annotations
 
 import io
+from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -13,6 +14,13 @@ from annotator.services.imports.value_columns import JudgmentColumns, ValueColum
 from evaluation.core.filter_text import parse_filter
 from evaluation.ratings.attributes import attribute_load, attribute_names
 from evaluation.ratings.judgments import judgments_load
+from tests.evaluation.reports.paper_studies import (
+    p1_study,
+    p2_study,
+    p3_generalization_study,
+    p3_properties_study,
+    p3_utility_study,
+)
 from tests.evaluation.reports.studies import cells_of, computed, small_study, table_of
 from tests.factories import make_study
 
@@ -32,6 +40,10 @@ TEXT = """q,who,score,doc,right,kind,age
 
 @pytest.fixture
 def study() -> Study:
+    return _scores()
+
+
+def _scores() -> Study:
     study = make_study(hit_type="external_labels", slug="scores")
     columns = JudgmentColumns(
         "q", (ValueColumn("score", gold="right", level="interval"),), "who",
@@ -101,6 +113,150 @@ def test_precision_by_group_of_items_and_raters() -> None:
     # ann: xa1 right, xa2 wrong, ya2 right; xb1 right, yb1 wrong
     assert native["yes", "Micro precision"]["value"] == pytest.approx(3 / 5)
     assert alone["People robot-a", "Micro precision"]["value"] == pytest.approx(2 / 3)
+
+
+PAPER_STUDIES = {
+    "P1": p1_study, "P2": p2_study, "P3 utility": p3_utility_study, "P3 generalization": p3_generalization_study,
+    "P3 properties": p3_properties_study, "scores": lambda: _scores(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PAPER_STUDIES)
+@pytest.mark.parametrize("of", ["items", "raters"])
+def test_every_table_has_columns_for_each_group(name: str, of: str) -> None:
+    """Each group's columns hold what the report on that group alone shows, in every table of every section."""
+    study = PAPER_STUDIES[name]()
+    if of == "items":
+        for number, item in enumerate(study.items.order_by("pk")):
+            item.attributes = item.attributes | {"part": "ab"[number % 2]}
+            item.save(update_fields=["attributes"])
+        by = "part"
+    else:
+        people = Rater.objects.filter(judgments__study=study).exclude(kind=Rater.Kind.SIMULATOR).distinct()
+        for number, rater in enumerate(people.order_by("pk")):
+            rater.attributes = rater.attributes | {"part": "ab"[number % 2]}
+            rater.save(update_fields=["attributes"])
+        by = "rater:part"
+    simulators = judgments_load(study=study).raters.simulators
+    whole = computed(study, min_overlap=1).content
+    cut = computed(study, min_overlap=1, by=by).content
+    compared = 0
+    for group in attribute_load(judgments_load(study=study), by).names:
+        # Simulators stay in each group of raters, which a filter by an attribute of raters leaves out.
+        skipped = of == "raters" and simulators
+        alone = None if skipped else computed(study, min_overlap=1, only=f"{by}={group}")
+        for section in whole["sections"]:
+            if section["id"] in ("summary", "conduct", "method", "groups"):
+                continue
+            for block in section["blocks"]:
+                if block["kind"] != "table":
+                    continue
+                cells = cells_of(cut, block["id"])
+                for key, cell in cells_of(whole, block["id"]).items():
+                    assert cells[key] == cell | {"inputs": cells[key].get("inputs")} or _same(
+                        cells[key], cell
+                    )
+                if alone is None or block["id"].startswith("data-"):
+                    continue
+                if block["id"] not in _tables(alone.content):
+                    continue
+                for (head, column), cell in cells_of(alone.content, block["id"]).items():
+                    found = cells.get((head, f"part {group} {column}")) or cells.get(
+                        (head, f"part {group} · {column}")
+                    )
+                    assert found is not None, (block["id"], head, column, list(cells))
+                    assert _same(found, cell), (block["id"], head, column)
+                    compared += 1
+    assert compared or simulators
+
+
+def test_more_groups_than_fit_into_a_table_have_a_section_of_their_own(study: Study) -> None:
+    for number in range(14):
+        study.items.create(key=f"n{number}", payload={}, attributes={"shade": f"s{number}"})
+    for number, item in enumerate(study.items.order_by("pk")[:4]):
+        item.attributes = item.attributes | {"shade": f"s{number}"}
+        item.save(update_fields=["attributes"])
+    content = computed(study, by="shade").content
+    assert not any("shade" in column["group"] for column in table_of(content, "means-score")["columns"])
+    notes = next(section for section in content["sections"] if section["id"] == "groups")["notes"]
+    assert "there are more than 12" in notes[-1]
+
+
+def _tables(content: dict[str, Any]) -> set[str]:
+    return {block["id"] for section in content["sections"] for block in section["blocks"]}
+
+
+def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Cells are the same but for what was left out of the study before, and for the report's hash."""
+    return all(one.get(key) == other.get(key) for key in ("kind", "text", "value", "low", "high", "n"))
+
+
+BLANKS = """q,who,score,tone,right
+1,ann,1,1,1
+1,bob,2,,1
+2,ann,3,3,3
+2,bob,3,2,3
+3,ann,2,,2
+3,bob,1,,2
+"""
+
+
+def _with_blanks() -> Study:
+    study = make_study(hit_type="external_labels", slug="blanks")
+    columns = JudgmentColumns(
+        "q",
+        (ValueColumn("score", level="interval"), ValueColumn("tone", gold="right", level="interval")),
+        "who",
+    )
+    judgments_import(study=study, file=io.BytesIO(BLANKS.encode()), name="b.csv", columns=columns)
+    return study
+
+
+def test_blank_answers_count_as_wrong_where_that_is_chosen() -> None:
+    """Tone: ann 1 and 3 right, her third blank; bob 2 wrong, two blank. Item 3 nobody answered."""
+    study = _with_blanks()
+    left_out = cells_of(computed(study).content, "accuracy-tone")
+    assert left_out["Imported raters, single labels", "% correct"]["value"] == pytest.approx(2 / 3)
+    content = computed(study, blanks="wrong").content
+    wrong = cells_of(content, "accuracy-tone")
+    assert wrong["Imported raters, single labels", "% correct"]["value"] == pytest.approx(2 / 6)
+    assert wrong["Raters ann", "% correct"]["value"] == pytest.approx(2 / 3)
+    assert wrong["Raters bob", "% correct"]["value"] == 0.0
+    assert table_of(content, "accuracy-tone")["notes"][-1] == (
+        "Questions that a rater left blank count as wrong: 3 answers."
+    )
+    grouped = cells_of(computed(study, blanks="wrong", by="dataset").content, "groups-tone")
+    assert grouped["blanks", "% correct"]["value"] == pytest.approx(2 / 6)
+
+
+def test_medians_and_means_combine_labels_that_have_an_order() -> None:
+    """Tone of item 2 is 3 and 2: no majority, a median and mean of 2.5; of item 1, ann's 1 alone."""
+    study = _with_blanks()
+    for rule in ("median", "mean"):
+        content = computed(study, rule=rule, ties="wrong").content
+        cells = cells_of(content, "accuracy-tone")
+        cell = cells["Imported raters, one label a unit", "% correct"]
+        assert (cell["value"], cell["n"], cell["rule"]) == (0.5, 2, rule)
+        assert any("Median of" in fact[1] or "Mean of" in fact[1] for fact in content["facts"])
+    nominal = computed(small_study(), rule="median").content
+    by_majority = computed(small_study(), rule="majority").content
+    cells, expected = (cells_of(one, "p1-table-4-details") for one in (nominal, by_majority))
+    assert [cell["value"] for cell in cells.values()] == [cell["value"] for cell in expected.values()]
+    notes = [note for section in nominal["sections"] for note in section["notes"]]
+    assert any(
+        "have no order, so there is no median: they are combined by majority" in note for note in notes
+    )
+
+
+def test_soft_labels_and_entropy_of_each_unit() -> None:
+    content = computed(_with_blanks()).content
+    cells = cells_of(content, "distributions-score")
+    assert cells["1", "Entropy, bits"]["value"] == 1.0
+    assert cells["1", "% of raters 2"]["value"] == 0.5
+    assert cells["1", "Mean"]["value"] == 1.5
+    assert cells["2", "Entropy, bits"]["value"] == 0.0
+    prose = next(section for section in content["sections"] if section["id"] == "distributions")["prose"]
+    assert "entropy of 0.667 bits on average (3 units" in prose[0]
 
 
 def test_attributes_that_are_not_there_are_refused_with_those_that_are(study: Study) -> None:

@@ -1,4 +1,4 @@
-"""Intervals of a report: one plan of draws, what was drawn named in each cell, none where none were asked for."""
+"""Intervals of a report: all use the same draws, each cell names what was drawn, and there are none if none were requested."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What a run asks, what it keeps of each reply, and what it does not ask again."""
+"""What a run asks, what it stores of each reply, and what it doesn't ask again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Failed and unreadable replies: what is tried again, recorded, or stops the run."""
+"""Failed and unreadable replies: which are retried, which are recorded, and which stop the run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replies made to break the worker or the database: each becomes its own call's outcome and no other's."""
+"""Replies that could break the worker or the database: each affects its own call only."""
 
 from __future__ import annotations
 

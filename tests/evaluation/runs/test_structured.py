@@ -1,4 +1,4 @@
-"""Replies held to a JSON schema: every HIT type's own examples, every form of material, and what breaks a schema."""
+"""Replies that follow a JSON schema: every HIT type's examples, every form of material, and objects that break a schema."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The evaluation's part of the demo: made once, and again only what is missing."""
+"""The evaluation's part of the demo: created once; loading it again adds only what is missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A new secret key: stored API keys are sealed with it, and the old one isn't needed any more."""
+"""A new secret key: stored API keys are encrypted with it, and the old one is no longer needed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OLD, NEW = "the-old-secret-key-of-this-test", "the-new-secret-key-of-this-test"
 
 @pytest.fixture
 def stored(settings: Any) -> list[Endpoint]:
-    """Two endpoints whose keys were sealed with the old secret key; the new one is in place."""
+    """Two endpoints whose keys were encrypted with the old secret key; the new one is in place."""
     settings.LLM_ALLOWED_HOSTS = ["llm.lab:8000"]
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = OLD, []
     made = [
@@ -39,10 +39,10 @@ def rotate(**options: Any) -> str:
 
 
 def test_stored_keys_are_readable_with_the_new_secret_alone(stored: list[Endpoint], settings: Any) -> None:
-    assert rotate() == "2 keys sealed with the new secret key, 0 already were.\n"
+    assert rotate() == "2 keys encrypted with the new secret key; 0 already were.\n"
     settings.SECRET_KEY_FALLBACKS = []
     assert [endpoint_key(one) for one in Endpoint.objects.order_by("name")] == ["sk-one", "sk-two"]
-    assert rotate() == "0 keys sealed with the new secret key, 2 already were.\n"
+    assert rotate() == "0 keys encrypted with the new secret key; 2 already were.\n"
 
 
 def test_a_check_changes_nothing_and_fails_while_keys_are_left(stored: list[Endpoint], settings: Any) -> None:

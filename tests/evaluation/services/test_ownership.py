@@ -1,4 +1,4 @@
-"""Two labs on one server with the same names of endpoints, datasets, systems and recipes: neither notices the other."""
+"""Two labs on one server with the same names of endpoints, datasets, systems and recipes: neither affects the other."""
 
 from __future__ import annotations
 

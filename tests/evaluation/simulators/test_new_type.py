@@ -1,4 +1,4 @@
-"""A type dropped in from outside is put to a model like any other."""
+"""A model can answer a HIT type from outside the product like any other."""
 
 from __future__ import annotations
 

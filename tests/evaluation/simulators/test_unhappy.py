@@ -1,4 +1,4 @@
-"""What models may write, and what is shown of it: orders, markup, and nothing that can be read."""
+"""Unusual output of models and how it is shown: instructions, markup, and replies that can't be read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages of reports: who may see them, what they show, and that asking for one does not hold a web worker."""
+"""The pages of reports: who may see them, what they show, and that a request doesn't block a web process."""
 
 import re
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def sent(monkeypatch) -> list[int]:
-    """What was put into the queue; no worker runs here."""
+    """The queued tasks; no worker is running."""
     found: list[int] = []
     monkeypatch.setattr(service, "_send", found.append)
     return found

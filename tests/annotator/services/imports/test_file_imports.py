@@ -1,4 +1,4 @@
-"""Large files: uploaded in pieces, imported by a worker with progress, all or nothing, cancelled, found again."""
+"""Large files: uploads in pieces; imports by a worker with progress, all or nothing, cancelled or resumed."""
 
 from __future__ import annotations
 

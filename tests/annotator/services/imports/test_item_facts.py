@@ -1,4 +1,4 @@
-"""What a file of judgments says of its items and raters: their names, instances, correct labels and attributes."""
+"""What a file of judgments states about its items and raters: names, instances, correct labels and attributes."""
 
 from __future__ import annotations
 

@@ -1,0 +1,146 @@
+"""Figures of large studies, kept for the researchers' pages and counted again in the background.
+
+Counting a million judgments takes seconds; a page should not. A statement that goes over a whole study is declared as a
+``StudyCount``. On the pages of a large study, inside ``figures_kept``, its rows come from the cache; if they are older than
+``FRESH_SECONDS``, a job counts them again for the next visit. Everywhere else (services, exports, the API, small
+studies) and without a cache, the statement is executed.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from decimal import Decimal
+from hashlib import sha256
+from typing import Any, ClassVar
+
+from django.core.cache import cache
+from django.db import connection
+
+from annotator.core.jobs import enqueue
+
+#: A study with at least this many judgments is large.
+LARGE = 20_000
+#: Older figures are counted again in the background.
+FRESH_SECONDS = 30
+#: Figures that nobody has looked at for this long are forgotten.
+KEPT_SECONDS = 24 * 3600
+
+Values = Mapping[str, Any] | Sequence[Any]
+
+
+@dataclass
+class Kept:
+    """The studies of the page, and when each of the figures on it was counted."""
+
+    studies: tuple[int, ...]
+    counted: list[datetime] = field(default_factory=list)
+
+    @property
+    def since(self) -> datetime | None:
+        """When the oldest kept figure of the page was counted; None if all were counted for this page."""
+        return min(self.counted, default=None)
+
+
+_page: ContextVar[Kept | None] = ContextVar("kept_figures", default=None)
+
+
+@contextmanager
+def figures_kept(*studies: int) -> Iterator[Kept]:
+    """Use kept figures of these studies in this block; without studies, none."""
+    kept = Kept(studies)
+    token = _page.set(kept if studies else None)
+    try:
+        yield kept
+    finally:
+        _page.reset(token)
+
+
+def figures_since() -> datetime | None:
+    """When the oldest kept figure of the page so far was counted."""
+    kept = _page.get()
+    return kept.since if kept else None
+
+
+def figures_changed(study_pk: int) -> None:
+    """Have the figures of a study counted for its next page: a researcher has changed something."""
+    cache.set(_changed(study_pk), time.time(), KEPT_SECONDS)
+
+
+class StudyCount:
+    """A statement over a whole study, or a function that returns its rows. ``name`` is unique; values must be plain JSON.
+
+    >>> StudyCount("items of a study", "SELECT count(*) FROM annotator_item WHERE study_id = %s").name
+    'items of a study'
+    """
+
+    declared: ClassVar[dict[str, StudyCount]] = {}
+
+    def __init__(
+        self, name: str, sql: str = "", *, count: Callable[..., list[tuple[Any, ...]]] | None = None
+    ) -> None:
+        self.name, self.sql, self.count = name, sql, count
+        self.declared[name] = self
+
+    def rows(self, values: Values) -> list[tuple[Any, ...]]:
+        """The rows; on the page of a large study, those that are kept."""
+        kept = _page.get()
+        if kept is None:
+            return self._execute(values)
+        key = self._key(values)
+        changes = [_changed(study) for study in kept.studies]
+        found = cache.get_many([key, *changes])
+        entry = found.get(key)
+        if entry is None or any(found.get(change, 0) >= entry["at"] for change in changes):
+            return self.renew(values)
+        if time.time() - entry["at"] > FRESH_SECONDS and cache.add(f"{key}:asked", 1, FRESH_SECONDS):
+            enqueue("annotator.figures_renew", figures=self.name, values=values)
+        kept.counted.append(datetime.fromtimestamp(entry["at"], UTC))
+        return _read(entry["rows"])
+
+    def renew(self, values: Values) -> list[tuple[Any, ...]]:
+        """Count now, and keep the rows."""
+        at = time.time()
+        rows = self._execute(values)
+        cache.set(self._key(values), {"at": at, "rows": _written(rows)}, KEPT_SECONDS)
+        return rows
+
+    def _execute(self, values: Values) -> list[tuple[Any, ...]]:
+        if self.count is not None:
+            return self.count(*values)
+        with connection.cursor() as cursor:
+            cursor.execute(self.sql, values)
+            return cursor.fetchall()
+
+    def _key(self, values: Values) -> str:
+        text = json.dumps([self.name, self.sql, values], sort_keys=True)
+        return f"figures:{sha256(text.encode()).hexdigest()}"
+
+
+def _changed(study_pk: int) -> str:
+    return f"figures:changed:{study_pk}"
+
+
+def _written(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    """Rows as JSON: what JSON doesn't have becomes an object that names its type."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, Decimal):
+            return {"decimal": str(value)}
+        return {"time": value.isoformat()} if isinstance(value, datetime) else value
+
+    return [[plain(value) for value in row] for row in rows]
+
+
+def _read(rows: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
+    def value_of(plain: Any) -> Any:
+        if not isinstance(plain, dict):
+            return plain
+        return Decimal(plain["decimal"]) if "decimal" in plain else datetime.fromisoformat(plain["time"])
+
+    return [tuple(value_of(plain) for plain in row) for row in rows]

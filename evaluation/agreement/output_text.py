@@ -1,0 +1,264 @@
+"""An agreement summary as tables for people."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from evaluation.agreement.by_group import RatingGroup
+from evaluation.agreement.new_raters import is_for_new_raters
+from evaluation.agreement.output import NOTHING, Beside
+from evaluation.agreement.summary import AgreementSummary
+from evaluation.core.estimate import Estimate
+
+#: At most so many pairs, raters or labels are shown; the JSON and the CSV have all.
+_SHOWN_PAIRS = 60
+#: What the table for people calls further statistics; those that it lacks are in the JSON and CSV.
+FURTHER = {
+    "fleiss_kappa_unequal": "Fleiss' kappa, unequal numbers of raters",
+    "gwet_ac2_linear": "Gwet's AC2, linear",
+    "gwet_ac2_quadratic": "Gwet's AC2, quadratic",
+    "icc_1_1": "ICC(1,1)",
+    "icc_2_1": "ICC(2,1)",
+    "icc_3_1": "ICC(3,1)",
+    "icc_1_k": "ICC(1,k)",
+    "icc_2_k": "ICC(2,k)",
+    "icc_3_k": "ICC(3,k)",
+    "mean": "mean of the ratings",
+    "median": "median of the ratings",
+}
+
+
+def as_text(
+    summary: AgreementSummary, settings: Mapping[str, Any] | None = None, beside: Beside = NOTHING
+) -> str:
+    """A table for people, wide enough for its names; undefined figures say why."""
+    blocks = [
+        _head(summary, settings or {}),
+        _labels(summary),
+        _overall(summary),
+        _not_for_new(summary, beside),
+    ]
+    if summary.named:
+        blocks += [_pairs(summary), _raters(summary), _alternative(summary)]
+    blocks += [_aggregate(summary), *(_groups(*one) for one in beside.groups.items()), _accuracy(beside)]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _head(summary: AgreementSummary, settings: Mapping[str, Any]) -> str:
+    everyone = summary.everyone
+    simulators = f" ({len(summary.simulators)} of them simulators)" if summary.simulators else ""
+    by = f" by {everyone.raters:,} raters{simulators}" if summary.named else ""
+    lines = [f"{everyone.ratings:,} ratings of {summary.units:,} units{by}, {summary.level} labels"]
+    lines += [f"left out: {count:,} {reason}" for reason, count in summary.left_out.items()]
+    drawn = settings.get("bootstrap", {})
+    if drawn.get("replicates"):
+        whose = "new" if summary.new_raters else "these"
+        lines.append(
+            f"95 % intervals, for {whose} raters and other {summary.drawn}: {drawn['replicates']:,} bootstrap replicates, "
+            f"seed {drawn['seed']}; jackknife for kappa"
+        )
+    return "\n".join(lines)
+
+
+def _labels(summary: AgreementSummary) -> str:
+    shares = (
+        sorted(summary.labels.items(), key=lambda item: -item[1])
+        if summary.level == "nominal"
+        else [*summary.labels.items()]
+    )
+    rows = [(label, _number(share)) for label, share in shares[:_SHOWN_PAIRS]]
+    return _table(("label", "share"), rows) + _more(len(shares))
+
+
+def _overall(summary: AgreementSummary) -> str:
+    everyone, nominal = summary.everyone, summary.kappa["nominal"]
+    rows = [
+        ("percent agreement", everyone.percent_agreement),
+        ("Krippendorff's alpha", everyone.krippendorff_alpha),
+        ("Fleiss' kappa", everyone.fleiss_kappa),
+        ("Gwet's AC1", everyone.gwet_ac1),
+        *((FURTHER[name], found) for name, found in everyone.further.items() if name in FURTHER),
+    ]
+    for weights, found in summary.kappa.items() if summary.named else ():
+        kind = "" if weights == "nominal" else f", {weights}"
+        rows += [(f"Cohen's kappa{kind}, mean of pairs", found.mean["all"])]
+        rows += [(f"Cohen's kappa{kind}, weighted by units", found.weighted_mean["all"])]
+    if summary.people is not None:
+        rows += [
+            ("people: percent agreement", summary.people.percent_agreement),
+            ("people: Krippendorff's alpha", summary.people.krippendorff_alpha),
+            ("human-human kappa", nominal.mean["people"]),
+        ]
+        rows += [(f"human-simulator kappa, {name}", nominal.mean[name]) for name in summary.simulators]
+    return _table(
+        ("statistic", "value", "low", "high", "n", ""), [(name, *_estimate(found)) for name, found in rows]
+    )
+
+
+def _not_for_new(summary: AgreementSummary, beside: Beside) -> str:
+    """Which intervals are for these raters although those for new raters were asked for."""
+    if not summary.new_raters:
+        return ""
+    found = summary.everyone.further.items()
+    names = [
+        FURTHER[name]
+        for name, one in found
+        if name in FURTHER and not math.isnan(one.low) and not is_for_new_raters(one)
+    ]
+    names += ["kappa of single pairs"] if summary.named else []
+    names += ["accuracy"] if beside.accuracy is not None else []
+    return f"intervals for these raters all the same: {', '.join(names)}" if names else ""
+
+
+def _pairs(summary: AgreementSummary) -> str:
+    # Pairs that share units first: with many raters the others would fill the page.
+    rows = sorted(summary.kappa["nominal"].rows(), key=lambda row: not row["n"])
+    if not rows:
+        return ""
+    shown = []
+    for row in rows[:_SHOWN_PAIRS]:
+        note = row["reason"] or ("" if row["averaged"] else "not averaged: too few shared units")
+        numbers = (_number(row[key]) for key in ("agreement", "value", "low", "high"))
+        shown.append((row["a"], row["b"], f"{row['n']:,}", *numbers, note))
+    return _table(("rater", "rater", "n", "agreement", "kappa", "low", "high", ""), shown) + _more(len(rows))
+
+
+def _raters(summary: AgreementSummary) -> str:
+    rest = "other people" if summary.simulators else "other raters"
+    rows = []
+    for name in summary.raters.raters[:_SHOWN_PAIRS]:
+        agreement, kappa = summary.raters.of(name)
+        mark = "simulator" if name in summary.simulators else ""
+        rows.append(
+            (name, f"{agreement.n:,}", _number(agreement.value), _number(kappa.value), kappa.reason or mark)
+        )
+    header = (f"rater against the {rest}", "n", "agreement", "kappa", "")
+    return _table(header, rows) + _more(len(summary.raters.raters)) if rows else ""
+
+
+def _alternative(summary: AgreementSummary) -> str:
+    blocks = []
+    for test in summary.alternative:
+        rows = [
+            ("winning rate (0.5 or more: may replace people)", *_estimate(test.winning_rate)),
+            ("advantage probability", *_estimate(test.advantage_probability)),
+        ]
+        head = _table((f"alternative annotator test: {test.simulator}, epsilon {test.epsilon:g}", "value", "low", "high",
+                       "n", ""), rows)  # fmt: skip
+        people = [
+            (human.human, f"{human.units:,}", _number(human.simulator_advantage), _number(human.human_advantage),
+             _number(human.p), _number(human.adjusted_p), "simulator wins" if human.rejected else "")
+            for human in test.humans
+        ]  # fmt: skip
+        header = ("left out", "units", "simulator >=", "person >=", "p", "adjusted p", "")
+        skipped = [f"skipped: {who}, {units} units" for who, units in test.skipped]
+        blocks.append("\n".join([head, *([_table(header, people)] if people else []), *skipped]))
+    return "\n\n".join(blocks)
+
+
+def _aggregate(summary: AgreementSummary) -> str:
+    if summary.aggregate is None:
+        return ""
+    found = summary.aggregate
+    head = f"labels for each of {len(found.tables):,} raters, then the mean"
+    if len(found.tables) == 1:
+        (table,) = found.tables
+        left_out = "".join(f", without {count:,} {reason}" for reason, count in table.left_out.items())
+        head = f"one label per unit by {found.rule}: {table.n:,} units{left_out}"
+    rows = [(label, _number(share)) for label, share in found.shares.items()][:_SHOWN_PAIRS]
+    return head + "\n" + _table(("label", "share"), rows)
+
+
+#: Statistics of groups in the table for people.
+GROUPED = {
+    "percent_agreement": "agreement",
+    "krippendorff_alpha": "alpha",
+    "gwet_ac1": "AC1",
+    "cohen_kappa_mean": "mean kappa",
+    "mean": "mean",
+    "median": "median",
+    "accuracy": "accuracy",
+    "accuracy_of_labels": "accuracy, labels",
+}
+
+
+def _groups(column: str, groups: Sequence[RatingGroup]) -> str:
+    names = [name for name in GROUPED if any(name in group.statistics for group in groups)]
+    rows = [
+        (
+            group.name,
+            f"{group.ratings:,}",
+            f"{group.units:,}",
+            f"{group.raters:,}",
+            *(_with_interval(group.statistics.get(name)) for name in names),
+        )
+        for group in groups
+    ]
+    return _table((column, "ratings", "units", "raters", *(GROUPED[name] for name in names)), rows)
+
+
+def _with_interval(found: Estimate | None) -> str:
+    if found is None or math.isnan(found.value):
+        return "-"
+    ends = "" if math.isnan(found.low) else f" [{_short(found.low)}, {_short(found.high)}]"
+    return f"{_short(found.value)}{ends}"
+
+
+def _short(value: float) -> str:
+    return f"{value:.3f}" if abs(value) < 1_000 else f"{value:.1e}"
+
+
+def _accuracy(beside: Beside) -> str:
+    if beside.accuracy is None:
+        return ""
+    rows = [("single ratings", *_estimate(beside.accuracy.ratings))]
+    if beside.accuracy.labels is not None:
+        rows.append(("one label a unit", *_estimate(beside.accuracy.labels)))
+    shown = list(beside.accuracy.raters.items())
+    rows += [(name, *_estimate(found)) for name, found in shown[:_SHOWN_PAIRS]]
+    return _table(("accuracy against the correct labels", "value", "low", "high", "n", ""), rows) + _more(
+        len(shown)
+    )
+
+
+def _estimate(found: Estimate) -> tuple[str, ...]:
+    left_out = "; ".join(f"without {count:,} {reason}" for reason, count in found.left_out.items())
+    note = f"not defined: {found.reason}" if found.reason else left_out
+    return _number(found.value), _number(found.low), _number(found.high), f"{found.n:,}", note
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None or math.isnan(value) else f"{value:.4f}"
+
+
+def _more(count: int) -> str:
+    return (
+        f"\n... and {count - _SHOWN_PAIRS:,} more (all in --format json or csv)"
+        if count > _SHOWN_PAIRS
+        else ""
+    )
+
+
+def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    """Columns as wide as their cells; those that hold numbers are aligned to the right."""
+    lines = [header, *(tuple(map(_one_line, row)) for row in rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
+    right = [all(_numeric(line[column]) for line in lines[1:]) for column in range(len(header))]
+    shown = [
+        "  ".join(
+            c.rjust(w) if r else c.ljust(w) for c, w, r in zip(line, widths, right, strict=True)
+        ).rstrip()
+        for line in lines
+    ]
+    return "\n".join([shown[0], "  ".join("-" * width for width in widths if width), *shown[1:]])
+
+
+def _one_line(cell: str) -> str:
+    """A cell without line ends and other characters that move the cursor."""
+    return "".join(ch if ch.isprintable() else ch.encode("unicode_escape").decode() for ch in cell)
+
+
+def _numeric(cell: str) -> bool:
+    return cell == "-" or cell.replace(",", "").replace(".", "").removeprefix("-").isdecimal()

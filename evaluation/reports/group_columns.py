@@ -1,0 +1,107 @@
+"""Columns for each group in every table of a report: the sections are built again from each group's judgments alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from evaluation.agreement.by_group import NO_GROUP, grouped_values
+from evaluation.ratings.attributes import RATER, Attribute, attribute_load
+from evaluation.reports.content import Cell, Section, Table, TableColumn, TableRow
+from evaluation.reports.context import Context
+
+#: With more groups than this, tables would be too wide: only the section on groups has them.
+MOST_GROUPS = 12
+#: Where a group has no such row.
+ABSENT = Cell(text="–")
+#: Modules whose sections are about all work and material of the study, or have groups of their own.
+WHOLE = ("groups", "people", "material")
+
+
+def attribute_grouped(ctx: Context) -> Attribute:
+    """The attribute that the report is cut by, its values in order, numbers with many values cut at their quartiles."""
+
+    def make() -> Attribute:
+        found = attribute_load(ctx.data.judgments, ctx.choices.by)
+        try:
+            names, codes = grouped_values(found.names, found.codes)
+        except ValueError as error:
+            raise ValueError(f"{found.name}: {error}") from None
+        return Attribute(found.name, found.of, tuple(names), codes)
+
+    return ctx.once("attribute-grouped", make)
+
+
+def contexts_by_group(ctx: Context) -> Iterator[tuple[str, Context]]:
+    """Each group's name with the report's context for its judgments alone; groups without a judgment are left out.
+
+    Groups of raters keep the simulators, so that people of a group can be compared with them.
+    """
+    attribute = attribute_grouped(ctx)
+    for code, name in [*enumerate(attribute.names), (-1, NO_GROUP)]:
+        data = ctx.data.of_group(attribute, code)
+        raters = data.judgments.raters
+        if len(data.judgments) and not (attribute.of == "raters" and raters.is_simulator.all()):
+            yield name, Context(study=ctx.study, choices=ctx.choices, data=data, progress=ctx.progress)
+
+
+def with_group_columns(
+    whole: Mapping[str, Section], parts: Sequence[tuple[str, Mapping[str, Section]]], *, by: str
+) -> dict[str, Section]:
+    """The sections with each group's columns beside the whole's, in every table.
+
+    ``parts`` are the same sections of each group, by name. A row that only a group has comes last.
+    """
+    title = by.removeprefix(RATER)
+    found = {}
+    for name, section in whole.items():
+        if name in WHOLE:
+            found[name] = section
+            continue
+        tables = [
+            (group, {block.id: block for block in sections[name].blocks if isinstance(block, Table)})
+            for group, sections in parts
+            if name in sections
+        ]
+        blocks = [
+            _joined(block, [(f"{title} {group}", own[block.id]) for group, own in tables if block.id in own])
+            if isinstance(block, Table)
+            else block
+            for block in section.blocks
+        ]
+        found[name] = replace(section, blocks=blocks)
+    return found
+
+
+def _joined(whole: Table, groups: Sequence[tuple[str, Table]]) -> Table:
+    """A table with the columns of each group's table behind its own; rows are joined by their heads."""
+    groups = [(name, table) for name, table in groups if list(table.head) == list(whole.head)]
+    columns = list(whole.columns)
+    for name, table in groups:
+        columns += [
+            TableColumn(one.label, " · ".join(filter(None, [name, one.group]))) for one in table.columns
+        ]
+    tables = [whole, *(table for _, table in groups)]
+    cells = [_rows(table) for table in tables]
+    rows: dict[tuple[str, tuple[str, ...], int], TableRow] = {}
+    for part in cells:
+        rows = part | rows
+    ordered = [*cells[0], *(key for key in rows if key not in cells[0])]
+    joined = []
+    for key in ordered:
+        line: list[Cell] = []
+        for part, table in zip(cells, tables, strict=True):
+            line += part[key].cells if key in part else [ABSENT] * len(table.columns)
+        joined.append(replace(rows[key], cells=line))
+    return replace(whole, columns=columns, rows=joined)
+
+
+def _rows(table: Table) -> dict[tuple[str, tuple[str, ...], int], TableRow]:
+    """Rows by their group and head, and by how often that occurred before."""
+    found: dict[tuple[str, tuple[str, ...], int], TableRow] = {}
+    for row in table.rows:
+        number = 0
+        while (row.group, tuple(row.head), number) in found:
+            number += 1
+        found[row.group, tuple(row.head), number] = row
+    return found

@@ -1,0 +1,177 @@
+"""Few units, many labels, new raters: no interval from a handful, none outside the statistic's range, each says for whom."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evaluation.agreement import Ratings, gwet_ac2, krippendorff_alpha, summarize
+from evaluation.agreement.by_group import by_group
+from evaluation.agreement.gwet import ac2_without_groups
+from evaluation.agreement.intervals import replicate_counts, values_without_groups
+from evaluation.agreement.new_raters import cluster_groups, is_for_new_raters, variance_over_raters
+from evaluation.core.interval import LEAST_CLUSTERS
+from tests.evaluation.agreement.tables import random_matrices, ratings_of
+from tests.evaluation.core.test_interval import estimates_in
+
+#: Statistics that can lie below -1: no least value, or one that depends on the labels or on the number of raters.
+BELOW = ("fleiss_kappa_unequal", "gwet_ac2", "icc", "mean", "median")
+
+
+def rehearsal() -> Ratings:
+    """18 judgments of 6 items by 3 raters who agree on most."""
+    labels = ["yyy", "yyn", "nnn", "yyy", "nny", "yyy"]
+    rows = [(f"r{r}", f"u{u}", label) for u, given_ in enumerate(labels) for r, label in enumerate(given_)]
+    return Ratings.from_rows(rows)
+
+
+def test_a_rehearsal_has_values_and_no_intervals():
+    found = summarize(rehearsal(), rng=np.random.default_rng(0), min_overlap=1)
+    assert 0.4 < found.everyone.krippendorff_alpha.value < 0.6
+    for name, one in estimates_in(found.to_dict()):
+        assert one["low"] is None, name
+    for one in (found.everyone.krippendorff_alpha, found.kappa["nominal"].mean["all"]):
+        assert one.interval == f"none: at least {LEAST_CLUSTERS} units are needed, found 6"
+
+
+def test_units_with_one_rating_do_not_count_as_units_to_draw():
+    rows = [(r, f"u{u}", "y" if u % 2 else r) for u in range(7) for r in ("a", "b")]
+    rows += [("a", f"v{u}", "y") for u in range(50)]
+    found = summarize(Ratings.from_rows(rows), rng=np.random.default_rng(0)).everyone
+    assert found.krippendorff_alpha.interval == "none: at least 8 units are needed, found 7"
+    rows += [("b", "v1", "y"), ("b", "v2", "a")]
+    assert not math.isnan(
+        summarize(Ratings.from_rows(rows), rng=np.random.default_rng(0)).everyone.krippendorff_alpha.low
+    )
+
+
+matrices = st.integers(0, 2**32 - 1).flatmap(
+    lambda seed: st.tuples(
+        st.just(seed), st.integers(2, 6), st.integers(8, 14), st.sampled_from([2, 3, 5]), st.floats(0, 1)
+    )
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(matrices, st.sampled_from(["nominal", "ordinal", "interval", "ratio"]), st.booleans())
+def test_no_interval_leaves_its_range(drawn, level, new_raters):
+    """From systematic disagreement (share 0) to full agreement (1), some ratings missing."""
+    seed, raters, units, labels, share = drawn
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, labels, units)
+    given_ = np.array([
+        np.where(rng.random(units) < share, truth, (truth + r) % labels) for r in range(raters)
+    ], dtype=float)  # fmt: skip
+    given_[rng.random(given_.shape) < 0.1] = np.nan
+    table = ratings_of(given_ + 1, level=level, labels=[str(k + 1) for k in range(labels)])
+    found = summarize(
+        table, rng=np.random.default_rng(0), replicates=40, min_overlap=1, new_raters=new_raters
+    ).to_dict()
+    for name, one in estimates_in(found):
+        if one.get("low") is None:
+            continue
+        assert one["low"] <= one["value"] <= one["high"], (name, one)
+        if name not in ("mean", "median"):
+            assert one["high"] <= 1, (name, one)
+        if not name.startswith(BELOW):
+            assert one["low"] >= -1, (name, one)
+
+
+@pytest.mark.parametrize("level", ["nominal", "ordinal", "interval", "ratio"])
+def test_alpha_is_never_below_minus_one(level):
+    for matrix in random_matrices(60, seed=90, lowest=1):
+        value = krippendorff_alpha(ratings_of(matrix, level=level)).value
+        assert not value < -1
+    opposed = ratings_of([[1, 5] * 30, [5, 1] * 30], level=level)
+    assert krippendorff_alpha(opposed).value == pytest.approx(-1 + 2 / 120)  # the least for 120 ratings
+
+
+def test_the_lower_end_of_ac2_is_the_least_value_that_it_can_take():
+    opposed = ratings_of([[1, 3] * 20, [3, 1] * 20], level="interval", labels=["1", "3"])
+    table = ratings_of([[1, 3] * 20, [3, 1] * 20], level="interval", labels=["1", "2", "3"])
+    for found, weights in ((opposed, "linear"), (table, "linear"), (table, "quadratic")):
+        one = summarize(found, rng=np.random.default_rng(0), replicates=40).everyone.further[
+            f"gwet_ac2_{weights}"
+        ]
+        assert one.value == gwet_ac2(found, weights=weights).value <= -1 + 1e-9 or one.value > -1.6
+
+
+@pytest.mark.parametrize("level", ["nominal", "ordinal", "interval", "ratio"])
+def test_sums_by_cluster_with_more_labels_than_units_are_the_statistics(level):
+    """The sparse sums give the statistic itself, and those without a group the statistic of the other units."""
+    rng = np.random.default_rng(3)
+    table = ratings_of(rng.integers(1, 90, (4, 30)).astype(float), level=level)
+    values, without = values_without_groups(table)
+    assert values["krippendorff_alpha"] == pytest.approx(krippendorff_alpha(table).value)
+    group = cluster_groups(table)
+    rest = table.where(group[table.unit] != 4)
+    assert without["krippendorff_alpha"][4] == pytest.approx(krippendorff_alpha(rest).value)
+    drawn = replicate_counts(table, rng=np.random.default_rng(0), replicates=30)
+    assert drawn.clusters == drawn.informative == 30
+
+
+def test_many_labels_do_not_widen_intervals_for_new_raters():
+    """Scores with thousands of values: the noise of single ratings is taken off as with a few."""
+    rng = np.random.default_rng(8)
+    truth = rng.normal(50, 15, 2_500)
+    scores = np.array([np.clip(truth + rng.normal(0, 8, truth.size), 1, 99) for _ in range(6)])
+    fine, coarse = (ratings_of(np.round(scores, digits), level="interval") for digits in (3, 0))
+    assert len(fine.labels) > 5_000
+    whole, rough = (
+        variance_over_raters(one, values_without_groups)["krippendorff_alpha"] for one in (fine, coarse)
+    )
+    assert whole.noise == pytest.approx(rough.noise, rel=0.1) != 0
+    assert whole.raw == pytest.approx(rough.raw, rel=0.1)
+
+
+def test_leaving_out_a_rater_leaves_the_groups_of_units_as_they_are():
+    """A unit that one rater alone rated must not move the other units into other groups."""
+    rng = np.random.default_rng(4)
+    rows = [(f"r{r}", f"u{u:02}", str(rng.integers(0, 2))) for r in range(6) for u in range(1, 20)]
+    rows.append(("r0", "u00", "1"))
+    found = variance_over_raters(Ratings.from_rows(rows), values_without_groups)
+    without = variance_over_raters(Ratings.from_rows(rows[:-1]), values_without_groups)
+    name = "krippendorff_alpha"
+    assert found[name].noise == pytest.approx(without[name].noise, rel=0.15)
+
+
+def test_ac2_without_groups_is_ac2_of_the_other_units():
+    table = ratings_of(np.random.default_rng(5).integers(1, 6, (5, 24)).astype(float), level="interval")
+    group = cluster_groups(table)
+    for weights in ("linear", "quadratic"):
+        value, without = ac2_without_groups(table, group, weights)
+        assert value == pytest.approx(gwet_ac2(table, weights=weights).value)
+        rest = table.where(group[table.unit] != 7)
+        assert without[7] == pytest.approx(gwet_ac2(rest, weights=weights).value)
+
+
+def test_every_interval_says_for_whom_it_is():
+    rng = np.random.default_rng(6)
+    truth = rng.integers(0, 5, 80)
+    table = ratings_of(
+        [np.clip(truth + rng.integers(-1 - r % 2, 2, 80), 0, 4) for r in range(7)], level="ordinal"
+    )
+    found = summarize(table, rng=np.random.default_rng(0), replicates=60, new_raters=True).everyone
+    new = {name for name, one in found.further.items() if is_for_new_raters(one)}
+    assert new == {
+        "gwet_ac2_linear", "gwet_ac2_quadratic", "mean", "icc_1_1_f", "icc_1_k_f", "icc_2_1_f", "icc_2_k_f",
+    }  # fmt: skip
+    for name, one in found.further.items():
+        assert name in new or one.interval.endswith(", for these raters"), (name, one.interval)
+    these = summarize(table, rng=np.random.default_rng(0), replicates=60).everyone
+    for name in ("mean", "gwet_ac2_linear"):
+        widths = [one.high - one.low for one in (these.further[name], found.further[name])]
+        assert widths[1] > widths[0]
+
+
+def test_groups_have_intervals_for_new_raters_too():
+    rng = np.random.default_rng(7)
+    table = ratings_of(rng.integers(0, 2, (6, 40)))
+    groups = by_group(
+        table, ["all"], np.zeros(len(table), dtype=np.int32), rng=rng, replicates=40, new_raters=True
+    )
+    assert is_for_new_raters(groups[0].statistics["krippendorff_alpha"])
