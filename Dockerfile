@@ -24,6 +24,7 @@ COPY annotator annotator
 COPY evaluation evaluation
 COPY templates templates
 COPY static static
+COPY locale locale
 # Without production settings: collecting files needs no secret, and no secret may end up in a layer.
 RUN STATIC_HASHED=1 python manage.py collectstatic --noinput --verbosity 0 && python -m compileall -q .
 USER foretell

@@ -49,7 +49,7 @@ messages: LOCALES := $(foreach l,$(or $(LOCALE),$(notdir $(wildcard locale/*))),
 messages:
 	@foretell/setup.sh requirements-dev.lock
 	@command -v xgettext >/dev/null || { echo "make messages needs GNU gettext: apt-get install gettext"; exit 1; }
-	$(PY) manage.py makemessages $(LOCALES) --no-location --no-wrap --no-obsolete --ignore tests --ignore benchmarks --ignore .venv
+	$(PY) manage.py makemessages $(LOCALES) --no-location --no-wrap --no-obsolete --ignore tests --ignore benchmarks --ignore templates/admin --ignore templates/unfold --ignore .venv
 	sed -i '/^"POT-Creation-Date:/d' locale/*/LC_MESSAGES/django.po
 	$(PY) manage.py compilemessages $(LOCALES)
 

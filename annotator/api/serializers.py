@@ -15,7 +15,7 @@ from annotator.services.imports.value_columns import JudgmentColumns, ValueColum
 
 #: The fields that a researcher sets; all other fields of a study are read-only.
 SETTABLE = (
-    "title", "summary", "contact", "language", "redundancy", "seed", "lease_minutes", "max_items_per_rater",
+    "title", "summary", "contact", "language", "translations", "redundancy", "seed", "lease_minutes", "max_items_per_rater",
     "one_condition_per_instance", "consent_text", "instructions_text", "practice_required", "exam_required",
     "exam_questions", "pass_mark", "exam_attempts", "exam_wait_minutes", "exam_feedback", "exam_key_early", "revoked_work", "joins_per_hour", "joins_per_address", "extra_time", "unfinished_per_hour", "erasure_policy", "retention_days", "exam_pay",
     "exam_own", "practice_own", "requires", "pay_per_item",

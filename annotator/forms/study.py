@@ -103,7 +103,7 @@ SECTIONS = (
     ("Pay", ("pay_per_item", "exam_pay", "currency", "minutes_per_item", "pay_floor_per_hour")),
 )  # fmt: skip
 LABELS = {
-    "language": "Language of the items",
+    "language": "Language of the study's texts and items",
     "redundancy": "Raters per item",
     "max_items_per_rater": "Most items per rater",
     "one_condition_per_instance": "One condition per instance",

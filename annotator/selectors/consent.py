@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from annotator.core.canonical import text_digest
 from annotator.models import Participation
 from annotator.selectors.snapshot import snapshot_content
+from annotator.selectors.study_texts import consent_digests
 
 
 def consented(participation: Participation) -> bool:
-    """Whether they agreed to exactly this text and haven't withdrawn; true if the study has no consent text."""
-    text = snapshot_content(participation.study.snapshot_id)["consent_text"]
-    if not text:
+    """Whether they agreed to exactly this text, in any of its languages, and haven't withdrawn; true if the study has no consent text."""
+    rules = snapshot_content(participation.study.snapshot_id)
+    if not rules["consent_text"]:
         return True
-    return participation.consents.filter(digest=text_digest(text), withdrawn_at__isnull=True).exists()
+    digests = consent_digests(rules)
+    return participation.consents.filter(digest__in=digests, withdrawn_at__isnull=True).exists()

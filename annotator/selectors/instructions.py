@@ -10,6 +10,7 @@ from annotator.hit_types.base import Example
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Participation
 from annotator.selectors.snapshot import snapshot_content
+from annotator.selectors.study_texts import texts_here
 
 
 @dataclass(frozen=True)
@@ -47,9 +48,8 @@ def instructions_changed(participation: Participation) -> InstructionsChange | N
         return None
     study = participation.study
     version = study.snapshots.values_list("number", flat=True).get(pk=current)
-    return InstructionsChange(
-        version, passages_changed(study.hit_type, before=_text(seen), after=_text(current))
-    )
+    before, after = _shown(seen, current)
+    return InstructionsChange(version, passages_changed(study.hit_type, before=before, after=after))
 
 
 def passages_changed(hit_type: str, *, before: str, after: str) -> list[Passage]:
@@ -77,6 +77,12 @@ def _passages(hit_type: str, text: str) -> Iterator[tuple[str, str, str]]:
             yield "", part.title.partition(": ")[2] or part.title, content
         else:
             yield from ((one.strip("\n"), "", "") for one in part.markdown.split("\n\n") if one.strip())
+
+
+def _shown(before: int, after: int) -> tuple[str, str]:
+    """Both texts in the language of the page, if both have it and it differs; otherwise in the study's own."""
+    texts = [texts_here(snapshot_content(one)).get("instructions_text", "") for one in (before, after)]
+    return (texts[0], texts[1]) if all(texts) and texts[0] != texts[1] else (_text(before), _text(after))
 
 
 def _text(snapshot: int) -> str:

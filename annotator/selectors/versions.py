@@ -25,6 +25,7 @@ NAMES = {
     "exam_digest": "exam",
     "items_digest": "content of the items",
     "instructions": "instructions",
+    "instructions_text": "instructions",
     "min_seconds": "shortest plausible time",
 }
 
@@ -53,16 +54,31 @@ def version_diff(before: Snapshot, after: Snapshot) -> list[VersionChange]:
     old, new = before.content, after.content
     changes = []
     for name in sorted({*old, *new}):
-        if name in ("exam", "practice") or old.get(name) == new.get(name):
+        if name in ("exam", "practice", "translations") or old.get(name) == new.get(name):
             continue
         title = NAMES.get(name, name.replace("_", " "))
         if name in TEXTS:
             changes.append(VersionChange(title, lines=_lines(old.get(name) or "", new.get(name) or "")))
         else:
             changes.append(VersionChange(title, _value(old.get(name)), _value(new.get(name))))
+    changes += _translations(old.get("translations") or {}, new.get("translations") or {})
     changes += _questions("practice", old.get("practice") or [], new.get("practice") or [])
     if old.get("exam") != new.get("exam"):
         changes += _questions("exam", _exam(old.get("exam")), _exam(new.get("exam")))
+    return changes
+
+
+def _translations(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[VersionChange]:
+    """What differs in each language: texts line by line, questions one by one."""
+    changes = []
+    for code in sorted({*old, *new}):
+        was, now = old.get(code, {}), new.get(code, {})
+        for name in sorted({*was, *now}):
+            if name in ("exam", "practice"):
+                changes += _questions(f"{code}: {name}", was.get(name) or [], now.get(name) or [])
+            elif was.get(name) != now.get(name):
+                title = f"{code}: {NAMES.get(name, name.replace('_', ' '))}"
+                changes.append(VersionChange(title, lines=_lines(was.get(name) or "", now.get(name) or "")))
     return changes
 
 

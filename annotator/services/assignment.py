@@ -12,7 +12,6 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from annotator.core.allocation import arm_choose, presentation_rng
-from annotator.core.canonical import text_digest
 from annotator.core.errors import Refused
 from annotator.core.prepared import Prepared, prepared_cursor
 from annotator.hit_types.base import FieldErrors, clean_text
@@ -21,6 +20,7 @@ from annotator.models import Assignment, Item, Participation, Place, Rater, Stud
 from annotator.selectors.consent import consented
 from annotator.selectors.qualification import may_work
 from annotator.selectors.snapshot import snapshot_content
+from annotator.selectors.study_texts import consent_digests
 from annotator.services.limits import refuse_after_many_unfinished, refuse_second_task_of_guest
 
 # One statement claims a place and creates its assignment. It looks first at places that were given back, then onwards
@@ -96,7 +96,7 @@ _GIVEN = Prepared(lambda pk: Assignment.objects.select_related("item", "place").
 
 _CONSENTED = (
     " AND (SELECT c.id FROM annotator_consent c WHERE c.participation_id = %(participation)s"
-    " AND c.digest = %(consent)s AND c.withdrawn_at IS NULL LIMIT 1) IS NOT NULL"
+    " AND c.digest = ANY(%(consent)s) AND c.withdrawn_at IS NULL LIMIT 1) IS NOT NULL"
 )
 
 
@@ -189,7 +189,7 @@ def _needs(study: Study) -> tuple[str, dict[str, Any]]:
     needs = "".join(_QUALIFIED.format(n=n) for n in range(len(wanted)))
     if rules["consent_text"]:
         needs += _CONSENTED
-        values["consent"] = text_digest(rules["consent_text"])
+        values["consent"] = consent_digests(rules)
     return needs, values
 
 

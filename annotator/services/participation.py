@@ -91,8 +91,13 @@ def consent_give(*, participation: Participation, digest: str) -> Consent:
     """Record that the person agreed to the text that they were shown, and the text itself. ``digest`` is the digest of
     that text; if the study's text has changed since, they must see the new one first (``Refused``, not_now).
     """
-    text = snapshot_content(participation.study.snapshot_id)["consent_text"]
-    if text_digest(text) != digest:
+    rules = snapshot_content(participation.study.snapshot_id)
+    every = [
+        rules["consent_text"],
+        *(one.get("consent_text", "") for one in rules.get("translations", {}).values()),
+    ]
+    text = next((text for text in every if text_digest(text) == digest), None)
+    if text is None:
         raise Refused("not_now", gettext("The consent text has changed. Please read it again."))
     consent, _ = Consent.objects.get_or_create(
         participation=participation, digest=digest, defaults={"text": text}

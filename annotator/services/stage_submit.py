@@ -35,6 +35,7 @@ from annotator.selectors.consent import consented
 from annotator.selectors.instructions import instructions_known
 from annotator.selectors.qualification import may_work
 from annotator.selectors.snapshot import snapshot_content
+from annotator.selectors.study_texts import consent_digests
 from annotator.services.assignment import guest_task_give_back
 
 
@@ -198,8 +199,8 @@ def _consent_holds(assignment: Assignment) -> bool:
     """Whether the person has agreed to the study's text; queries the database only if the text has changed since the
     lease."""
     participation = assignment.participation
-    text = snapshot_content(participation.study.snapshot_id)["consent_text"]
-    if assignment.snapshot_id and snapshot_content(assignment.snapshot_id)["consent_text"] == text:
+    wanted = consent_digests(snapshot_content(participation.study.snapshot_id))
+    if assignment.snapshot_id and consent_digests(snapshot_content(assignment.snapshot_id)) == wanted:
         return True
     return consented(participation)
 

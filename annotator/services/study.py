@@ -12,11 +12,13 @@ from django.utils import timezone
 
 from annotator.core.allocation import seeded_order
 from annotator.core.canonical import digest_of
+from annotator.core.language import languages
 from annotator.core.words import plural
 from annotator.hit_types.base import JSON, FieldErrors, Question
 from annotator.hit_types.images import image_columns, images_resolve
 from annotator.hit_types.questions import read_questions
 from annotator.hit_types.registry import hit_type_get
+from annotator.hit_types.translations import read_translations
 from annotator.models import (
     AuditAction,
     Exam,
@@ -241,6 +243,19 @@ def study_text_faults(study: Study) -> dict[str, list[str]]:
             strange += [f"{key}: {kind.variant_field} {fault}" for key, fault in faults.items() if fault]
             if strange:
                 errors[name] = strange
+    if study.translations and not errors:
+        try:
+            study.translations = read_translations(
+                kind,
+                study.translations,
+                languages=[one.code for one in languages() if one.code != study.language],
+                exam=_questions_of(kind.exam, study.exam_own),
+                practice=_questions_of(kind.practice, study.practice_own),
+            )
+        except FieldErrors as error:
+            errors["translations"] = [
+                f"{where}: {fault}" if where else fault for where, fault in error.errors.items()
+            ]
     if study.instructions_text and not kind.external:
         try:
             kind.read_instructions(study.instructions_text)
@@ -264,6 +279,11 @@ def study_text_faults(study: Study) -> dict[str, list[str]]:
     return errors
 
 
+def _questions_of(types: Sequence[Question], own: Sequence[dict[str, Any]] | None) -> Sequence[Question]:
+    """The questions that a study may ask: its own, or else those of its HIT type in every variant."""
+    return [Question(**question) for question in own] if own else types
+
+
 def snapshot_freeze(*, study: Study, by: User | None) -> Snapshot:
     """Freeze the study's current state in a snapshot identified by its content; the same content gives the same row."""
     kind = study_hit_type(study)
@@ -280,6 +300,8 @@ def snapshot_freeze(*, study: Study, by: User | None) -> Snapshot:
         "items": study.items.filter(withdrawn_at__isnull=True).count(),
         "items_digest": items_digest(study),
     }
+    if study.translations:  # a study without any keeps the digest that it always had
+        content["translations"] = study.translations
     digest = digest_of(content)
     number = Snapshot.objects.filter(study=study).count() + 1
     snapshot, _ = Snapshot.objects.get_or_create(

@@ -241,6 +241,7 @@ SEVERAL: dict[str, list[list[Any]]] = {
     "socialaccount_login_error": [],  # 401
     "admin:study_bonus": [["study", "participant"]],
     "admin:study_question": [["study", "exam", "question"]],
+    "admin:study_translation": [["study", "de"], ["draft", "ar"]],
     "admin:study_question_new": [["study", "exam"], ["study", "practice"]],
     "admin:study_questions_file": [["study", "exam"]],
     "admin:study_questions_sample": [["study", "exam"]],

@@ -87,6 +87,7 @@ TABS = (
         (
             ("admin:annotator_study_change", "Settings", VIEWER),
             ("admin:study_exam", "Exam and practice", VIEWER),
+            ("admin:study_languages", "Languages", VIEWER),
             ("admin:study_versions", "Versions", VIEWER),
             ("admin:study_manage", "Duplicate, archive, delete", VIEWER),
             ("admin:study_audit", "Audit trail", OWNER),

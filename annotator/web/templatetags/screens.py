@@ -20,7 +20,9 @@ from django.utils.translation import get_language, gettext, gettext_noop
 from annotator.core.language import Language, languages
 from annotator.hit_types.base import Stage
 from annotator.hit_types.images import ImageText, read_image
+from annotator.models import Study
 from annotator.selectors.images import image_url
+from annotator.selectors.study_texts import study_text
 from annotator.web.language import ENGLISH_PATHS
 from annotator.web.markdown import markdown_html, material_markdown_html, material_table_html
 from annotator.web.task_form import Asked, TaskForm
@@ -237,6 +239,12 @@ def page_languages(context: template.Context) -> tuple[Language, ...]:
     """The languages that the page's reader can choose; none where pages are in English only."""
     request = context.get("request")
     return () if request and request.path_info.startswith(ENGLISH_PATHS) else languages()
+
+
+@register.filter
+def shown(study: Study | None, name: str) -> str:
+    """``{{ study|shown:"title" }}``: the title or summary of a study in the language of the page."""
+    return study_text(study, name) if study else ""
 
 
 @register.filter

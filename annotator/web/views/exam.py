@@ -17,6 +17,7 @@ from annotator.models import ExamAttempt
 from annotator.selectors.participation import exam_pay_words, participation_step
 from annotator.selectors.qualification import attempts_at, qualifications_held
 from annotator.selectors.snapshot import snapshot_content
+from annotator.selectors.study_texts import question_here
 from annotator.selectors.user import user_of
 from annotator.services.exam import exam_attempt_of, exam_retry_at, exam_start, exam_submit, question_of
 from annotator.web.views.common import participant, says_refusals
@@ -62,7 +63,7 @@ def exam(request: HttpRequest, slug: str) -> HttpResponse:
     kind = hit_type_get(rules["hit_type"])
     for number, key in enumerate(attempt.drawn, 1):
         row = questions[key]
-        question = question_of(row)
+        question = question_here(question_of(row), rules, "exam")
         page = question_page(
             "exam",
             participation.study,
@@ -121,7 +122,8 @@ def exam_result(request: HttpRequest, slug: str) -> HttpResponse:
         kind = hit_type_get(rules["hit_type"])
         for answer in attempt.answers.filter(right=False).select_related("question"):
             number = attempt.drawn.index(answer.question.key) + 1
-            missed.append(missed_question(kind, question_of(answer.question), answer.response, number))
+            question = question_here(question_of(answer.question), rules, "exam")
+            missed.append(missed_question(kind, question, answer.response, number))
     context = {
         "study": participation.study,
         "attempt": attempt,

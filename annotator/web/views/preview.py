@@ -16,6 +16,7 @@ from annotator.core.allocation import presentation_rng
 from annotator.hit_types.base import JSON, FieldErrors, answers_in_words
 from annotator.hit_types.registry import hit_type_get
 from annotator.selectors.study import study_get_for, study_hit_type
+from annotator.selectors.study_texts import draft_rules, instructions_text
 from annotator.web.language import study_language_use
 from annotator.web.markdown import instructions_context
 from annotator.web.task_page import TaskPage, stage_marks
@@ -117,7 +118,7 @@ def preview_instructions(request: HttpRequest, pk: int) -> HttpResponse:
     context = {
         "study": study,
         "task_title": wording_shown(kind.task_title),
-        "parts": instructions_context(kind, study.instructions_text or kind.instructions),
+        "parts": instructions_context(kind, instructions_text(draft_rules(study, kind))),
         "step": "preview",
     }
     partial = request.headers.get("HX-Request")

@@ -16,6 +16,7 @@ from annotator.models import Participation
 from annotator.selectors.participation import participation_step
 from annotator.selectors.places import places_for
 from annotator.selectors.snapshot import snapshot_content
+from annotator.selectors.study_texts import consent_text, instructions_text, question_here
 from annotator.services.participation import (
     consent_give,
     instructions_confirm,
@@ -70,7 +71,7 @@ def nothing_to_prepare_for(participation: Participation, step: str) -> bool:
 @require_http_methods(["GET", "POST"])
 @at_step("consent")
 def consent(request: HttpRequest, participation: Participation) -> HttpResponse:
-    text = snapshot_content(participation.study.snapshot_id)["consent_text"]
+    text = consent_text(snapshot_content(participation.study.snapshot_id))
     if request.method == "POST":
         if request.POST.get("decision") != "agree":
             if request.POST.get("sure") != "yes":
@@ -133,7 +134,7 @@ def _instructions(participation: Participation) -> dict[str, Any]:
     return {
         "study": participation.study,
         "task_title": wording_shown(kind.task_title),
-        "parts": instructions_context(kind, rules["instructions"]),
+        "parts": instructions_context(kind, instructions_text(rules)),
         "version": participation.study.snapshot.number if participation.study.snapshot else "",
     }
 
@@ -146,7 +147,7 @@ def practice(request: HttpRequest, participation: Participation) -> HttpResponse
     rules = snapshot_content(participation.study.snapshot_id)
     kind = hit_type_get(rules["hit_type"])
     number = participation.practice_done
-    question = Question(**rules["practice"][number])
+    question = question_here(Question(**rules["practice"][number]), rules, "practice")
     if request.method == "POST" and request.POST.get("go") == "on":
         sent = request.POST.get("number", "")
         if sent.isdecimal() and len(sent) < 6:

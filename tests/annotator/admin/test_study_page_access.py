@@ -47,6 +47,8 @@ PAGES = {
     "items/ITEM/withdraw/": "editor",
     "items/ITEM/delete/": "editor",
     "exam/": "viewer",
+    "languages/": "viewer",
+    "languages/de/": "viewer",
     "images/": "viewer",
     "images/items.csv": "viewer",
     "items/": "viewer",
@@ -84,6 +86,7 @@ SENT = {
     "items/ITEM/withdraw/": "editor",
     "items/ITEM/delete/": "editor",
     "exam/": "editor",
+    "languages/de/": "editor",
     "requests/": "owner",
     "import/": "editor",
     "import/upload/": "editor",
@@ -132,7 +135,7 @@ def test_every_page_is_in_the_access_lists() -> None:
     found = set()
     for pattern in patterns(lambda view: view):
         page = str(pattern.pattern).removeprefix("<row:pk>/")
-        page = page.replace("<slug:which>", "exam")
+        page = page.replace("<slug:which>", "exam").replace("<slug:code>", "de")
         for name in ("item_pk", "judgment_pk", "exclusion_pk", "export_pk", "import_pk", "image_pk"):
             page = page.replace("<row:rater_pk>", "PERSON").replace(
                 f"<row:{name}>", name.removesuffix("_pk").upper()

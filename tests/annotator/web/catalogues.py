@@ -16,6 +16,8 @@ FUNCTIONS = {
     "gettext": 1, "gettext_lazy": 1, "gettext_noop": 1, "_": 1, "ngettext": 1, "ngettext_lazy": 1,
     "pgettext": 2, "pgettext_lazy": 2, "npgettext": 2,
 }  # fmt: skip
+#: Templates of the admin, which is in English; Django translates those that it knows itself.
+RESEARCHERS = ("admin", "unfold")
 _LINE = re.compile(r'(msgctxt|msgid_plural|msgid|msgstr)(?:\[(\d)\])? (".*")')
 _STRING = r"""u?(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
 _IN_TEMPLATE = re.compile(rf"(?<!\w)(_|gettext|pgettext|ngettext|npgettext)\(((?:\s*{_STRING}\s*,?)+)", re.S)
@@ -66,7 +68,10 @@ def _add(entry: Entry, place: tuple[str, int], text: str) -> None:
 def source_strings() -> set[tuple[str, str]]:
     """(context, text) of every string in the code and the templates that is marked for translation."""
     found: set[tuple[str, str]] = set()
-    for path in sorted(Path(env.ROOT, "templates").rglob("*")):
+    templates = Path(env.ROOT, "templates")
+    for path in sorted(templates.rglob("*")):
+        if path.relative_to(templates).parts[0] in RESEARCHERS:
+            continue
         if path.suffix in (".html", ".txt", ".js"):
             found |= set(_template_strings(templatize(path.read_text(encoding="utf-8"), origin=str(path))))
     for folder in ("annotator", "evaluation", "foretell"):

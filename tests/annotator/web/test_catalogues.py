@@ -81,3 +81,8 @@ def test_a_translation_says_who_made_it(code: str) -> None:
 
 def test_the_check_finds_a_lost_placeholder() -> None:
     assert fixed("%(done)s tasks <b>now</b> {time}") != fixed("%(done)s Aufgaben <b>jetzt</b>")
+
+
+def test_the_image_contains_the_catalogues() -> None:
+    assert "COPY locale locale" in Path(env.ROOT, "Dockerfile").read_text(encoding="utf-8")
+    assert "!locale" in Path(env.ROOT, ".dockerignore").read_text(encoding="utf-8").splitlines()

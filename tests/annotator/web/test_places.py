@@ -61,7 +61,7 @@ def test_the_invitation_shows_the_places_left_and_the_preparation():
         exam_required=True, exam_questions=4, pass_mark=3, minutes_per_item=0.5, exam_pay="1.50",
     )  # fmt: skip
     text = text_of(Client(), invitation(study))
-    assert "6 tasks, shared by everybody" in text
+    assert "6 tasks, shared between all participants" in text
     assert "2 for the exam" in text
     assert "The exam pays 1.50 USD once, whatever your result. The rest of this time is not paid." in text
 
@@ -208,7 +208,7 @@ def test_without_an_email_address_the_own_page_tells_them():
     place_alert_make(study=study, rater=rater_for(user=user), url="http://testserver/")
     client = Client()
     client.force_login(user)
-    assert "We'll say here when" in text_of(client, "/me/")
+    assert "We'll tell you here when" in text_of(client, "/me/")
     give_back(held[0])
     assert place_alerts_sweep() == 1
     assert mail.outbox == []

@@ -1,0 +1,211 @@
+"""A study whose texts are in two languages: each participant reads theirs, and agrees to what they read."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.test import Client
+
+from annotator.core.canonical import text_digest
+from annotator.hit_types.registry import hit_type_get
+from annotator.models import Consent, ExamAnswer, Judgment, Study
+from annotator.selectors.study_texts import language_states
+from annotator.selectors.versions import version_diff
+from annotator.services.study import study_update
+from annotator.services.study_copy import study_duplicate
+from tests.bot import Bot
+from tests.factories import make_study, make_user
+
+pytestmark = pytest.mark.django_db
+KIND = hit_type_get("simulation")
+
+
+def german(question: Any, mark: str = "auf Deutsch") -> dict[str, Any]:
+    payload = question.payload | {"question": f"{question.payload['question']} {mark}"}
+    return {"key": question.key, "payload": payload, "reason": f"{question.reason} (Deutsch)"}
+
+
+def texts(**changes: Any) -> dict[str, Any]:
+    return {
+        "title": "Eulen",
+        "summary": "Lesen und vorhersagen.",
+        "consent_text": "Wir **bewahren** Ihre Antworten auf.",
+        "instructions_text": "## Aufgabe\n\nSagen Sie die Antwort vorher.",
+        "exam": [german(question) for question in KIND.exam],
+        "practice": [german(question) for question in KIND.practice],
+    } | changes
+
+
+def bilingual(**rules: Any) -> Study:
+    return make_study(
+        items=3, launched=True, title="Owls", summary="Read and predict.", consent_text="We keep your answers.",
+        practice_required=True, exam_required=True, exam_questions=2, pass_mark=2, translations={"de": texts()}, **rules,
+    )  # fmt: skip
+
+
+def walk(study: Study, language: str) -> Bot:
+    bot = Bot(study)
+    bot.client = Client(enforce_csrf_checks=True, headers={"Accept-Language": language})
+    bot.whole_way(most=1)
+    return bot
+
+
+def test_every_step_is_in_the_participants_language() -> None:
+    study = bilingual()
+    seen = "\n".join(body for _, body in walk(study, "de").seen)
+    for text in (
+        "Eulen",
+        "Lesen und vorhersagen.",
+        "<strong>bewahren</strong>",
+        "Sagen Sie die Antwort vorher.",
+        "auf Deutsch",
+    ):
+        assert text in seen, text
+    for text in ("Owls", "Read and predict.", "We keep your answers.", "Your task"):
+        assert text not in seen, text
+    assert Judgment.objects.get().language == "de"
+    assert ExamAnswer.objects.filter(right=True).count() == 2
+
+
+def test_others_read_the_study_s_own_language() -> None:
+    seen = "\n".join(body for _, body in walk(bilingual(), "ar, en;q=0.5").seen)
+    assert "Owls" in seen
+    assert "Eulen" not in seen
+    assert Judgment.objects.get().language == "en"
+
+
+def test_the_consent_that_is_kept_is_the_text_that_was_read() -> None:
+    study = bilingual()
+    walk(study, "de")
+    consent = Consent.objects.get()
+    assert consent.text == texts()["consent_text"]
+    assert consent.digest == text_digest(consent.text)
+
+
+def test_a_changed_translation_of_the_consent_text_is_asked_again_of_those_who_read_it() -> None:
+    study = bilingual()
+    bots = {language: walk(study, language) for language in ("de", "en")}
+    study_update(study=study, translations={"de": texts(consent_text="Neuer Text.")})
+    page = bots["de"].client.get(f"{bots['de'].path}task/", follow=True)
+    assert page.request["PATH_INFO"].endswith("/consent/")
+    assert "Neuer Text." in page.content.decode()
+    page = bots["en"].client.get(f"{bots['en'].path}task/", follow=True)
+    assert page.request["PATH_INFO"].endswith("/task/")
+
+
+def test_translations_are_part_of_the_version_and_its_differences_are_shown() -> None:
+    study = bilingual()
+    before = study.snapshot
+    exam = [german(KIND.exam[0], "ganz neu"), *map(german, KIND.exam[1:])]
+    study = study_update(study=study, translations={"de": texts(summary="Kürzer.", exam=exam)})
+    assert before is not None
+    assert study.snapshot is not None
+    assert study.snapshot.digest != before.digest
+    changes = {change.name: change for change in version_diff(before, study.snapshot)}
+    assert changes["de: summary"].lines == (("-", "Lesen und vorhersagen."), ("+", "Kürzer."))
+    assert "ganz neu" in changes[f"de: exam question {KIND.exam[0].key}"].after
+    assert len(changes) == 2
+
+
+def test_a_study_without_translations_keeps_its_digest() -> None:
+    study = make_study(items=1, launched=True)
+    assert study.snapshot is not None
+    assert "translations" not in study.snapshot.content
+
+
+def test_a_copy_has_the_translations() -> None:
+    study = bilingual()
+    copy = study_duplicate(
+        study=study, by=make_user("ada", staff=True), slug="copy", title="Copy", material=False
+    )
+    assert copy.translations == study.translations
+
+
+def test_what_is_missing_is_listed() -> None:
+    study = bilingual()
+    study = study_update(study=study, translations={"de": {"title": "Eulen", "exam": texts()["exam"][:1]}})
+    states = {state.language.code: state for state in language_states(study)}
+    assert list(states) == ["de", "ar"]
+    assert states["de"].missing == (
+        "summary", "consent text", "instructions", f"exam ({len(KIND.exam) - 1} of {len(KIND.exam)} questions)",
+        f"practice ({len(KIND.practice)} of {len(KIND.practice)} questions)",
+    )  # fmt: skip
+    assert not states["ar"].begun
+
+
+@pytest.mark.parametrize(
+    ("translations", "fault"),
+    [
+        ({"xx": {}}, "xx: is not a language for translations; expected one of: de, ar"),
+        ({"en": {"title": "x"}}, "en: is not a language for translations; expected one of: de, ar"),
+        ({"de": {"name": "x"}}, "de.name: is not a text of a study"),
+        ({"de": {"title": 3}}, "de.title: expected text, got int"),
+        (
+            {"de": {"instructions_text": "```example\n{"}},
+            "de.instructions_text: line 1: the example is not closed",
+        ),
+        (
+            {"de": {"exam": [{"key": "none", "payload": {}, "reason": ""}]}},
+            "there is no question with this key",
+        ),
+        ({"de": {"exam": [{"key": KIND.exam[0].key, "payload": {}, "reason": ""}]}}, "payload: "),
+        ({"de": {"exam": [german(KIND.exam[0])] * 2}}, "this question is translated twice"),
+    ],
+)
+def test_a_fault_is_named(translations: dict[str, Any], fault: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        study_update(study=make_study(items=1), translations=translations)
+    assert any(fault in message for message in refused.value.message_dict["translations"]), (
+        refused.value.message_dict
+    )
+
+
+def test_a_translated_question_must_have_the_same_answers() -> None:
+    kind = hit_type_get("simulation_choice")
+    question = kind.exam[0]
+    payload = question.payload | {
+        "follow_up_options": ["eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben"]
+    }
+    study = make_study(items=0, hit_type="simulation_choice")
+    with pytest.raises(ValidationError, match="does not ask the same as the original"):
+        study_update(
+            study=study,
+            translations={"de": {"exam": [{"key": question.key, "payload": payload, "reason": "so"}]}},
+        )
+
+
+def test_the_pages_of_the_settings_list_and_store_a_translation() -> None:
+    ada = make_user("ada", staff=True)
+    study = make_study(
+        by=ada, items=1, title="Owls", consent_text="We keep your answers.", exam_required=True
+    )
+    client = Client()
+    client.force_login(ada)
+    where = f"/admin/annotator/study/{study.pk}/languages/"
+    page = client.get(where).content.decode()
+    assert "Deutsch" in page
+    assert "everything" in page
+    broken = client.post(f"{where}de/", {"title": "Eulen", "exam": "[{"})
+    assert broken.status_code == 400
+    assert "This is not valid JSON (line 1, column 3)" in broken.content.decode()
+    exam = json.dumps([german(KIND.exam[0])])
+    assert client.post(f"{where}de/", {"title": "Eulen", "exam": exam}).status_code == 302
+    study.refresh_from_db()
+    assert study.translations["de"]["title"] == "Eulen"
+    assert study.translations["de"]["exam"][0]["key"] == KIND.exam[0].key
+    page = client.get(where).content.decode()
+    assert "consent text, instructions" in page
+    assert client.post(f"{where}de/", {"title": ""}).status_code == 302
+    study.refresh_from_db()
+    assert study.translations == {}
+    assert client.get(f"{where}en/").status_code == 404
+
+
+def test_only_editors_can_translate() -> None:
+    study = make_study(by=make_user("ada", staff=True), items=1)
+    client = Client()
+    client.force_login(make_user("eve", staff=True))
+    assert client.post(f"/admin/annotator/study/{study.pk}/languages/de/", {"title": "x"}).status_code == 404
