@@ -27,7 +27,7 @@ from foretell import env
 from foretell.embedded import EmbeddedError, EmbeddedServers
 from foretell.embedded.postgres import tail
 from foretell.embedded.process import ask_for_parent_death_signal, die_with_parent, spawn
-from foretell.embedded.watch import WatchedServer
+from foretell.embedded.watch import Server, WatchedServer
 from foretell.serve import housekeeping_command, web_command, worker_command
 from foretell.supervisor import MARK, Service, end_marked, stop_together
 
@@ -222,7 +222,7 @@ class LocalInstallation:
         """The embedded servers that were started. Where ``DATABASE_URL`` or ``REDIS_URL`` is set, there is none."""
         if self.servers is None:
             return []
-        both = {"Postgres": self.servers.postgres, "Redis": self.servers.redis}
+        both: dict[str, Server] = {"Postgres": self.servers.postgres, "Redis": self.servers.redis}
         return [WatchedServer(name, server) for name, server in both.items() if server.child is not None]
 
     def watch(self) -> None:

@@ -84,14 +84,14 @@ def image_get_for(*, user: Any, token: str) -> StudyImage:
     except (signing.BadSignature, ValueError):
         raise Http404("no such image") from None
     if str(user.pk) != user_pk or not (
-        Participation.objects.filter(study=study_pk, study__deleted_at__isnull=True, rater__user=user)
+        Participation.objects.filter(study_id=int(study_pk), study__deleted_at__isnull=True, rater__user=user)
         .exclude(state=Participation.State.REMOVED)
         .exists()
         or studies_for(user=user).filter(pk=study_pk).exists()
     ):
         log.warning("image of study %s: access denied to user %s", study_pk, user.pk)
         raise Http404("no such image")
-    image = StudyImage.objects.filter(study=study_pk, digest=digest).first()
+    image = StudyImage.objects.filter(study_id=int(study_pk), digest=digest).first()
     if image is None:
         raise Http404("no such image")
     return image

@@ -254,7 +254,7 @@ def _gold_counted(study_pk: int) -> list[tuple[int, int, int]]:
     counts: dict[int, tuple[int, int]] = {}
     for rater, response, gold in rows:
         failed, of = counts.get(rater, (0, 0))
-        counts[rater] = (failed + (not kind.grade(response, gold).passed), of + 1)
+        counts[rater] = (failed + (not kind.grade(response, gold or {}).passed), of + 1)
     return [(rater, failed, of) for rater, (failed, of) in counts.items()]
 
 

@@ -144,7 +144,7 @@ def uploads_unpacked(files: Iterable[UploadedFile]) -> Iterator[tuple[str, bytes
     for file in files:
         name = str(file.name)
         if name.lower().endswith(".zip"):
-            yield from zip_images(file)  # type: ignore[arg-type]
+            yield from zip_images(file)
         else:
             yield name, file.read(settings.IMAGE_MAX_BYTES + 1)
 

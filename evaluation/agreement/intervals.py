@@ -166,9 +166,10 @@ def _sums(counts: UnitCounts, codes: Ints, clusters: int, level: Level, scale: F
             np.where(pairable, unit_differences(counts, level, scale) / (m - 1), 0.0),
         ]
     kept = codes >= 0
-    parts = [
-        np.bincount(codes[kept], weights=column[kept], minlength=clusters)[:, None] for column in by_unit
-    ]
+    parts: list[Floats] = []
+    for column in by_unit:
+        added = np.bincount(codes[kept], weights=column[kept], minlength=clusters)
+        parts.append(added.astype(np.float64)[:, None])
     # Only labels that a unit was given are added up: units by labels may be a huge table.
     at, cells = codes[counts.unit], counts.count.astype(np.float64)
     for weight in (cells * pairable[counts.unit], cells / m[counts.unit]):

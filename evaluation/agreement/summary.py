@@ -327,8 +327,8 @@ def _count_agreement(
 def _without_groups(ratings: Ratings, group: Ints) -> tuple[dict[str, float], dict[str, Floats]]:
     """Every statistic with an interval for new raters, and its values without each group of clusters."""
     counted, counted_without = values_without_groups(ratings, group)
-    values: dict[str, float] = {**counted}
-    without: dict[str, Floats] = {**counted_without}
+    values: dict[str, float] = {str(name): value for name, value in counted.items()}
+    without: dict[str, Floats] = {str(name): value for name, value in counted_without.items()}
     if ratings.level != "nominal":
         values["mean"], without["mean"] = mean_without_groups(ratings, group)
         for weights in AC2_WEIGHTS:
