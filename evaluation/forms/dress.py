@@ -10,8 +10,8 @@ def dress(form: forms.BaseForm) -> None:
     from unfold import widgets
 
     looks: tuple[tuple[type[forms.Widget], list[str]], ...] = (
-        (forms.CheckboxInput, widgets.CHECKBOX_CLASSES),
-        (forms.CheckboxSelectMultiple, widgets.CHECKBOX_CLASSES),
+        (forms.CheckboxInput, ["own-check"]),
+        (forms.CheckboxSelectMultiple, ["own-check"]),
         (forms.Textarea, widgets.TEXTAREA_CLASSES),
         (forms.Select, [name for name in widgets.SELECT_CLASSES if name != "appearance-none"]),
         (forms.FileInput, ["text-font-default-light", "dark:text-font-default-dark"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -166,6 +167,7 @@ def test_add_report_in_the_admin_has_the_report_pages_menus(study: Study) -> Non
     assert '<select name="rule"' in page
     assert '<select name="encoder"' in page
     assert "css/filters.css" in page
+    assert re.search(r'<input type="checkbox" name="exclusions"[^>]* checked', page), "as on the report page"
     asked = {"studies": [study.pk], "only-value": ["topic=cars"], "replicates": "0", "seed": "1"}
     response = client.post(reverse("admin:evaluation_report_add"), asked)
     assert response.status_code == 302, response.context["adminform"].form.errors
