@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from django.contrib import admin, messages
+from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.core.paginator import Paginator
 from django.db.models import Count, Q, QuerySet
@@ -222,7 +223,7 @@ class RunAdmin(WithActions):
         """The run's calls as JSON lines; ``manage.py run_calls import`` takes them back."""
         run = run_get_for(user=request.user, pk=pk)
         response = StreamingHttpResponse(
-            calls_download(run=run, by=request.user), content_type="application/x-ndjson"
+            calls_download(run=run, by=cast(User, request.user)), content_type="application/x-ndjson"
         )
         response["Content-Disposition"] = f'attachment; filename="run-{run.pk}-calls.jsonl"'
         return response
