@@ -77,6 +77,7 @@ class Process:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.child.wait(5)
         self.kill()
+        print(self.text()[-10_000:])  # pytest shows it if the test has failed
 
     def text(self) -> str:
         return self.log.read_text(errors="replace") if self.log.exists() else ""
