@@ -129,6 +129,8 @@ LLM_KEYS = {
         entry.partition("@") for entry in words("LLM_KEYS", ["OPENAI_API_KEY@api.openai.com"])
     )
 }
+#: The folder with tiktoken's vocabularies; tiktoken itself reads it from the environment. Empty: tiktoken isn't used.
+TIKTOKEN_CACHE_DIR = text("TIKTOKEN_CACHE_DIR")
 #: How long a worker works at one run, when a run without a worker is queued again, and how often that's checked.
 RUN_SLICE_SECONDS = number("RUN_SLICE_SECONDS", 45, least=1)
 RUN_WAKE_SECONDS = number("RUN_WAKE_SECONDS", 30)

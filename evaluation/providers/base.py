@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -78,6 +78,17 @@ class ChatRequest:
     messages: tuple[dict[str, str], ...]
     parameters: dict[str, Any] = field(default_factory=dict)
     schema: dict[str, Any] | None = None
+
+    @classmethod
+    def of_body(cls, body: Mapping[str, Any]) -> ChatRequest:
+        """The request that a stored ``body`` was made from."""
+        rest = {
+            key: value for key, value in body.items() if key not in ("model", "messages", "response_format")
+        }
+        form = body.get("response_format") or {}
+        return cls(
+            body["model"], tuple(body["messages"]), rest, (form.get("json_schema") or {}).get("schema")
+        )
 
     def body(self) -> dict[str, Any]:
         """The JSON body of the request."""

@@ -20,6 +20,7 @@ import openai
 from evaluation.providers import transport
 from evaluation.providers.base import ChatReply, ChatRequest, ErrorKind, ProviderError, content_text
 from evaluation.providers.replies import (
+    MISFIT,
     count_of,
     json_object,
     retry_after_of,
@@ -229,6 +230,8 @@ def _refined(kind: ErrorKind, code: Any, said: str) -> ErrorKind:
         words = ("context length", "context_length", "context size", "maximum context", "too many tokens")
         if code == "context_length_exceeded" or any(word in said.lower() for word in words):
             return "context_length"
+    if kind == "server" and MISFIT.search(said):
+        return "invalid_reply"
     return kind
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any
 
 import httpx2
@@ -14,6 +15,8 @@ from evaluation.providers.hosts import HostRefused
 
 #: Bytes of a reply that isn't JSON that are stored.
 KEPT_BYTES = 64 * 1024
+#: The message of a 500 about one reply: llama.cpp generated it, and couldn't read it in the format that was asked for.
+MISFIT = re.compile(r"does not match the expected .{0,40}format", re.I)
 
 
 def json_object(response: httpx2.Response) -> dict[str, Any]:

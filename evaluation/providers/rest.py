@@ -12,7 +12,7 @@ import httpx2
 from evaluation.providers import transport
 from evaluation.providers.base import ErrorKind, ProviderError
 from evaluation.providers.hosts import HostPolicy, HostRefused, check_origin, origin_of
-from evaluation.providers.replies import json_object, retry_after_of, transport_error
+from evaluation.providers.replies import MISFIT, json_object, retry_after_of, transport_error
 
 #: From the body of an error: its message, and the kind if the vendor's message says more than the status.
 ReadError = Callable[[int, dict[str, Any]], tuple[str, ErrorKind | None]]
@@ -97,6 +97,8 @@ class RestClient:
             found = {}
         message, kind = self.read_error(status, found)
         said = message or response.text[:300]
+        if status >= 500 and MISFIT.search(said):
+            kind = "invalid_reply"
         return ProviderError(
             kind or kind_of_status(status),
             f"HTTP {status}: {said}"[:500],

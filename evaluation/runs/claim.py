@@ -37,12 +37,16 @@ BURST_SECONDS = 2.0
 
 @dataclass(frozen=True)
 class Ready:
-    """One request to send, and the calls that it answers: one, or several in one request."""
+    """One request to send, and the calls that it answers: one, or several in one request.
+
+    ``tokens``: the estimate that is booked against the endpoint's tokens per minute, 0 if it has no such limit.
+    """
 
     request: ChatRequest
     calls: tuple[ClaimedCall, ...]
     reserved: dict[int, Decimal]
     keys: dict[int, str] = field(default_factory=dict)
+    tokens: int = 0
 
 
 @dataclass(frozen=True)
@@ -224,7 +228,8 @@ def _prepare(
         )
         cost = prices.cost(*most_tokens(request))
         shares = {call.id: share_of(cost, len(group)) for call in group}
-        ready.append(Ready(request, group, shares, {call.id: keys[call.id] for call in group}))
+        tokens = likely_tokens(request) if endpoint.tokens_per_minute else 0
+        ready.append(Ready(request, group, shares, {call.id: keys[call.id] for call in group}, tokens))
     return ready, hits
 
 
@@ -319,7 +324,7 @@ def _book(run: Run, endpoint: Endpoint, now: datetime, ready: Sequence[Ready]) -
             endpoint.requests_due, now, len(ready) * 60 / endpoint.requests_per_minute
         )
     if endpoint.tokens_per_minute:
-        tokens = sum(likely_tokens(one.request) for one in ready)
+        tokens = sum(one.tokens for one in ready)
         endpoint.tokens_due = _moved(endpoint.tokens_due, now, tokens * 60 / endpoint.tokens_per_minute)
     endpoint.save(update_fields=["requests_due", "tokens_due"])
 

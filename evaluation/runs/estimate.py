@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from django.core.exceptions import ValidationError
 
 from evaluation.models import Call, Run
+from evaluation.providers.base import ChatRequest
 from evaluation.runs.claim import build
 from evaluation.runs.create import all_jobs
 from evaluation.runs.registry import step_get
-from evaluation.runs.request import Prices, most_tokens
+from evaluation.runs.request import BYTES_PER_TOKEN, Prices, most_tokens
 from evaluation.runs.step import ClaimedCall, Step
+from evaluation.runs.tokens import prompt_tokens
 
 #: Calls whose requests are built; the others are assumed to be like them.
 SAMPLE = 200
-#: Average number of bytes of English text in a token.
-BYTES_PER_TOKEN = 4
+#: What the number of bytes in a token is learned from: the latest runs, their latest replies, and at least so many of them.
+LATEST_RUNS, LEARN_FROM, LEAST_REPLIES = 5, 100, 5
 
 
 @dataclass(frozen=True)
 class CostEstimate:
-    """Number of calls, with their tokens and cost: ``likely`` by a rule of thumb, ``most`` as an upper bound.
+    """Number of calls, with their tokens and cost: ``likely``, and ``most`` as an upper bound.
+
+    Likely input tokens are counted with the model's vocabulary where it is at hand (``evaluation.runs.tokens``), otherwise
+    estimated from the bytes of the prompts: as many in a token as in the model's latest replies, or four.
 
     Covers the first attempt at the first stage of each item. Later stages and retries are extra; ``stages`` is
     the number of stages of the longest item.
@@ -60,7 +66,7 @@ def run_estimate(*, run: Run, key: str = "") -> CostEstimate:
     sizes = [most_tokens(request) for request in requests]
     share = total / len(sizes)
     most_in, most_out = sum(size[0] for size in sizes) * share, sum(size[1] for size in sizes) * share
-    tokens_in, tokens_out = int(most_in / BYTES_PER_TOKEN), int(most_out / 4)
+    tokens_in, tokens_out = int(_likely_in(run, requests) * share), int(most_out / 4)
     prices = Prices.of(endpoint)
     return CostEstimate(
         calls=total,
@@ -73,6 +79,31 @@ def run_estimate(*, run: Run, key: str = "") -> CostEstimate:
         first_key=rows[0].key,
         schema=json.dumps(requests[0].schema, indent=1, ensure_ascii=False) if requests[0].schema else "",
     )
+
+
+def _likely_in(run: Run, requests: Sequence[ChatRequest]) -> float:
+    """The likely number of input tokens of all ``requests`` together."""
+    counted = [prompt_tokens(request) for request in requests]
+    known = [tokens for tokens in counted if tokens is not None]
+    if len(known) == len(requests):
+        return sum(known)
+    return sum(most_tokens(request)[0] for request in requests) / bytes_per_token(run)
+
+
+def bytes_per_token(run: Run) -> float:
+    """Bytes of prompt in a token, by what the run's endpoint counted for the same model; four if it hasn't yet."""
+    runs = Run.objects.filter(endpoint=run.endpoint, model=run.model, together=1).order_by("-pk")[
+        :LATEST_RUNS
+    ]
+    rows = (
+        Call.objects.filter(run__in=list(runs), from_cache=False, tokens_in__gt=0)
+        .order_by("-pk")
+        .values_list("request", "tokens_in")[:LEARN_FROM]
+    )
+    replies = [(most_tokens(ChatRequest.of_body(body))[0], tokens) for body, tokens in rows if body]
+    if len(replies) < LEAST_REPLIES:
+        return BYTES_PER_TOKEN
+    return sum(size for size, _ in replies) / sum(tokens for _, tokens in replies)
 
 
 def _saved_calls(run: Run, key: str) -> tuple[int, list[ClaimedCall]]:

@@ -3,6 +3,8 @@
 *Breaker*: when ``THRESHOLD`` different calls in a row have failed for a reason that is the endpoint's (no
 connection, 5xx, timeout, rate limit), nothing is sent for a while and then one request at a time, until one
 succeeds. The pauses grow with the outage. Failures meanwhile don't count as attempts of their calls.
+A call that gets a 500 again after other calls have succeeded isn't counted: some servers answer 500 where the reply to
+one prompt doesn't fit its format, and the last calls of a run may all be like that.
 
 *Window*: each rate limit halves the number of requests that may be in flight, and each window of successes adds
 one, as TCP does.
@@ -102,7 +104,8 @@ def endpoint_report(*, endpoint: Endpoint, outcomes: Sequence[Outcome], rng: ran
     copy_state(row, endpoint)
     for outcome in outcomes:
         if outcome.error_kind in TROUBLE and outcome.sent:
-            _excuse(outcome, available=not is_open(row), silent=not report.successes, rng=rng)
+            silent = not report.successes and not (outcome.repeated and row.failing_since is None)
+            _excuse(outcome, available=not is_open(row), silent=silent, rng=rng)
     return is_open(row)
 
 
@@ -118,10 +121,13 @@ def _tokens(outcome: Outcome) -> int:
 
 def _troubled(row: Endpoint, report: HealthReport, now: datetime, rng: random.Random) -> None:
     limited = [outcome for outcome in report.troubled if outcome.error_kind == "rate_limit"]
-    row.trouble = report.troubled[-1].error[:500]
-    if not report.successes:
+    # After a success the list is empty: a repeated failure that isn't in it has had a success in between.
+    counted = [o for o in report.troubled if not o.repeated or o.id in row.failing_calls]
+    if counted:
+        row.trouble = counted[-1].error[:500]
+    if counted and not report.successes:
         row.failing_since = row.failing_since or now
-        failed = dict.fromkeys([*row.failing_calls, *(o.id for o in report.troubled if o not in limited)])
+        failed = dict.fromkeys([*row.failing_calls, *(o.id for o in counted if o not in limited)])
         row.failing_calls = list(failed)[:THRESHOLD]
     held = row.hold_until is not None and row.hold_until > now
     seconds = 0.0

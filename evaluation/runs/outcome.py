@@ -17,7 +17,7 @@ from evaluation.providers.base import PERHAPS_PAID, ChatReply, Provider, Provide
 from evaluation.runs.claim import Hit, Ready
 from evaluation.runs.confidence import answer_confidence
 from evaluation.runs.repair import INCOMPLETE, joined_result
-from evaluation.runs.request import Prices, likely_tokens, share_of
+from evaluation.runs.request import Prices, share_of
 from evaluation.runs.settle import Outcome, backoff
 from evaluation.runs.step import ClaimedCall, Step, cut_off
 from evaluation.runs.together import together_split
@@ -88,7 +88,7 @@ def read_reply(
 
 def _each(ready: Ready, outcomes: list[Outcome]) -> list[Outcome]:
     return [
-        replace(outcome, of_request=int(n == 0), estimated=likely_tokens(ready.request) if n == 0 else 0)
+        replace(outcome, of_request=int(n == 0), estimated=ready.tokens if n == 0 else 0)
         for n, outcome in enumerate(outcomes)
     ]
 
@@ -247,6 +247,8 @@ def failed(
         outcome.tokens_in, outcome.tokens_out = error.reply.tokens_in, error.reply.tokens_out
         outcome.tokens_cached = error.reply.tokens_cached
     tries = call.attempts + 1 - call.lost - call.excused
+    # 502 to 504 come from gateways and overloaded servers; 500 may be what this prompt does to the server.
+    outcome.repeated = error.kind == "server" and error.status == 500 and tries - call.unparsable > 1
     if error.kind in _PAUSE_AND_KEEP:
         outcome.state, outcome.pause = Call.State.PENDING, str(error)
     elif error.kind in ITEM_REFUSED:

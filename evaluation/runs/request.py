@@ -14,6 +14,7 @@ from annotator.hit_types.base import ChatMessage
 from evaluation.models import Endpoint
 from evaluation.providers.base import ChatRequest
 from evaluation.runs.text import clean
+from evaluation.runs.tokens import prompt_tokens
 
 #: The request sets these itself, so they aren't allowed as parameters.
 RESERVED = ("model", "messages", "stream")
@@ -36,6 +37,8 @@ RANGES: dict[str, tuple[type, InRange]] = {
     "frequency_penalty": (float, InRange(-2, 2)),
     "repetition_penalty": (float, InRange(0, 10)),
 }
+#: Average number of bytes of English text in a token.
+BYTES_PER_TOKEN = 4
 #: The assumed length of a reply, in tokens, if the request allows more.
 LIKELY_REPLY = 150
 MILLION = Decimal(1_000_000)
@@ -165,10 +168,13 @@ def most_tokens(request: ChatRequest) -> tuple[int, int]:
 def likely_tokens(request: ChatRequest) -> int:
     """An estimate of a request's input and output tokens together, corrected once its reply has arrived.
 
-    Four bytes of prompt to a token, and a reply of at most ``LIKELY_REPLY`` tokens.
+    The prompt is counted with the model's vocabulary, or else has ``BYTES_PER_TOKEN``; the reply has at most
+    ``LIKELY_REPLY`` tokens.
     """
     most_in, most_out = most_tokens(request)
-    return most_in // 4 + min(most_out, LIKELY_REPLY)
+    counted = prompt_tokens(request)
+    likely_in = most_in // BYTES_PER_TOKEN if counted is None else counted
+    return likely_in + min(most_out, LIKELY_REPLY)
 
 
 def cache_key(

@@ -63,6 +63,8 @@ class Outcome:
     hold: float = 0.0
     #: The attempt failed because of the endpoint and doesn't count.
     excused: bool = False
+    #: The call has failed in this way before, so the failure may be its own fault and not the endpoint's.
+    repeated: bool = False
     #: 1 for the first call of a request and 0 for the others, so that requests are counted once.
     of_request: int = 1
 

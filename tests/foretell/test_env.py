@@ -44,7 +44,7 @@ def python(code: str, **settings: str) -> subprocess.CompletedProcess[str]:
         cwd=env.ROOT,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
         check=False,
     )
 

@@ -106,6 +106,12 @@ def _odd_types(reply: dict[str, Any]) -> Response:
     return json_response(reply | odd)
 
 
+def _misfit(reply: dict[str, Any]) -> Response:
+    """llama.cpp's answer where it can't read what the model wrote, such as JSON that was cut off."""
+    said = "The model produced output that does not match the expected peg-native format"
+    return json_response({"error": {"code": 500, "message": said, "type": "server_error"}}, 500)
+
+
 def _html(reply: dict[str, Any]) -> Response:
     return Response(200, b"<!doctype html><title>502 Bad Gateway</title>", {"content-type": "text/html"})
 
@@ -164,6 +170,7 @@ KINDS: dict[str, Callable[[dict[str, Any]], Response]] = {
     "error_body": _error_body,
     "fractional": _fractional,
     "odd_types": _odd_types,
+    "misfit": _misfit,
     "html": _html,
     "long_text": _long_text,
     "empty_body": _empty_body,

@@ -28,6 +28,7 @@ EXPECTED = {
     "error_body": "server",
     "fractional": "",
     "odd_types": "invalid_reply",
+    "misfit": "invalid_reply",
     "html": "invalid_reply",
     "long_text": "",
     "empty_body": "invalid_reply",

@@ -85,3 +85,21 @@ def test_one_item_that_always_fails_is_given_up_while_the_others_succeed(scripte
     run = make_run(make_endpoint(scripted, concurrency=2), study, model=model, max_attempts=3)
     work(run)
     assert (run.state, states(run)) == ("incomplete", {"failed": 1, "done": 5})
+
+
+def test_items_that_always_fail_are_given_up_however_many_they_are(
+    scripted: ScriptedProcess, settings: Any
+) -> None:
+    """When only they are left, nothing succeeds any more; yet the endpoint answers every other item."""
+    settings.RUN_OUTAGE_SECONDS = 120
+    study = make_material(20)
+    for item in study.items.filter(key__in=[f"item-{n}" for n in range(0, 16, 2)]):
+        item.payload["follow_up"] += " (poison)"
+        item.save()
+    model = "scripted?refuse=poison&code=server_error"
+    run = make_run(make_endpoint(scripted, concurrency=1), study, model=model, max_attempts=3)
+    while work(run).why == "time":
+        pass
+    assert (run.state, states(run)) == ("incomplete", {"failed": 8, "done": 12})
+    assert set(run.calls.filter(state="failed").values_list("error_kind", flat=True)) == {"server"}
+    assert run.endpoint.failing_calls == []
