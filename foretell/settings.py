@@ -115,6 +115,7 @@ LANGUAGE_COOKIE_NAME = "language"
 LOCALE_PATHS = [BASE_DIR / "locale"]
 USE_I18N = True
 TIME_ZONE = "UTC"
+FORMAT_MODULE_PATH = ["foretell.formats"]
 USE_TZ = True
 
 STATIC_URL = "/static/"

@@ -159,7 +159,7 @@ def going_words(study: Study, live: Live) -> str:
     end = live.pace.end(live.places - live.done)
     words = f"{share}. It is too early to estimate when it will end."
     if end:
-        words = f"Yes: {share}, the rest by {timezone.localtime(end):%A %-d %B, %H:%M} at this pace."
+        words = f"Yes: {share}, the rest by {timezone.localtime(end):%Y-%m-%d %H:%M} at this pace."
     return words + _lagging(live)
 
 

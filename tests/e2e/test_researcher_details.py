@@ -1,0 +1,92 @@
+"""Details of the researchers' pages that only a browser shows: borders, wrapping, a phone's width, the keyboard."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotator.models import FollowUp, Study, User
+from annotator.services.study import study_launch
+from tests.factories import make_item, make_study, make_user
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def rosa() -> User:
+    return make_user("rosa", staff=True)
+
+
+@pytest.fixture
+def study(rosa: User) -> Study:
+    made = make_study(by=rosa, slug="owls", pay_per_item="0.5", minutes_per_item="2")
+    item = make_item(made, key="a")
+    FollowUp.objects.filter(pk=item.follow_up_id).update(text="First line.\nSecond line.")
+    study_launch(study=made)
+    return Study.objects.get(pk=made.pk)
+
+
+def log_in(page: Page, address: str) -> None:
+    page.goto(f"{address}/admin/")
+    page.fill("[name=username]", "rosa")
+    page.fill("[name=password]", "a-long-password-7")
+    page.keyboard.press("Enter")
+    expect(page.locator("[name=password]")).to_have_count(0)
+
+
+def test_items_show_follow_ups_with_their_lines_and_figures_stay_on_one_line(
+    live_server: Any, page: Page, study: Study
+) -> None:
+    log_in(page, live_server.url)
+    root = f"{live_server.url}/admin/annotator/study/{study.pk}/"
+    page.goto(f"{root}items/")
+    lines = page.get_by_text("First line.").evaluate("cell => cell.innerText.split('\\n')")
+    assert lines == ["First line.", "Second line."]
+    page.goto(f"{root}live/")
+    for figure in page.locator(".figures dd:not(.figures__note)").all():
+        lines = figure.evaluate(
+            "cell => cell.getBoundingClientRect().height / parseFloat(getComputedStyle(cell).lineHeight || 20)"
+        )
+        assert lines < 1.9, figure.inner_text()
+
+
+def test_join_links_are_copied_and_not_clipped_on_a_phone(
+    live_server: Any, phone: Page, study: Study
+) -> None:
+    log_in(phone, live_server.url)
+    phone.goto(f"{live_server.url}/admin/annotator/study/{study.pk}/live/")
+    link, button = phone.locator("#join-link"), phone.locator("[data-copy=join-link]")
+    expect(button).to_be_visible()
+    assert "/join/" in link.input_value()
+    for part in (link, button):
+        box = part.bounding_box()
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390
+    assert phone.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_settings_are_changed_by_keyboard_alone(live_server: Any, page: Page, study: Study) -> None:
+    log_in(page, live_server.url)
+    page.goto(f"{live_server.url}/admin/annotator/study/{study.pk}/change/")
+    page.locator("[name=title]").focus()
+    page.keyboard.press("Control+A")
+    page.keyboard.type("Owls by night")
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.name") == "save":
+            break
+    page.keyboard.press("Enter")
+    expect(page.locator(".fk-title")).to_contain_text("Owls by night")
+    assert Study.objects.get(pk=study.pk).title == "Owls by night"
+
+
+def test_report_pages_keep_their_name_on_a_phone(live_server: Any, phone: Page, study: Study) -> None:
+    log_in(phone, live_server.url)
+    phone.goto(f"{live_server.url}/studies/{study.pk}/reports/")
+    name = phone.locator(".top__name")
+    assert name.evaluate("name => name.scrollWidth <= name.clientWidth"), (
+        "it was cut off by the choice of theme"
+    )
