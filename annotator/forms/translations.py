@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
@@ -22,10 +22,19 @@ QUESTIONS = {"exam": "Exam questions", "practice": "Practice questions"}
 
 
 class TranslationForm(PlainForm):
-    """A field for each text that the study has. ``own`` are the originals, ``texts`` the translation so far."""
+    """A field for each text that the study has. ``own`` are the originals, ``texts`` the translation so far.
+
+    ``outdated`` are the names of texts whose original has changed since; then the form asks whether they were compared.
+    """
 
     def __init__(
-        self, *args: Any, own: Mapping[str, Any], texts: Mapping[str, Any], rtl: bool, **kwargs: Any
+        self,
+        *args: Any,
+        own: Mapping[str, Any],
+        texts: Mapping[str, Any],
+        rtl: bool,
+        outdated: Sequence[str] = (),
+        **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
         direction = {"dir": "rtl" if rtl else "ltr"}
@@ -48,6 +57,11 @@ class TranslationForm(PlainForm):
                     " the texts in payload and reason. Questions that you leave out stay as they are.",
                 )
 
+        if outdated:
+            self.fields["compared"] = forms.BooleanField(
+                label="I have compared the translation with the originals; it says the same.", required=False
+            )
+
     def clean(self) -> JSON:
         data: JSON = super().clean() or self.cleaned_data
         for name in QUESTIONS:
@@ -61,4 +75,4 @@ class TranslationForm(PlainForm):
 
     def texts(self) -> JSON:
         """The translation as it is stored, still to be checked by the service."""
-        return {name: value for name, value in self.cleaned_data.items() if value}
+        return {name: value for name, value in self.cleaned_data.items() if value and name != "compared"}

@@ -135,6 +135,16 @@ def _asked(stage: Stage) -> list[tuple[str, str, tuple[str, ...]]]:
     ]
 
 
+def each_text(texts: Mapping[str, Any]) -> dict[str, Any]:
+    """A study's texts in one language, each under a name of its own: questions as ``exam owls``. Empty ones are left out.
+
+    >>> each_text({"title": "Owls", "summary": "", "exam": [{"key": "owls", "payload": {}, "reason": ""}]})
+    {'title': 'Owls', 'exam owls': {'key': 'owls', 'payload': {}, 'reason': ''}}
+    """
+    found = {name: texts[name] for name in TEXTS if texts.get(name)}
+    return found | {f"{name} {one['key']}": one for name in QUESTIONS for one in texts.get(name) or ()}
+
+
 def question_translated(question: Question, translations: Sequence[Mapping[str, Any]]) -> Question:
     """A question with the texts of its translation, if there is one among these."""
     for one in translations:

@@ -65,8 +65,12 @@ class Study(models.Model):
         help_text="Models' answers are read in it as well as in English: ja, oui, 是.",
     )
 
-    #: The study's texts in other languages; see ``annotator.services.translations``.
+    #: The study's texts in other languages; see ``annotator.hit_types.translations``.
     translations = models.JSONField(
+        default=dict, db_default=models.Value({}, models.JSONField()), blank=True, editable=False
+    )
+    #: The digest of the original that each translated text was made from: ``{"de": {"title": "9f86...", "exam owls": ...}}``.
+    translated_from = models.JSONField(
         default=dict, db_default=models.Value({}, models.JSONField()), blank=True, editable=False
     )
 

@@ -8,15 +8,22 @@ from typing import Any
 
 from django.utils.translation import get_language
 
-from annotator.core.canonical import text_digest
+from annotator.core.canonical import digest_of, text_digest
 from annotator.core.language import Language, languages
 from annotator.hit_types.base import HitType, Question
-from annotator.hit_types.translations import question_translated
+from annotator.hit_types.translations import QUESTIONS, each_text, question_translated
 from annotator.models import Study
 from annotator.selectors.snapshot import snapshot_content
 from annotator.selectors.study import study_hit_type
 
 Rules = Mapping[str, Any]
+#: Text of a study -> its name on pages.
+TITLES = {
+    "title": "title",
+    "summary": "summary",
+    "consent_text": "consent text",
+    "instructions_text": "instructions",
+}
 
 
 def texts_here(rules: Rules) -> Mapping[str, Any]:
@@ -66,11 +73,13 @@ def study_text(study: Study, name: str) -> str:
 
 @dataclass(frozen=True)
 class LanguageState:
-    """What a study has in one language: ``texts`` as they are stored, and what is ``missing``, in words."""
+    """What a study has in one language: ``texts`` as they are stored, and in words what is ``missing``, and what is
+    ``outdated``: its original has changed since it was translated."""
 
     language: Language
     texts: Mapping[str, Any]
     missing: tuple[str, ...]
+    outdated: tuple[str, ...] = ()
 
     @property
     def begun(self) -> bool:
@@ -85,6 +94,7 @@ def language_states(study: Study) -> list[LanguageState]:
             language,
             texts := study.translations.get(language.code, {}),
             tuple(_missing(own, texts)),
+            tuple(_outdated(own, texts, study.translated_from.get(language.code, {}))),
         )
         for language in languages()
         if language.code != study.language
@@ -110,17 +120,43 @@ def original_texts(study: Study) -> dict[str, Any]:
     }
 
 
+def texts_of_type(study: Study) -> list[str]:
+    """Which texts come with the HIT type, in English, because the study has none of its own."""
+    kind = study_hit_type(study)
+    texts = {
+        "instructions": kind.instructions and not kind.external and not study.instructions_text,
+        "exam": kind.exam and study.exam_required and not study.exam_own,
+        "practice": kind.practice and study.practice_required and not study.practice_own,
+    }
+    return [name for name, used in texts.items() if used]
+
+
+def original_digests(own: Mapping[str, Any]) -> dict[str, str]:
+    """The digest of each original text, by its name in ``each_text``."""
+    return {name: digest_of(text) for name, text in each_text(own).items()}
+
+
+def _outdated(own: Mapping[str, Any], texts: Mapping[str, Any], made_from: Mapping[str, str]) -> list[str]:
+    """The translated texts whose originals aren't those that they were made from."""
+    now = original_digests(own)
+    changed = [
+        name
+        for name in each_text(texts)
+        if name in now and name in made_from and made_from[name] != now[name]
+    ]
+    found = [TITLES[name] for name in changed if name in TITLES]
+    for name in QUESTIONS:
+        if those := [one for one in changed if one.startswith(f"{name} ")]:
+            found.append(f"{name} ({len(those)} of {len(own[name])} questions)")
+    return found
+
+
 def _missing(own: Mapping[str, Any], texts: Mapping[str, Any]) -> list[str]:
     found = []
-    for name, title in (
-        ("title", "title"),
-        ("summary", "summary"),
-        ("consent_text", "consent text"),
-        ("instructions_text", "instructions"),
-    ):
+    for name, title in TITLES.items():
         if own[name] and not texts.get(name):
             found.append(title)
-    for name in ("exam", "practice"):
+    for name in QUESTIONS:
         done = {one["key"] for one in texts.get(name, ())}
         left = [one for one in own[name] if one["key"] not in done]
         if left:

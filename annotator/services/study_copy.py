@@ -41,7 +41,7 @@ def study_duplicate(*, study: Study, by: User, slug: str, title: str, material: 
     fields = [field for field in Study._meta.concrete_fields if field.name not in OWN]
     values = {field.name: getattr(study, field.name) for field in fields}
     copy = Study(slug=slug, title=title, workspace=workspace, **values)
-    study_clean(copy)
+    study_clean(copy, images_from=study if workspace == study.workspace else None)
     copy.save()
     Membership.objects.create(study=copy, user=by, role=Membership.Role.OWNER)
     about = {"slug": slug, "title": title, "copy_of": study.slug, "with_material": material}

@@ -15,9 +15,9 @@ from annotator.forms.service import errors_add
 from annotator.forms.translations import QUESTIONS, TranslationForm
 from annotator.models import Study
 from annotator.selectors.study import study_get_for
-from annotator.selectors.study_texts import language_states, original_texts
+from annotator.selectors.study_texts import language_states, original_texts, texts_of_type
 from annotator.selectors.user import user_of
-from annotator.services.study import study_update
+from annotator.services.study import study_update, translation_confirm
 
 
 @study_page(VIEWER)
@@ -25,7 +25,7 @@ def languages(request: HttpRequest, study: Study) -> HttpResponse:
     """The languages of the annotators' pages, and what the study lacks in each."""
     return render(
         request, study, "languages", tab="settings", title=f"Languages of {study.title}",
-        states=language_states(study), editable=_editable(request, study),
+        states=language_states(study), of_type=texts_of_type(study), editable=_editable(request, study),
     )  # fmt: skip
 
 
@@ -36,7 +36,9 @@ def translation(request: HttpRequest, study: Study, code: str) -> HttpResponse:
     if state is None:
         raise Http404("not a language for translations of this study")
     own = original_texts(study)
-    form = TranslationForm(request.POST or None, own=own, texts=state.texts, rtl=state.language.rtl)
+    form = TranslationForm(
+        request.POST or None, own=own, texts=state.texts, rtl=state.language.rtl, outdated=state.outdated
+    )
     if request.method == "POST":
         study_get_for(user=request.user, pk=study.pk, role=EDITOR)
         if form.is_valid() and _save(request, study, code, form):
@@ -44,7 +46,7 @@ def translation(request: HttpRequest, study: Study, code: str) -> HttpResponse:
         study.refresh_from_db()
     return render(
         request, study, "translation", tab="settings", title=f"{state.language.name}: {study.title}", form=form, state=state,
-        fields=[(form[name], _original(name, own[name])) for name in form.fields],
+        fields=[(form[name], _original(name, own[name])) for name in form.fields if name in own],
         editable=_editable(request, study), status=400 if form.errors else 200,
     )  # fmt: skip
 
@@ -65,6 +67,8 @@ def _save(request: HttpRequest, study: Study, code: str, form: TranslationForm) 
     before = study.snapshot_id
     try:
         saved = study_update(study=study, by=user_of(request), translations=translations)
+        if form.cleaned_data.get("compared"):
+            translation_confirm(study=study, code=code, by=user_of(request))
     except ValidationError as error:
         errors_add(form, error)
         return False

@@ -12,12 +12,15 @@ from django.test import Client
 from annotator.core.canonical import text_digest
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Consent, ExamAnswer, Judgment, Study
+from annotator.selectors.images import images_used
 from annotator.selectors.study_texts import language_states
 from annotator.selectors.versions import version_diff
+from annotator.services.images import images_add
 from annotator.services.study import study_update
 from annotator.services.study_copy import study_duplicate
 from tests.bot import Bot
 from tests.factories import make_study, make_user
+from tests.pictures import picture
 
 pytestmark = pytest.mark.django_db
 KIND = hit_type_get("simulation")
@@ -209,3 +212,104 @@ def test_only_editors_can_translate() -> None:
     client = Client()
     client.force_login(make_user("eve", staff=True))
     assert client.post(f"/admin/annotator/study/{study.pk}/languages/de/", {"title": "x"}).status_code == 404
+
+
+def outdated(study: Study) -> tuple[str, ...]:
+    return language_states(study)[0].outdated
+
+
+def test_a_translation_is_flagged_when_its_original_changes_later() -> None:
+    study = bilingual()
+    assert outdated(study) == ()
+    exam = [dict(vars(one)) for one in KIND.exam]
+    exam[0]["reason"] = "A better reason."
+    study = study_update(study=study, summary="Read, then predict.", exam_own=exam)
+    assert outdated(study) == ("summary", f"exam (1 of {len(KIND.exam)} questions)")
+    # Translating one of them again leaves the flag at the other, and an original that is changed back isn't flagged.
+    study = study_update(study=study, translations={"de": texts(summary="Lesen, dann vorhersagen.")})
+    assert outdated(study) == (f"exam (1 of {len(KIND.exam)} questions)",)
+    study = study_update(study=study, exam_own=None)
+    assert outdated(study) == ()
+
+
+def test_a_translation_from_before_the_sources_were_kept_is_flagged_too() -> None:
+    study = bilingual()
+    Study.objects.update(translated_from={})
+    study = study_update(study=study, consent_text="We keep your answers for a year.")
+    assert outdated(study) == ("consent text",)
+
+
+def test_a_copy_knows_which_originals_have_changed() -> None:
+    study = study_update(study=bilingual(), summary="Read, then predict.")
+    copy = study_duplicate(
+        study=study, by=make_user("ada", staff=True), slug="copy", title="Owls", material=False
+    )
+    assert outdated(copy) == ("summary",)
+
+
+def test_the_pages_flag_a_changed_original_until_somebody_has_compared_it() -> None:
+    ada = make_user("ada", staff=True)
+    study = make_study(
+        by=ada, items=1, title="Owls", summary="Read.", translations={"de": {"summary": "Lesen."}}
+    )
+    study_update(study=study, summary="Read and predict.")
+    client = Client()
+    client.force_login(ada)
+    where = f"/admin/annotator/study/{study.pk}/languages/"
+    assert "<td>summary</td>" in client.get(where).content.decode()
+    page = client.get(f"{where}de/").content.decode()
+    assert "The original has changed since it was translated: summary." in page
+    client.post(f"{where}de/", {"title": "Eulen", "summary": "Lesen."})
+    study.refresh_from_db()
+    assert outdated(study) == ("summary",)
+    client.post(f"{where}de/", {"title": "Eulen", "summary": "Lesen.", "compared": "on"})
+    study.refresh_from_db()
+    assert outdated(study) == ()
+    assert study.translations == {"de": {"title": "Eulen", "summary": "Lesen."}}
+    assert "compared" not in client.get(f"{where}de/").content.decode()
+
+
+def test_texts_that_come_with_the_hit_type_are_named_and_missing_until_they_are_translated() -> None:
+    ada = make_user("ada", staff=True)
+    study = make_study(by=ada, items=1, practice_required=True, exam_required=True)
+    client = Client()
+    client.force_login(ada)
+    where = f"/admin/annotator/study/{study.pk}/languages/"
+    said = "The instructions, exam and practice of this study come with its HIT type, in English."
+    assert said in client.get(where).content.decode()
+    study = study_update(study=study, translations={"de": {"title": "Eulen"}})
+    assert language_states(study)[0].missing == (
+        "instructions", f"exam ({len(KIND.exam)} of {len(KIND.exam)} questions)",
+        f"practice ({len(KIND.practice)} of {len(KIND.practice)} questions)",
+    )  # fmt: skip
+    study_update(study=study, instructions_text="Predict.", practice_required=False)
+    assert "The exam of this study" in client.get(where).content.decode()
+
+
+def test_images_of_translated_questions_are_found_as_in_the_originals(tmp_path: Any, settings: Any) -> None:
+    files = {
+        "BACKEND": "django.core.files.storage.FileSystemStorage",
+        "OPTIONS": {"location": tmp_path},
+    }
+    settings.STORAGES = settings.STORAGES | {"default": files}
+    ada = make_user("ada", staff=True)
+    study = make_study(by=ada, items=1)
+    images_add(study=study, files=[("cat.png", picture()), ("katze.png", picture("brown"))])
+    payload = {
+        "question": "![A cat on a mat](cat.png)", "explanation": "It sits.", "answer": "yes",
+        "follow_up": "Does it lie?", "formats": {"question": "image"},
+    }  # fmt: skip
+    gold = KIND.exam[0].gold
+    own = {"key": "cat", "payload": payload, "gold": gold, "reason": "So.", "pool": KIND.exam[0].pool}
+    for image in ("![Eine Katze](katze.png)", "![Eine Katze](cat.png)"):
+        ours = {"key": "cat", "payload": payload | {"question": image}, "reason": "Darum."}
+        study = study_update(study=study, exam_own=[own], translations={"de": {"exam": [ours]}})
+        shown = study.translations["de"]["exam"][0]["payload"]["question"]
+        digest = study.images.get(name=image[image.index("(") + 1 : -1]).digest
+        assert shown == f'{image[:-1]} "40x30 sha256:{digest}")'
+        assert digest in images_used(study=study)
+    copy = study_duplicate(study=study, by=ada, slug="copy", title="Copy", material=False)
+    assert copy.translations == study.translations
+    ours["payload"] = payload | {"question": "![Eine Katze](katz.png)"}
+    with pytest.raises(ValidationError, match=r"de.exam, cat: question: no image named 'katz.png'"):
+        study_update(study=study, translations={"de": {"exam": [ours]}})
