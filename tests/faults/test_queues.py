@@ -27,6 +27,7 @@ LONG = {
     "evaluation.report_build",
     "annotator.export_build",
     "annotator.file_import_run",
+    "annotator.figures_renew",
 }
 
 
