@@ -280,7 +280,7 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='study',
             name='retention_days',
-            field=models.PositiveIntegerField(blank=True, help_text='Counted from when the study is closed. Participants are then anonymised. Leave empty to keep the data until a participant asks for its removal.', null=True, validators=[annotator.core.ranges.InRange(1, 36500)], verbose_name='days to keep personal data'),
+            field=models.PositiveIntegerField(blank=True, help_text='Participants are anonymised this many days after the study is closed. Leave empty to keep personal data until a participant asks for its removal.', null=True, validators=[annotator.core.ranges.InRange(1, 36500)], verbose_name='days to keep personal data'),
         ),
         migrations.AlterField(
             model_name='study',

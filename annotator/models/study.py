@@ -201,7 +201,8 @@ class Study(models.Model):
         null=True,
         blank=True,
         validators=[InRange(1, 36_500)],
-        help_text="Counted from when the study is closed. Participants are then anonymised. Leave empty to keep the data until a participant asks for its removal.",
+        help_text="Participants are anonymised this many days after the study is closed."
+        " Leave empty to keep personal data until a participant asks for its removal.",
     )
 
     # Recruitment
