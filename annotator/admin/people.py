@@ -64,11 +64,11 @@ class UserAdmin(DjangoUserAdmin, ModelAdmin):
         people_viewed(by=request.user, page="accounts", everywhere=True)
         return super().changelist_view(request, extra_context)
 
-    @admin.action(description="Remove the second factor of people who lost their phone")
+    @admin.action(description="Reset two-factor login (for people who lost their phone)")
     def second_factor_remove(self, request: HttpRequest, rows: QuerySet[User]) -> None:
         removed = [one for one in rows if second_factor_remove(user=one, by=user_of(request))]
         messages.success(
-            request, f"{plural(len(removed), 'person', 'people')} can log in with the password alone."
+            request, f"{plural(len(removed), 'person', 'people')} can now log in with just a password."
         )
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:

@@ -65,7 +65,7 @@ class ItemAdmin(StudyScoped):
     def payload_shown(self, item: Item) -> str:
         return as_text(item.payload)
 
-    @display(description="Right response (never sent)")
+    @display(description="Correct response (never shown to annotators)")
     def gold_shown(self, item: Item) -> str:
         return as_text(item.gold) if item.gold else "–"
 
@@ -100,13 +100,13 @@ class JudgmentAdmin(StudyScoped):
     def signals_shown(self, judgment: Judgment) -> str:
         return as_text(judgment.signals)
 
-    @admin.action(description="Accept: raters see it on their own page")
+    @admin.action(description="Accept the selected judgments")
     def accept(self, request: HttpRequest, rows: QuerySet[Judgment]) -> None:
         mine = rows.filter(study__in=studies_for(user=request.user, role=REVIEWER))
         accepted = judgments_accept(judgments=mine, by=user_of(request))
         messages.success(request, f"{plural(accepted, 'judgment')} accepted.")
 
-    @admin.action(description="Exclude the chosen judgments…")
+    @admin.action(description="Exclude the selected judgments…")
     def leave_out(self, request: HttpRequest, rows: QuerySet[Judgment]) -> HttpResponse | None:
         """Redirect to the page that asks for the reason."""
         chosen = list(rows.order_by().values_list("study_id", "pk")[:1_000])
@@ -163,7 +163,7 @@ class ExclusionAdmin(AddedByService):
         if change:
             exclusion_reason_set(exclusion=obj, reason=obj.reason)
 
-    @admin.action(description="Lift the exclusions: the judgments count again")
+    @admin.action(description="Lift the selected exclusions")
     def lift(self, request: HttpRequest, rows: QuerySet[Exclusion]) -> None:
         mine = studies_for(user=request.user, role=REVIEWER)
         lifted = [exclusion_lift(exclusion=one) for one in rows.filter(study__in=mine)]
@@ -205,7 +205,7 @@ class ReplyForm(forms.ModelForm):
     answer = forms.CharField(
         widget=UnfoldAdminTextareaWidget(attrs={"rows": 4}),
         required=False,
-        help_text="The annotator reads it on their own page.",
+        help_text="The annotator can read it on their own page.",
     )
 
     class Meta:
@@ -281,5 +281,5 @@ class ExportAdmin(StudyScoped):
     @display(description="File")
     def file_link(self, export: Export) -> str:
         return export.error or (
-            "ready to download, for the person who asked for it" if export.state == "done" else "–"
+            "ready: only the person who requested it can download it" if export.state == "done" else "–"
         )

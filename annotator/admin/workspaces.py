@@ -96,7 +96,9 @@ def members(request: HttpRequest, pk: int) -> HttpResponse:
                 return redirect("admin:workspace_members", pk)
             if form.is_valid():
                 member = workspace_member_set(workspace=workspace, **form.cleaned_data)
-                messages.success(request, f"{member.user} is {member.get_role_display()} here now.")
+                messages.success(
+                    request, f"{member.user} is {member.get_role_display()} in this workspace now."
+                )
                 return redirect("admin:workspace_members", pk)
         except ValidationError as error:
             if removed:

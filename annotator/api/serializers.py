@@ -190,7 +190,7 @@ class MaterialImportedSerializer(serializers.Serializer[Any]):
 
 
 class UploadSerializer(serializers.Serializer[Any]):
-    name = serializers.CharField(max_length=150, help_text="The file's name, which says its format.")
+    name = serializers.CharField(max_length=150, help_text="The file's name. Its ending gives the format.")
 
 
 class ReceivedSerializer(serializers.Serializer[Any]):

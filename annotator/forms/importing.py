@@ -26,7 +26,7 @@ ONE = "(one rater for all rows)"
 
 class UploadForm(PlainForm):
     file = forms.FileField(
-        help_text="JSON lines, CSV, TSV, Parquet or Excel (.xlsx). You see a preview before anything is stored.",
+        help_text="JSON lines, CSV, TSV, Parquet or Excel (.xlsx). You'll see a preview before anything is stored.",
         widget=forms.FileInput(attrs={"accept": ",".join(FORMATS)}),
     )
 
@@ -102,27 +102,27 @@ class JudgmentsForm(PlainForm):
 
     item = forms.MultipleChoiceField(
         widget=forms.CheckboxSelectMultiple,
-        help_text="The column that identifies what was judged. Several columns can name it together.",
+        help_text="The column that identifies what was judged. You can combine several columns.",
     )
     rater = forms.ChoiceField(help_text="The column that identifies who judged.")
     rater_name = SafeTextField(
         required=False,
         max_length=200,
-        label="Name of the rater",
-        help_text=f"If one rater made all judgments of the file: choose “{ONE}” above and name them here.",
+        label="Rater's name",
+        help_text=f"If one rater made all judgments in the file, choose “{ONE}” above and enter their name here.",
     )
     values = forms.MultipleChoiceField(
         label="Values",
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text="Each column holds the labels of one variable.",
+        help_text="Each column has the labels of one variable.",
     )
     counts = forms.MultipleChoiceField(
         label="Label counts",
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text="Instead of values, for a file with one row per item: a column for each label, from low to high, with how often "
-        "the item got it.",
+        help_text="Instead of values, for a file with one row per item: one column per label, from low to high, with the number of "
+        "times that the item got it.",
     )
     gold = SafeTextField(
         required=False,
@@ -133,7 +133,7 @@ class JudgmentsForm(PlainForm):
     cluster = forms.ChoiceField(
         required=False,
         label="Instance",
-        help_text="The column of the instance (document, question) that an item belongs to. Intervals draw whole instances.",
+        help_text="The column of the instance (document, question) that an item belongs to. Confidence intervals resample whole instances.",
     )
     attributes = forms.MultipleChoiceField(
         label="Attributes of items",
@@ -145,7 +145,7 @@ class JudgmentsForm(PlainForm):
         label="Attributes of raters",
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text="The same about the rater: age, native language.",
+        help_text="The same for raters, such as age or native language.",
     )
     level = forms.ChoiceField(choices=[(level, level) for level in get_args(Level)], initial="nominal")
     labels = SafeTextField(
@@ -157,19 +157,19 @@ class JudgmentsForm(PlainForm):
         required=False,
         max_length=2_000,
         label="Listed units",
-        help_text="If a cell lists the units that are “yes”, such as 1|3: all units, separated by commas.",
+        help_text="If cells list the units that are “yes”, such as 1|3, enter all units here, separated by commas.",
     )
     aside = SafeTextField(
         required=False,
         max_length=200,
         label="Not a label",
-        help_text="A value outside the scale and its name, such as -9=needs_more_info",
+        help_text="A value outside the scale and its name, such as -9=needs_more_info.",
     )
     missing = SafeTextField(
         required=False,
         max_length=200,
         label="Missing",
-        help_text="Labels that mean no answer, separated by commas: NA, nan",
+        help_text="Labels that mean “no answer”, separated by commas, such as NA, nan.",
     )
     fold_case = forms.BooleanField(
         required=False, label="Read labels that differ only in upper and lower case as one"
@@ -201,9 +201,9 @@ class JudgmentsForm(PlainForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         if cleaned.get("rater") == ONE and not cleaned.get("rater_name"):
-            self.add_error("rater_name", "Give the name of the rater.")
+            self.add_error("rater_name", "Enter the rater's name.")
         if cleaned.get("rater") != ONE and cleaned.get("rater_name"):
-            self.add_error("rater_name", f"Leave it empty, or choose “{ONE}” above.")
+            self.add_error("rater_name", f"Leave this empty, or choose “{ONE}” above.")
         aside = cleaned.get("aside") or ""
         if aside and not all(aside.partition("=")[::2]):
             self.add_error("aside", "Expected VALUE=NAME, such as -9=needs_more_info.")
@@ -218,10 +218,10 @@ class JudgmentsForm(PlainForm):
         if values and counts:
             self.add_error("counts", "Choose values or label counts, not both.")
         if counts and cleaned.get("rater") != UNNAMED:
-            self.add_error("rater", f"A table of label counts has no raters: choose “{UNNAMED}”.")
+            self.add_error("rater", f"A table of label counts names no raters: choose “{UNNAMED}”.")
         gold = gold_columns(cleaned.get("gold"), values)
         if counts and gold:
-            self.add_error("gold", "A table of label counts takes no correct labels.")
+            self.add_error("gold", "A table of label counts can't have correct labels.")
         known = dict(self.fields["values"].choices)  # type: ignore[attr-defined]
         for value, column in gold.items() if not counts else ():
             if value not in values:

@@ -33,13 +33,13 @@ class ItemForm(PlainForm):
             field.label = name.replace("_", " ").capitalize()
             self.fields[f"payload-{name}"] = field
         self.fields["gold"] = forms.JSONField(
-            required=False, initial=item.gold, label="Right answer", widget=forms.Textarea(attrs={"rows": 3}),
-            help_text='JSON, never sent to annotators, such as {"helpful": "yes"}. Empty: there is none.',
+            required=False, initial=item.gold, label="Correct answer", widget=forms.Textarea(attrs={"rows": 3}),
+            help_text='JSON, never sent to annotators, such as {"helpful": "yes"}. Leave empty if there is none.',
         )  # fmt: skip
         if with_reason:
             self.fields["reason"] = SafeTextField(
                 max_length=2_000, label="What was wrong", widget=forms.Textarea(attrs={"rows": 2}),
-                help_text="Kept with the version before, and shown in reports.",
+                help_text="Kept with the previous version and shown in reports.",
             )  # fmt: skip
 
     def payload(self) -> JSON:

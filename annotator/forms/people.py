@@ -19,7 +19,7 @@ class GrantForm(ServiceForm):
     """Grants a qualification by hand in a workspace that ``by`` may edit, to people in its studies."""
 
     rater: Rater
-    workspace = WorkspaceField(help_text="The qualification counts in the studies of this workspace.")
+    workspace = WorkspaceField(help_text="The qualification is valid in the studies of this workspace.")
     name = SafeTextField(
         label="Rater",
         widget=UnfoldAdminTextInputWidget,
@@ -49,7 +49,10 @@ class GrantForm(ServiceForm):
             people = Rater.objects.filter(name=name, kind="human", participations__study__workspace=workspace)
             found = people.first()
             if found is None:
-                self.add_error("name", "No participant of a study of this workspace has this name.")
+                self.add_error(
+                    "name",
+                    "No participant in this workspace's studies has this name. Check the name under Participants.",
+                )
             else:
                 self.rater = found
         return super().clean()

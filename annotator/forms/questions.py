@@ -38,11 +38,11 @@ class QuestionForm(PlainForm):
             self.fields[f"gold-{name}"] = _right(asked, None if new else start.gold.get(name))
         self.fields["reason"] = SafeTextField(
             max_length=5_000, initial="" if new else start.reason, label="Reason",
-            widget=forms.Textarea(attrs={"rows": 3}), help_text="Annotators read it after the exam.",
+            widget=forms.Textarea(attrs={"rows": 3}), help_text="Annotators can read it after the exam.",
         )  # fmt: skip
         self.fields["pool"] = SafeTextField(
             max_length=60, required=False, initial=start.pool, label="Pool",
-            help_text="Questions are drawn evenly from the pools. Empty: no pool.",
+            help_text="Questions are drawn evenly from the pools. Leave empty for no pool.",
         )  # fmt: skip
 
     def question(self) -> JSON:
@@ -84,14 +84,16 @@ def _part(name: str, value: Any, *, new: bool) -> forms.Field:
 
 def _right(asked: Field, value: Any) -> forms.Field:
     """The right answer to one field; empty where it is not graded."""
-    label = f"Right: {asked.label}"
+    label = f"Correct: {asked.label}"
     if asked.kind == "text" or not asked.options:
-        return SafeTextField(required=False, initial=value, label=label, help_text="Empty: not graded.")
+        return SafeTextField(
+            required=False, initial=value, label=label, help_text="Leave empty if this field isn't graded."
+        )
     choices = [(option.value, option.label) for option in asked.options]
     if asked.kind == "multi":
         return forms.MultipleChoiceField(
             required=False, initial=value, label=label, choices=choices, widget=forms.CheckboxSelectMultiple,
-            help_text="None: not graded.",
+            help_text="Choose none if this field isn't graded.",
         )  # fmt: skip
     return forms.ChoiceField(
         required=False, initial=value, label=label, choices=[("", "not graded"), *choices]
@@ -103,7 +105,7 @@ class QuestionsFileForm(PlainForm):
 
     file = forms.FileField(
         label="CSV file", widget=forms.FileInput(attrs={"accept": ".csv"}),
-        help_text="One question a row, at most 1 MB. All rows are stored, or none.",
+        help_text="One question per row, at most 1 MB. If any row has a problem, nothing is stored.",
     )  # fmt: skip
 
     def clean_file(self) -> list[JSON]:
@@ -120,7 +122,7 @@ class QuestionsFileForm(PlainForm):
         except csv.Error as error:
             raise forms.ValidationError(f"The file is not a CSV file: {error}.") from None
         if not rows:
-            raise forms.ValidationError("The file has no rows below its header.")
+            raise forms.ValidationError("The file has a header but no rows.")
         return [_of_row(row) for row in rows]
 
 

@@ -28,14 +28,14 @@ class NewStudyForm(ServiceForm):
     workspace = WorkspaceField(
         required=False,
         widget=forms.Select,
-        help_text="Its members reach the study, each in their role there.",
+        help_text="Its members can open the study, each in their role in the workspace.",
     )
     template = forms.ChoiceField(widget=forms.RadioSelect, label="What annotators are asked")
     slug = SafeTextField(
         label="Short name",
         required=False,
         max_length=80,
-        help_text="For addresses and file names. Leave it empty to have it made from the title.",
+        help_text="Used in addresses and file names. Leave empty to derive it from the title.",
     )
 
     class Meta:
@@ -105,36 +105,36 @@ SECTIONS = (
 LABELS = {
     "language": "Language of the study's texts and items",
     "redundancy": "Raters per item",
-    "max_items_per_rater": "Most items per rater",
+    "max_items_per_rater": "Maximum items per rater",
     "one_condition_per_instance": "One condition per instance",
     "lease_minutes": "Minutes to answer",
-    "extra_time": "Times to get more time",
-    "unfinished_per_hour": "Most unfinished tasks per person and hour",
-    "undo_seconds": "Seconds to undo",
-    "min_seconds": "Shortest plausible time, in seconds",
+    "extra_time": "Extensions per task",
+    "unfinished_per_hour": "Maximum unfinished tasks per person and hour",
+    "undo_seconds": "Seconds to undo an answer",
+    "min_seconds": "Minimum plausible time, in seconds",
     "seed": "Order seed",
-    "join_open": "Open to anybody with the link",
-    "joins_per_hour": "Most new participants per hour",
-    "joins_per_address": "Most new guests per hour from one address",
+    "join_open": "Open to anyone with the link",
+    "joins_per_hour": "Maximum new participants per hour",
+    "joins_per_address": "Maximum new guests per hour from one address",
     "join_parameters": "Ids on the join link",
     "requires": "Required qualifications",
     "practice_required": "Practice before the exam",
     "exam_required": "Exam before the tasks",
     "exam_questions": "Questions in the exam",
-    "pass_mark": "Right answers to pass",
+    "pass_mark": "Correct answers to pass",
     "exam_attempts": "Attempts",
     "exam_wait_minutes": "Minutes between attempts",
-    "exam_feedback": "Show what was wrong, and why",
-    "exam_key_early": "Show right answers before the last attempt",
-    "revoked_work": "Open task of somebody whose qualification is revoked",
-    "erasure_policy": "When somebody's data are removed",
-    "retention_days": "Days to keep personal data after the end",
+    "exam_feedback": "Show wrong answers with reasons",
+    "exam_key_early": "Show correct answers before the last attempt",
+    "revoked_work": "Open tasks when a qualification is revoked",
+    "erasure_policy": "When a participant's data is removed",
+    "retention_days": "Days to keep personal data after closing",
     "pay_per_item": "Pay per item",
     "exam_pay": "Pay for the exam",
     "minutes_per_item": "Estimated minutes per item",
     "pay_floor_per_hour": "Minimum pay per hour",
 }
-REQUIRES = "Only people with all of these can join: passed in another study, or granted by a researcher."
+REQUIRES = "Only people with all of these qualifications can join. They can earn them in another study, or a researcher can grant them."
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ class RehearsalForm(PlainForm):
         max_value=1,
         initial=0.85,
         label="Accuracy",
-        help_text="Their mean share of right answers, from 0 to 1.",
+        help_text="Their mean share of correct answers, from 0 to 1.",
         widget=forms.NumberInput(attrs={"step": "0.01"}),
     )
     seed = forms.IntegerField(
@@ -73,18 +73,20 @@ class BonusForm(PlainForm):
         max_digits=8, decimal_places=2, label="Amount", help_text="In the study's currency, in whole cents."
     )
     reason = SafeTextField(
-        max_length=2_000, widget=forms.Textarea(attrs={"rows": 3}), help_text="The participant can read it."
+        max_length=2_000,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text="The participant can read the reason.",
     )
 
 
 class DuplicateForm(PlainForm):
     """The name of a copy, and whether it takes the material."""
 
-    title = SafeTextField(max_length=200, help_text="Annotators see this.")
+    title = SafeTextField(max_length=200, help_text="Shown to annotators.")
     slug = forms.SlugField(
         max_length=80,
         label="Short name",
-        help_text="Letters, digits, hyphens. It appears in addresses and file names.",
+        help_text="Letters, digits and hyphens. Used in addresses and file names.",
     )
     material = forms.BooleanField(
         required=False, label="Copy the items too", help_text="Judgments and participants are never copied."
@@ -103,7 +105,9 @@ class InviteForm(PlainForm):
     """Whom to invite, and as what."""
 
     email = forms.EmailField(
-        required=False, label="Email", help_text="The link is sent there. Empty: you get a link to pass on."
+        required=False,
+        label="Email",
+        help_text="We email the invitation to this address. Leave empty to get a link that you send yourself.",
     )
     role = forms.ChoiceField(choices=Membership.Role.choices, initial=Membership.Role.VIEWER)
 
@@ -136,6 +140,6 @@ class DecisionForm(PlainForm):
         max_length=2_000,
         widget=forms.Textarea(attrs={"rows": 3}),
         label="What you tell the participant",
-        help_text="If you decline, the reason: they read it on their page.",
+        help_text="They can read it on their page. If you decline, give the reason.",
     )
     sure = forms.BooleanField(required=False, label="Remove their data for good")

@@ -53,8 +53,8 @@ class TranslationForm(PlainForm):
                     required=False,
                     widget=forms.Textarea(attrs={"rows": 12, "dir": "ltr", "spellcheck": "false"}),
                     initial=json.dumps(stored, indent=2, ensure_ascii=False) if stored else "",
-                    help_text="JSON: a list of questions with key, payload and reason. Copy the original, and translate"
-                    " the texts in payload and reason. Questions that you leave out stay as they are.",
+                    help_text="JSON: a list of questions with key, payload and reason. Copy the original and translate"
+                    " the texts in payload and reason. Questions that you leave out are shown in the original.",
                 )
 
         if outdated:

@@ -52,15 +52,15 @@ class MemberForm(forms.Form):
         label="User name",
         max_length=150,
         widget=UnfoldAdminTextInputWidget,
-        help_text="Of a researcher on this server. For a member, this changes the role.",
+        help_text="A researcher on this server. If they are already a member, this changes their role.",
     )
     role = forms.ChoiceField(
         choices=Membership.Role.choices,
         initial=Membership.Role.VIEWER,
         widget=UnfoldAdminSelectWidget,
         help_text=(
-            "Viewers read everything in the workspace, reviewers also judge the work of participants, editors also change "
-            "studies and start runs, owners also manage members and endpoints."
+            "Viewers can read everything in the workspace. Reviewers can also review participants' work, editors can also "
+            "change studies and start runs, and owners can also manage members and endpoints."
         ),
     )
 

@@ -46,7 +46,7 @@ class Rater(models.Model):
     #: Where the name comes from: "login", a recruiter, "import:<study>", or "simulator".
     source = models.CharField(max_length=100, default="login")
     name = models.CharField(
-        max_length=200, help_text="Shown to the study's researchers; pseudonymised in releases."
+        max_length=200, help_text="Shown to the study's researchers. Releases use a pseudonym instead."
     )
     #: A synthetic annotator that rehearses a study. Statistics about people leave it out.
     rehearsal = models.BooleanField(default=False)

@@ -14,20 +14,20 @@ class ApiToken(models.Model):
         max_length=100, blank=True, db_default="", help_text="What uses it, such as the name of a script."
     )
     #: What it may do besides reading. Personal data are participants' names and the answers linked to them.
-    may_write = models.BooleanField(default=True, help_text="Change studies, items, exclusions.")
+    may_write = models.BooleanField(default=True, help_text="Change studies, items and exclusions.")
     may_run = models.BooleanField(
-        default=False, db_default=False, help_text="Start and steer runs of models."
+        default=False, db_default=False, help_text="Start, pause and cancel runs of models."
     )
     may_see_people = models.BooleanField(
         default=False,
         db_default=False,
-        help_text="Read judgments, exclusions and exports, which name participants.",
+        help_text="Read judgments, exclusions and exports, with participants' names.",
     )
     #: Changes with the user's password, which ends the token.
     password_state = models.CharField(max_length=20)
     created = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField()
-    last_used_at = models.DateTimeField(null=True, blank=True, help_text="To the hour.")
+    last_used_at = models.DateTimeField(null=True, blank=True, help_text="Accurate to the hour.")
 
     def __str__(self) -> str:
         return f"{self.name or self.user}, until {self.expires_at:%Y-%m-%d}"

@@ -14,10 +14,10 @@ class Assignment(models.Model):
     """
 
     class State(models.TextChoices):
-        LEASED = "leased", "in hand"
+        LEASED = "leased", "in progress"
         SUBMITTED = "submitted", "submitted"
         EXPIRED = "expired", "lease expired"
-        RETURNED = "returned", "given back"
+        RETURNED = "returned", "returned"
 
     participation = models.ForeignKey("Participation", models.CASCADE, related_name="assignments")
     item = models.ForeignKey("Item", models.PROTECT, related_name="assignments")
@@ -29,10 +29,10 @@ class Assignment(models.Model):
     snapshot = models.ForeignKey("Snapshot", models.PROTECT, null=True, blank=True, related_name="+")
     state = models.CharField(max_length=10, choices=State, default=State.LEASED)
     stage = models.PositiveSmallIntegerField(
-        default=0, help_text="The stage that is open; earlier ones are committed."
+        default=0, help_text="The open stage. Earlier stages can't be changed."
     )
     presentation = models.JSONField(
-        default=dict, blank=True, help_text="The order or arm drawn for this rater."
+        default=dict, blank=True, help_text="The order or condition drawn for this rater."
     )
     draft = models.JSONField(default=dict, blank=True)
     draft_version = models.PositiveIntegerField(default=0)
@@ -40,15 +40,13 @@ class Assignment(models.Model):
     lease_until = models.DateTimeField()
     stage_opened_at = models.DateTimeField()
     closed_at = models.DateTimeField(null=True, blank=True)
-    taken_back = models.PositiveSmallIntegerField(
-        default=0, help_text="How often its judgment was undone in time."
-    )
+    taken_back = models.PositiveSmallIntegerField(default=0, help_text="How often its judgment was undone.")
     extended = models.PositiveSmallIntegerField(
         default=0,
         db_default=0,
-        help_text="How often its lease was made longer, or taken again after its end.",
+        help_text="How often its lease was extended, or renewed after it had expired.",
     )
-    reason = models.TextField(blank=True, help_text="Why it was given back.")
+    reason = models.TextField(blank=True, help_text="Why the rater returned it.")
     #: Assigned to a guest, who can have only one open task at a time over all studies: otherwise a
     #: single visitor could hold a place in each.
     sole = models.BooleanField(default=False, db_default=False, editable=False)

@@ -17,10 +17,10 @@ class AuditAction(models.TextChoices):
     STUDY_RESUMED = "study.resumed", "Study resumed"
     STUDY_CLOSED = "study.closed", "Study closed"
     STUDY_ARCHIVED = "study.archived", "Study archived"
-    STUDY_UNARCHIVED = "study.unarchived", "Study taken out of the archive"
+    STUDY_UNARCHIVED = "study.unarchived", "Study unarchived"
     STUDY_DELETED = "study.deleted", "Study deleted"
     STUDY_RESTORED = "study.restored", "Study restored"
-    STUDY_PURGED = "study.purged", "Study removed for good"
+    STUDY_PURGED = "study.purged", "Study permanently removed"
     ITEMS_IMPORTED = "items.imported", "Material imported"
     ITEMS_CLEARED = "items.cleared", "All items deleted"
     ITEM_CHANGED = "items.changed", "Item changed"
@@ -55,7 +55,7 @@ class AuditAction(models.TextChoices):
     PEOPLE_VIEWED = "people.viewed", "Personal data viewed"
     EXPORTED = "people.exported", "Data exported"
     DOWNLOADED = "people.downloaded", "Export downloaded"
-    DELETION_ASKED = "people.deletion_asked", "Deletion asked for"
+    DELETION_ASKED = "people.deletion_asked", "Deletion requested"
     DELETION_DECLINED = "people.deletion_declined", "Deletion declined"
     ERASED = "people.erased", "Personal data removed"
 
@@ -101,15 +101,21 @@ class AuditEntry(models.Model):
 
     at = models.DateTimeField(db_default=Now())
     action = models.CharField(max_length=40)
-    via = models.CharField(max_length=8, help_text="page, api, command or job")
+    via = models.CharField(max_length=8, help_text="How it was done: page, api, command or job.")
     address = models.CharField(
-        max_length=50, blank=True, db_default="", help_text="The network of the address: /24, or /48 of IPv6."
+        max_length=50,
+        blank=True,
+        db_default="",
+        help_text="The network of the address: /24 for IPv4, /48 for IPv6.",
     )
     actor = _reference("annotator.User")
     workspace = _reference("annotator.Workspace")
     study = _reference("annotator.Study")
     target = models.CharField(
-        max_length=200, blank=True, db_default="", help_text="What it is about, such as an item's key."
+        max_length=200,
+        blank=True,
+        db_default="",
+        help_text="What was changed or viewed, such as an item's key.",
     )
     #: The researcher whose access changed, and the participant whom it is about.
     member = _reference("annotator.User")

@@ -32,7 +32,9 @@ class DataRequest(models.Model):
     due_at = models.DateTimeField(default=due_date)
     decided_at = models.DateTimeField(null=True, blank=True)
     decided_by = models.ForeignKey("annotator.User", models.SET_NULL, null=True, blank=True, related_name="+")
-    note = models.TextField(blank=True, help_text="What the participant is told. A refusal needs its reason.")
+    note = models.TextField(
+        blank=True, help_text="What the participant is told. If the request is declined, the reason."
+    )
 
     class Meta:
         ordering = ["due_at"]

@@ -55,14 +55,14 @@ class ExamAttempt(models.Model):
         decimal_places=2,
         null=True,
         blank=True,
-        help_text="The exam's pay when the attempt was started: a later cut doesn't change it.",
+        help_text="What the exam paid when the attempt was started. Later changes of the pay don't affect it.",
     )
     pay = models.DecimalField(
         max_digits=8,
         decimal_places=2,
         default=0,
         db_default=0,
-        help_text="Earned by handing it in: the first one's only.",
+        help_text="What the person earned by submitting it. Only the first attempt is paid.",
     )
 
     class Meta:

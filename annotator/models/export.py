@@ -15,8 +15,8 @@ class Export(models.Model):
         FAILED = "failed", "failed"
 
     class Form(models.TextChoices):
-        JUDGMENTS = "judgments", "one row a judgment"
-        RATINGS = "ratings", "one row a rating (long table)"
+        JUDGMENTS = "judgments", "one row per judgment"
+        RATINGS = "ratings", "one row per rating (long table)"
 
     class Format(models.TextChoices):
         CSV = "csv", "CSV"

@@ -25,7 +25,7 @@ class FileImport(models.Model):
 
     study = models.ForeignKey("annotator.Study", models.CASCADE, related_name="file_imports")
     kind = models.CharField(max_length=10, choices=Kind)
-    name = models.CharField(max_length=150, help_text="The file's name, which says its format.")
+    name = models.CharField(max_length=150, help_text="The file's name. Its ending gives the format.")
     #: Name in the default storage, until the import has ended.
     file = models.CharField(max_length=200, blank=True)
     size = models.PositiveBigIntegerField(help_text="Bytes.")

@@ -20,7 +20,7 @@ class StudyImage(models.Model):
         GIF = "image/gif", "GIF"
 
     study = models.ForeignKey("annotator.Study", models.CASCADE, related_name="images")
-    name = models.CharField(max_length=150, help_text="The file's name, by which material refers to it.")
+    name = models.CharField(max_length=150, help_text="The file name that material uses for the image.")
     digest = models.CharField(max_length=64, help_text="SHA-256 of the file.")
     media_type = models.CharField(max_length=10, choices=MediaType)
     width = models.PositiveIntegerField(help_text="Pixels.")

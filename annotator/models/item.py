@@ -16,11 +16,11 @@ class Item(models.Model):
 
     study = models.ForeignKey("Study", models.CASCADE, related_name="items")
     key = models.CharField(
-        max_length=200, help_text="The researcher's own name of the item; unique in the study."
+        max_length=200, help_text="The researcher's name for the item, unique in the study."
     )
-    payload = models.JSONField(help_text="All that some stage may show.")
+    payload = models.JSONField(help_text="Everything that any stage can show.")
     gold = models.JSONField(
-        null=True, blank=True, help_text="The right response, never sent to an annotator."
+        null=True, blank=True, help_text="The correct response. It is never sent to annotators."
     )
     role = models.CharField(max_length=10, choices=Role, default=Role.ORDINARY)
     condition = models.CharField(max_length=100, blank=True)
@@ -36,7 +36,7 @@ class Item(models.Model):
     attributes = models.JSONField(default=dict, db_default=models.Value({}, models.JSONField()), blank=True)
     # These columns have a default in the database, so that code of the previous version can still write rows.
     version = models.PositiveSmallIntegerField(
-        default=1, db_default=1, help_text="A corrected item is a new version that replaces the one before."
+        default=1, db_default=1, help_text="A corrected item is a new version that replaces the previous one."
     )
     replaces = models.OneToOneField(
         "self", models.PROTECT, null=True, blank=True, related_name="replaced_by", editable=False

@@ -15,7 +15,7 @@ class Judgment(models.Model):
 
     class Standing(models.TextChoices):
         COUNTED = "counted", "counted"
-        SURPLUS = "surplus", "surplus (late, the item was full)"
+        SURPLUS = "surplus", "surplus (submitted late, when the item was full)"
 
     class Source(models.TextChoices):
         WEB = "web", "in the browser"
@@ -44,7 +44,9 @@ class Judgment(models.Model):
     standing = models.CharField(max_length=10, choices=Standing, default=Standing.COUNTED)
     source = models.CharField(max_length=10, choices=Source, default=Source.WEB)
     seconds = models.FloatField(
-        null=True, blank=True, help_text="From first sight of the item to the submit."
+        null=True,
+        blank=True,
+        help_text="Seconds from when the item was shown to when the answer was submitted.",
     )
     #: ``stages``: seconds on each stage, by the server's clock. The rest was measured by the browser: see
     #: ``annotator.core.behaviour``; ``pages`` has it stage by stage where there are several. Simulators keep their run here.

@@ -13,7 +13,7 @@ class Message(models.Model):
         FLAG = "flag", "problem with an item"
         QUESTION = "question", "question"
         REPLY = "reply", "from the researcher"
-        DELETION = "deletion", "asks for deletion of their data"
+        DELETION = "deletion", "deletion request"
 
     study = models.ForeignKey("Study", models.CASCADE, related_name="messages")
     rater = models.ForeignKey("Rater", models.CASCADE, related_name="messages")

@@ -31,12 +31,12 @@ class Participation(models.Model):
         "Snapshot", models.PROTECT, null=True, blank=True, db_index=False, related_name="+"
     )
     practice_done = models.PositiveSmallIntegerField(
-        default=0, help_text="Practice questions worked through."
+        default=0, help_text="The number of practice questions completed."
     )
     practice_answered = models.PositiveSmallIntegerField(
         default=0,
         db_default=0,
-        help_text="Practice questions answered: the next one opens after its reason was shown.",
+        help_text="The number of practice questions answered. The next question opens once the feedback has been shown.",
     )
     #: The person's current position in the study's order; see ``Place``.
     cursor = models.BigIntegerField(default=-1)

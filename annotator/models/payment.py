@@ -23,7 +23,7 @@ class LedgerEntry(models.Model):
         blank=True,
         default="",
         db_default="",
-        help_text="Of the payment: a batch or transfer number.",
+        help_text="For payments: a batch or transfer number.",
     )
     created_by = models.ForeignKey("annotator.User", models.PROTECT, null=True, blank=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)

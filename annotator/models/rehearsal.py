@@ -25,7 +25,7 @@ class Rehearsal(models.Model):
     accuracy = models.FloatField(
         default=0.85,
         validators=[MinValueValidator(0.0), MaxValueValidator(1.0)],
-        help_text="Mean share of right answers, from 0 to 1.",
+        help_text="Mean share of correct answers, from 0 to 1.",
     )
     seed = models.PositiveIntegerField(default=1)
     error = models.TextField(blank=True)

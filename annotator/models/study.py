@@ -18,7 +18,7 @@ def new_token() -> str:
 class RevokedWork(models.TextChoices):
     """What happens to a person's open task when their qualification is revoked."""
 
-    KEEP = "keep", "keep the answer, don't count it"
+    KEEP = "keep", "keep the answer, but don't count it"
     REFUSE = "refuse", "refuse the answer"
 
 
@@ -40,19 +40,17 @@ class Study(models.Model):
     )
     #: The study's address, so there is one of each on a server.
     slug = models.SlugField(max_length=80, unique=True)
-    title = models.CharField(max_length=200, help_text="Annotators see this.")
+    title = models.CharField(max_length=200, help_text="Shown to annotators.")
     hit_type = models.CharField(max_length=60)
     variant = models.CharField(
         max_length=60,
         blank=True,
         default="",
         db_default="",
-        help_text="The only variant of the HIT type that the study takes, such as one group of properties. Empty: any.",
+        help_text="The only variant of the HIT type that the study uses, such as one group of properties. Leave empty for all.",
     )
     state = models.CharField(max_length=10, choices=State, default=State.DRAFT, editable=False)
-    summary = models.TextField(
-        blank=True, help_text="What annotators read on the invitation: one or two sentences."
-    )
+    summary = models.TextField(blank=True, help_text="Shown on the invitation. One or two sentences.")
     contact = models.CharField(
         max_length=200, blank=True, help_text="Who runs the study, and how to reach them."
     )
@@ -62,7 +60,7 @@ class Study(models.Model):
         choices=LANGUAGES,
         default=ENGLISH,
         db_default=ENGLISH,
-        help_text="Models' answers are read in it as well as in English: ja, oui, 是.",
+        help_text="Answers of models are understood in this language as well as in English, such as ja, oui and 是.",
     )
 
     #: The study's texts in other languages; see ``annotator.hit_types.translations``.
@@ -78,21 +76,23 @@ class Study(models.Model):
     redundancy = models.PositiveSmallIntegerField(
         default=3,
         validators=[InRange(1, 100)],
-        help_text="Raters for each item (k).",
+        help_text="The number of raters for each item (k).",
     )
     seed = models.PositiveIntegerField(
         default=1,
         validators=[InRange(0, 2**31 - 1)],
-        help_text="Fixes the order in which items are given out.",
+        help_text="Determines the order in which items are given out.",
     )
     lease_minutes = models.PositiveSmallIntegerField(
-        default=30, validators=[InRange(1, 10_080)], help_text="How long a place is held for an annotator."
+        default=30,
+        validators=[InRange(1, 10_080)],
+        help_text="How long an annotator has to answer before the task can go to someone else.",
     )
     extra_time = models.PositiveSmallIntegerField(
         default=4,
         db_default=4,
         validators=[InRange(0, 100)],
-        help_text="How often somebody may ask for more time for a task, or open it again after its time ran out.",
+        help_text="How often an annotator can ask for more time for a task, or reopen it after its time has run out.",
     )
     unfinished_per_hour = models.PositiveSmallIntegerField(
         null=True,
@@ -100,63 +100,65 @@ class Study(models.Model):
         default=30,
         db_default=30,
         validators=[InRange(1, 10_000)],
-        help_text="Tasks that one person may skip or let run out in an hour before they have to wait. Empty: no limit.",
+        help_text="Tasks that one person can skip or let run out in an hour before they have to wait. Leave empty for no limit.",
     )
     max_items_per_rater = models.PositiveIntegerField(
         null=True, blank=True, validators=[InRange(1, 1_000_000)]
     )
     one_condition_per_instance = models.BooleanField(
         default=False,
-        help_text="Never give one person two items of the same instance. Without this, people may be asked a question"
-        " again after they have read an explanation of it: answers “before” the explanation are then no longer"
+        help_text="Never give one person two items of the same instance. Without this, people can be asked a question"
+        " again after they have read an explanation of it. Their answers “before” the explanation are then not"
         " independent of it.",
     )
 
     # Qualification
-    consent_text = models.TextField(blank=True, help_text="Markdown. Empty: no consent page.")
+    consent_text = models.TextField(blank=True, help_text="Markdown. Leave empty for no consent page.")
     instructions_text = models.TextField(
-        blank=True, help_text="Markdown in place of the HIT type's own instructions."
+        blank=True, help_text="Markdown. Replaces the HIT type's instructions."
     )
-    exam_own = models.JSONField(
-        null=True, blank=True, help_text="Questions in place of the HIT type's own exam."
-    )
+    exam_own = models.JSONField(null=True, blank=True, help_text="Replaces the HIT type's exam questions.")
     practice_own = models.JSONField(
-        null=True, blank=True, help_text="Questions in place of the HIT type's own practice."
+        null=True, blank=True, help_text="Replaces the HIT type's practice questions."
     )
     # These columns have a default in the database, so that code of the previous version can still write rows.
     requires = models.JSONField(
         default=list,
         db_default=models.Value([], models.JSONField()),
         blank=True,
-        help_text="Qualifications that people must have before they join: HIT types, or exam versions (type@digest).",
+        help_text="Qualifications that people need in order to join: HIT types, or exam versions (type@digest).",
     )
     practice_required = models.BooleanField(default=True)
     exam_required = models.BooleanField(default=True)
     exam_questions = models.PositiveSmallIntegerField(
-        default=11, validators=[InRange(0, 500)], help_text="Drawn evenly from the exam's pools."
+        default=11,
+        validators=[InRange(0, 500)],
+        help_text="Questions are drawn evenly from the exam's pools.",
     )
     pass_mark = models.PositiveSmallIntegerField(default=9, validators=[InRange(0, 500)])
     exam_attempts = models.PositiveSmallIntegerField(default=2, validators=[InRange(1, 100)])
     exam_wait_minutes = models.PositiveIntegerField(
-        default=0, validators=[InRange(0, 43_200)], help_text="Between two attempts."
+        default=0,
+        validators=[InRange(0, 43_200)],
+        help_text="The time that people have to wait before their next attempt.",
     )
     exam_feedback = models.BooleanField(
-        default=True, help_text="Show what was missed, and why, after the exam."
+        default=True, help_text="Show people which questions they got wrong, and why, after the exam."
     )
     exam_key_early = models.BooleanField(
-        "correct answers while attempts are left",
+        "show correct answers while attempts are left",
         default=False,
         db_default=False,
-        help_text="Show what was missed, and why, even to people who can still take the exam again. Their next attempt"
-        " has other questions as far as there are any.",
+        help_text="Show this even to people who can still take the exam again. Their next attempt uses different questions"
+        " as far as the pools allow.",
     )
     revoked_work = models.CharField(
-        "work in hand after a revocation",
+        "open tasks after a revocation",
         max_length=6,
         choices=RevokedWork,
         default=RevokedWork.KEEP,
         db_default=RevokedWork.KEEP,
-        help_text="An answer to a task that somebody had open when their qualification was revoked.",
+        help_text="What happens to the answer to a task that a person had open when their qualification was revoked.",
     )
     exam_pay = models.DecimalField(
         max_digits=8,
@@ -164,7 +166,7 @@ class Study(models.Model):
         default=0,
         db_default=0,
         validators=[InRange(0, 100_000)],
-        help_text="Paid once to whoever hands the exam in, passed or not. 0: the exam is not paid.",
+        help_text="Paid once to everyone who submits the exam, passed or not. 0 means that the exam isn't paid.",
     )
 
     # Pay and time
@@ -178,35 +180,38 @@ class Study(models.Model):
         decimal_places=2,
         default=0,
         validators=[InRange(0, 100_000)],
-        help_text="Launch is refused below it.",
+        help_text="A study that is planned to pay less can't be launched.",
     )
     min_seconds = models.FloatField(
-        default=5.0, validators=[InRange(0, 3_600)], help_text="Faster answers are flagged."
+        default=5.0, validators=[InRange(0, 3_600)], help_text="Answers that take less time are flagged."
     )
     undo_seconds = models.PositiveSmallIntegerField(
-        default=10, validators=[InRange(0, 3_600)], help_text="0: answers cannot be taken back."
+        default=10,
+        validators=[InRange(0, 3_600)],
+        help_text="How long an answer can be undone. 0 means never.",
     )
 
     # Personal data
     erasure_policy = models.CharField(
-        "when somebody's data are removed",
+        "when a participant's data is removed",
         max_length=9,
         choices=ErasurePolicy,
         default=ErasurePolicy.ANONYMISE,
         db_default=ErasurePolicy.ANONYMISE,
-        help_text="Say the same in the consent text.",
+        help_text="The consent text should say the same.",
     )
     retention_days = models.PositiveIntegerField(
         "days to keep personal data",
         null=True,
         blank=True,
         validators=[InRange(1, 36_500)],
-        help_text="After the study is closed. Then participants are anonymised. Empty: until somebody asks.",
+        help_text="Participants are anonymised this many days after the study is closed."
+        " Leave empty to keep personal data until a participant asks for its removal.",
     )
 
     # Recruitment
     join_open = models.BooleanField(
-        default=True, help_text="Anybody with the link may join while the study is live."
+        default=True, help_text="Anyone with the link can join while the study is live."
     )
     join_token = models.CharField(max_length=64, default=new_token, unique=True, editable=False)
     completion_code = models.CharField(max_length=64, blank=True)
@@ -217,7 +222,7 @@ class Study(models.Model):
         default=1000,
         db_default=1000,
         validators=[InRange(1, 1_000_000)],
-        help_text="Whoever comes later is asked to try again in an hour. Empty: no limit.",
+        help_text="People above the limit are asked to try again in an hour. Leave empty for no limit.",
     )
     joins_per_address = models.PositiveIntegerField(
         "new guests per hour from one address",
@@ -226,15 +231,15 @@ class Study(models.Model):
         default=50,
         db_default=50,
         validators=[InRange(1, 1_000_000)],
-        help_text="People without an account who join through one network address. Raise it for a class in one room."
-        " Empty: only the server's limit.",
+        help_text="Limits how many people without an account can join from one network address. Raise it for a class in one"
+        " room. Leave empty for the server's limit only.",
     )
     join_parameters = models.CharField(
         max_length=300,
         blank=True,
         default="PROLIFIC_PID, STUDY_ID, SESSION_ID",
         db_default="PROLIFIC_PID, STUDY_ID, SESSION_ID",
-        help_text="Names of the ids that a panel adds to the join link. They are kept with each participant.",
+        help_text="Names of the ids that a recruitment panel adds to the join link. The ids are stored with each participant.",
     )
 
     snapshot = models.ForeignKey(
@@ -329,7 +334,9 @@ class Invitation(models.Model):
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="invitations")
     role = models.CharField(max_length=10, choices=Membership.Role, default=Membership.Role.VIEWER)
-    email = models.EmailField(blank=True, help_text="Who it is for. Empty: whoever has the link.")
+    email = models.EmailField(
+        blank=True, help_text="The person who is invited. Leave empty to invite anyone with the link."
+    )
     digest = models.CharField(max_length=64, unique=True, editable=False)
     created_by = models.ForeignKey("annotator.User", models.CASCADE, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)

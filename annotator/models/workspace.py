@@ -32,7 +32,7 @@ class Workspace(models.Model):
         "two-factor login required",
         default=False,
         db_default=False,
-        help_text="Members without two-factor login are led to its set-up before they reach any researcher's page.",
+        help_text="Members without two-factor login have to set it up before they can open any researcher's page.",
     )
     model_budget = models.DecimalField(
         "budget for models",
@@ -41,8 +41,8 @@ class Workspace(models.Model):
         null=True,
         blank=True,
         validators=[InRange(0, 1_000_000_000)],
-        help_text="The most that all runs of the workspace may cost together, in the currency of its endpoints' prices. "
-        "Empty: no limit.",
+        help_text="The maximum cost of all runs of the workspace together, in the currency of its endpoints' prices. "
+        "Leave empty for no limit.",
     )
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -152,15 +152,15 @@ def _next(study: Study, items: int, places: int, done: int, unreviewed: int) -> 
     if study.state == Study.State.PAUSED:
         return "Resume or close it"
     if places and done == places:
-        return "Close it" if study.state == Study.State.LIVE else "Make a report"
+        return "Close it" if study.state == Study.State.LIVE else "Compute a report"
     if study.state == Study.State.LIVE:
-        return "Accept what has come in" if unreviewed else "Wait for judgments"
-    return "Make a report"
+        return "Review new judgments" if unreviewed else "Wait for judgments"
+    return "Compute a report"
 
 
 def needs_words(rows: Sequence[StudyRow]) -> str:
     """One sentence that says how many studies need the researcher's attention."""
     waiting = [f"“{row.study.title}”" for row in rows if row.needs]
     if not waiting:
-        return "Nothing needs you."
-    return f"{plural(len(waiting), 'study needs', 'studies need')} you: {listed(waiting[:3])}{' and others' if len(waiting) > 3 else ''}."
+        return "Nothing needs your attention."
+    return f"{plural(len(waiting), 'study needs', 'studies need')} your attention: {listed(waiting[:3])}{' and others' if len(waiting) > 3 else ''}."

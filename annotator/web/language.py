@@ -63,7 +63,7 @@ def language_chosen(request: HttpRequest) -> str:
 
 
 def language_of_request(request: HttpRequest) -> str:
-    """The language of a page, before it is known which study it belongs to."""
+    """The language of a page that isn't known to belong to a study yet."""
     if chosen := language_chosen(request):
         return chosen
     of_study = request.session.get(STUDY_LANGUAGE) if settings.SESSION_COOKIE_NAME in request.COOKIES else ""

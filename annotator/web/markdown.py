@@ -45,7 +45,7 @@ def material_markdown_html(text: str) -> SafeString:
         tags=_TAGS,
         attributes={"a": {"href"}},
         url_schemes={"http", "https", "mailto"},
-        set_tag_attribute_values={"a": {"target": "_blank"}},  # a link must not lead away from the task
+        set_tag_attribute_values={"a": {"target": "_blank"}},  # so that a link doesn't replace the task
     )
     return mark_safe(clean)  # noqa: S308 - cleaned on the line above
 

@@ -18,7 +18,7 @@ from annotator.hit_types.base import translatable as _
 #: The longest labels, in characters, with which two or three options fit side by side on a phone.
 SHORT = {2: 14, 3: 8}
 KEYS = "123456789"
-#: Names of groups of blocks as annotators read them. Another group is called by its own name, without translation.
+#: Names of groups of blocks as annotators read them. Other groups are shown under their own name, untranslated.
 GROUP_TITLES = {
     "explanation": _("Explanation"),
     "explanations": _("Explanations"),
@@ -28,7 +28,7 @@ GROUP_TITLES = {
     "starter": _("Starter"),
     "starter_example": _("Starter example"),
 }
-#: From how many characters on the text that several questions are about stands beside them instead of above them.
+#: Texts of at least this many characters that several questions are about are shown beside the questions, not above.
 BESIDE = 500
 
 
@@ -130,7 +130,7 @@ class TaskForm:
 
     @property
     def beside(self) -> bool:
-        """Whether the context is so long that it stands in a column of its own, where the window is wide enough."""
+        """Whether the context is long enough for a column of its own (on wide windows)."""
         return sum(block.length for group in self.context for block in group.blocks) >= BESIDE
 
 

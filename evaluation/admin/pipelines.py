@@ -45,7 +45,7 @@ class PipelineAdmin(WithActions):
             "Retry failed calls",
             ("running", "paused", "done"),
             pipeline_retry_failed,
-            "The failed calls are sent again. Repeat later steps to use what they bring.",
+            "The failed calls are being retried. Repeat the later steps to use the new replies.",
         ),
         "cancel": RowAction(
             "Cancel for good", ("running", "paused"), pipeline_cancel, "The pipeline is cancelled."

@@ -62,7 +62,7 @@ class RunAdmin(WithActions):
             "Retry failed calls",
             ("incomplete", "paused"),
             run_retry_failed,
-            "The failed calls will be retried.",
+            "The failed calls are being retried.",
         ),
         "cancel": RowAction(
             "Cancel for good", ("queued", "running", "paused"), run_cancel, "The run is cancelled."
@@ -278,7 +278,7 @@ class CallAdmin(ReadOnlyAdmin):
         mine = set(runs_for(user=request.user, role=EDITOR).filter(pk__in=[run.pk for run in by_run]))
         for run, calls in by_run.items():
             if run not in mine:
-                messages.error(request, f"You may not change {run}.")
+                messages.error(request, f"You don't have permission to change {run}.")
                 continue
             try:
                 again += run_retry_failed(run=run, calls=calls)

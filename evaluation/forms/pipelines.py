@@ -37,7 +37,7 @@ class NewPipelineForm(forms.ModelForm):
         required=False,
         label="Or your own recipe",
         widget=forms.Textarea(attrs={"rows": 6}),
-        help_text="JSON. It is saved as a version of its name and is used instead of the choice above.",
+        help_text="JSON. It is saved as a new version under its name and used instead of the choice above.",
     )
     #: Not named "dataset": the admin's theme treats a field of that name as one of its own.
     material = forms.ModelChoiceField(Dataset.objects.none(), required=False, label="Dataset")
@@ -49,16 +49,16 @@ class NewPipelineForm(forms.ModelForm):
     workspace = forms.ModelChoiceField(
         Workspace.objects.none(),
         required=False,
-        help_text="Where the dataset of a file belongs. A dataset's pipeline belongs where the dataset does.",
+        help_text="The workspace for the dataset made from a file. A pipeline belongs to its dataset's workspace.",
     )
     limit = forms.IntegerField(
-        required=False, min_value=1, help_text="Use only the first so many instances of the file."
+        required=False, min_value=1, help_text="Use only this many instances, from the start of the file."
     )
     second = forms.CharField(
         required=False,
         max_length=200,
         label="Second model",
-        help_text="Recipes that study two models use it as the second. Leave it empty to study one.",
+        help_text="For recipes that study two models. Leave empty to study only one.",
     )
     second_endpoint = forms.ModelChoiceField(
         Endpoint.objects.none(), required=False, label="Endpoint of the second model"
@@ -66,23 +66,25 @@ class NewPipelineForm(forms.ModelForm):
     simulators = forms.CharField(
         required=False,
         widget=forms.Textarea(attrs={"rows": 2}),
-        help_text="One to a line: an endpoint's name, and after a space a model if it isn't the endpoint's own. Empty: those of"
-        " the recipe, which are the models that it studies.",
+        help_text="One per line: an endpoint's name, then optionally a space and a model. Leave empty to use the recipe's"
+        " simulators, which are the models that it studies.",
     )
     allow_own_model = forms.BooleanField(
         required=False,
         label="Allow the studied models",
-        help_text="As simulators of their own explanations, as in the papers. They may find these easier to follow than others"
-        " do.",
+        help_text="Let the models that are studied simulate from their own explanations, as in the papers. They may find"
+        " these easier to follow than other models do.",
     )
     budget = forms.DecimalField(
-        required=False, min_value=0, help_text="The most that all the pipeline's runs may cost together."
+        required=False,
+        min_value=0,
+        help_text="The maximum cost of all the pipeline's runs together. Leave empty for no limit.",
     )
     overrides = forms.JSONField(
         required=False,
         initial=dict,
         widget=forms.Textarea(attrs={"rows": 4}),
-        help_text='By step: {"explain-cot": {"model": "...", "prompt": "...", "parameters": {"temperature": 0}}}',
+        help_text='Settings by step: {"explain-cot": {"model": "...", "prompt": "...", "parameters": {"temperature": 0}}}',
     )
 
     class Meta:
@@ -100,7 +102,7 @@ class NewPipelineForm(forms.ModelForm):
         shipped = [(name, f"{name}: {recipe_file(name).get('title', '')}") for name in recipe_names()]
         saved = recipes_for(user=self.user)
         kept = [(f"{SAVED}:{recipe.pk}", str(recipe)) for recipe in saved.order_by("name", "-version")]
-        self.fields["recipe"].choices = [("Shipped", shipped), ("Saved", kept)] if kept else shipped  # type: ignore[attr-defined]
+        self.fields["recipe"].choices = [("Built-in", shipped), ("Saved", kept)] if kept else shipped  # type: ignore[attr-defined]
         workspaces = workspaces_for(user=self.user, role=Membership.Role.EDITOR)
         self.fields["workspace"].queryset = workspaces  # type: ignore[attr-defined]
         self.fields["workspace"].initial = workspaces.filter(personal_of=self.user).first()
@@ -113,7 +115,7 @@ class NewPipelineForm(forms.ModelForm):
     def clean_overrides(self) -> dict[str, Any]:
         overrides = self.cleaned_data["overrides"] or {}
         if not isinstance(overrides, dict):
-            raise ValidationError("expected a JSON object {step: {choice: value}}")
+            raise ValidationError("Enter a JSON object: {step: {choice: value}}.")
         return overrides
 
     def clean(self) -> dict[str, Any]:

@@ -39,9 +39,11 @@ class PromptForm(forms.Form):
         strip=False,
     )
     endpoint = forms.ModelChoiceField(Endpoint.objects.none())
-    model = forms.CharField(required=False, max_length=200, help_text="Empty: the endpoint's own.")
+    model = forms.CharField(
+        required=False, max_length=200, help_text="Leave empty to use the endpoint's model."
+    )
     items = forms.IntegerField(
-        initial=TRIED, min_value=1, max_value=100, help_text="How many items to try it on."
+        initial=TRIED, min_value=1, max_value=100, help_text="The number of items to try the prompt on."
     )
 
     user: User

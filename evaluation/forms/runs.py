@@ -30,7 +30,7 @@ class EndpointForm(forms.ModelForm):
     key = forms.CharField(
         required=False,
         widget=forms.PasswordInput(render_value=False, attrs={"autocomplete": "off"}),
-        help_text="Stored encrypted, sent to this address only, never shown again. Leave empty to keep the stored key.",
+        help_text="Stored encrypted, sent only to this address, and never shown again. Leave empty to keep the stored key.",
     )
 
     class Meta:
@@ -135,22 +135,22 @@ class NewRunForm(forms.ModelForm):
     allow_own_model = forms.BooleanField(
         required=False,
         label="Allow the studied model",
-        help_text="As a simulator of its own explanations, which it may find easier to follow than others do.",
+        help_text="Let the model that is studied simulate from its own explanations. It may find these easier to follow than others do.",
     )
     temperature = forms.FloatField(
         required=False,
         min_value=0,
         max_value=2,
-        help_text="Empty: the step's own (simulators 0, counterfactuals 1, generalization questions 0.7), or else the"
-        " server's.",
+        help_text="Leave empty for the step's default (simulators 0, counterfactuals 1, generalization questions 0.7) or, if it"
+        " has none, the server's.",
     )
     seed = forms.IntegerField(
-        required=False, min_value=0, help_text="Of several samples, each has the next number."
+        required=False, min_value=0, help_text="With several samples, each one uses the next number."
     )
     logprobs = forms.BooleanField(
         required=False,
         label="Log probabilities",
-        help_text="Ask for them and store the model's probability of each label beside it.",
+        help_text="Request them, and store the model's probability of each label with its answer.",
     )
     prompt = forms.CharField(
         required=False,
@@ -184,7 +184,7 @@ class NewRunForm(forms.ModelForm):
         kind = str(self.data.get("kind") or self.initial.get("kind") or "simulate")
         self.fields["kind"].initial = kind
         self.fields["kind"].help_text = format_html(
-            "Each kind has fields of its own: {}",
+            "Other kinds have different fields: {}",
             format_html_join(
                 ", ", '<a href="?kind={}">{}</a>', ((name, title) for name, title in kinds if name != kind)
             ),
@@ -208,9 +208,9 @@ class NewRunForm(forms.ModelForm):
         cleaned = super().clean() or {}
         if cleaned.get("kind") == "simulate":
             if cleaned.get("study") is None:
-                self.add_error("study", "Choose the study whose items the model judges.")
+                self.add_error("study", "Choose the study whose items the model will judge.")
         elif cleaned.get("kind") and cleaned.get("material") is None:
-            self.add_error("material", "Choose the dataset that this step works on.")
+            self.add_error("material", "Choose the dataset for this step.")
         if not self.errors:
             try:
                 self.draft = (

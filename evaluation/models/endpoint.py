@@ -28,7 +28,7 @@ class Endpoint(models.Model):
         "annotator.Workspace",
         blank=True,
         related_name="endpoints_shared",
-        help_text="Workspaces whose runs may use it, at the cost of its owner. They cannot change it.",
+        help_text="Workspaces whose runs can use this endpoint at its owner's expense. They can't change it.",
     )
     name = models.CharField(max_length=100)
     protocol = models.CharField(
@@ -36,7 +36,7 @@ class Endpoint(models.Model):
     )
     base_url = models.CharField(
         max_length=500,
-        help_text="Up to and with /v1 (Gemini: /v1beta; Azure: up to the deployment's name).",
+        help_text="The address up to and including /v1 (Gemini: /v1beta; Azure: the deployment's name).",
     )
     api_version = models.CharField(
         max_length=40,
@@ -49,7 +49,7 @@ class Endpoint(models.Model):
         default=dict,
         blank=True,
         db_default=Value({}, models.JSONField()),
-        help_text='Further headers of each request, e.g. {"X-Project": "explanations"}. Not for keys.',
+        help_text='Additional headers for each request, e.g. {"X-Project": "explanations"}. Not for keys.',
     )
     ca_certificates = models.TextField(
         "certificate authority",
@@ -58,9 +58,9 @@ class Endpoint(models.Model):
         db_default="",
         help_text="PEM certificates to trust for this endpoint instead of the system's, e.g. your institute's own.",
     )
-    model = models.CharField(max_length=200, help_text="Default model.")
+    model = models.CharField(max_length=200, help_text="The default model.")
     key_variable = models.CharField(
-        max_length=100, blank=True, help_text="Environment variable that holds the key."
+        max_length=100, blank=True, help_text="The environment variable that holds the key."
     )
     key_encrypted = models.BinaryField(blank=True, editable=False, default=b"")
     parameters = models.JSONField(
@@ -74,14 +74,14 @@ class Endpoint(models.Model):
         null=True, blank=True, validators=[InRange(1, 1_000_000_000)]
     )
     structured = models.BooleanField(
-        default=False, help_text="Replies can be held to a JSON schema (response_format)."
+        default=False, help_text="The server can constrain replies to a JSON schema (response_format)."
     )
     price_in = models.DecimalField(
         max_digits=12,
         decimal_places=6,
         default=0,
         validators=[InRange(0, 100_000)],
-        help_text="Per million tokens in.",
+        help_text="Per million input tokens.",
     )
     price_cached = models.DecimalField(
         max_digits=12,
@@ -89,26 +89,26 @@ class Endpoint(models.Model):
         null=True,
         blank=True,
         validators=[InRange(0, 100_000)],
-        help_text="Per million tokens in that the provider had cached. Empty: the same as other tokens in.",
+        help_text="Per million input tokens that the provider had cached. Leave empty if they cost the same as other input tokens.",
     )
     price_out = models.DecimalField(
         max_digits=12,
         decimal_places=6,
         default=0,
         validators=[InRange(0, 100_000)],
-        help_text="Per million tokens out.",
+        help_text="Per million output tokens.",
     )
     timeout_seconds = models.FloatField(
         default=60.0,
         validators=[InRange(0.1, 3_600)],
-        help_text="The longest that one call may take in total.",
+        help_text="The maximum time for one call in total.",
     )
     deployment = models.CharField(
         max_length=100,
         blank=True,
         db_default="",
-        help_text="Name of what is served here. Endpoints with the same name count as the same simulator; without one, "
-        "the address tells them apart.",
+        help_text="A name for what is served here. Endpoints with the same name count as the same simulator. Without a name, "
+        "the address distinguishes them.",
     )
     #: No run sends a request before this time, because the provider asked for a pause or is unavailable.
     hold_until = models.DateTimeField(null=True, blank=True, editable=False)
@@ -145,7 +145,7 @@ class Endpoint(models.Model):
         except HostRefused as error:
             raise ValidationError({"base_url": str(error)}) from None
         if not isinstance(self.parameters, dict):
-            raise ValidationError({"parameters": "expected a JSON object"})
+            raise ValidationError({"parameters": "Enter a JSON object."})
         for name, check in (("headers", headers_check), ("ca_certificates", certificates_check)):
             try:
                 check(getattr(self, name))

@@ -56,13 +56,13 @@ class Pipeline(models.Model):
     study = models.ForeignKey(
         "annotator.Study", models.SET_NULL, null=True, blank=True, related_name="pipelines"
     )
-    step = models.PositiveSmallIntegerField(
-        default=0, help_text="Index of the step that is next or under way."
-    )
+    step = models.PositiveSmallIntegerField(default=0, help_text="Index of the current or next step.")
     state = models.CharField(max_length=10, choices=State, default=State.RUNNING)
     reason = models.TextField(blank=True)
-    overrides = models.JSONField(default=dict, blank=True, help_text="Step name -> choices that win.")
-    results = models.JSONField(default=dict, blank=True, help_text="Step name -> what it left, in numbers.")
+    overrides = models.JSONField(
+        default=dict, blank=True, help_text="Settings by step name. They override the recipe's."
+    )
+    results = models.JSONField(default=dict, blank=True, help_text="Results by step name, as counts.")
     created_by = models.ForeignKey("annotator.User", models.PROTECT, null=True, blank=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)

@@ -22,7 +22,7 @@ class Report(models.Model):
         "annotator.Study",
         related_name="reports_across",
         blank=True,
-        help_text="Further studies that the report is computed across.",
+        help_text="Other studies that are included in the report.",
     )
     choices = models.JSONField(
         default=dict, help_text="Aggregation rule, exclusions, label set, bootstrap, seed."
@@ -31,7 +31,9 @@ class Report(models.Model):
     progress = models.CharField(max_length=200, blank=True)
     error = models.TextField(blank=True)
     inputs_hash = models.CharField(
-        max_length=64, blank=True, help_text="SHA-256 of the ratings and choices that went in."
+        max_length=64,
+        blank=True,
+        help_text="SHA-256 of the ratings and choices that the report was computed from.",
     )
     software = models.CharField(max_length=100, blank=True)
     content = models.JSONField(null=True, blank=True)

@@ -23,11 +23,11 @@ class Run(models.Model):
         PAUSED = "paused", "paused"
         CANCELLED = "cancelled", "cancelled"
         DONE = "done", "done"
-        INCOMPLETE = "incomplete", "finished, some calls failed"
+        INCOMPLETE = "incomplete", "finished with failed calls"
         FAILED = "failed", "failed"
 
     class Mode(models.TextChoices):
-        LIVE = "live", "one request a call"
+        LIVE = "live", "one request per call"
         BATCH = "batch", "the endpoint's batch API"
 
     kind = models.CharField(max_length=40, help_text="The step, e.g. 'simulate'.")
@@ -42,28 +42,32 @@ class Run(models.Model):
     prompt_digest = models.CharField(max_length=64)
     samples = models.PositiveSmallIntegerField(default=1, validators=[InRange(1, 100)])
     together = models.PositiveSmallIntegerField(
-        default=1, validators=[InRange(1, 50)], help_text="Items asked about in one request."
+        default=1, validators=[InRange(1, 50)], help_text="The number of items in one request."
     )
     mode = models.CharField(max_length=5, choices=Mode, default=Mode.LIVE)
     workers = models.PositiveSmallIntegerField(
-        default=1, validators=[InRange(1, 32)], help_text="Worker processes that may share the run."
+        default=1,
+        validators=[InRange(1, 32)],
+        help_text="The number of worker processes that can share the run.",
     )
-    use_cache = models.BooleanField(default=True, help_text="Take replies that some run already paid for.")
+    use_cache = models.BooleanField(
+        default=True, help_text="Reuse replies to identical requests of earlier runs."
+    )
     max_attempts = models.PositiveSmallIntegerField(default=6, validators=[InRange(1, 100)])
     max_unparsable = models.PositiveSmallIntegerField(
         default=3,
         validators=[InRange(1, 100)],
-        help_text="Unreadable replies to a call before it is given up.",
+        help_text="The number of unreadable replies to a call before it counts as failed.",
     )
     max_failed_share = models.FloatField(
         default=0.5,
         db_default=0.5,
         validators=[InRange(0, 1)],
-        help_text="The run pauses when a larger share of its calls fails, from 0 to 1.",
+        help_text="The run pauses if a larger share of its calls fails. From 0 to 1.",
     )
     rater = models.ForeignKey("annotator.Rater", models.PROTECT, null=True, blank=True, related_name="runs")
     state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
-    reason = models.TextField(blank=True, help_text="Why it is paused or failed.")
+    reason = models.TextField(blank=True, help_text="Why the run is paused or has failed.")
     budget_calls = models.PositiveIntegerField(null=True, blank=True, validators=[InRange(0, 2**31 - 1)])
     budget_cost = models.DecimalField(
         max_digits=12, decimal_places=6, null=True, blank=True, validators=[InRange(0, 999_999)]
@@ -75,15 +79,15 @@ class Run(models.Model):
     lost_cost = models.DecimalField(max_digits=14, decimal_places=8, default=0)
     #: What the endpoint charged beyond the reserved cost; the run pauses as soon as that happens.
     overrun_cost = models.DecimalField(max_digits=14, decimal_places=8, default=0)
-    sent_calls = models.PositiveIntegerField(default=0, help_text="Requests sent, repeats included.")
+    sent_calls = models.PositiveIntegerField(default=0, help_text="Requests sent, including retries.")
     lost_calls = models.PositiveIntegerField(
-        default=0, help_text="Calls whose worker died on them; each was asked again."
+        default=0, help_text="Calls that were retried because their worker died."
     )
     created_by = models.ForeignKey("annotator.User", models.PROTECT, null=True, blank=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True, blank=True)
     resumed_at = models.DateTimeField(
-        null=True, blank=True, help_text="Last start; earlier failures don't pause it."
+        null=True, blank=True, help_text="The last start. Failures before it don't pause the run."
     )
     finished_at = models.DateTimeField(null=True, blank=True)
     heartbeat_at = models.DateTimeField(null=True, blank=True)
@@ -129,7 +133,7 @@ class Call(models.Model):
         PENDING = "pending", "pending"
         IN_FLIGHT = "in_flight", "in flight"
         DONE = "done", "done"
-        UNPARSABLE = "unparsable", "answered, not parsable"
+        UNPARSABLE = "unparsable", "reply could not be parsed"
         FAILED = "failed", "failed"
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="calls")
@@ -137,33 +141,39 @@ class Call(models.Model):
     #: The subject of the call (an item's key, an explanation's id), unique in its run together with the sample.
     key = models.CharField(max_length=250)
     subject = models.BigIntegerField(
-        null=True, blank=True, help_text="Primary key of what the step asks about."
+        null=True, blank=True, help_text="Primary key of the row that the step asks about."
     )
     sample = models.PositiveSmallIntegerField(default=0)
     stage = models.PositiveSmallIntegerField(default=0)
-    context = models.JSONField(default=dict, blank=True, help_text="What earlier stages gave.")
+    context = models.JSONField(default=dict, blank=True, help_text="The results of earlier stages.")
     state = models.CharField(max_length=10, choices=State, default=State.PENDING)
     attempts = models.PositiveSmallIntegerField(default=0)
     unparsable = models.PositiveSmallIntegerField(default=0, help_text="Unreadable replies so far.")
-    lost = models.PositiveSmallIntegerField(default=0, help_text="Times that its worker died on it.")
+    lost = models.PositiveSmallIntegerField(default=0, help_text="How often its worker died during the call.")
     excused = models.PositiveSmallIntegerField(
-        default=0, db_default=0, help_text="Attempts that failed because the endpoint was unavailable."
+        default=0,
+        db_default=0,
+        help_text="The number of attempts that failed because the endpoint was unavailable.",
     )
-    errors = models.JSONField(default=list, blank=True, help_text="Kinds of its failed attempts, in order.")
+    errors = models.JSONField(
+        default=list, blank=True, help_text="The kinds of failure of its attempts, in order."
+    )
     history = models.JSONField(
         default=list,
         blank=True,
         db_default=models.Value([], models.JSONField()),
         help_text="Replies to earlier attempts, with what was sent and what was wrong with each, in order.",
     )
-    not_before = models.DateTimeField(null=True, blank=True, help_text="When it may be tried again.")
+    not_before = models.DateTimeField(null=True, blank=True, help_text="When the call can be retried.")
     claimed_by = models.CharField(max_length=100, blank=True)
     claimed_at = models.DateTimeField(null=True, blank=True)
     reserved_cost = models.DecimalField(max_digits=14, decimal_places=8, default=0)
     cache_key = models.CharField(max_length=64, blank=True)
     from_cache = models.BooleanField(default=False)
-    request = models.JSONField(null=True, blank=True, help_text="As sent, without the key.")
-    reply = models.JSONField(null=True, blank=True, help_text="The raw reply as received.")
+    request = models.JSONField(
+        null=True, blank=True, help_text="The request as it was sent, without the key."
+    )
+    reply = models.JSONField(null=True, blank=True, help_text="The raw reply as it was received.")
     text = models.TextField(blank=True, help_text="The reply's text.")
     parsed = models.JSONField(null=True, blank=True)
     confidence = models.FloatField(
@@ -172,15 +182,21 @@ class Call(models.Model):
         validators=[InRange(0, 1)],
         help_text="The model's probability of the answer that it gave, from 0 to 1, from logprobs.",
     )
-    flags = models.JSONField(default=list, blank=True, help_text="E.g. 'injection': the item gives orders.")
-    applied = models.BooleanField(default=False, help_text="Its result is where it belongs.")
+    flags = models.JSONField(
+        default=list,
+        blank=True,
+        help_text="For example 'injection': the item contains instructions to the model.",
+    )
+    applied = models.BooleanField(
+        default=False, help_text="The result has been stored with its study or dataset."
+    )
     error_kind = models.CharField(max_length=40, blank=True)
     error = models.TextField(blank=True)
     model_returned = models.CharField(max_length=200, blank=True)
     fingerprint = models.CharField(max_length=200, blank=True)
     tokens_in = models.PositiveIntegerField(null=True, blank=True)
     tokens_cached = models.PositiveIntegerField(
-        null=True, blank=True, help_text="Tokens in that the provider had cached."
+        null=True, blank=True, help_text="Input tokens that the provider had cached."
     )
     tokens_out = models.PositiveIntegerField(null=True, blank=True)
     cost = models.DecimalField(max_digits=14, decimal_places=8, default=0)

@@ -15,12 +15,12 @@ class Reward(models.Model):
     pipeline = models.ForeignKey(Pipeline, models.CASCADE, related_name="rewards")
     step = models.CharField(max_length=100, help_text="The reward step of the round.")
     explanation = models.ForeignKey("annotator.Explanation", models.CASCADE, related_name="+")
-    value = models.FloatField(help_text="GEN-U: -1, 0 or 1.")
-    quantile = models.PositiveSmallIntegerField(help_text="0 is the lowest.")
+    value = models.FloatField(help_text="The reward, GEN-U: -1, 0 or 1.")
+    quantile = models.PositiveSmallIntegerField(help_text="The lowest quantile is 0.")
     samples = models.PositiveSmallIntegerField(
         default=1,
         db_default=1,
-        help_text="How many of the round's samples were this rationale, word for word.",
+        help_text="How many of the round's samples were exactly this rationale.",
     )
 
     class Meta:
@@ -51,7 +51,7 @@ class FineTuning(models.Model):
     suffix = models.CharField(max_length=64, blank=True)
     epochs = models.PositiveSmallIntegerField(default=1)
     examples = models.PositiveIntegerField()
-    file = models.TextField(help_text="The training file as it is sent: JSON lines.")
+    file = models.TextField(help_text="The training file as it was sent, as JSON lines.")
     file_id = models.CharField(max_length=200, blank=True)
     job_id = models.CharField(max_length=200, blank=True)
     model = models.CharField(max_length=200, blank=True, help_text="The fine-tuned model's name.")

@@ -127,7 +127,7 @@ class Choices:
     )  # fmt: skip
     only: str = _choice(
         "", "text", "Only", most=4_000,
-        hint="A part of the study: kind=hard; rater:native=yes. Several values of one column are alternatives. Empty: all of it.",
+        hint="A part of the study: kind=hard; rater:native=yes. Several values of one column are alternatives. Leave empty for the whole study.",
     )  # fmt: skip
     min_overlap: int = _choice(
         10, "whole", "Minimum shared units per pair", least=1, most=10**6,

@@ -100,7 +100,7 @@ def run_draft(
         raise ValidationError({"together": "The batch API takes one item per request. Set this to 1."})
     if run.mode == Run.Mode.BATCH and endpoint.protocol != Endpoint.Protocol.OPENAI:
         raise ValidationError(
-            {"mode": "Batches need an endpoint that speaks the OpenAI protocol. Choose one request a call."}
+            {"mode": "Batches need an endpoint that speaks the OpenAI protocol. Choose one request per call."}
         )
     first = next(step.jobs(run), None)
     if first is None:

@@ -49,13 +49,11 @@ def _decide(request: HttpRequest, study: Study) -> None:
     try:
         if "decline" in request.POST:
             data_request_decline(request=one, by=by, note=note)
-            messages.success(
-                request, "The request is declined. The participant reads your reason on their page."
-            )
+            messages.success(request, "Request declined. The participant can read your reason on their page.")
         elif not form.cleaned_data["sure"]:
             messages.error(request, "Nothing was removed. Tick the box to confirm: it can't be undone.")
         else:
             data_request_carry_out(request=one, by=by, note=note)
-            messages.success(request, "The data are removed, and the participant is told.")
+            messages.success(request, "Their data has been removed, and the participant has been told.")
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))

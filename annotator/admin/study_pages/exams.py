@@ -75,10 +75,10 @@ def _save(request: HttpRequest, study: Study, which: str, text: str | None) -> l
     said = (
         f"Saved {plural(len(own), 'question')}."
         if own is not None
-        else "The HIT type's own questions are restored."
+        else "The HIT type's questions have been restored."
     )
     if saved.snapshot and saved.snapshot_id != before:
-        said += f" The study is live, so this is version {saved.snapshot.number}. Everyone who passed an earlier exam takes this one."
+        said += f" The study is live, so this is version {saved.snapshot.number}. Everyone who passed an earlier exam has to take this one."
     messages.success(request, said)
     return None
 

@@ -92,7 +92,7 @@ def token(request: HttpRequest) -> HttpResponse:
     if "revoke" in request.POST:
         pk = request.POST["revoke"]
         api_token_revoke(token=get_object_or_404(mine, pk=int(pk) if pk.isdecimal() and len(pk) < 19 else 0))
-        messages.success(request, "Token revoked. Programs can't use it any more.")
+        messages.success(request, "Token revoked. Programs can no longer use it.")
         return redirect("admin:api_token")
     if request.method == "POST":
         form = TokenForm(request.POST)

@@ -33,7 +33,8 @@ def edit(request: HttpRequest, study: Study, item_pk: int) -> HttpResponse:
                 item=item, by=user_of(request), reason=form.cleaned_data["reason"], **content
             )
             messages.success(
-                request, f"Item {item.key} is withdrawn. Its corrected version {corrected.key} is given out."
+                request,
+                f"Item {item.key} is withdrawn. The corrected version {corrected.key} is given out instead.",
             )
             return redirect("admin:study_item", study.pk, corrected.pk)
         except ValidationError as error:
@@ -56,7 +57,7 @@ def withdraw(request: HttpRequest, study: Study, item_pk: int) -> HttpResponse:
         except ValidationError as error:
             errors_add(form, error)
         else:
-            messages.success(request, f"Item {item.key} is withdrawn. Nobody gets it any more.")
+            messages.success(request, f"Item {item.key} is withdrawn and no longer given out.")
             return redirect("admin:study_item", study.pk, item.pk)
     return render(
         request, study, "item_withdraw", tab="items", title=f"Withdraw item {item.key}", form=form, item=item,

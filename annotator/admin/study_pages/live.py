@@ -27,8 +27,8 @@ MESSAGES = {
     Message.Kind.QUESTION: ("question to answer", "questions to answer"),
     Message.Kind.FLAG: ("problem reported with an item", "problems reported with items"),
     Message.Kind.DELETION: (
-        "person asks for deletion of their data",
-        "people ask for deletion of their data",
+        "deletion request to answer",
+        "deletion requests to answer",
     ),
 }
 
@@ -119,7 +119,7 @@ def answers(study: Study, progress: StudyProgress) -> dict[str, Any]:
             bars(found.times, rows),
         ),
         "needs": Answer(
-            "needs", "What needs me?", needs_words(found), needs_facts(study, found, progress), found.latest
+            "needs", "What needs my attention?", needs_words(found), needs_facts(study, found, progress), found.latest
         ),
         "flagged": [
             {"rater": one, "url": f"{rows}?{urlencode({'rater': one.name})}",
@@ -187,7 +187,7 @@ def going_facts(study: Study, live: Live, progress: StudyProgress, rows: str) ->
         Fact(
             "Cost so far",
             money(live.spent, study),
-            f"{money(live.whole, study)} once all is done",
+            f"{money(live.whole, study)} once everything is done",
             reverse("admin:annotator_ledgerentry_changelist") + f"?study__id__exact={study.pk}",
         ),
         Fact(
@@ -295,7 +295,7 @@ def needs_words(live: Live) -> str:
     if n := len(live.flagged):
         parts.append(f"{n} rater{'s' if n > 1 else ''} to check")
     if not parts:
-        return "Nothing needs you."
+        return "Nothing needs your attention."
     return ", ".join(parts[:-1]) + (" and " if len(parts) > 1 else "") + parts[-1] + "."
 
 

@@ -47,7 +47,7 @@ def duplicate(request: HttpRequest, study: Study) -> HttpResponse:
         except ValidationError as error:
             errors_add(form, error)
         else:
-            messages.success(request, f"“{copy.title}” is a draft of its own.")
+            messages.success(request, f"“{copy.title}” has been created as a draft.")
             return redirect("admin:study_live", copy.pk)
     return render(
         request, study, "duplicate", tab="settings", title=f"Duplicate {study.title}", form=form,
@@ -61,10 +61,12 @@ def archive(request: HttpRequest, study: Study) -> HttpResponse:
     try:
         if "back" in request.POST:
             study_unarchive(study=study)
-            messages.success(request, "The study is back on the list.")
+            messages.success(request, "The study is on your list again.")
         else:
             study_archive(study=study)
-            messages.success(request, "The study is archived. You find it under Archived on the home page.")
+            messages.success(
+                request, "The study is archived. You can find it under “Archived studies” on the home page."
+            )
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
     return redirect("admin:study_manage", study.pk)
@@ -80,7 +82,9 @@ def delete(request: HttpRequest, study: Study) -> HttpResponse:
         except ValidationError as error:
             errors_add(form, error)
         else:
-            messages.success(request, f"“{study.title}” is deleted. You can restore it for {KEPT_DAYS} days.")
+            messages.success(
+                request, f"“{study.title}” has been deleted. You can restore it for {KEPT_DAYS} days."
+            )
             return redirect("admin:studies_deleted")
     return render(
         request, study, "delete", tab="settings", title=f"Delete {study.title}", form=form, days=KEPT_DAYS,
@@ -97,7 +101,7 @@ def deleted(request: HttpRequest) -> HttpResponse:
         pk = request.POST.get("study", "")
         study = get_object_or_404(found, pk=int(pk) if pk.isdecimal() and len(pk) < 19 else 0)
         study_restore(study=study)
-        messages.success(request, f"“{study.title}” is restored.")
+        messages.success(request, f"“{study.title}” has been restored.")
         return redirect("admin:study_live", study.pk)
     context = {
         **admin.site.each_context(request), "title": "Deleted studies", "studies": found[:200], "days": KEPT_DAYS,

@@ -24,10 +24,10 @@ from annotator.services.membership import (
 )
 
 MEANS = (
-    ("viewer", "sees everything, changes nothing"),
-    ("reviewer", "also accepts work, records payments, excludes and answers messages"),
-    ("editor", "also changes settings and items, launches, rehearses and runs simulators"),
-    ("owner", "also manages members, archives and deletes"),
+    ("viewer", "can see everything and change nothing"),
+    ("reviewer", "can also accept work, record payments, exclude data and answer messages"),
+    ("editor", "can also change settings and items, launch and rehearse the study, and run simulators"),
+    ("owner", "can also manage members, and archive or delete the study"),
 )
 
 
@@ -67,7 +67,9 @@ def _invite(request: HttpRequest, study: Study, form: InviteForm) -> str:
         try:
             invitation_send(invitation=invitation, url=link)
         except OSError:
-            messages.warning(request, "The email could not be sent. Send the link below yourself.")
+            messages.warning(
+                request, "The email could not be sent. Copy the link below and send it yourself."
+            )
         else:
             messages.success(request, f"Invitation sent to {invitation.email}.")
     return link
@@ -78,7 +80,7 @@ def _change(request: HttpRequest, study: Study) -> None:
     try:
         if pk := _number(request, "revoke"):
             invitation_revoke(invitation=get_object_or_404(study.invitations, pk=pk))
-            messages.success(request, "Invitation withdrawn. Its link doesn't work any more.")
+            messages.success(request, "Invitation withdrawn. Its link no longer works.")
         elif pk := _number(request, "remove"):
             member = get_object_or_404(study.memberships.select_related("user"), pk=pk)
             member_remove(membership=member)

@@ -67,12 +67,12 @@ def next_of(
             "Annotators can join with this link:" if study.join_open else "New participants can't join.",
         ),
         "paused": ("Paused", "No new tasks are given out. Resume the study, or close it for good."),
-        "closed": ("Closed", "The study is over. Reports and exports stay."),
+        "closed": ("Closed", "The study has ended. Reports and exports are still available."),
     }[study.state]
     if external:
         heading, says = (
-            "Judgments from elsewhere",
-            "Nobody is asked here. Import the judgments, then make a report.",
+            "Import judgments",
+            "This study has no annotators of its own. Import the judgments, then compute a report.",
         )
     return Next(
         heading, says, steps, tuple(actions_for(study)) if editor and not external else (),
@@ -89,7 +89,7 @@ def draft_steps(study: Study, progress: StudyProgress, rehearsal: RehearsalProgr
     return (
         SetupStep(
             "Material", "done" if progress.items else "missing",
-            f"{plural(progress.items, 'item')} imported." if progress.items else "No items yet. Import a file; a sample is there to download.",
+            f"{plural(progress.items, 'item')} imported." if progress.items else "No items yet. Import a file; you can download a sample.",
             reverse("admin:annotator_study_import", args=[study.pk]), "Import material",
         ),
         SetupStep(
@@ -99,7 +99,7 @@ def draft_steps(study: Study, progress: StudyProgress, rehearsal: RehearsalProgr
         ),
         SetupStep(
             "Preview", "optional" if progress.items else "blocked",
-            "See every screen as an annotator does. Nothing is stored." if progress.items else "Import material first.",
+            "See every screen as annotators will. Nothing is stored." if progress.items else "Import material first.",
             reverse("annotator:preview", args=[study.pk]) if progress.items else "", "Preview",
         ),
         SetupStep(
@@ -109,7 +109,7 @@ def draft_steps(study: Study, progress: StudyProgress, rehearsal: RehearsalProgr
         SetupStep("Pay", _pay_state(study), _pay_words(study, progress), settings + "#pay", "Set the pay"),
         SetupStep(
             "Rehearsal", "done" if rehearsal.done else "optional" if progress.items else "blocked",
-            f"{plural(rehearsal.done, 'rehearsal judgment')}. Clear the rehearsal when you have seen enough."
+            f"{plural(rehearsal.done, 'rehearsal judgment')}. Clear the rehearsal when you no longer need it."
             if rehearsal.done else "Fill a copy of the study with synthetic answers, and look at the report." if progress.items else "Import material first.",
             reverse("admin:study_rehearsal", args=[study.pk]), "Rehearse",
         ),
@@ -124,7 +124,7 @@ def draft_steps(study: Study, progress: StudyProgress, rehearsal: RehearsalProgr
 def _exam_words(study: Study) -> str:
     if not study.exam_required:
         return "No exam is required."
-    return f"{plural(study.exam_questions, 'question')}, {study.pass_mark} right to pass."
+    return f"{plural(study.exam_questions, 'question')}, {study.pass_mark} correct to pass."
 
 
 def _pay_state(study: Study) -> State:

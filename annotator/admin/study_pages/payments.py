@@ -90,7 +90,7 @@ def bonus(request: HttpRequest, study: Study, rater_pk: int) -> HttpResponse:
         except ValidationError as error:
             errors_add(form, error)
         else:
-            messages.success(request, f"{rater.name} is owed the bonus.")
+            messages.success(request, f"{rater.name} gets the bonus with the next payment.")
             return redirect("admin:study_payments", study.pk)
     return render(
         request, study, "bonus", tab="participants", title=f"Bonus for {rater.name}", form=form, rater=rater,

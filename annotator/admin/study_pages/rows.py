@@ -166,7 +166,7 @@ def exclude(request: HttpRequest, study: Study, what: str, target_pk: int) -> Ht
             form.add_error(None, error.messages)
         else:
             messages.success(
-                request, "Excluded. It stays stored, and every figure can be shown with and without it."
+                request, "Excluded. The data is kept, and every figure can be shown with and without it."
             )
             return redirect("admin:study_exclusions", study.pk)
     affected = {

@@ -49,8 +49,8 @@ def _save(request: HttpRequest, study: Study, form: StudyForm) -> bool:
         number = saved.snapshot.number
         messages.info(
             request,
-            f"Saved as version {number}. Judgments made before keep the version they were made under.",
+            f"Saved as version {number}. Earlier judgments keep the version they were made under.",
         )
     else:
-        messages.success(request, "Settings saved." if changes else "Nothing was changed.")
+        messages.success(request, "Settings saved." if changes else "There were no changes to save.")
     return True

@@ -1,4 +1,4 @@
-"""Made-up contexts for the style page: real dataclasses with invented content, nothing from a database."""
+"""Contexts for the style page: real dataclasses with invented content, nothing from a database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The style page (`/style/`): every screen in every state, with made-up contexts. Development only; no database."""
+"""The style page (`/style/`): every screen in every state, with invented content. Development only; no database."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def leave(request: HttpRequest, slug: str) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @says_refusals
 def left(request: HttpRequest, slug: str) -> HttpResponse:
-    """For people who declined or left: what that means, and the way back until the study is closed."""
+    """For people who declined or left: what that means, and how to rejoin until the study is closed."""
     participation = participant(request, slug)
     if participation.state != Participation.State.LEFT:
         return redirect("annotator:study", slug=slug)

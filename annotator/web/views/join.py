@@ -49,7 +49,7 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
         except Refused as refusal:
             if refusal.kind != "no_places":
                 raise
-            return redirect(request.get_full_path())  # the invitation says it, and what can be done
+            return redirect(request.get_full_path())  # the invitation explains the problem and what to do
         return redirect("annotator:study", slug=study.slug)
     kind = hit_type_get(study.hit_type)
     rules = snapshot_content(study.snapshot_id)

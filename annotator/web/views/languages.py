@@ -1,4 +1,4 @@
-"""The page and the menu in which people choose the language of all pages."""
+"""The page and the menu where people choose the language of all pages."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def data(request: HttpRequest) -> StreamingHttpResponse:
 
 
 def shown_in(stages: Iterable[Stage]) -> list[dict[str, str]]:
-    """The material of some stages as it was labelled, each piece once."""
+    """The material of some stages with its labels, each piece once."""
     found = {
         (block.label, block.text or "\n".join(block.items)): None
         for stage in stages

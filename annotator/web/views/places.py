@@ -1,4 +1,4 @@
-"""When a study has no places left: what that means for somebody, and how to be told about new ones."""
+"""When a study has no places left: what that means for the person, and how to be told about new places."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from annotator.web.views.common import new_account_count, says_refusals, trouble
 
 
 def no_places(request: HttpRequest, participation: Participation) -> HttpResponse:
-    """The page for somebody who could go on and for whom nothing is left, whether they have done any tasks or not."""
+    """The page for somebody who could continue but for whom no tasks are left, whether they have done any or not."""
     study = participation.study
     places = places_for(participation)
     context = {
@@ -54,7 +54,7 @@ def alert_context(request: HttpRequest, study: Study, places: Places) -> dict[st
 @require_POST
 @says_refusals
 def place_alert(request: HttpRequest, token: str) -> HttpResponse:
-    """Ask to be told about places of a study; somebody without an account gets one, whose own page will say it."""
+    """Ask to be told about places of a study. People without an account get one; their own page has the notice."""
     study = Study.objects.filter(join_token=token, deleted_at__isnull=True, state=Study.State.LIVE).first()
     if study is None:
         return trouble(request, "link")

@@ -58,12 +58,12 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def nothing_to_prepare_for(participation: Participation, step: str) -> bool:
-    """Whether somebody who is still preparing would do so for nothing: the study has no task left for them."""
+    """Whether the study has no task left for somebody who is still preparing, so that preparing would be pointless."""
     if step not in ("consent", "instructions", "practice", "exam"):
         return False
     if participation.exam_attempts.filter(submitted_at__isnull=True).exists():
         return False  # they have begun, so they may finish
-    started = participation.assignments.exists()  # who has worked and has to read a new consent text
+    started = participation.assignments.exists()  # they have worked, and now have to read a new consent text
     return not started and places_for(participation).full
 
 
@@ -116,10 +116,10 @@ def instructions_drawer(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 @says_refusals
 def changed_instructions(request: HttpRequest, slug: str) -> HttpResponse:
-    """A participant has read what changed in the instructions; they go on with the task that they have open."""
+    """Record that a participant has read what changed in the instructions; they continue with their open task."""
     instructions_confirm(participation=participant(request, slug), version=_version_shown(request) or 0)
     if request.headers.get("HX-Request"):
-        return HttpResponse()  # takes the place of the notice; the answer on the page stays as it is
+        return HttpResponse()  # replaces the notice; the answer on the page stays as it is
     return redirect("annotator:tasks", slug=slug)
 
 

@@ -54,7 +54,9 @@ class Command(BaseCommand):
         )
         parser.add_argument("--budget", type=money, help="The most that the run may cost.")
         parser.add_argument("--budget-calls", type=int, help="The most requests that the run may send.")
-        parser.add_argument("--workers", type=int, default=1, help="Worker processes that may share the run.")
+        parser.add_argument(
+            "--workers", type=int, default=1, help="The number of worker processes that can share the run."
+        )
         parser.add_argument("--batch", action="store_true", help="Use the endpoint's batch API.")
         parser.add_argument(
             "--no-cache", action="store_true", help="Send requests even if their replies are in the cache."

@@ -288,7 +288,7 @@ def test_a_qualification_is_granted_in_the_admin_and_revoked_with_a_reason(
     fields = {"workspace": live.workspace_id, "name": person.rater.name, "hit_type": "simulation"}
     outside = researcher_client.post(add, fields | {"name": stranger.name, "why": "x"})
     assert outside.status_code == 200
-    assert "No participant of a study of this workspace" in text_of(outside)
+    assert "No participant in this workspace" in text_of(outside)
     without = researcher_client.post(add, fields | {"why": ""})
     assert "This field is required" in text_of(without)
     assert not Qualification.objects.exists()

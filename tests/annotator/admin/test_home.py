@@ -51,7 +51,7 @@ def test_each_study_lists_what_needs_the_researchers_attention(
     message_send(participation=make_participation(study), kind="question", text="Why?")
     Judgment.objects.update(created_at=timezone.now() - timedelta(days=2))
     shown = text(researcher_client)
-    assert "1 study needs you: “A study that runs”." in shown
+    assert "1 study needs your attention: “A study that runs”." in shown
     for need in (
         "1 message to answer", "1 judgment to accept", "Nothing submitted for a day",
         "Pays 3.00 USD an hour, below your minimum",

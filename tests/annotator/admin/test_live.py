@@ -96,7 +96,7 @@ def test_the_page_describes_a_study_before_during_and_after_the_work(
     shown = text(researcher_client, study)
     assert "Yes: 50 % is done, the rest by " in shown
     assert "6.00 USD" in shown
-    assert "12.00 USD once all is done" in shown
+    assert "12.00 USD once everything is done" in shown
     work(study, 12)
     assert "Complete: all 24 places are filled, for 12.00 USD." in text(researcher_client, study)
     assert first.assignments.count() == 12
@@ -203,7 +203,7 @@ def test_open_messages_are_counted_by_kind_and_the_latest_shown(
     researcher_client: Client, study: Study
 ) -> None:
     participation = make_participation(study)
-    assert needs_words(figures(study)) == "Nothing needs you."
+    assert needs_words(figures(study)) == "Nothing needs your attention."
     for kind, words in (
         ("question", "Do bats count?"),
         ("flag", "<b>Broken</b>"),
@@ -212,13 +212,10 @@ def test_open_messages_are_counted_by_kind_and_the_latest_shown(
     ):
         message_send(participation=participation, kind=kind, text=words)
     shown = researcher_client.get(address(study)).content.decode()
-    assert (
-        "1 person asks for deletion of their data, 1 question to answer and 2 problems reported with items."
-        in shown
-    )
+    assert "1 deletion request to answer, 1 question to answer and 2 problems reported with items." in shown
     assert "&lt;b&gt;Broken&lt;/b&gt;" in shown
     Message.objects.update(settled_at=timezone.now())
-    assert needs_words(figures(study)) == "Nothing needs you."
+    assert needs_words(figures(study)) == "Nothing needs your attention."
 
 
 def test_every_figure_links_to_its_rows(researcher_client: Client, study: Study) -> None:

@@ -60,7 +60,7 @@ def test_an_item_of_a_live_study_is_corrected_and_another_withdrawn(
     done = researcher_client.post(
         url(study, f"items/{one.pk}/edit/"), sent(simulation_payload("new"), reason="a typo"), follow=True
     )
-    assert "Its corrected version item-0.v2 is given out." in text(done)
+    assert "The corrected version item-0.v2 is given out instead." in text(done)
     assert Item.objects.get(key="item-0.v2").payload == simulation_payload("new")
     assert "It was replaced by" in text(researcher_client.get(url(study, f"items/{one.pk}/")))
     researcher_client.post(url(study, f"items/{two.pk}/withdraw/"), {"reason": "broken"})
@@ -77,7 +77,7 @@ def test_a_study_is_duplicated_archived_deleted_and_restored(
     copied = researcher_client.post(
         url(study, "duplicate/"), {"title": "Owls again", "slug": "owls-2", "material": "on"}, follow=True
     )
-    assert "is a draft of its own" in text(copied)
+    assert "has been created as a draft" in text(copied)
     assert Study.objects.get(slug="owls-2").items.count() == 2
     refused = researcher_client.post(url(study, "archive/"), follow=True)
     assert "Close it before you archive it." in text(refused)
@@ -92,7 +92,7 @@ def test_a_study_is_duplicated_archived_deleted_and_restored(
     assert "You can restore it for 30 days." in text(gone)
     assert researcher_client.get(url(study, "live/")).status_code == 404
     back = researcher_client.post("/admin/annotator/study/deleted/", {"study": study.pk}, follow=True)
-    assert "is restored" in text(back)
+    assert "has been restored" in text(back)
     assert researcher_client.get(url(study, "live/")).status_code == 200
 
 

@@ -228,9 +228,9 @@ def test_judgments_of_a_single_named_rater_are_imported(researcher_client: Clien
     form = sent_form(researcher_client.post(where, {"file": upload(text, "one.csv")}).content.decode())
     one = form | {"rater": "(one rater for all rows)"}
     unnamed = researcher_client.post(where, one | {"import": "1"}).content.decode()
-    assert "Give the name of the rater." in unnamed
+    assert "Enter the rater's name." in unnamed
     unused = researcher_client.post(where, form | {"rater_name": "ann", "import": "1"}).content.decode()
-    assert "Leave it empty, or choose" in unused
+    assert "Leave this empty, or choose" in unused
     assert not Judgment.objects.exists()
     researcher_client.post(where, one | {"rater_name": "ann", "import": "1"})
     assert set(study.judgments.values_list("rater__name", "item__key")) == {("ann", "q1"), ("ann", "q2")}

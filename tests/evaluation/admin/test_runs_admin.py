@@ -310,7 +310,7 @@ def test_a_paused_pipeline_can_be_resumed_or_cancelled(boss: Client, scripted: S
         ({"changed": '{"name": "x", "task": "news", "steps": []}'}, "expected at least one"),
         ({"overrides": '{"nothing": {}}'}, "no step named nothing"),
         ({"overrides": '{"units": {"budget": "much"}}'}, "units: budget"),
-        ({"overrides": "[1]"}, "expected a JSON object"),
+        ({"overrides": "[1]"}, "Enter a JSON object"),
     ],
 )
 def test_an_invalid_pipeline_is_refused_and_writes_nothing(
@@ -383,7 +383,7 @@ def test_the_endpoint_page_suggests_the_list_price_and_shows_an_outage(
     endpoint = make_endpoint(scripted, base_url="https://api.openai.com/v1", model="gpt-4o-mini")
     page = reverse("admin:evaluation_endpoint_change", args=[endpoint.pk])
     shown = boss.get(page).content.decode()
-    assert "0.15 in, 0.075 in and cached, 0.6 out" in shown
+    assert "0.15 input, 0.075 cached input, 0.6 output" in shown
     Endpoint.objects.update(
         base_url="https://llm.example.org/v1", trouble="HTTP 503: <b>", failing_since=timezone.now()
     )

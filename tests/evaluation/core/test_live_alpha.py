@@ -138,7 +138,7 @@ def test_the_page_and_its_part_are_for_the_studys_researchers(study):
     part = own.get(url, headers={"HX-Request": "true"}).content.decode()
     assert "Krippendorff&#x27;s alpha is 0." in whole
     assert part.strip() in whole
-    assert "for these raters and other units" in part
+    assert "describe these raters on other units" in part
     assert "bootstrap intervals" not in part
     assert "<html" not in part
 

@@ -122,7 +122,7 @@ def test_a_prompt_is_edited_shown_tried_on_ten_items_and_compared(scripted: Scri
     assert page in client.get(reverse("admin:study_simulators", args=[study.pk])).content.decode()
     first = client.get(page).content.decode()
     assert "Starter question" in first
-    assert "as shipped" in first
+    assert "built-in" in first
     shipped = hit_types()["simulation"].prompt_text
     fields = {"prompt": shipped.replace("Think in", "Think hard, in"), "endpoint": endpoint.pk, "items": 10}
     shown = client.post(page, fields | {"do": "preview"}).content.decode()
