@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotator', '0029_place_indexes'),
+        ('annotator', '0030_translated_from'),
     ]
 
     operations = [

@@ -55,7 +55,7 @@ BUNDLES: dict[str, tuple[str, ...]] = {
         "js/submit.js",
         "js/keys.js",
         "js/zoom.js",
-        "js/find.js",
+        "js/find_open.js",
         "js/drawer.js",
         "js/menu.js",
         "js/focus.js",

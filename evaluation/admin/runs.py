@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar, cast
 
 from django.contrib import admin, messages
-from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.core.paginator import Paginator
 from django.db.models import Count, Q, QuerySet
@@ -17,7 +16,7 @@ from unfold.decorators import display
 
 from annotator.core.errors import Conflict
 from annotator.core.words import plural
-from annotator.models import Membership
+from annotator.models import Membership, User
 from annotator.selectors.study import studies_for, study_get_for
 from evaluation.admin.base import ReadOnlyAdmin, RowAction, WithActions, error_text
 from evaluation.forms.prompts import PromptForm

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotator', '0030_help_texts'),
+        ('annotator', '0031_help_texts'),
         ('evaluation', '0012_follow_up_validated_dropped'),
     ]
 

@@ -100,7 +100,9 @@ def bytes_per_token(run: Run) -> float:
         .order_by("-pk")
         .values_list("request", "tokens_in")[:LEARN_FROM]
     )
-    replies = [(most_tokens(ChatRequest.of_body(body))[0], tokens) for body, tokens in rows if body]
+    replies = [
+        (most_tokens(ChatRequest.of_body(body))[0], tokens) for body, tokens in rows if body and tokens
+    ]
     if len(replies) < LEAST_REPLIES:
         return BYTES_PER_TOKEN
     return sum(size for size, _ in replies) / sum(tokens for _, tokens in replies)

@@ -27,6 +27,9 @@
       attached.push([selector, attach]);
     },
 
+    /* Attach what was registered; for scripts that are loaded late. */
+    attach: attachAll,
+
     /* Announce a line to screen readers. */
     say(text) {
       const live = document.getElementById("live");

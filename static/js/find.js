@@ -1,9 +1,9 @@
 /* Find in the text: / or its button opens a box; Enter and Shift Enter go to the next and the previous match, Esc closes it. It
-   also finds what a text scrolls out of view, and what is folded. Without the highlight API the current match is selected. */
+   also finds what a text scrolls out of view, and what is folded. Without the highlight API the current match is selected.
+   Loaded by find_open.js. */
 (() => {
   "use strict";
   const { foretell } = window;
-  const LONG = 1500;
   const MOST = 2000;
 
   const texts = () => [...document.querySelectorAll(".task__material :is(.block__text, .block__list)")];
@@ -96,10 +96,7 @@
       input.select();
       search();
     };
-    if (button) {
-      button.hidden = !texts().some((text) => text.textContent.length >= LONG);
-      button.addEventListener("click", foretell.find);
-    }
+    button?.addEventListener("click", foretell.find);
     input.addEventListener("input", search);
     box.addEventListener("keydown", (event) => {
       if (event.key === "Escape") close();
@@ -115,4 +112,5 @@
   });
 
   document.addEventListener("htmx:afterSwap", () => paint([], 0));
+  foretell.attach(document);
 })();

@@ -245,6 +245,7 @@ SEVERAL: dict[str, list[list[Any]]] = {
     "admin:study_question_new": [["study", "exam"], ["study", "practice"]],
     "admin:study_questions_file": [["study", "exam"]],
     "admin:study_questions_sample": [["study", "exam"]],
+    "annotator:image": [],  # a picture; tests/e2e/test_images.py opens it
     "annotator:left": [],  # only for people who have left; tests/annotator/web/test_leaving.py opens it
     "admin:view_on_site": [],  # leads away from here; nothing of ours uses it
     "admin:jsi18n": [[]],

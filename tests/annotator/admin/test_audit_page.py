@@ -21,7 +21,15 @@ from annotator.services.payment import bonus_give
 from annotator.services.study import study_update
 from annotator.services.workspace import workspace_member_set
 from tests.annotator.admin.test_study_page_access import PAGES, address
-from tests.factories import make_file_import, make_item, make_judgment, make_rater, make_study, make_user
+from tests.factories import (
+    make_file_import,
+    make_image,
+    make_item,
+    make_judgment,
+    make_rater,
+    make_study,
+    make_user,
+)
 
 pytestmark = pytest.mark.django_db
 NAME = "zephyrine"
@@ -35,6 +43,7 @@ def study(researcher: User) -> Study:
     exclusion_make(study=study, by=researcher, judgment=judgment, reason="x")
     Participation.objects.create(study=study, rater=person)
     make_file_import(study, researcher)
+    make_image(study)
     return study
 
 

@@ -99,7 +99,7 @@ def test_new_participants_per_hour_are_limited() -> None:
     study = live(joins_per_hour=2)
     for _ in range(2):
         participation_join(study=study, user=make_user())
-    with pytest.raises(Refused, match="allows in an hour") as refused:
+    with pytest.raises(Refused, match="new participants for this hour") as refused:
         participation_join(study=study, user=make_user())
     assert refused.value.kind == "too_many"
     assert Client().post(f"/join/{study.join_token}/").status_code == 429

@@ -243,6 +243,7 @@ def test_the_form_shows_what_each_step_would_ask_and_creates_nothing(scripted: S
     dataset = Dataset.objects.create(name="questions", workspace=workspace_personal(user=boss))
     Instance.objects.create(dataset=dataset, key="q", input="Can owls swim?", gold_label="no")
     fields = {"recipe": "p1-yes-no", "material": dataset.pk, "endpoint": endpoint.pk, "overrides": "{}"}
+    fields["allow_own_model"] = "on"
     preview = reverse("admin:evaluation_pipeline_preview")
     shown = client.post(
         preview, fields | {"simulators": f"{endpoint.name} other\n{endpoint.name}"}

@@ -58,7 +58,7 @@ def test_the_sanity_check_gives_one_and_asks_about_parsing_once(
     rule = "part" if task == "medical" else "whole"
     assert {item.payload["matching"] for item in items} == {rule}
     (section,) = [s for s in content["sections"] if s["id"] == "p2-table-1"]
-    assert ("where part of it was" in " ".join(section["notes"])) == (rule == "part")
+    assert ("if part of it was" in " ".join(section["notes"])) == (rule == "part")
     heads = {row["head"][1] for row in table_of(content, "p2-table-1")["rows"]}
     assert heads == {"cot", "post_hoc", "All"}  # the check is in no other table
 

@@ -113,7 +113,12 @@ def test_an_injected_prompt_gets_no_tools_and_no_keys(scripted: ScriptedProcess)
     run = make_run(endpoint, study)
     work(run)
     call = run.calls.get()
-    assert set(call.request) == {"model", "messages", "max_tokens"}  # no tools, no functions, no key
+    assert set(call.request) == {
+        "model",
+        "messages",
+        "max_tokens",
+        "temperature",
+    }  # no tools, no functions, no key
     assert "injection" in call.flags
     assert call.state in ("done", "unparsable")
     assert order in json.dumps(call.request)
