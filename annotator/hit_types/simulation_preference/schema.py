@@ -76,9 +76,7 @@ CHOICE = Field(
             _("Going by its explanation and choice, the robot could choose either."),
         ),
     ),
-    help=_(
-        "Choose the response that the robot will choose if it is consistent, not the one that you find more helpful."
-    ),
+    help=_("Choose what a consistent robot would choose, not what you find more helpful."),
     about=("follow_up_context", "follow_up_response_1", "follow_up_response_2"),
 )
 

@@ -141,5 +141,5 @@ def test_a_simulator_without_readable_replies_is_reported_as_such(
     report.refresh_from_db()
     assert (report.state, report.error) == ("done", "")
     page = boss.get(reverse("evaluation:report", args=[report.pk])).content.decode()
-    assert "could not be parsed" in page
+    assert "calls that gave no response" in page
     assert "not defined" in page.lower()
