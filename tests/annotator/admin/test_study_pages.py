@@ -228,7 +228,7 @@ def test_judgments_of_a_single_named_rater_are_imported(researcher_client: Clien
     form = sent_form(researcher_client.post(where, {"file": upload(text, "one.csv")}).content.decode())
     one = form | {"rater": "(one rater for all rows)"}
     unnamed = researcher_client.post(where, one | {"import": "1"}).content.decode()
-    assert "Enter the rater's name." in unnamed
+    assert "Enter the rater&#x27;s name." in unnamed
     unused = researcher_client.post(where, form | {"rater_name": "ann", "import": "1"}).content.decode()
     assert "Leave this empty, or choose" in unused
     assert not Judgment.objects.exists()

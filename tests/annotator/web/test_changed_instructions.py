@@ -55,8 +55,8 @@ def test_the_next_task_shows_the_changes_until_they_are_confirmed() -> None:
     study_update(study=study, instructions_text=SECOND)
     page = answer(client, participation)
     assert NOTICE in page
-    assert "<del><p>Guess the answer.</p>" in page
-    assert "<ins><p>Guess the <strong>robot's</strong> answer.</p>" in page.replace("&#x27;", "'")
+    assert '<del dir="auto"><p>Guess the answer.</p>' in page
+    assert '<ins dir="auto"><p>Guess the <strong>robot\'s</strong> answer.</p>' in page.replace("&#x27;", "'")
     assert "Take your time" not in page, "only what changed is shown"
     assert f'href="/study/{study.slug}/instructions/drawer/"' in page
     assert NOTICE in client.get(task).content.decode()
