@@ -82,6 +82,7 @@ def test_a_call_whose_reply_was_lost_is_sent_once_more(
     endpoint = make_endpoint(scripted, concurrency=4, timeout_seconds=300)
     run = make_run(endpoint, make_material(4), started=False)
     scripted.hold()
+    redis.Redis.from_url(django_settings.CELERY_BROKER_URL).flushdb()  # messages that earlier tests left
     worker = WorkerProcess(tmp_path, WORKER_CONCURRENCY="1")
     worker.start()
     try:
