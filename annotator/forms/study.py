@@ -18,7 +18,7 @@ from annotator.forms.workspace import WorkspaceField, workspace_choices
 from annotator.models import Study, User
 from annotator.selectors.qualification import requirement_choices
 from annotator.selectors.study import slug_near
-from annotator.services.study import study_text_faults
+from annotator.services.study_check import study_text_faults
 from annotator.services.study_templates import StudyTemplate, study_create_from_template, study_templates
 
 

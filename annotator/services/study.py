@@ -12,13 +12,9 @@ from django.utils import timezone
 
 from annotator.core.allocation import seeded_order
 from annotator.core.canonical import digest_of
-from annotator.core.language import languages
 from annotator.core.words import plural
-from annotator.hit_types.base import JSON, FieldErrors, Question
-from annotator.hit_types.images import image_columns, images_resolve
-from annotator.hit_types.questions import read_questions
+from annotator.hit_types.base import Question
 from annotator.hit_types.registry import hit_type_get
-from annotator.hit_types.translations import QUESTIONS, each_text, read_translations
 from annotator.models import (
     AuditAction,
     Exam,
@@ -32,11 +28,11 @@ from annotator.models import (
     User,
     Workspace,
 )
-from annotator.selectors.images import images_of
-from annotator.selectors.qualification import requirement_known
 from annotator.selectors.study import study_hit_type
 from annotator.selectors.study_texts import original_digests, original_texts
 from annotator.services.audit import audit_change, audit_write
+from annotator.services.study_check import study_clean
+from annotator.services.study_translations import translated_from
 from annotator.services.workspace import workspace_personal
 
 #: The fields of a study that a snapshot contains. Changing any of them makes a new version.
@@ -106,7 +102,7 @@ def study_create(
         study_clean(study)
         study.save()
         if study.translations:
-            study.translated_from = _translated_from(study, before={}, originals={})
+            study.translated_from = translated_from(study, before={}, originals={})
             study.save(update_fields=["translated_from"])
         if by is not None:
             Membership.objects.create(study=study, user=by, role=Membership.Role.OWNER)
@@ -201,112 +197,6 @@ def exam_faults(study: Study) -> list[str]:
     return []
 
 
-def study_clean(study: Study, *, images_from: Study | None = None) -> None:
-    """Validate a study before it is saved, and normalise its own questions. Raises ``ValidationError``.
-
-    ``images_from`` is the study whose images a new copy will have.
-    """
-    errors = study_text_faults(study, images_from=images_from)
-    try:
-        study.full_clean(validate_constraints=False)
-    except ValidationError as error:
-        for name, messages in error.message_dict.items():
-            errors.setdefault(name, []).extend(messages)
-    if errors:
-        raise ValidationError(errors)
-
-
-def _with_images(study: Study, questions: Sequence[Question]) -> tuple[list[JSON], list[str]]:
-    """Questions as they are stored, with the digest of each image that they show, and what is wrong with the images."""
-    written = [vars(question) for question in questions]
-    return written, _images_named(study, written)
-
-
-def _images_named(study: Study, questions: Sequence[JSON]) -> list[str]:
-    """Add to questions the digest of each image that they show; returns what is wrong with the images."""
-    shown = [one for one in questions if image_columns(one["payload"])]
-    known = images_of(study=study) if shown and study.pk else {}
-    faults = list[str]()
-    for one in shown:
-        one["payload"], errors = images_resolve(one["payload"], known)
-        faults += [f"{one['key']}: {name}: {text}" for name, text in errors.items()]
-    return faults
-
-
-def study_text_faults(study: Study, *, images_from: Study | None = None) -> dict[str, list[str]]:
-    """Errors in the study's own instructions and questions, and in the qualifications it requires, by field."""
-    with_images = images_from or study
-    kind = hit_type_get(study.hit_type)
-    errors: dict[str, list[str]] = {}
-    if study.variant and study.variant not in kind.variants:
-        known = ", ".join(kind.variants) or "none"
-        errors["variant"] = [f"{study.variant!r} is not a variant of {kind.name}; it has: {known}"]
-        return errors
-    for name in ("exam_own", "practice_own"):
-        if not getattr(study, name):
-            setattr(study, name, None)
-            continue
-        try:
-            questions = read_questions(kind, getattr(study, name))
-        except FieldErrors as error:
-            errors[name] = [f"{where}: {fault}" if where else fault for where, fault in error.errors.items()]
-        else:
-            written, strange = _with_images(with_images, questions)
-            setattr(study, name, written)
-            faults = {one.key: kind.variant_fault(one.payload, study.variant) for one in questions}
-            strange += [f"{key}: {kind.variant_field} {fault}" for key, fault in faults.items() if fault]
-            if strange:
-                errors[name] = strange
-    if study.translations and not errors:
-        try:
-            study.translations = read_translations(
-                kind,
-                study.translations,
-                languages=[one.code for one in languages() if one.code != study.language],
-                exam=_questions_of(kind.exam, study.exam_own),
-                practice=_questions_of(kind.practice, study.practice_own),
-            )
-        except FieldErrors as error:
-            errors["translations"] = [
-                f"{where}: {fault}" if where else fault for where, fault in error.errors.items()
-            ]
-        else:
-            faults_of_images = [
-                f"{code}.{name}, {fault}"
-                for code, texts in study.translations.items()
-                for name in QUESTIONS
-                for fault in _images_named(with_images, texts.get(name, ()))
-            ]
-            if faults_of_images:
-                errors["translations"] = faults_of_images
-    if study.instructions_text and not kind.external:
-        try:
-            kind.read_instructions(study.instructions_text)
-        except ValueError as error:
-            errors["instructions_text"] = [str(error)]
-    most = study.exam_questions
-    if isinstance(study.pass_mark, int) and isinstance(most, int) and study.pass_mark > most:
-        errors["pass_mark"] = [
-            f"The exam asks {plural(most, 'question')}, so the pass mark can be at most {most}."
-        ]
-    if not isinstance(study.requires, list):
-        errors["requires"] = ["Expected a list of qualifications."]
-    else:
-        unknown = [
-            ascii(one)
-            for one in study.requires
-            if not isinstance(one, str) or not requirement_known(one, workspace_id=study.workspace_id)
-        ]
-        if unknown:
-            errors["requires"] = [f"There is no such qualification: {', '.join(unknown)}."]
-    return errors
-
-
-def _questions_of(types: Sequence[Question], own: Sequence[dict[str, Any]] | None) -> Sequence[Question]:
-    """The questions that a study may ask: its own, or else those of its HIT type in every variant."""
-    return [Question(**question) for question in own] if own else types
-
-
 def snapshot_freeze(*, study: Study, by: User | None) -> Snapshot:
     """Freeze the study's current state in a snapshot identified by its content; the same content gives the same row."""
     kind = study_hit_type(study)
@@ -397,7 +287,7 @@ def study_update(*, study: Study, by: User | None = None, **changes: Any) -> Stu
     if launched and study.redundancy < before:
         raise ValidationError({"redundancy": f"It was {before}. After the launch it can only grow."})
     study_clean(study)
-    study.translated_from = _translated_from(study, before=translations, originals=originals)
+    study.translated_from = translated_from(study, before=translations, originals=originals)
     if launched and study.pay_floor_per_hour < floor:
         raise ValidationError({"pay_floor_per_hour": f"It was {floor}. After the launch it can only grow."})
     if launched:
@@ -411,47 +301,6 @@ def study_update(*, study: Study, by: User | None = None, **changes: Any) -> Stu
         study.snapshot = snapshot_freeze(study=study, by=by)
         study.save(update_fields=["snapshot"])
     audit_change(action=AuditAction.STUDY_CHANGED, row=study, before=was, names=changes, study=study, by=by)
-    return study
-
-
-def _translated_from(study: Study, *, before: JSON, originals: dict[str, str]) -> JSON:
-    """The digests of the originals of the study's translations, after a change of the study.
-
-    A translation that has just been changed was made from the original as it is now. The others keep what is stored;
-    those that nothing is stored for were made from the ``originals`` before the change.
-    """
-    if not study.translations:
-        return {}
-    now = original_digests(original_texts(study))
-    found: JSON = {}
-    for code, texts in study.translations.items():
-        stored = originals | study.translated_from.get(code, {})
-        old = each_text(before.get(code, {}))
-        sources = {
-            name: stored.get(name) if old.get(name) == text else now.get(name)
-            for name, text in each_text(texts).items()
-        }
-        found[code] = {name: source for name, source in sources.items() if source}
-    return found
-
-
-@transaction.atomic
-def translation_confirm(*, study: Study, code: str, by: User | None = None) -> Study:
-    """Note that the translation into a language says what the originals say now, after somebody has compared them."""
-    study = Study.objects.select_for_update().get(pk=study.pk)
-    if study.state == Study.State.CLOSED:
-        raise ValidationError("The study is closed and can't be changed.")
-    now = original_digests(original_texts(study))
-    texts = each_text(study.translations.get(code, {}))
-    was = study.translated_from
-    study.translated_from = was | {
-        code: was.get(code, {}) | {name: now[name] for name in texts if name in now}
-    }
-    study.save(update_fields=["translated_from"])
-    audit_change(
-        action=AuditAction.STUDY_CHANGED, row=study, before={"translated_from": was}, names=["translated_from"],
-        study=study, by=by,
-    )  # fmt: skip
     return study
 
 

@@ -10,7 +10,7 @@ from annotator.selectors.study import slug_near
 from annotator.selectors.workspace import workspaces_for
 from annotator.services.audit import audit_write
 from annotator.services.images import images_copy
-from annotator.services.study import study_clean
+from annotator.services.study_check import study_clean
 from annotator.services.workspace import workspace_personal
 
 #: Fields that aren't copied: the study's identity, its state, and its links.

@@ -17,7 +17,8 @@ from annotator.models import Study
 from annotator.selectors.study import study_get_for
 from annotator.selectors.study_texts import language_states, original_texts, texts_of_type
 from annotator.selectors.user import user_of
-from annotator.services.study import study_update, translation_confirm
+from annotator.services.study import study_update
+from annotator.services.study_translations import translation_confirm
 
 
 @study_page(VIEWER)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import logging
 import secrets
 import time
 from collections.abc import Iterator, Mapping
@@ -28,6 +29,7 @@ from annotator.services.imports.material_import import material_import
 from annotator.services.imports.pending_uploads import Parked
 from annotator.services.imports.value_columns import JudgmentColumns, ValueColumn
 
+log = logging.getLogger(__name__)
 KEPT_DAYS = 14
 #: How many problems the downloadable file lists, and how many the page shows.
 LISTED, SHOWN = 10_000, 100
@@ -149,6 +151,7 @@ def _carry_out(job: FileImport) -> None:
             "problems_file": _problems_file(job, refused.faults),
         }
     except Exception as error:  # whatever the error is, the waiting researcher must see that it failed
+        log.exception("import %s failed", job.pk)
         ended = {"state": FileImport.State.FAILED, "error": f"{type(error).__name__}: {error}"[:500]}
     _end(job, **ended)
 

@@ -225,13 +225,16 @@ def test_two_workers_do_not_import_the_same_file(study: Study, ada: User, queued
     assert file_import_run(file_import_pk=job.pk)
 
 
-def test_a_failed_import_reports_its_error(study: Study, ada: User, queued: list[Any]) -> None:
+def test_a_failed_import_reports_its_error(
+    study: Study, ada: User, queued: list[Any], caplog: pytest.LogCaptureFixture
+) -> None:
     job = requested(study, ada)
     default_storage.delete(job.file)
     file_import_run(file_import_pk=job.pk)
     job.refresh_from_db()
     assert job.state == "failed"
     assert "FileNotFoundError" in job.error
+    assert f"import {job.pk} failed" in caplog.text
 
 
 # -- pieces ---------------------------------------------------------------------------------------------------------
