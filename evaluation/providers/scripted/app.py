@@ -38,7 +38,8 @@ class Scripted:
 
     def reset(self) -> None:
         self.counts: Counter[str] = Counter()
-        self.in_flight = 0
+        # Replaced by a reset, so that a request from before it (a client may have been killed) isn't counted after it.
+        self.open: set[object] = set()
         self.most_in_flight = 0
         self.times_asked: Counter[int] = Counter()
         self.times_answered: Counter[int] = Counter()
@@ -84,12 +85,13 @@ class Scripted:
         if request.method != "POST":
             return _error(405, "use POST", "method")
         self.counts["requests"] += 1
-        self.in_flight += 1
-        self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        opened, this = self.open, object()
+        opened.add(this)
+        self.most_in_flight = max(self.most_in_flight, len(opened))
         try:
             return await self._answer(request, path)
         finally:
-            self.in_flight -= 1
+            opened.discard(this)
 
     async def _answer(self, request: Request, path: str) -> Response:
         try:
@@ -252,7 +254,7 @@ class Scripted:
             "distinct": len(self.times_asked),
             "distinct_answered": len(self.times_answered),
             "paid_again": sum(self.times_answered.values()) - len(self.times_answered),
-            "in_flight": self.in_flight,
+            "in_flight": len(self.open),
             "most_in_flight": self.most_in_flight,
             "counts": dict(self.counts),
             "seconds": time.time() - self.started,
