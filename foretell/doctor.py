@@ -63,7 +63,8 @@ def _guarded(check: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
     try:
         yield from check()
     except (DatabaseError, redis.RedisError, KombuError, OSError) as error:
-        connection.close()
+        if isinstance(error, DatabaseError):
+            connection.close()
         yield Finding(
             name, "error", f"{type(error).__name__}: {error}".strip(), "See the lines above, and the logs."
         )

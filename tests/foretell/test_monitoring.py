@@ -286,6 +286,7 @@ def test_the_doctor_continues_when_a_server_is_unavailable(settings: object) -> 
     found = levels()
     assert found["redis"] == "error"
     assert found["disk"] == "ok"
+    assert found["beat"] == "ok", "the checks that follow have their database"
 
 
 @pytest.mark.django_db
