@@ -7,6 +7,7 @@ time uses a data directory: it holds a file lock, which the kernel releases howe
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import fcntl
 import json
 import os
@@ -18,7 +19,6 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from types import FrameType
 from typing import IO, Any
 
 import psutil
@@ -30,13 +30,10 @@ from foretell.embedded.postgres import tail
 from foretell.embedded.process import ask_for_parent_death_signal, die_with_parent, spawn
 from foretell.embedded.watch import Server, WatchedServer
 from foretell.serve import housekeeping_command, web_command, worker_command
+from foretell.stopping import Stopping, ignore_stop_signals, pause, stop_if_asked, stop_on_signals
 from foretell.supervisor import MARK, Service, end_marked, stop_together
 
 FIRST_PAGE_SECONDS = 120
-
-
-class Stopping(BaseException):
-    """A signal asked this process to stop. Not an ``Exception``, so that ``except Exception`` doesn't catch it."""
 
 
 class Fault(RuntimeError):
@@ -157,15 +154,16 @@ class LocalInstallation:
         parts = [part for part in parts if part != "demo"]
         if not parts:
             return
-        done = subprocess.run(  # noqa: S603
+        child = subprocess.Popen(  # noqa: S603
             [sys.executable, "-m", "foretell.prepare", *parts],
             cwd=env.ROOT,
             env=self.environment,
-            check=False,
             start_new_session=True,
             preexec_fn=die_with_parent(signal.SIGTERM),
         )
-        if done.returncode:
+        while child.poll() is None:
+            pause(0.05)  # if it stops here, the child ends with the other marked processes
+        if child.returncode:
             raise Fault("preparing the database failed; the reason is shown above")
 
     def load_demo(self) -> None:
@@ -196,11 +194,10 @@ class LocalInstallation:
         host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(env.HOST, env.HOST)  # noqa: S104
         deadline = time.monotonic() + FIRST_PAGE_SECONDS
         while time.monotonic() < deadline and web.running():
-            stop_if_asked()
             with contextlib.suppress(OSError, urllib.error.URLError):
                 urllib.request.urlopen(f"http://{host}:{env.PORT}/healthz", timeout=5).close()
                 return
-            time.sleep(0.02)
+            pause(0.02)
         raise Fault(f"the web server did not respond; see {web.log}")
 
     def welcome(self) -> None:
@@ -229,8 +226,7 @@ class LocalInstallation:
     def watch(self) -> None:
         watched = self.watched()
         while True:
-            time.sleep(0.2)
-            stop_if_asked()
+            pause(0.2)
             for server in watched:
                 server.check(say)
             for service in self.services:
@@ -261,7 +257,7 @@ def wait_for_postgres(url: str, seconds: float) -> None:
         except psycopg.OperationalError as error:
             if time.monotonic() > deadline:
                 raise Fault(f"Postgres did not respond: {str(error).strip()}") from None
-            time.sleep(0.3)
+            pause(0.3)
 
 
 @contextlib.contextmanager
@@ -284,26 +280,9 @@ def only_one() -> Iterator[None]:
         yield
 
 
-#: The signals received. Python drops an exception that a signal handler raises in some places (in a finaliser,
-#: for example), so the loops check this list too.
-signals: list[str] = []
-
-
-def stop_if_asked() -> None:
-    if signals:
-        raise Stopping(signals[0])
-
-
-def on_signal(number: int, frame: FrameType | None) -> None:
-    signals.append(signal.Signals(number).name)
-    for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(sig, signal.SIG_IGN)  # already stopping, which takes a few seconds
-    stop_if_asked()
-
-
 def main() -> int:
-    for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(sig, on_signal)
+    faulthandler.register(signal.SIGUSR1)  # prints where it waits, should it ever not stop
+    stop_on_signals()
     if psutil.Process(os.getppid()).name() in ("make", "gmake"):
         ask_for_parent_death_signal(signal.SIGTERM)
     try:
@@ -313,8 +292,7 @@ def main() -> int:
                 installation.start()
                 installation.watch()
             finally:
-                for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-                    signal.signal(sig, signal.SIG_IGN)
+                ignore_stop_signals()
                 installation.stop()
     except Stopping:
         say("stopped; all data is kept")

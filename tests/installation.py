@@ -72,7 +72,13 @@ class Installation:
     def stop(self) -> int:
         assert self.child is not None
         self.child.send_signal(signal.SIGTERM)
-        return self.child.wait(60)
+        try:
+            return self.child.wait(300)
+        except subprocess.TimeoutExpired:
+            self.child.send_signal(signal.SIGUSR1)  # it prints where it waits
+            time.sleep(2)
+            left = [(process.pid, process.name(), process.status()) for process in self.ours()]
+            raise AssertionError(f"still running: {left}\n{self.log.read_text()}") from None
 
     def kill(self) -> None:
         assert self.child is not None

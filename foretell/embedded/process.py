@@ -17,6 +17,7 @@ from typing import IO
 import psutil
 
 from foretell.embedded.system_user import SystemUser
+from foretell.stopping import pause
 
 PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
@@ -141,5 +142,5 @@ def wait_until(ready: Callable[[], bool], child: subprocess.Popen[bytes], second
     while child.poll() is None and time.monotonic() < deadline:
         if ready():
             return True
-        time.sleep(0.01)
+        pause(0.01)
     return False
