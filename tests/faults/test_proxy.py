@@ -47,7 +47,7 @@ def proxy(tmp_path: Path) -> Iterator[tuple[str, int]]:
     )
     address = f"http://127.0.0.1:{port}"
     try:
-        wait_until(lambda: responds(f"{address}/unavailable/style.css"), 60, "the proxy responds")
+        wait_until(lambda: responds(f"{address}/unavailable/style.css"), 300, "the proxy responds")
         yield address, web
     finally:
         child.terminate()
@@ -56,7 +56,7 @@ def proxy(tmp_path: Path) -> Iterator[tuple[str, int]]:
 
 def responds(url: str) -> bool:
     try:
-        urllib.request.urlopen(url, timeout=60).close()
+        urllib.request.urlopen(url, timeout=300).close()
     except OSError:
         return False
     return True
@@ -65,7 +65,7 @@ def responds(url: str) -> bool:
 def ask(url: str, data: bytes | None = None) -> tuple[int, str, str, str]:
     """Status, Retry-After, content type and text."""
     try:
-        with urllib.request.urlopen(urllib.request.Request(url, data), timeout=60) as reply:
+        with urllib.request.urlopen(urllib.request.Request(url, data), timeout=300) as reply:
             return (
                 reply.status,
                 reply.headers["Retry-After"],
