@@ -171,6 +171,15 @@ def test_an_impossible_payment_is_refused(researcher: Client, field: str, value:
     assert not LedgerEntry.objects.exists()
 
 
+@pytest.mark.parametrize(
+    "after", ["9999", "a\0b", "x", "annotator:me", "/a\nb", "..", "?", "#", "/" + "x" * 5000]
+)
+@pytest.mark.parametrize("path", ["/language/", "/login/"])
+def test_an_impossible_next_page_causes_no_server_error(researcher: Client, path: str, after: str) -> None:
+    assert researcher.post(path, {"language": "de", "next": after}).status_code < 500
+    assert researcher.get(path, {"next": after}).status_code < 500
+
+
 @pytest.mark.parametrize("number", ["9" * 30, "9" * 5000, "٣"])
 def test_a_number_that_no_row_has_is_not_found(researcher: Client, number: str) -> None:
     workspace = workspace_personal(user=User.objects.get(username="root-of-lab"))
