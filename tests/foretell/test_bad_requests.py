@@ -191,6 +191,23 @@ def test_a_number_that_no_row_has_is_not_found(researcher: Client, number: str) 
     assert researcher.get(f"/api/v1/studies/{number}/").status_code == 404
 
 
+def test_a_number_of_thousands_of_digits_in_json_is_a_bad_request(researcher: Client) -> None:
+    study = make_study(items=1)
+    path = f"/admin/annotator/study/{study.pk}/items/{study.items.get().pk}/edit/"
+    assert researcher.get(path).status_code == 200
+    assert researcher.post(path, {"gold": "9" * 5000}).status_code == 400
+
+
+@pytest.mark.parametrize("items", ["", "x", "0", "101"])
+def test_an_impossible_number_of_items_for_a_trial_is_reported_in_the_form(
+    researcher: Client, items: str
+) -> None:
+    study = make_study(items=1)
+    response = researcher.post(f"/admin/evaluation/run/prompt/{study.pk}/", {"prompt": "x", "items": items})
+    assert response.status_code == 200
+    assert "<strong>items</strong>: " in response.content.decode()
+
+
 def postgres_error(state: str | None) -> OperationalError:
     error = OperationalError("it failed")
     error.__cause__ = type("Cause", (Exception,), {"sqlstate": state})()
