@@ -15,6 +15,7 @@ from django.views.decorators.http import require_POST
 from unfold.decorators import display
 
 from annotator.core.errors import Conflict
+from annotator.core.service_errors import save_checked
 from annotator.core.words import plural
 from annotator.models import Membership, User
 from annotator.selectors.study import studies_for, study_get_for
@@ -167,12 +168,16 @@ class RunAdmin(WithActions):
             if not may:
                 raise PermissionDenied
             if form.is_valid() and request.POST.get("do") == "try":
-                run = form.save()
-                messages.success(
-                    request,
-                    f"The prompt is being tried on {plural(run.calls.count(), 'item')}. A trial's answers are in no report.",
-                )
-                return self.page_of(run.pk)
+                try:
+                    run = save_checked(form.save)
+                except (Conflict, ValidationError) as error:
+                    form.add_error(None, error_text(error))
+                else:
+                    messages.success(
+                        request,
+                        f"The prompt is being tried on {plural(run.calls.count(), 'item')}. A trial's answers are in no report.",
+                    )
+                    return self.page_of(run.pk)
             previews = form.previews()
         context = self.admin_site.each_context(request) | {
             "study": study,
