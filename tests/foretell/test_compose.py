@@ -78,7 +78,7 @@ def test_production_starts_with_only_the_required_settings(compose: dict[str, An
         cwd=env.ROOT,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
         check=False,
     )
     assert done.stdout.strip() == "[] True True db", done.stderr
