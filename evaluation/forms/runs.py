@@ -42,6 +42,7 @@ class EndpointForm(forms.ModelForm):
             "structured", "concurrency",
             "requests_per_minute", "tokens_per_minute", "price_in", "price_cached", "price_out", "timeout_seconds",
         )  # fmt: skip
+        labels = {"base_url": "Base URL", "api_version": "API version", "ca_certificates": "CA certificates"}
 
     user: User
 
