@@ -197,6 +197,7 @@ class RunAdmin(WithActions):
         page = pages.get_page(request.GET.get("page"))
         context = self.admin_site.each_context(request) | {
             "run": run,
+            "study": run.study,  # for the addresses of its images
             "outcome": outcome if outcome in OUTCOMES else "all",
             "outcomes": [(name, label) for name, (label, _) in OUTCOMES.items()],
             "page": page,
@@ -270,7 +271,9 @@ class CallAdmin(ReadOnlyAdmin):
     ) -> Any:
         call = self.get_object(request, object_id) if object_id else None
         shown = calls_shown(run=call.run, calls=[call])[0] if call else None
-        return super().changeform_view(request, object_id, form_url, {**(extra_context or {}), "one": shown})
+        study = call.run.study if call else None  # for the addresses of its images
+        context = {**(extra_context or {}), "one": shown, "study": study}
+        return super().changeform_view(request, object_id, form_url, context)
 
     @admin.action(description="Retry the selected failed calls")
     def retry(self, request: HttpRequest, queryset: QuerySet[Call]) -> None:

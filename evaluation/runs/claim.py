@@ -192,7 +192,10 @@ def _prepare(
     """Build each call's request. Those in the cache are returned apart; the others are grouped and priced."""
     things = step.load(run, calls)
     asked = [replace(call, thing=things.get(call.id)) for call in calls]
-    requests = {call.id: build(run, endpoint, step, call) for call in asked}
+    images = step.images(run, asked)
+    requests = {
+        call.id: replace(build(run, endpoint, step, call), images=images.get(call.id, {})) for call in asked
+    }
     keys = {
         call.id: cache_key(
             base_url=endpoint.base_url,

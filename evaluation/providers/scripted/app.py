@@ -20,6 +20,7 @@ from evaluation.providers.scripted.gate import Gate
 from evaluation.providers.scripted.http import Request, Response, json_response
 from evaluation.providers.scripted.misbehave import misbehave
 from evaluation.providers.scripted.options import BadOptions, Options, parse_model
+from evaluation.providers.scripted.parts import messages_read
 from evaluation.providers.scripted.tuning import Tuning
 from evaluation.providers.scripted.vendors import anthropic, gemini
 from evaluation.providers.scripted.world import chance, pick
@@ -96,6 +97,10 @@ class Scripted:
         try:
             body = json.loads(request.body)
             options = parse_model(str(body["model"]), request.headers.get("x-scripted") or request.query)
+            if isinstance(body.get("messages"), list):
+                body["messages"], images = messages_read(body["messages"])
+                if images:
+                    self.counts["images"] += images
         except (ValueError, KeyError, TypeError, BadOptions) as error:
             return _error(400, f"cannot read the request: {error}", "bad_request")
         if time.monotonic() < self.outage_until:
