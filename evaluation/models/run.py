@@ -93,6 +93,12 @@ class Run(models.Model):
     finished_at = models.DateTimeField(null=True, blank=True)
     heartbeat_at = models.DateTimeField(null=True, blank=True)
     woken_at = models.DateTimeField(null=True, blank=True, editable=False)
+    hidden_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text="When a trial was hidden from the page of its study's prompt.",
+    )
 
     class Meta:
         ordering = ["-id"]
