@@ -13,6 +13,7 @@ from collections import Counter
 from typing import Any
 from urllib.parse import parse_qsl
 
+from evaluation.providers.base import content_text
 from evaluation.providers.scripted.batches import Batches
 from evaluation.providers.scripted.brain import reply_to, tokens_in
 from evaluation.providers.scripted.embeddings import embed
@@ -193,7 +194,7 @@ class Scripted:
 
     def completion(self, body: dict[str, Any], options: Options, fault: str = "") -> dict[str, Any]:
         """The chat completion object, with the fault that ``fault`` names."""
-        messages = body.get("messages") or []
+        messages = [m | {"content": content_text(m.get("content"))} for m in body.get("messages") or []]
         temperature = float(body.get("temperature", 0) or 0)
         schema = (body.get("response_format") or {}).get("json_schema")
         sample = int(body.get("seed") or 0) if temperature else 0
@@ -219,7 +220,7 @@ class Scripted:
             message["content"] = pick(NONSENSE, text, options.seed)
         elif fault == "cut":
             message["content"], finish = text[: max(1, len(text) // 3)], "length"
-        prompt = sum(tokens_in(str(m.get("content"))) + 3 for m in messages)
+        prompt = sum(tokens_in(m["content"]) + 3 for m in messages)
         out = int(tokens_in(str(message["content"] or "")) * options.overcharge)
         listed = _logprobs(message["content"]) if body.get("logprobs") else None
         choices = [{"index": 0, "message": message, "logprobs": listed, "finish_reason": finish}]
