@@ -7,7 +7,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('annotator', '0031_help_texts'),
-        ('evaluation', '0013_help_texts'),
+        ('evaluation', '0014_endpoint_images'),
     ]
 
     operations = [
