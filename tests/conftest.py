@@ -40,6 +40,7 @@ import django  # noqa: E402
 django.setup()
 
 import pytest_django  # noqa: E402
+import pytest_django.fixtures  # noqa: E402
 import redis  # noqa: E402
 from django.conf import settings  # noqa: E402
 from django.db import connection  # noqa: E402
@@ -110,6 +111,18 @@ def queued(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, object]
 
     monkeypatch.setattr("annotator.core.jobs.enqueue", enqueue)
     return found
+
+
+@pytest.fixture
+def stored_files(settings: pytest_django.fixtures.SettingsWrapper, tmp_path: Path) -> Path:
+    """The empty folder in which the test's uploads and exports are stored."""
+    settings.STORAGES = settings.STORAGES | {
+        "default": {
+            "BACKEND": "django.core.files.storage.FileSystemStorage",
+            "OPTIONS": {"location": str(tmp_path)},
+        }
+    }
+    return tmp_path
 
 
 @pytest.fixture(scope="session")

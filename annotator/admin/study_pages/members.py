@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from annotator.admin.study_pages.frame import OWNER, VIEWER, render, study_page
 from annotator.core.row_ids import row_id
-from annotator.forms.service import errors_add
+from annotator.core.service_errors import errors_add
 from annotator.forms.study_pages import InviteForm
 from annotator.models import Membership, Study
 from annotator.selectors.study import study_get_for

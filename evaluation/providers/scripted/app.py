@@ -13,6 +13,7 @@ from collections import Counter
 from typing import Any
 from urllib.parse import parse_qsl
 
+from evaluation.providers.base import content_text
 from evaluation.providers.scripted.batches import Batches
 from evaluation.providers.scripted.brain import reply_to, tokens_in
 from evaluation.providers.scripted.embeddings import embed
@@ -20,6 +21,7 @@ from evaluation.providers.scripted.gate import Gate
 from evaluation.providers.scripted.http import Request, Response, json_response
 from evaluation.providers.scripted.misbehave import misbehave
 from evaluation.providers.scripted.options import BadOptions, Options, parse_model
+from evaluation.providers.scripted.parts import messages_read
 from evaluation.providers.scripted.tuning import Tuning
 from evaluation.providers.scripted.vendors import anthropic, gemini
 from evaluation.providers.scripted.world import chance, pick
@@ -96,6 +98,10 @@ class Scripted:
         try:
             body = json.loads(request.body)
             options = parse_model(str(body["model"]), request.headers.get("x-scripted") or request.query)
+            if isinstance(body.get("messages"), list):
+                body["messages"], images = messages_read(body["messages"])
+                if images:
+                    self.counts["images"] += images
         except (ValueError, KeyError, TypeError, BadOptions) as error:
             return _error(400, f"cannot read the request: {error}", "bad_request")
         if time.monotonic() < self.outage_until:
@@ -188,7 +194,7 @@ class Scripted:
 
     def completion(self, body: dict[str, Any], options: Options, fault: str = "") -> dict[str, Any]:
         """The chat completion object, with the fault that ``fault`` names."""
-        messages = body.get("messages") or []
+        messages = [m | {"content": content_text(m.get("content"))} for m in body.get("messages") or []]
         temperature = float(body.get("temperature", 0) or 0)
         schema = (body.get("response_format") or {}).get("json_schema")
         sample = int(body.get("seed") or 0) if temperature else 0
@@ -214,7 +220,7 @@ class Scripted:
             message["content"] = pick(NONSENSE, text, options.seed)
         elif fault == "cut":
             message["content"], finish = text[: max(1, len(text) // 3)], "length"
-        prompt = sum(tokens_in(str(m.get("content"))) + 3 for m in messages)
+        prompt = sum(tokens_in(m["content"]) + 3 for m in messages)
         out = int(tokens_in(str(message["content"] or "")) * options.overcharge)
         listed = _logprobs(message["content"]) if body.get("logprobs") else None
         choices = [{"index": 0, "message": message, "logprobs": listed, "finish_reason": finish}]
