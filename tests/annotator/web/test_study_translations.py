@@ -73,7 +73,7 @@ def test_every_step_is_in_the_participants_language() -> None:
     assert ExamAnswer.objects.filter(right=True).count() == 2
 
 
-def test_others_read_the_study_s_own_language() -> None:
+def test_others_read_the_studys_own_language() -> None:
     seen = "\n".join(body for _, body in walk(bilingual(), "ar, en;q=0.5").seen)
     assert "Owls" in seen
     assert "Eulen" not in seen
