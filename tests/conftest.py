@@ -52,6 +52,10 @@ if os.environ["REDIS_URL"] != settings.CELERY_BROKER_URL:
         "the settings were read before the servers of this session were started; see pytest_xdist_setupnodes"
     )
 
+# The product continues without a cache that takes longer than half a second, and without a database that takes longer than
+# five. On a busy machine that would be tested instead of what a test is about.
+settings.CACHES["default"].setdefault("OPTIONS", {}).update(socket_timeout=300, socket_connect_timeout=300)
+settings.DATABASES["default"].setdefault("OPTIONS", {})["connect_timeout"] = 300
 # A fast hasher, because many tests log in. Tests of passwords set the real one.
 settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 
 from annotator.hit_types.columns import ROLES
 from annotator.hit_types.formats import read_formats
-from annotator.hit_types.images import images_in_words
+from annotator.hit_types.images import images_as_markers, images_in_words
 from annotator.hit_types.instructions import Example, Text, for_variant, instruction_parts
 from annotator.hit_types.making import ItemSource, MadeFrom
 from annotator.hit_types.prompting import prompt_part, render_prompt
@@ -300,13 +300,16 @@ class HitType:
         before: JSON | None = None,
         presentation: JSON | None = None,
         text: str | None = None,
+        images: bool = False,
     ) -> list[ChatMessage]:
         """The same question for a model, from ``prompt.md`` or ``text``; ``before`` holds the answers to earlier stages.
 
-        An image is described by its alternative text, and the prompt says so.
+        An image is described by its alternative text, and the prompt says so. With ``images`` there is a marker for each
+        image instead, for a model that is sent the images themselves.
         """
         name = self.stages(payload, presentation)[stage].name
-        values = self.prompt_values(images_in_words(payload), stage, before or {}, presentation)
+        shown = images_as_markers(payload) if images else images_in_words(payload)
+        values = self.prompt_values(shown, stage, before or {}, presentation)
         return render_prompt(prompt_part(text or self.prompt_text, name), values)
 
     def prompt_values(

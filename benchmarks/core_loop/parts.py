@@ -73,6 +73,17 @@ def main() -> None:
         microseconds(lambda: once.render(Context())),
     )
 
+    words = '{% translate "Instructions" %}' * 40
+    once = Engine.get_default().from_string(
+        "{% load i18n %}{% per_language %}" + words + "{% endper_language %}"
+    )
+    each_time = Engine.get_default().from_string("{% load i18n %}" + words)
+    report(
+        "forty translations",
+        microseconds(lambda: each_time.render(Context())),
+        microseconds(lambda: once.render(Context())),
+    )
+
     from annotator.hit_types.registry import hit_type_get
 
     stage = hit_type_get("simulation").stages(assignment.item.payload)[0]

@@ -39,9 +39,10 @@ class EndpointForm(forms.ModelForm):
         fields = (
             "workspace", "name", "protocol", "base_url", "model", "deployment", "key", "key_variable", "shared_with",
             "parameters", "api_version", "headers", "ca_certificates",
-            "structured", "concurrency",
+            "structured", "images", "concurrency",
             "requests_per_minute", "tokens_per_minute", "price_in", "price_cached", "price_out", "timeout_seconds",
         )  # fmt: skip
+        labels = {"base_url": "Base URL", "api_version": "API version", "ca_certificates": "CA certificates"}
 
     user: User
 

@@ -28,8 +28,6 @@ def settings(request: HttpRequest, study: Study) -> HttpResponse:
                 return redirect("admin:annotator_study_do", study.pk, "launch")
             return redirect("admin:annotator_study_change", study.pk)
         study.refresh_from_db()
-    if not editable:
-        form.disable()
     return render(
         request, study, "settings", tab="settings", title=f"Settings of {title}", form=form, editable=editable,
         status=400 if form.errors else 200,
