@@ -30,7 +30,7 @@ def test_an_exclusion_that_somebody_else_made_first_is_an_error_in_the_form(
     researcher_client: Client, judged_study: Study, researcher: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rater = judged_study.judgments.order_by("pk")[0].rater
-    calls = []
+    calls: list[dict[str, Any]] = []
 
     def second_call_loses(**given: Any) -> Exclusion:
         calls.append(given)
@@ -54,7 +54,7 @@ def test_a_short_name_that_is_taken_while_the_form_is_saved_is_an_error_at_its_f
     researcher = make_user("rita", staff=True)
     client = Client()
     client.force_login(researcher)
-    replies = []
+    replies: list[Any] = []
 
     def send() -> None:
         try:
