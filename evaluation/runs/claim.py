@@ -147,8 +147,8 @@ def claim(
         if waiting:
             wait_for_reply(calls=waiting, now=now)
         if not ready and not hits:
-            wait = _seconds_to_next(run, now) if waiting else 0.2
-            return Claim(row.state, others=flying - own, wait=wait)
+            next_look = _seconds_to_next(run, now) if waiting else 0.2
+            return Claim(row.state, others=flying - own, wait=next_look)
         return Claim(row.state, tuple(ready), tuple(hits), others=flying - own)
 
 
