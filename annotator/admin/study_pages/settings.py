@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from annotator.admin.study_pages.frame import EDITOR, VIEWER, may, render, study_page
-from annotator.forms.service import errors_add
+from annotator.core.service_errors import errors_add
 from annotator.forms.study import StudyForm
 from annotator.models import Study
 from annotator.selectors.study import study_get_for
