@@ -10,6 +10,7 @@ from evaluation.agreement.by_group import RatingGroup
 from evaluation.agreement.new_raters import is_for_new_raters
 from evaluation.agreement.output import NOTHING, Beside
 from evaluation.agreement.summary import AgreementSummary
+from evaluation.core.counted import counted
 from evaluation.core.estimate import Estimate
 
 #: At most so many pairs, raters or labels are shown; the JSON and the CSV have all.
@@ -51,7 +52,7 @@ def _head(summary: AgreementSummary, settings: Mapping[str, Any]) -> str:
     simulators = f" ({len(summary.simulators)} of them simulators)" if summary.simulators else ""
     by = f" by {everyone.raters:,} raters{simulators}" if summary.named else ""
     lines = [f"{everyone.ratings:,} ratings of {summary.units:,} units{by}, {summary.level} labels"]
-    lines += [f"left out: {count:,} {reason}" for reason, count in summary.left_out.items()]
+    lines += [f"left out: {counted(count, reason)}" for reason, count in summary.left_out.items()]
     drawn = settings.get("bootstrap", {})
     if drawn.get("replicates"):
         whose = "new" if summary.new_raters else "these"
@@ -165,7 +166,7 @@ def _aggregate(summary: AgreementSummary) -> str:
     head = f"labels for each of {len(found.tables):,} raters, then the mean"
     if len(found.tables) == 1:
         (table,) = found.tables
-        left_out = "".join(f", without {count:,} {reason}" for reason, count in table.left_out.items())
+        left_out = "".join(f", without {counted(count, reason)}" for reason, count in table.left_out.items())
         head = f"one label per unit by {found.rule}: {table.n:,} units{left_out}"
     rows = [(label, _number(share)) for label, share in found.shares.items()][:_SHOWN_PAIRS]
     return head + "\n" + _table(("label", "share"), rows)
@@ -224,7 +225,7 @@ def _accuracy(beside: Beside) -> str:
 
 
 def _estimate(found: Estimate) -> tuple[str, ...]:
-    left_out = "; ".join(f"without {count:,} {reason}" for reason, count in found.left_out.items())
+    left_out = "; ".join(f"without {counted(count, reason)}" for reason, count in found.left_out.items())
     note = f"not defined: {found.reason}" if found.reason else left_out
     return _number(found.value), _number(found.low), _number(found.high), f"{found.n:,}", note
 
