@@ -30,7 +30,7 @@ def apart(first: float, first_runs: int, second: float, second_runs: int) -> flo
     """How many standard errors two shares differ by, pooled as in a test that they are the same.
 
     >>> round(apart(0.95, 1_000, 0.90, 200), 2)
-    2.77
+    2.75
     """
     pooled = (first * first_runs + second * second_runs) / (first_runs + second_runs)
     error = math.sqrt(pooled * (1 - pooled) * (1 / first_runs + 1 / second_runs))

@@ -114,16 +114,24 @@ def _not_for_new(summary: AgreementSummary, beside: Beside) -> str:
 
 
 def _pairs(summary: AgreementSummary) -> str:
-    # Pairs that share units come first: with many raters, the others would fill the page.
-    rows = sorted(summary.kappa["nominal"].rows(), key=lambda row: not row["n"])
-    if not rows:
+    # Pairs that share units come first: with many raters, the others would fill the page. Only what is shown is kept: there
+    # may be a hundred thousand.
+    shared: list[dict[str, Any]] = []
+    others: list[dict[str, Any]] = []
+    total = 0
+    for row in summary.kappa["nominal"].iterate_rows():
+        total += 1
+        kept = shared if row["n"] else others
+        if len(kept) < _SHOWN_PAIRS:
+            kept.append(row)
+    if not total:
         return ""
     shown = []
-    for row in rows[:_SHOWN_PAIRS]:
+    for row in [*shared, *others][:_SHOWN_PAIRS]:
         note = row["reason"] or ("" if row["averaged"] else "not averaged: too few shared units")
         numbers = (_number(row[key]) for key in ("agreement", "value", "low", "high"))
         shown.append((row["a"], row["b"], f"{row['n']:,}", *numbers, note))
-    return _table(("rater", "rater", "n", "agreement", "kappa", "low", "high", ""), shown) + _more(len(rows))
+    return _table(("rater", "rater", "n", "agreement", "kappa", "low", "high", ""), shown) + _more(total)
 
 
 def _raters(summary: AgreementSummary) -> str:
