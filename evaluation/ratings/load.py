@@ -212,11 +212,12 @@ def study_ratings(
         owner, owners = judgments.response, len(judgments.responses)
     else:
         width = max(len(judgments.responses), 1)
-        keys, owner = distinct(judgments.item.astype(np.int64) * width + judgments.response)
+        keys, numbers = distinct(judgments.item.astype(np.int64) * width + judgments.response)
+        owner = numbers.astype(np.int32)
         owners = keys.size
         pairs = zip((keys // width).tolist(), (keys % width).tolist(), strict=True)
         entries = map_pairs(hit_type, pairs, judgments.responses, _payloads(study))
-    return StudyRatings(judgments, hit_type, entries, owner.astype(np.int32, copy=False), owners)
+    return StudyRatings(judgments, hit_type, entries, owner, owners)
 
 
 def ratings_table(*, study: Study, variable: str, exclusions: bool = True) -> VariableRatings:

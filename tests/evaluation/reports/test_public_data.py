@@ -12,7 +12,7 @@ from django.test import Client
 
 from annotator.models import Study
 from evaluation.agreement.summary import NO_NAMES
-from tests.annotator.admin.test_study_pages import ROOT, sent_form, upload
+from tests.annotator.admin.study_forms import ROOT, sent_form, upload
 from tests.evaluation.reports.studies import cells_of, computed, table_of
 from tests.factories import make_study, make_user
 from tests.public_data import PublicData
