@@ -99,7 +99,7 @@ def compared_rows(
     forced: set[str],
     size: int,
     seed: int,
-    with_texts: Callable[[FollowUps], FollowUps] = lambda part: part,
+    with_texts: Callable[[FollowUps], FollowUps] | None = None,
 ) -> npt.NDArray[np.bool_]:
     """A mask of shape (N,): the rows on which systems are compared (Chen et al. 2024, Tables 2, 4, 5 and 6).
 
@@ -126,7 +126,9 @@ def compared_rows(
     most = np.bincount(part.explanation_codes).max(initial=0) if len(part) else 0
     if len(generators) < 2 or most <= size:
         return kept
-    mixed = mix_rows(with_texts(part), generators, size=size, rng=np.random.default_rng([seed, 2]))
+    mixed = mix_rows(
+        with_texts(part) if with_texts else part, generators, size=size, rng=np.random.default_rng([seed, 2])
+    )
     unnamed = np.flatnonzero(part.generator == "")
     chosen = np.zeros(len(followups), dtype=bool)
     chosen[rows[np.concatenate([mixed, unnamed])]] = True
