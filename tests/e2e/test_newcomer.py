@@ -247,7 +247,7 @@ def review(one: Researcher) -> None:
 
 
 def end(one: Researcher) -> None:
-    """Duplicate, close, archive, delete, and the way back."""
+    """Duplicate, close, archive, delete and restore."""
     page = one.page
     one.tab("Settings", "Duplicate, archive, delete")
     one.press("Duplicate…")
