@@ -241,3 +241,22 @@ def test_a_text_that_is_cut_can_be_shown_whole(
     assert pinned.evaluate("one => one.offsetHeight") > before
     phone.get_by_role("button", name="Show less").tap()
     assert pinned.evaluate("one => one.offsetHeight") == before
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_a_word_that_is_too_long_wraps(
+    style: str, phone: Page, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    kind = hit_type_get(name)
+    payload = kind.parse_item(json.loads(demo_lines(name, 1)[0])).payload
+    word = "Donaudampfschifffahrtsgesellschaft" * 8
+    payload = {key: f"{value} {word}" if key in LONGER else value for key, value in payload.items()}
+    for stage in kind.stages(payload, {}):
+        show(style, phone, monkeypatch, stage)
+        phone.set_viewport_size({"width": 320, "height": 640})
+        assert phone.locator("form[data-task]").get_by_text(word).count() > 0
+        assert phone.evaluate("document.documentElement.scrollWidth") <= 320
+        cut = phone.eval_on_selector_all(
+            ".block__text", "all => all.filter(one => one.scrollWidth > one.clientWidth + 1).length"
+        )
+        assert cut == 0, stage.title
