@@ -22,6 +22,7 @@ from annotator.hit_types.shapes import (
     ChatMessage,
     Column,
     Defaults,
+    Demo,
     FieldErrors,
     Grade,
     ItemDraft,
@@ -55,6 +56,7 @@ class HitType:
     variables: ClassVar[tuple[Variable, ...]]
     columns: ClassVar[tuple[Column, ...]]
     defaults: ClassVar[Defaults] = Defaults()
+    demo: ClassVar[Demo] = Demo()
     #: The variable on which the study's headline agreement is computed.
     headline: ClassVar[str]
     #: What a study of this type measures: report sections and recipes ask for these names, never for a type's.
@@ -112,7 +114,7 @@ class HitType:
     ) -> str:
         """How a model that follows the prompt would end its reply to give ``response``: the inverse of ``parse_reply``.
 
-        The scripted provider and the tests use it.
+        The contract tests use it.
         """
         raise NotImplementedError
 

@@ -9,12 +9,13 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.core.paginator import Paginator
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import path
 from django.views.decorators.http import require_POST
 from unfold.decorators import display
 
 from annotator.core.errors import Conflict
+from annotator.core.service_errors import save_checked
 from annotator.core.words import plural
 from annotator.models import Membership, User
 from annotator.selectors.study import studies_for, study_get_for
@@ -24,6 +25,7 @@ from evaluation.forms.runs import BudgetForm, NewRunForm, run_fields
 from evaluation.models import Call, Run
 from evaluation.runs.estimate import run_estimate
 from evaluation.runs.lifecycle import (
+    OVER,
     run_budget_set,
     run_cancel,
     run_pause,
@@ -31,12 +33,15 @@ from evaluation.runs.lifecycle import (
     run_retry_failed,
     run_start,
 )
-from evaluation.selectors.prompts import prompt_text, prompt_versions
+from evaluation.selectors.prompts import prompt_text, prompt_versions, trials_of
 from evaluation.selectors.run import run_get_for, run_progress, runs_for
 from evaluation.selectors.transcript import ON_A_PAGE, OUTCOMES, calls_shown, calls_with, runs_compare
 from evaluation.services.call_files import calls_download
+from evaluation.simulators.trials import trials_hide, trials_show
 
 EDITOR = Membership.Role.EDITOR
+#: Button of the prompt page -> what it did, and the service.
+TRIALS = {"hide": ("hidden", trials_hide), "show": ("shown again", trials_show)}
 
 
 @admin.register(Run)
@@ -157,7 +162,7 @@ class RunAdmin(WithActions):
         """A study's prompt: edit it, see it on real items, try it on a few, and compare it with earlier versions."""
         study = study_get_for(user=request.user, pk=study_pk)
         may = studies_for(user=request.user, role=EDITOR).filter(pk=study.pk).exists()
-        versions = prompt_versions(study=study)
+        with_hidden = "hidden" in request.GET
         form: Any = type("OwnPromptForm", (PromptForm,), {"user": request.user, "study": study})(
             request.POST or None,
             initial={"prompt": prompt_text(study=study, digest=request.GET.get("version", ""))},
@@ -166,20 +171,31 @@ class RunAdmin(WithActions):
         if request.method == "POST":
             if not may:
                 raise PermissionDenied
+            if request.POST.get("do") in TRIALS:
+                words, change = TRIALS[request.POST["do"]]
+                messages.success(request, f"{plural(change(study=study), 'trial')} {words}.")
+                return redirect(request.path)
             if form.is_valid() and request.POST.get("do") == "try":
-                run = form.save()
-                messages.success(
-                    request,
-                    f"The prompt is being tried on {plural(run.calls.count(), 'item')}. A trial's answers are in no report.",
-                )
-                return self.page_of(run.pk)
+                try:
+                    run = save_checked(form.save)
+                except (Conflict, ValidationError) as error:
+                    form.add_error(None, error_text(error))
+                else:
+                    messages.success(
+                        request,
+                        f"The prompt is being tried on {plural(run.calls.count(), 'item')}. A trial's answers are in no report.",
+                    )
+                    return self.page_of(run.pk)
             previews = form.previews()
         context = self.admin_site.each_context(request) | {
             "study": study,
             "form": form,
             "may": may,
             "previews": previews,
-            "versions": versions,
+            "versions": prompt_versions(study=study, hidden=with_hidden),
+            "trials": trials_of(study=study).filter(hidden_at=None, state__in=OVER).count(),
+            "hidden": trials_of(study=study).exclude(hidden_at=None).count(),
+            "with_hidden": with_hidden,
             "title": f"Prompt of {study.title}",
         }
         return render(request, "admin/evaluation/prompt.html", context)

@@ -51,7 +51,8 @@ class Run(models.Model):
         help_text="The number of worker processes that can share the run.",
     )
     use_cache = models.BooleanField(
-        default=True, help_text="Reuse replies to identical requests of earlier runs."
+        default=True,
+        help_text="Send identical requests only once, and reuse replies to those of earlier runs.",
     )
     max_attempts = models.PositiveSmallIntegerField(default=6, validators=[InRange(1, 100)])
     max_unparsable = models.PositiveSmallIntegerField(
@@ -92,6 +93,12 @@ class Run(models.Model):
     finished_at = models.DateTimeField(null=True, blank=True)
     heartbeat_at = models.DateTimeField(null=True, blank=True)
     woken_at = models.DateTimeField(null=True, blank=True, editable=False)
+    hidden_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text="When a trial was hidden from the page of its study's prompt.",
+    )
 
     class Meta:
         ordering = ["-id"]
@@ -221,6 +228,7 @@ class Call(models.Model):
             models.Index(fields=["run", "claimed_by"], name="call_in_flight", condition=Q(state="in_flight")),
             models.Index(fields=["run", "state"], name="call_by_state"),
             models.Index(fields=["cache_key"], name="call_cache", condition=Q(state="done")),
+            models.Index(fields=["cache_key"], name="call_asking", condition=Q(state="in_flight")),
             models.Index(
                 fields=["run", "id"], name="call_to_apply", condition=Q(state="done", applied=False)
             ),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import time
 from collections.abc import Sequence
@@ -10,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from evaluation.providers.base import ChatImage, ChatReply, ChatRequest, ErrorKind, ProviderError
-from evaluation.providers.images import base64_of, messages_in_parts
+from evaluation.providers.images import base64_of, body_made, messages_in_parts
 from evaluation.providers.replies import count_of, error_in_body
 from evaluation.providers.rest import Access, RestClient
 
@@ -35,7 +34,7 @@ class Anthropic:
 
     async def chat(self, request: ChatRequest) -> ChatReply:
         started = time.perf_counter()
-        raw = await self.rest.send("POST", "/messages", await asyncio.to_thread(messages_body, request))
+        raw = await self.rest.send("POST", "/messages", await body_made(messages_body, request))
         return read_message(raw, seconds=time.perf_counter() - started)
 
     async def embed(self, model: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from evaluation.providers.base import ChatImage, ChatReply, ChatRequest, ErrorKind, ProviderError
-from evaluation.providers.images import base64_of, messages_in_parts
+from evaluation.providers.images import base64_of, body_made, messages_in_parts
 from evaluation.providers.replies import count_of, error_in_body, tokens_of
 from evaluation.providers.rest import Access, RestClient
 
@@ -49,7 +48,7 @@ class Gemini:
 
     async def chat(self, request: ChatRequest) -> ChatReply:
         started = time.perf_counter()
-        body = await asyncio.to_thread(content_body, request)
+        body = await body_made(content_body, request)
         raw = await self.rest.send("POST", f"{_path(request.model)}:generateContent", body)
         return read_content(raw, seconds=time.perf_counter() - started)
 

@@ -19,7 +19,7 @@ import openai
 
 from evaluation.providers import transport
 from evaluation.providers.base import ChatReply, ChatRequest, ErrorKind, ProviderError, content_text
-from evaluation.providers.images import chat_body
+from evaluation.providers.images import body_made, chat_body
 from evaluation.providers.replies import (
     MISFIT,
     count_of,
@@ -59,7 +59,7 @@ class OpenAICompatible:
 
     async def chat(self, request: ChatRequest) -> ChatReply:
         started = time.perf_counter()
-        response = await self._post("/chat/completions", await asyncio.to_thread(chat_body, request))
+        response = await self._post("/chat/completions", await body_made(chat_body, request))
         return read_completion(json_object(response), seconds=time.perf_counter() - started)
 
     async def embed(self, model: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:

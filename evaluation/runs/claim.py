@@ -20,6 +20,7 @@ from annotator.core import jobs
 from annotator.models import Workspace
 from evaluation.models import Endpoint, Run
 from evaluation.providers.base import ChatRequest
+from evaluation.runs.cache import cache_split, wait_for_reply
 from evaluation.runs.health import copy_state, outage_reason, window_of
 from evaluation.runs.repair import repair_messages
 from evaluation.runs.request import Prices, cache_key, likely_tokens, most_tokens, request_build, share_of
@@ -96,14 +97,6 @@ UPDATE evaluation_call c SET state = 'in_flight', claimed_by = %s, claimed_at = 
 FROM jsonb_to_recordset(%s::jsonb) AS n(id bigint, reserved numeric, request jsonb, key text, cached boolean)
 WHERE c.id = n.id
 """
-_CACHED = """
-SELECT DISTINCT ON (c.cache_key) c.cache_key, c.id FROM evaluation_call c
-JOIN evaluation_run r ON r.id = c.run_id
-LEFT JOIN annotator_study s ON s.id = r.study_id LEFT JOIN annotator_dataset d ON d.id = r.dataset_id
-WHERE c.cache_key = ANY(%s) AND c.state = 'done' AND c.reply IS NOT NULL
-    AND COALESCE(s.workspace_id, d.workspace_id) IS NOT DISTINCT FROM %s
-ORDER BY c.cache_key, c.id
-"""
 
 
 def claim(
@@ -143,7 +136,7 @@ def claim(
         calls = _pick(run, now, room * run.together)
         if not calls:
             return Claim(row.state, others=flying - own, wait=_seconds_to_next(run, now))
-        ready, hits = _prepare(run, place, step, calls)
+        ready, hits, waiting = _prepare(run, place, step, calls, now=now, in_a_file=in_a_file)
         ready, short = _afford(row, place, ready)
         if short and not ready and not hits and not row.reserved_cost and not (flying and not in_a_file):
             row.state, row.reason = Run.State.PAUSED, short
@@ -151,8 +144,11 @@ def claim(
             return Claim(row.state)
         _mark(token, now, ready, hits)
         _book(row, place, now, ready)
+        if waiting:
+            wait_for_reply(calls=waiting, now=now)
         if not ready and not hits:
-            return Claim(row.state, others=flying - own, wait=0.2)
+            next_look = _seconds_to_next(run, now) if waiting else 0.2
+            return Claim(row.state, others=flying - own, wait=next_look)
         return Claim(row.state, tuple(ready), tuple(hits), others=flying - own)
 
 
@@ -187,9 +183,16 @@ def _seconds_to_next(run: Run, now: datetime) -> float | None:
 
 
 def _prepare(
-    run: Run, endpoint: Endpoint, step: Step, calls: Sequence[ClaimedCall]
-) -> tuple[list[Ready], list[Hit]]:
-    """Build each call's request. Those in the cache are returned apart; the others are grouped and priced."""
+    run: Run,
+    endpoint: Endpoint,
+    step: Step,
+    calls: Sequence[ClaimedCall],
+    *,
+    now: datetime,
+    in_a_file: bool,
+) -> tuple[list[Ready], list[Hit], list[int]]:
+    """Build each call's request. Those in the cache are returned apart, and the ids of those whose reply is on its way;
+    the others are grouped and priced."""
     things = step.load(run, calls)
     asked = [replace(call, thing=things.get(call.id)) for call in calls]
     images = step.images(run, asked)
@@ -206,24 +209,13 @@ def _prepare(
         )
         for call in asked
     }
-    found = _cached(list(keys.values()), run.workspace_id) if run.use_cache else {}
-    # A request whose reply could not be read must be sent again: the cache has only the same reply. A changed request may
-    # find a reply there.
-    cached = {
-        call.id
-        for call in asked
-        if keys[call.id] in found and (not call.unparsable or keys[call.id] != call.cache_key)
-    }
-    hits = [
-        Hit(call, keys[call.id], found[keys[call.id]], requests[call.id])
-        for call in asked
-        if call.id in cached
-    ]
-    rest = [call for call in asked if call.id not in cached]
+    split = cache_split(run=run, endpoint=endpoint, calls=asked, keys=keys, now=now, in_a_file=in_a_file)
+    hits = [Hit(call, keys[call.id], source, requests[call.id]) for call, source in split.cached]
+    rest = split.send
     prices = Prices.of(endpoint)
     ready = []
     for start in range(0, len(rest), run.together):
-        group = tuple(rest[start : start + run.together])
+        group = rest[start : start + run.together]
         request = (
             requests[group[0].id]
             if len(group) == 1
@@ -233,7 +225,7 @@ def _prepare(
         shares = {call.id: share_of(cost, len(group)) for call in group}
         tokens = likely_tokens(request) if endpoint.tokens_per_minute else 0
         ready.append(Ready(request, group, shares, {call.id: keys[call.id] for call in group}, tokens))
-    return ready, hits
+    return ready, hits, [call.id for call in split.wait]
 
 
 def build(run: Run, endpoint: Endpoint, step: Step, call: ClaimedCall) -> ChatRequest:
@@ -252,13 +244,6 @@ def build(run: Run, endpoint: Endpoint, step: Step, call: ClaimedCall) -> ChatRe
         max_tokens=step.max_tokens,
         schema=schema,
     )
-
-
-def _cached(keys: list[str], workspace_id: int | None) -> dict[str, int]:
-    """Calls of the same workspace with the same request. Replies that other labs paid for aren't shared."""
-    with connection.cursor() as cursor:
-        cursor.execute(_CACHED, [keys, workspace_id])
-        return dict(cursor.fetchall())
 
 
 def _afford(run: Run, endpoint: Endpoint, ready: list[Ready]) -> tuple[list[Ready], str]:

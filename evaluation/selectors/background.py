@@ -14,10 +14,13 @@ ACTIVE = (Run.State.QUEUED, Run.State.RUNNING, Run.State.PAUSED)
 
 
 def runs_as_work(*, user: User, studies: list[int] | None = None) -> list[BackgroundWork]:
-    """The newest runs of these studies; without studies, only runs that are active or have failed."""
+    """The newest runs of these studies; without studies, only runs that are active or have failed.
+
+    Trials that were hidden are left out.
+    """
     runs = runs_for(user=user).order_by("-id")
     if studies is not None:
-        runs = runs.filter(study__in=studies)
+        runs = runs.filter(study__in=studies, hidden_at=None)
     else:
         runs = runs.filter(state__in=[*ACTIVE, Run.State.FAILED])
     return [

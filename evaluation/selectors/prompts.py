@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from django.db.models import QuerySet
+
 from annotator.core.canonical import text_digest
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Study
@@ -24,15 +26,23 @@ class PromptVersion:
         return self.runs[0] if self.runs else None
 
 
-def prompt_versions(*, study: Study) -> list[PromptVersion]:
-    """The versions of a study's prompt, most recently used first, and the shipped one; in one query."""
+def prompt_versions(*, study: Study, hidden: bool = False) -> list[PromptVersion]:
+    """The versions of a study's prompt, most recently used first, and the shipped one; in one query.
+
+    Trials that were hidden are left out, with the versions that have no other run; with ``hidden`` they are listed too.
+    """
     own = text_digest(hit_type_get(study.hit_type).prompt_text)
     found: dict[str, list[Run]] = {}
     runs = Run.objects.filter(study=study, kind="simulate").defer("prompt").order_by("-pk")
-    for run in runs[:500]:
+    for run in (runs if hidden else runs.filter(hidden_at=None))[:500]:
         found.setdefault(run.prompt_digest, []).append(run)
     found.setdefault(own, [])
     return [PromptVersion(digest, tuple(runs[:5]), digest == own) for digest, runs in found.items()]
+
+
+def trials_of(*, study: Study) -> QuerySet[Run]:
+    """The runs that only tried a prompt of this study."""
+    return Run.objects.filter(study=study, kind="simulate", options__has_key=Run.TRIAL)
 
 
 def prompt_text(*, study: Study, digest: str = "") -> str:

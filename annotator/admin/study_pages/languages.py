@@ -12,7 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from annotator.admin.study_pages.frame import EDITOR, VIEWER, may, render, study_page
-from annotator.forms.service import errors_add
+from annotator.core.service_errors import errors_add
 from annotator.forms.translations import TEXTS, QuestionTranslationForm, TranslationForm
 from annotator.hit_types.base import JSON
 from annotator.hit_types.translations import QUESTIONS

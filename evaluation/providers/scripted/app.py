@@ -13,9 +13,11 @@ from collections import Counter
 from typing import Any
 from urllib.parse import parse_qsl
 
+from evaluation.providers.base import content_text
 from evaluation.providers.scripted.batches import Batches
 from evaluation.providers.scripted.brain import reply_to, tokens_in
 from evaluation.providers.scripted.embeddings import embed
+from evaluation.providers.scripted.gate import Gate
 from evaluation.providers.scripted.http import Request, Response, json_response
 from evaluation.providers.scripted.misbehave import misbehave
 from evaluation.providers.scripted.options import BadOptions, Options, parse_model
@@ -33,6 +35,7 @@ class Scripted:
 
     def __init__(self, *, key: str = "") -> None:
         self.key = key
+        self.gate = Gate()
         self.reset()
         self.batches = Batches(self)
         self.tuning = Tuning(self.batches.files)
@@ -46,8 +49,7 @@ class Scripted:
         self.times_answered: Counter[int] = Counter()
         self.started = time.time()
         self.outage_until, self.outage_status = 0.0, 503
-        self.released = asyncio.Event()
-        self.released.set()
+        self.gate.release()
         self.allowance, self.allowed_at = 1.0, time.monotonic()
 
     async def __call__(self, request: Request) -> Response:
@@ -59,9 +61,7 @@ class Scripted:
         if path == "/outage" and request.method == "POST":
             return self._outage(request)
         if path in ("/hold", "/release") and request.method == "POST":
-            # Between the two, requests are received and not answered, so that a test can take as long as it needs.
-            (self.released.clear if path == "/hold" else self.released.set)()
-            return json_response(self.stats())
+            return self._hold(request)
         if path.startswith("/anthropic/v1/"):
             return await anthropic(request, self)
         if path.startswith("/gemini/v1beta/"):
@@ -122,7 +122,7 @@ class Scripted:
         self.times_asked[digest] += 1
         if options.latency or options.jitter:
             await asyncio.sleep(options.latency + options.jitter * random.random())
-        await self.released.wait()
+        await self.gate()
         if path == "/v1/embeddings":
             return self._embeddings(body)
         nth = self.times_asked[digest]
@@ -148,6 +148,14 @@ class Scripted:
             content,
             {"content-type": "application/json", "x-request-id": f"req_{digest & 0xFFFFFFFF:08x}"},
         )
+
+    def _hold(self, request: Request) -> Response:
+        """``POST /hold?after=8``: eight more requests get replies, the others wait until ``POST /release``."""
+        if request.path.rstrip("/") == "/release":
+            self.gate.release()
+        else:
+            self.gate.hold(int(dict(parse_qsl(request.query)).get("after", 0)))
+        return json_response(self.stats())
 
     def _outage(self, request: Request) -> Response:
         """``POST /outage?seconds=60&status=503``: every request fails for that long."""
@@ -186,7 +194,7 @@ class Scripted:
 
     def completion(self, body: dict[str, Any], options: Options, fault: str = "") -> dict[str, Any]:
         """The chat completion object, with the fault that ``fault`` names."""
-        messages = body.get("messages") or []
+        messages = [m | {"content": content_text(m.get("content"))} for m in body.get("messages") or []]
         temperature = float(body.get("temperature", 0) or 0)
         schema = (body.get("response_format") or {}).get("json_schema")
         sample = int(body.get("seed") or 0) if temperature else 0
@@ -212,7 +220,7 @@ class Scripted:
             message["content"] = pick(NONSENSE, text, options.seed)
         elif fault == "cut":
             message["content"], finish = text[: max(1, len(text) // 3)], "length"
-        prompt = sum(tokens_in(str(m.get("content"))) + 3 for m in messages)
+        prompt = sum(tokens_in(m["content"]) + 3 for m in messages)
         out = int(tokens_in(str(message["content"] or "")) * options.overcharge)
         listed = _logprobs(message["content"]) if body.get("logprobs") else None
         choices = [{"index": 0, "message": message, "logprobs": listed, "finish_reason": finish}]

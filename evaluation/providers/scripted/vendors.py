@@ -217,7 +217,7 @@ async def gemini(request: Request, answer: Answer) -> Response:
         return _gemini_error(400, fault)
     config = body.get("generationConfig", {})
     system = "\n".join(part["text"] for part in body.get("systemInstruction", {}).get("parts", []))
-    chat = [{"role": "system", "content": system}] if system else []
+    chat: list[JSON] = [{"role": "system", "content": system}] if system else []
     chat += [
         {
             "role": {"model": "assistant"}.get(one.get("role"), "user"),

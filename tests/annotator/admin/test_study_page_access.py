@@ -211,7 +211,7 @@ def test_pages_of_one_lab_show_nothing_of_the_other(mine: Study, stranger: User,
         shown = client.get(address(mine, page))
         assert shown.status_code == 200, page
         if not shown.streaming:
-            assert "twin" not in shown.content.decode(), page
+            assert "otherlab" not in shown.content.decode(), page
 
 
 def test_objects_of_another_study_are_not_found(mine: Study, researcher: User) -> None:

@@ -14,6 +14,7 @@ from django.urls import reverse
 from annotator.hit_types.base import HitType
 from annotator.hit_types.registry import hit_types
 from annotator.models import Dataset, Instance
+from annotator.services.workspace import workspace_member_set, workspace_personal
 from evaluation.models import Run
 from evaluation.pipelines.material_run import material_run_create
 from evaluation.runs.create import RunPlan
@@ -160,3 +161,46 @@ def test_a_prompt_is_edited_shown_tried_on_ten_items_and_compared(scripted: Scri
     )
     assert (whole.rater_id, whole.calls.count(), study.judgments.count()) == (runs[1].rater_id, 14, 14)
     assert whole.calls.filter(from_cache=True).count() == 10
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("scripted_allowed")
+def test_finished_trials_can_be_hidden_and_keep_what_was_paid_for(scripted: ScriptedProcess) -> None:
+    boss = make_user("boss", staff=True)
+    client = Client()
+    client.force_login(boss)
+    study = make_material(4, by=boss)
+    endpoint = make_endpoint(scripted, by=boss)
+    page = reverse("admin:evaluation_run_prompt", args=[study.pk])
+    overview = reverse("admin:study_simulators", args=[study.pk])
+    shipped = hit_types()["simulation"].prompt_text
+    prompt = shipped.replace("Think in", "Think hard, in")
+    assert 'value="hide"' not in client.get(page).content.decode()
+    client.post(page, {"prompt": prompt, "endpoint": endpoint.pk, "items": 3, "do": "try"})
+    trial = run_inline(run=Run.objects.get())
+    client.post(page, {"prompt": shipped, "endpoint": endpoint.pk, "items": 2, "do": "try"})
+    running = Run.objects.latest("pk")
+    link = reverse("admin:evaluation_run_change", args=[trial.pk])
+    assert "Hide 1 finished trial" in client.get(page).content.decode()
+    kept = list(trial.calls.order_by("pk").values())
+
+    assert "1 trial hidden." in client.post(page, {"do": "hide"}, follow=True).content.decode()
+    shown = client.get(page).content.decode()
+    assert trial.prompt_digest[:8] not in shown
+    assert reverse("admin:evaluation_run_change", args=[running.pk]) in shown
+    assert link not in client.get(overview).content.decode()
+    assert link in client.get(page, {"hidden": ""}).content.decode()
+    assert client.get(link).status_code == 200
+    assert list(trial.calls.order_by("pk").values()) == kept
+    whole = simulation_create(study=study, endpoint=endpoint, plan=RunPlan(prompt=prompt))
+    whole = run_inline(run=run_start(run=whole))
+    assert whole.calls.filter(from_cache=True).count() == 3
+    assert whole.prompt_digest[:8] in client.get(page).content.decode()
+
+    assert "1 trial shown again." in client.post(page, {"do": "show"}, follow=True).content.decode()
+    assert link in client.get(page).content.decode()
+    reader = make_user("reader", staff=True)
+    workspace_member_set(workspace=workspace_personal(user=boss), username="reader", role="viewer")
+    client.force_login(reader)
+    assert client.post(page, {"do": "hide"}).status_code == 403
+    assert "Hide" not in client.get(page).content.decode()
