@@ -49,6 +49,13 @@ HIDDEN = """lines => {
     return hidden;
 }"""
 
+#: On how many lines the text of each element is.
+LINES = """all => all.map(one => {
+    const range = document.createRange();
+    range.selectNodeContents(one);
+    return new Set([...range.getClientRects()].map(rect => Math.round(rect.top))).size;
+})"""
+
 
 def longer(payload: JSON) -> JSON:
     """The item with long texts, if its type allows them."""
@@ -146,6 +153,8 @@ def test_what_is_asked_about_stays_in_view_on_a_phone(
             "all => all.filter(one => one.scrollWidth > one.clientWidth + 1).length",
         )
         assert clipped == 0, "an earlier answer is cut off"
+        lines = phone.eval_on_selector_all(".stages__count", LINES)
+        assert max(lines, default=0) <= 1, "the number of the stage is broken over two lines"
         play(phone, touch=True, lines=1)
         phone.set_viewport_size({"width": 320, "height": 640})
         assert phone.evaluate("document.documentElement.scrollWidth") <= 320, "scrolls sideways"
