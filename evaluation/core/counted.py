@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _PLURAL = re.compile(
-    r"^(unit|pair|row|rating|instance|item|judgment|explanation|follow-up)s\b( that share\b)?"
+    r"^(unit|pair|row|rating|instance|item|judgment|explanation|follow-up|system)s\b( that share\b)?"
 )
 
 
