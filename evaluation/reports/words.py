@@ -8,6 +8,7 @@ from typing import Any
 
 from annotator.core.words import listed as listed
 from annotator.core.words import plural
+from evaluation.core.counted import counted
 from evaluation.core.estimate import Estimate
 
 MINUS = "−"
@@ -86,4 +87,4 @@ def left_out(counts: Mapping[str, int]) -> str:
     >>> left_out({"cannot guess": 3, "not rated": 1})
     '3 cannot guess, 1 not rated'
     """
-    return ", ".join(f"{n:,} {reason}" for reason, n in counts.items() if n)
+    return ", ".join(counted(n, reason) for reason, n in counts.items() if n)
