@@ -45,7 +45,7 @@ class BackupError(Exception):
 def backup_write(*, directory: Path, parts: tuple[str, ...] = PARTS) -> dict[str, Any]:
     """Write a backup to ``directory``, which mustn't exist yet, and return its manifest.
 
-    The directory appears under its name only when the backup is complete.
+    The directory appears under its name only when the backup is complete. A killed process leaves ``DIRECTORY.partial``.
 
     Raises:
         BackupError: the directory exists.
@@ -55,6 +55,16 @@ def backup_write(*, directory: Path, parts: tuple[str, ...] = PARTS) -> dict[str
     partial = directory.with_name(f"{directory.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(mode=0o700, parents=True)
+    try:
+        manifest = _parts_write(partial, parts)
+    except BaseException:  # a half backup is of no use and contains personal data
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+    partial.rename(directory)
+    return manifest
+
+
+def _parts_write(partial: Path, parts: tuple[str, ...]) -> dict[str, Any]:
     manifest: dict[str, Any] = {
         "format": FORMAT,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -73,7 +83,6 @@ def backup_write(*, directory: Path, parts: tuple[str, ...] = PARTS) -> dict[str
         file.write(json.dumps(manifest, indent=1).encode())
         file.flush()
         os.fsync(file.fileno())
-    partial.rename(directory)
     return manifest
 
 

@@ -20,7 +20,7 @@ from django.db.migrations.executor import MigrationExecutor
 from kombu.exceptions import KombuError
 
 from annotator.core.words import plural
-from foretell import env
+from foretell import env, unfinished_restore
 from foretell.celery import app
 from foretell.metrics import QUEUES, job_metrics, lease_metrics
 
@@ -51,7 +51,7 @@ def examine(*, mail: bool = False) -> Iterator[Finding]:
     Args:
         mail: log in to the mail server (nothing is sent).
     """
-    for check in (check_settings, check_postgres, check_migrations, check_redis, check_workers, check_jobs,
+    for check in (check_settings, check_restore, check_postgres, check_migrations, check_redis, check_workers, check_jobs,
                   check_disk, check_storage, check_clock):  # fmt: skip
         yield from _guarded(check)
     if mail:
@@ -83,6 +83,12 @@ def check_settings() -> Iterator[Finding]:
         yield Finding("settings", level, message.msg, message.hint or "")
     if not found and env.PRODUCTION:
         yield ok("settings", "complete")
+
+
+def check_restore() -> Iterator[Finding]:
+    if problem := unfinished_restore.problem():
+        what, _, advice = problem.partition(": ")
+        yield Finding("restore", "error", f"{what}.", f"{advice[0].upper()}{advice[1:]}")
 
 
 def check_postgres() -> Iterator[Finding]:

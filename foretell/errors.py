@@ -39,6 +39,16 @@ def is_too_complex(error: BaseException | None) -> bool:
     return isinstance(error, RecursionError) or state.startswith(TOO_COMPLEX)
 
 
+def has_nul(error: BaseException) -> bool:
+    """Whether a text that was sent contains a NUL character, which Postgres can't store."""
+    return isinstance(error, ValueError | DataError) and "NUL (0x00)" in str(error)
+
+
+def has_endless_number(error: BaseException) -> bool:
+    """Whether a whole number that was sent, such as one in JSON, has more digits than Python converts (4,300)."""
+    return isinstance(error, ValueError) and "integer string conversion" in str(error)
+
+
 def is_impossible_filter(error: BaseException) -> bool:
     """Whether a list of the admin failed on a value of its address, such as ``?created_at__year=99999``.
 
@@ -107,6 +117,10 @@ class BadRequestMiddleware:
             return HttpResponseRedirect(f"{request.path}?e=1")
         if isinstance(exception, InvalidPage):
             return not_found(request)
+        if has_nul(exception):
+            return bad_request(request, ValueError("The input contains a NUL character (\\0)."))
+        if has_endless_number(exception):
+            return bad_request(request, ValueError("A number in the input has too many digits."))
         if not is_too_complex(exception) or request.method in ("GET", "HEAD"):
             return None
         log.warning(

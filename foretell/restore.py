@@ -17,6 +17,7 @@ from psycopg import sql
 
 from annotator.services.erasure import FOLDER as TOMBSTONES
 from annotator.services.erasure import erasures_replay
+from foretell import unfinished_restore
 from foretell.backup import FILES, FORMAT, MANIFEST, BackupError, digest, key_fingerprint, tables
 
 #: ``migrate`` fills these tables, so they may have rows in an empty installation.
@@ -56,25 +57,40 @@ def backup_restore(*, directory: Path) -> dict[str, Any]:
     """Check a backup, restore it into an empty database and file storage, and migrate to this version.
 
     Tables and rows are restored in one transaction: all or nothing. People who were erased after the backup was made are erased
-    again: their tombstones are the files in ``erasures/``, which may be in the file storage already. Returns the manifest
-    with the number of repeated erasures in ``erased``.
+    again: their tombstones are the files in ``erasures/``, which may be in the file storage already. A restore that was interrupted
+    after the rows were there goes on when it's called again; until then nothing serves (``unfinished_restore``). Returns the
+    manifest with the number of repeated erasures in ``erased``.
 
     Raises:
         BackupError: the backup is damaged or newer than this version, or there is data already.
     """
     manifest = backup_check(directory=directory)
-    if "database" in manifest["parts"]:
-        _refuse_rows()
-    if "files" in manifest["parts"]:
-        _refuse_files()
-    if "database" in manifest["parts"]:
-        _migrate_to(manifest["migrations"])
-        _rows_restore(directory / "database", manifest)
+    database, files = ("database" in manifest["parts"]), ("files" in manifest["parts"])
+    which = {"backup": digest(directory / MANIFEST), "database": _database_address()}
+    if not (database and unfinished_restore.rows_are_there(**which)):
+        if database:
+            _refuse_rows()
+        if files:
+            _refuse_files()
+        if database:
+            unfinished_restore.note(**which, rows=False)
+            _migrate_to(manifest["migrations"])
+            _rows_restore(directory / "database", manifest)
+            unfinished_restore.note(**which, rows=True)
+    if database:
         call_command("migrate", verbosity=0, interactive=False)
-    if "files" in manifest["parts"]:
+    if files:
         _files_restore(directory / FILES)
-    # People who were removed later stay removed.
-    return manifest | {"erased": erasures_replay() if "database" in manifest["parts"] else 0}
+    if not database:
+        return manifest | {"erased": 0}
+    erased = erasures_replay()  # people who were removed later stay removed
+    unfinished_restore.finished()
+    return manifest | {"erased": erased}
+
+
+def _database_address() -> str:
+    server = connection.settings_dict
+    return f"{server['HOST']}:{server['PORT']}/{server['NAME']}"
 
 
 def _refuse_rows() -> None:

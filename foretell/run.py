@@ -24,7 +24,7 @@ from typing import IO, Any
 import psutil
 
 from annotator.core.words import plural
-from foretell import env
+from foretell import env, unfinished_restore
 from foretell.embedded import EmbeddedError, EmbeddedServers
 from foretell.embedded.postgres import tail
 from foretell.embedded.process import ask_for_parent_death_signal, die_with_parent, spawn
@@ -33,7 +33,7 @@ from foretell.serve import housekeeping_command, web_command, worker_command
 from foretell.stopping import Stopping, ignore_stop_signals, pause, stop_if_asked, stop_on_signals
 from foretell.supervisor import MARK, Service, end_marked, stop_together
 
-FIRST_PAGE_SECONDS = 120
+FIRST_PAGE_SECONDS = 300
 
 
 class Fault(RuntimeError):
@@ -75,6 +75,8 @@ class LocalInstallation:
         if self.demo_wanted:
             self.load_demo()
         self.welcome()
+        if problem := unfinished_restore.problem():
+            say(problem)  # and go on: the restore needs these servers
 
     def check_port(self) -> None:
         with socket.socket(socket.AF_INET6 if ":" in env.HOST else socket.AF_INET) as probe:

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 
-from foretell import env
+from foretell import env, unfinished_restore
 
 
 def web_command() -> list[str]:
@@ -65,6 +65,9 @@ def main() -> int:
     if len(sys.argv) != 2 or sys.argv[1] not in COMMANDS:
         print(f"usage: python -m foretell.serve {' | '.join(COMMANDS)}", file=sys.stderr)
         return 2
+    if problem := unfinished_restore.problem():
+        print(problem, file=sys.stderr)
+        return 1
     command = COMMANDS[sys.argv[1]]()
     os.execv(command[0], command)  # noqa: S606
 

@@ -11,6 +11,7 @@ from django.urls import path
 from annotator.admin.access import EDITOR, StudyScoped
 from annotator.admin.study_pages import actions, home, settings
 from annotator.admin.study_pages import urls as study_page_urls
+from annotator.core.row_ids import row_id
 from annotator.models import Study
 
 
@@ -34,8 +35,7 @@ class StudyAdmin(StudyScoped):
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
         """The study's settings, in the frame of its other pages."""
-        pk = int(object_id) if object_id.isdecimal() and len(object_id) < 19 else 0
-        return cast(HttpResponse, settings.settings(request, pk))
+        return cast(HttpResponse, settings.settings(request, row_id(object_id)))
 
     def get_urls(self) -> list[Any]:
         view = self.admin_site.admin_view

@@ -18,6 +18,7 @@ from unfold.decorators import display
 from annotator.admin.access import OWNER, AddedByService
 from annotator.admin.study_pages.audit import audit_context, audit_file
 from annotator.core import converters  # noqa: F401 - registers them
+from annotator.core.row_ids import row_id
 from annotator.core.service_errors import errors_add
 from annotator.forms.workspace import MemberForm, NewWorkspaceForm, WorkspaceSettingsForm
 from annotator.models import Workspace
@@ -66,8 +67,7 @@ class WorkspaceAdmin(AddedByService):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
-        known = object_id.isdecimal() and len(object_id) < 19
-        return redirect("admin:workspace_members", int(object_id) if known else 0)
+        return redirect("admin:workspace_members", row_id(object_id))
 
     def get_urls(self) -> list[Any]:
         view = self.admin_site.admin_view
@@ -88,10 +88,10 @@ def members(request: HttpRequest, pk: int) -> HttpResponse:
         asked = "settings" in request.POST or "delete" in request.POST
         if asked and (done := _change(request, workspace, rules)):
             return done
-        removed = request.POST.get("remove", "")
+        removed = row_id(request.POST.get("remove"))
         try:
-            if removed.isdecimal():
-                workspace_member_remove(workspace=workspace, user_pk=int(removed))
+            if removed:
+                workspace_member_remove(workspace=workspace, user_pk=removed)
                 messages.success(request, "The member was removed.")
                 return redirect("admin:workspace_members", pk)
             if form.is_valid():

@@ -9,6 +9,7 @@ from django.db.models import Case, CharField, Exists, OuterRef, Q, QuerySet, Val
 from django.http import Http404
 
 from annotator.core.kept_figures import LARGE
+from annotator.core.row_ids import row_id
 from annotator.hit_types.base import HitType, Question
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Judgment, Membership, Study, WorkspaceMember
@@ -77,7 +78,8 @@ def study_get_for(
     ``sized``: with ``is_large``, whether its figures are kept (see ``annotator.core.kept_figures``).
     """
     if slug is None:
-        key: dict[str, Any] = {"pk": pk} if isinstance(pk, int) or str(pk).isdecimal() else {"slug": pk}
+        is_id = isinstance(pk, int) or str(pk).isdecimal()
+        key: dict[str, Any] = {"pk": row_id(str(pk))} if is_id else {"slug": pk}
     else:
         key = {"slug": slug}
     found = studies_with_role(user=user, studies=studies_for(user=user, role=role).filter(**key))

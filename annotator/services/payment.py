@@ -47,6 +47,8 @@ def payments_record(
         raise ValidationError(
             {"reference": "Give the reference of the payment, such as a batch or transfer number."}
         )
+    if len(reference) > (longest := LedgerEntry._meta.get_field("reference").max_length or 0):
+        raise ValidationError({"reference": f"Use at most {longest} characters."})
     if not amounts:
         raise ValidationError("Select at least one participant.")
     known = {one.rater: one for one in balances_of(study, raters=list(amounts))}

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_POST
 from unfold.decorators import display
 
 from annotator.core.errors import Conflict
+from annotator.core.row_ids import row_id
 from annotator.core.service_errors import save_checked
 from annotator.core.words import plural
 from annotator.models import Membership, User
@@ -221,10 +222,8 @@ class RunAdmin(WithActions):
     def compare(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Two runs item by item: ``?with=`` is the other one; without it, the runs to choose from."""
         run = run_get_for(user=request.user, pk=pk)
-        given = request.GET.get("with", "")
-        other = (
-            run_get_for(user=request.user, pk=int(given)) if given.isdecimal() and len(given) < 19 else None
-        )
+        given = row_id(request.GET.get("with"))
+        other = run_get_for(user=request.user, pk=given) if given else None
         same = {"study": run.study_id} if run.study_id else {"dataset": run.dataset_id, "kind": run.kind}
         context = self.admin_site.each_context(request) | {
             "run": run,

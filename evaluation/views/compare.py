@@ -8,6 +8,7 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
+from annotator.core.row_ids import row_id
 from annotator.selectors.study import study_get_for
 from evaluation.models import Report
 from evaluation.reports.comparison import compare
@@ -22,13 +23,8 @@ def report_compare(request: HttpRequest, study_pk: int) -> HttpResponse:
     study = study_get_for(user=request.user, pk=study_pk)
     found = []
     for name in ("a", "b"):
-        given = request.GET.get(name, "")
-        report = (
-            report_get_for(user=request.user, pk=int(given))
-            if given.isdecimal() and len(given) < 19
-            else None
-        )
-        if report is None or study not in report.studies or report.state != Report.State.DONE:
+        report = report_get_for(user=request.user, pk=row_id(request.GET.get(name)))
+        if study not in report.studies or report.state != Report.State.DONE:
             raise Http404("no such report")
         found.append(report)
     a, b = found

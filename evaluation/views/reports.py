@@ -13,6 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotator.core.kept_figures import figures_kept
+from annotator.core.row_ids import row_id
 from annotator.models import Membership, Study
 from annotator.selectors.study import roles_from, study_get_for, study_role
 from evaluation.core.filter_text import column_words, filter_words
@@ -59,7 +60,7 @@ def reports(request: HttpRequest, study_pk: int) -> HttpResponse:
 
 
 def _list(request: HttpRequest, study: Study, form: ReportForm, status: int = 200) -> HttpResponse:
-    ticked = {int(pk) for pk in request.POST.getlist("others") if pk.isdecimal()}
+    ticked = set(map(row_id, request.POST.getlist("others")))
     found = reports_of(study=study, user=request.user)[:200]
     context = {
         "study": study,

@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 @pytest.fixture
 def study(db: None) -> Study:
-    return make_study(items=3, launched=True, redundancy=2, undo_seconds=10)
+    return make_study(items=3, launched=True, redundancy=2, undo_seconds=600)
 
 
 def begin(page: Page, base: str, study: Study) -> None:
@@ -187,7 +187,7 @@ def test_a_committed_stage_is_not_shown_again(live_server: Any, page: Page) -> N
 def test_more_time_in_the_last_minutes(live_server: Any, page: Page, study: Study) -> None:
     begin(page, live_server.url, study)
     expect(page.locator("[data-lease]")).to_be_hidden()
-    pk, soon_over = task_of(page), timezone.now() + timedelta(seconds=100)
+    pk, soon_over = task_of(page), timezone.now() + timedelta(seconds=170)
     Assignment.objects.filter(pk=pk).update(lease_until=soon_over)
     page.reload()
     expect(page.locator("[data-lease]")).to_contain_text("Time left for this task")
@@ -197,7 +197,7 @@ def test_more_time_in_the_last_minutes(live_server: Any, page: Page, study: Stud
 
 
 def test_undo_takes_the_last_answer_back(live_server: Any, page: Page, study: Study) -> None:
-    study.undo_seconds = 60
+    study.undo_seconds = 600
     study.save()
     begin(page, live_server.url, study)
     pk = task_of(page)

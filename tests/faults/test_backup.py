@@ -187,6 +187,71 @@ def test_people_who_were_erased_stay_erased_after_a_restore(
     assert left == (10,)
 
 
+def test_an_interrupted_restore_is_finished_before_anything_is_served(
+    tmp_path: Path, empty_database: str, storage: Path
+) -> None:
+    """The rows are there, and somebody who was erased later with them, when the restore fails."""
+    fill()
+    call_command("backup", tmp_path / "backup")
+    judgment = Judgment.objects.select_related("study", "rater").first()
+    assert judgment is not None
+    erase(study=judgment.study, rater=judgment.rater, policy=Study.ErasurePolicy.DELETE)
+    new = tmp_path / "new"
+    shutil.copytree(storage / "erasures", new / "files" / "erasures")
+    damaged = new / "files" / "erasures" / "damaged.json"
+    damaged.write_text("{")
+    assert restore(tmp_path / "backup", empty_database, new).returncode != 0
+    with psycopg.connect(empty_database) as database:
+        assert database.execute("SELECT count(*) FROM annotator_judgment").fetchone() == (15,)
+    serve = python("-m", "foretell.serve", "web", DATABASE_URL=empty_database, DATA_DIR=str(new))
+    assert serve.returncode == 1
+    assert "people who were erased may be in the database again" in serve.stderr
+    doctor = python("manage.py", "doctor", "--json", DATABASE_URL=empty_database, DATA_DIR=str(new))
+    assert [one for one in json.loads(doctor.stdout) if (one["name"], one["level"]) == ("restore", "error")]
+    damaged.unlink()
+    done = restore(tmp_path / "backup", empty_database, new)
+    assert done.returncode == 0, done.stderr
+    assert "Repeated 1 erasure " in done.stdout
+    with psycopg.connect(empty_database) as database:
+        assert database.execute("SELECT count(*) FROM annotator_judgment").fetchone() == (10,)
+    assert not (new / "restore-unfinished.json").exists()
+
+
+def test_an_interrupted_restore_never_goes_on_in_another_database(
+    tmp_path: Path, empty_database: str
+) -> None:
+    fill()
+    call_command("backup", tmp_path / "backup", only="database")
+    (tmp_path / "new").mkdir()
+    backup_digest = hashlib.sha256((tmp_path / "backup" / "manifest.json").read_bytes()).hexdigest()
+    marker = {"backup": backup_digest, "database": "elsewhere:5432/foretell", "rows": True}
+    (tmp_path / "new" / "restore-unfinished.json").write_text(json.dumps(marker))
+    used = databases.address(connection.settings_dict["NAME"])
+    refused = restore(tmp_path / "backup", used, tmp_path / "new")
+    assert refused.returncode == 1
+    assert "The database isn't empty" in refused.stderr
+    done = restore(tmp_path / "backup", empty_database, tmp_path / "new")
+    assert done.returncode == 0, done.stderr
+    with psycopg.connect(empty_database) as database:
+        assert database.execute("SELECT count(*) FROM annotator_judgment").fetchone() == (15,)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError("No space left on device")])
+def test_an_interrupted_backup_leaves_no_personal_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    fill()
+
+    def fail(path: Path) -> int:
+        assert list(path.parent.rglob("annotator_judgment.copy.gz")), "the rows have been written"
+        raise error
+
+    monkeypatch.setattr(backup, "_files_write", fail)
+    with pytest.raises((KeyboardInterrupt, OSError)):
+        call_command("backup", tmp_path / "backup")
+    assert list(tmp_path.glob("backup*")) == []
+
+
 def test_every_foreign_key_can_be_checked_at_the_end_of_a_restore() -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT conname FROM pg_constraint WHERE contype = 'f' AND NOT condeferrable")

@@ -152,6 +152,11 @@ def test_a_production_installation_behind_a_tls_proxy_serves_people(installation
         == "/admin/annotator/study/"
     )
     assert all(cookie.secure for cookie in visitor.cookies)
+    assert {cookie.get_nonstandard_attr("SameSite") for cookie in visitor.cookies} == {"Lax"}
+    (session,) = [cookie for cookie in visitor.cookies if cookie.name == "sessionid"]
+    assert session.has_nonstandard_attr("HttpOnly")
+    with visitor.open(f"{visitor.base}/login/") as page:
+        assert page.headers["Strict-Transport-Security"] == "max-age=31536000"
     assert visitor.get("/healthz") == '{"database": "ok", "redis": "ok"}'
     # Plain HTTP, as a proxy reports it, is redirected to HTTPS.
     plain = urllib.request.Request(f"{installation.target}/login/", headers={"X-Forwarded-Proto": "http"})
@@ -162,4 +167,4 @@ def test_a_production_installation_behind_a_tls_proxy_serves_people(installation
     # The worker takes queued tasks.
     app.send_task("annotator.leases_expire")
     broker = redis.Redis.from_url(settings.CELERY_BROKER_URL)
-    wait_until(lambda: broker.llen("celery") == 0 and broker.hlen("unacked") == 0, 60, "the task is done")
+    wait_until(lambda: broker.llen("celery") == 0 and broker.hlen("unacked") == 0, 300, "the task is done")

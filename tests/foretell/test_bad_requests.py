@@ -10,9 +10,10 @@ from django.db import InterfaceError, OperationalError
 from django.test import Client
 from django.urls import reverse
 
-from annotator.models import User
+from annotator.models import LedgerEntry, User
+from annotator.services.workspace import workspace_personal
 from foretell.errors import is_unavailable
-from tests.factories import make_study
+from tests.factories import make_participation, make_study
 
 pytestmark = pytest.mark.django_db
 NUL = "%00"
@@ -145,6 +146,66 @@ def test_an_impossible_endpoint_is_refused_in_its_form(
 def test_an_unknown_api_address_is_a_404_in_json(client: Client, path: str) -> None:
     response = client.get(path)
     assert (response.status_code, response.json()) == (404, {"detail": "Not found."})
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "status"),
+    [
+        ("reference", "a\0b", 400),
+        ("reference", "x" * 5000, 302),
+        ("owed", "NaN", 302),
+        ("owed", "-Infinity", 302),
+        ("owed", "1e999999", 302),
+        ("rater", "9" * 5000, 302),
+    ],
+)
+def test_an_impossible_payment_is_refused(researcher: Client, field: str, value: str, status: int) -> None:
+    study = make_study(items=1, launched=True)
+    person = make_participation(study)
+    sent = {"paid": "1", "reference": "batch 9", "rater": str(person.rater_id), "owed": "0.25"} | {
+        field: value
+    }
+    sent[f"owed-{person.rater_id}"] = sent.pop("owed")
+    response = researcher.post(reverse("admin:study_payments", args=[study.pk]), sent)
+    assert response.status_code == status
+    assert not LedgerEntry.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "after", ["9999", "a\0b", "x", "annotator:me", "/a\nb", "..", "?", "#", "/" + "x" * 5000]
+)
+@pytest.mark.parametrize("path", ["/language/", "/login/"])
+def test_an_impossible_next_page_causes_no_server_error(researcher: Client, path: str, after: str) -> None:
+    assert researcher.post(path, {"language": "de", "next": after}).status_code < 500
+    assert researcher.get(path, {"next": after}).status_code < 500
+
+
+@pytest.mark.parametrize("number", ["9" * 30, "9" * 5000, "٣"])
+def test_a_number_that_no_row_has_is_not_found(researcher: Client, number: str) -> None:
+    workspace = workspace_personal(user=User.objects.get(username="root-of-lab"))
+    response = researcher.post(reverse("admin:workspace_members", args=[workspace.pk]), {"remove": number})
+    assert response.status_code in (200, 302)
+    study = make_study(items=1, launched=True)
+    response = researcher.post(reverse("evaluation:reports", args=[study.pk]), {"others": number})
+    assert response.status_code == 404
+    assert researcher.get(f"/api/v1/studies/{number}/").status_code == 404
+
+
+def test_a_number_of_thousands_of_digits_in_json_is_a_bad_request(researcher: Client) -> None:
+    study = make_study(items=1)
+    path = f"/admin/annotator/study/{study.pk}/items/{study.items.get().pk}/edit/"
+    assert researcher.get(path).status_code == 200
+    assert researcher.post(path, {"gold": "9" * 5000}).status_code == 400
+
+
+@pytest.mark.parametrize("items", ["", "x", "0", "101"])
+def test_an_impossible_number_of_items_for_a_trial_is_reported_in_the_form(
+    researcher: Client, items: str
+) -> None:
+    study = make_study(items=1)
+    response = researcher.post(f"/admin/evaluation/run/prompt/{study.pk}/", {"prompt": "x", "items": items})
+    assert response.status_code == 200
+    assert "<strong>items</strong>: " in response.content.decode()
 
 
 def postgres_error(state: str | None) -> OperationalError:

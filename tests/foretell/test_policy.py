@@ -16,6 +16,7 @@ def test_one_strict_content_policy_for_every_page(client: Client, address: str) 
     policy = client.get(address)["Content-Security-Policy"]
     directives = dict(part.strip().partition(" ")[::2] for part in policy.split(";"))
     assert "unsafe" not in policy
+    assert directives["object-src"] == "'none'"
     assert directives["default-src"] == directives["frame-ancestors"] == directives["base-uri"] == "'none'"
     assert directives["script-src"] == directives["style-src"] == directives["form-action"] == "'self'"
 
@@ -26,6 +27,8 @@ def test_security_headers(client: Client) -> None:
     assert headers["X-Frame-Options"] == "DENY"
     assert headers["X-Content-Type-Options"] == "nosniff"
     assert headers["Referrer-Policy"] == "same-origin"
+    assert headers["Cross-Origin-Opener-Policy"] == "same-origin"
+    assert "Access-Control-Allow-Origin" not in headers
 
 
 def test_a_log_line_contains_no_credentials() -> None:

@@ -9,7 +9,7 @@ from django.http.response import HttpResponseBase
 from django.utils.http import urlencode
 
 from annotator.admin.study_pages.frame import OWNER, render, study_page
-from annotator.admin.study_pages.raters import whole_number
+from annotator.core.row_ids import row_id
 from annotator.forms.audit import AuditFilterForm
 from annotator.models import Study, Workspace
 from annotator.selectors.audit import (
@@ -43,7 +43,7 @@ def audit_context(
 ) -> dict[str, Any]:
     """A page of entries for the template."""
     form, found = _chosen(request, study, workspace)
-    before = whole_number(request.GET.get("before"))
+    before = row_id(request.GET.get("before"))
     rows = list((found.filter(pk__lt=before) if before else found)[: PAGE + 1])
     query = {name: str(value) for name, value in request.GET.items() if name in form.fields and value}
     return {

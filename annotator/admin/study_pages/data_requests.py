@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
 
 from annotator.admin.study_pages.frame import OWNER, REVIEWER, render, study_page
-from annotator.admin.study_pages.raters import whole_number
+from annotator.core.row_ids import row_id
 from annotator.forms.study_pages import DecisionForm
 from annotator.models import DataRequest, Study
 from annotator.selectors.study import study_get_for
@@ -40,7 +40,7 @@ def data_requests(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def _decide(request: HttpRequest, study: Study) -> None:
-    one = get_object_or_404(study.data_requests, pk=whole_number(request.POST.get("request")))
+    one = get_object_or_404(study.data_requests, pk=row_id(request.POST.get("request")))
     form = DecisionForm(request.POST)
     if not form.is_valid():
         messages.error(request, " ".join(str(error) for errors in form.errors.values() for error in errors))

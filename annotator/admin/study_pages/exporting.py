@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods
 
 from annotator.accounts.api_tokens import token_works
 from annotator.admin.study_pages.frame import VIEWER, render, study_page
+from annotator.core.row_ids import row_id
 from annotator.core.service_errors import errors_add
 from annotator.forms.study_pages import ExportForm, TokenForm
 from annotator.models import ApiToken, Export, Study, User
@@ -90,8 +91,7 @@ def token(request: HttpRequest) -> HttpResponse:
     mine = ApiToken.objects.filter(user=user).order_by("-created")
     form, shown = TokenForm(), ""
     if "revoke" in request.POST:
-        pk = request.POST["revoke"]
-        api_token_revoke(token=get_object_or_404(mine, pk=int(pk) if pk.isdecimal() and len(pk) < 19 else 0))
+        api_token_revoke(token=get_object_or_404(mine, pk=row_id(request.POST["revoke"])))
         messages.success(request, "Token revoked. Programs can no longer use it.")
         return redirect("admin:api_token")
     if request.method == "POST":

@@ -10,6 +10,7 @@ from django.template.response import TemplateResponse
 from django.views.decorators.http import require_http_methods
 
 from annotator.admin.study_pages.frame import OWNER, VIEWER, render, study_page
+from annotator.core.row_ids import row_id
 from annotator.core.service_errors import errors_add, save_checked
 from annotator.core.words import plural
 from annotator.forms.study_pages import DeleteForm, DuplicateForm
@@ -100,8 +101,7 @@ def deleted(request: HttpRequest) -> HttpResponse:
     """The studies that the researcher can still restore."""
     found = deleted_studies_for(user=request.user).select_related("deleted_by").order_by("-deleted_at")
     if request.method == "POST":
-        pk = request.POST.get("study", "")
-        study = get_object_or_404(found, pk=int(pk) if pk.isdecimal() and len(pk) < 19 else 0)
+        study = get_object_or_404(found, pk=row_id(request.POST.get("study")))
         study_restore(study=study)
         messages.success(request, f"“{study.title}” has been restored.")
         return redirect("admin:study_live", study.pk)

@@ -9,6 +9,7 @@ from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 
 from annotator.admin.study_pages.frame import OWNER, VIEWER, render, study_page
+from annotator.core.row_ids import row_id
 from annotator.core.service_errors import errors_add
 from annotator.forms.study_pages import InviteForm
 from annotator.models import Membership, Study
@@ -94,5 +95,4 @@ def _change(request: HttpRequest, study: Study) -> None:
 
 
 def _number(request: HttpRequest, name: str) -> int:
-    text = request.POST.get(name, "")
-    return int(text) if text.isdecimal() and len(text) < 19 else 0
+    return row_id(request.POST.get(name))

@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 
 from annotator.admin.study_pages.frame import REVIEWER, VIEWER, render, study_page
+from annotator.core.row_ids import row_id
 from annotator.core.service_errors import errors_add
 from annotator.core.words import plural
 from annotator.forms.study_pages import BonusForm
@@ -54,7 +55,7 @@ def payments(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def _chosen(request: HttpRequest) -> list[int]:
-    return [int(text) for text in request.POST.getlist("rater") if text.isdecimal() and len(text) < 19]
+    return [pk for pk in map(row_id, request.POST.getlist("rater")) if pk]
 
 
 def _amounts(request: HttpRequest) -> dict[int, Decimal]:
@@ -64,9 +65,9 @@ def _amounts(request: HttpRequest) -> dict[int, Decimal]:
         try:
             amounts[rater] = Decimal(request.POST.get(f"owed-{rater}", ""))
         except InvalidOperation:
-            raise ValidationError(
-                "The page is out of date. Nothing was recorded; check the list again."
-            ) from None
+            amounts[rater] = Decimal("NaN")
+        if not amounts[rater].is_finite():
+            raise ValidationError("The page is out of date. Nothing was recorded; check the list again.")
     return amounts
 
 

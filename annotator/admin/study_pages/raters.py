@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.http import urlencode
 
 from annotator.admin.study_pages.frame import VIEWER, render, study_page
+from annotator.core.row_ids import row_id
 from annotator.hit_types.base import Block, HitType
 from annotator.hit_types.images import image_columns
 from annotator.models import ExamAttempt, Judgment, Rater, Study
@@ -28,15 +29,10 @@ PAGE = 50
 CONTESTED = 20
 
 
-def whole_number(text: str | None) -> int:
-    """A number of a query string; 0 for anything else."""
-    return int(text) if text and text.isdecimal() and len(text) < 19 else 0
-
-
 @study_page(VIEWER, people="raters")
 def raters(request: HttpRequest, study: Study) -> HttpResponse:
     """Who has judged: work, time, agreement with the others, checks, exam, flags and what is owed."""
-    offset = whole_number(request.GET.get("from"))
+    offset = row_id(request.GET.get("from"))
     rows = raters_of(study, limit=PAGE + 1, offset=min(offset, 10**9))
     shown = [row.pk for row in rows[:PAGE]]
     excluded = ExclusionReasons(study).raters
@@ -81,14 +77,14 @@ def contested(request: HttpRequest, study: Study) -> HttpResponse:
     """The items with the most different answers, people and simulators side by side. ``raters=ID-ID`` are those that two raters
     answered differently, ``raters=ID`` those that one rater judged.
     """
-    chosen = raters_named(study, [whole_number(pk) for pk in request.GET.get("raters", "").split("-")[:2]])
+    chosen = raters_named(study, [row_id(pk) for pk in request.GET.get("raters", "").split("-")[:2]])
     count = request.GET.get("count") or ("rehearsal" if any(one.rehearsal for one in chosen) else "")
     rehearsal = count == "rehearsal" or (not count and _only_rehearsed(study))
     filters = {
         name: (request.GET.get(name) or "").replace("\x00", "")[:200]
         for name in ("system", "condition", "kind", "rater")
     }
-    offset = min(whole_number(request.GET.get("from")), 10**9)
+    offset = min(row_id(request.GET.get("from")), 10**9)
     pair = (chosen[0].pk, chosen[1].pk) if len(chosen) == 2 else None
     if len(chosen) == 1:
         filters["rater"] = chosen[0].name

@@ -13,8 +13,8 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from annotator.admin.study_pages.frame import REVIEWER, VIEWER, render, study_page
-from annotator.admin.study_pages.raters import whole_number
 from annotator.core.behaviour import SIGNALS, signal_words, signals_read
+from annotator.core.row_ids import row_id
 from annotator.core.words import plural
 from annotator.forms.study_pages import ReasonForm
 from annotator.hit_types.base import HitType
@@ -37,7 +37,7 @@ CHOICES = {
 
 @study_page(VIEWER)
 def items(request: HttpRequest, study: Study) -> HttpResponse:
-    after = whole_number(request.GET.get("after"))
+    after = row_id(request.GET.get("after"))
     found = items_of(study).filter(pk__gt=after)
     query = (request.GET.get("q") or "").replace("\x00", "")[:200]
     if query:
@@ -96,7 +96,7 @@ def judgments(request: HttpRequest, study: Study) -> HttpResponse:
     except UnknownFilter as error:
         errors, found = error.errors, study.judgments.none()
     found = found.select_related("item", "rater", "assignment").filter(
-        pk__gt=whole_number(request.GET.get("after"))
+        pk__gt=row_id(request.GET.get("after"))
     )
     page = list(found.order_by("id")[: PAGE + 1])
     rows = judgment_rows(study_hit_type(study), ExclusionReasons(study), page[:PAGE])
@@ -183,7 +183,7 @@ def exclude(request: HttpRequest, study: Study, what: str, target_pk: int) -> Ht
 @study_page(REVIEWER, methods=("GET", "HEAD", "POST"), people="exclude")
 def exclude_judgments(request: HttpRequest, study: Study) -> HttpResponse:
     """Exclude the judgments of the query string for one reason."""
-    pks = [whole_number(text) for text in request.GET.getlist("pk")[:1_000]]
+    pks = [row_id(text) for text in request.GET.getlist("pk")[:1_000]]
     chosen = list(study.judgments.filter(pk__in=pks).select_related("item", "rater"))
     if not chosen:
         raise Http404("no such judgments")

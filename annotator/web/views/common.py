@@ -145,6 +145,9 @@ def new_account_count(request: HttpRequest, study: Study | None = None) -> None:
 
 
 def safe_url(request: HttpRequest, url: str, default: str) -> str:
-    """``url`` if it is on this site; otherwise ``default``."""
-    allowed = url_has_allowed_host_and_scheme(url, {request.get_host()}, require_https=request.is_secure())
+    """``url`` if it is a path of this site, or an address on it; otherwise ``default``."""
+    # Django's redirect() takes a text without a slash for the name of a view.
+    allowed = "/" in url and url_has_allowed_host_and_scheme(
+        url, {request.get_host()}, require_https=request.is_secure()
+    )
     return url if allowed else default

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.contrib.auth.hashers import make_password
 from django.core import mail
 from django.test import Client
 from django.utils import timezone
@@ -15,6 +16,7 @@ from django.utils import timezone
 from annotator.accounts import attempts
 from annotator.accounts.attempts import KEPT, LIMITS, attempts_sweep
 from annotator.models import LoginAttempt, User
+from foretell import settings as settings_file
 from tests.factories import make_participation, make_study, make_user
 
 pytestmark = pytest.mark.django_db
@@ -147,6 +149,11 @@ def inside_with(session_key: str | None) -> bool:
     client = Client()
     client.cookies["sessionid"] = session_key or ""
     return client.get("/me/").status_code == 200
+
+
+def test_production_hashes_passwords_with_scrypt(settings: Any) -> None:
+    settings.PASSWORD_HASHERS = settings_file.PASSWORD_HASHERS  # the tests have a faster one
+    assert make_password(RIGHT).startswith("scrypt$")
 
 
 def test_a_new_password_ends_all_other_sessions() -> None:

@@ -99,6 +99,18 @@ def test_a_recovery_code_works_once(rosa: User) -> None:
         assert inside(other) is expected
 
 
+def test_a_code_works_once(rosa: User) -> None:
+    secret = set_up(Client())
+    code = code_of(
+        secret, steps=1
+    )  # accepted now and in the next half minute, so this test can't take too long
+    for expected in (True, False):
+        client = Client()
+        log_in(client)
+        client.post(reverse("mfa_authenticate"), {"code": code})
+        assert inside(client) is expected
+
+
 def test_guessing_codes_is_limited_even_for_the_right_one(rosa: User) -> None:
     secret = set_up(Client())
     client = Client()

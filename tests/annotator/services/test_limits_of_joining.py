@@ -85,7 +85,7 @@ def test_an_account_works_on_several_studies_at_once() -> None:
 
 
 def test_after_an_undo_a_guest_has_one_open_task(guest: User) -> None:
-    participation = make_participation(live(undo_seconds=60), guest)
+    participation = make_participation(live(undo_seconds=600), guest)
     first = take(participation)
     turn = turn_take(user_id=guest.pk, assignment_pk=first.pk, stage=0, raw=ANSWER)
     assert turn.assignment is not None

@@ -43,7 +43,7 @@ def submit(participation: Participation, assignment: Assignment) -> Judgment:
 
 @pytest.fixture
 def judged() -> tuple[Participation, Judgment]:
-    participation = make_participation(make_study(items=3, launched=True, undo_seconds=60))
+    participation = make_participation(make_study(items=3, launched=True, undo_seconds=600))
     return participation, submit(participation, take(participation))
 
 

@@ -249,7 +249,7 @@ def test_an_invalid_practice_number_causes_no_server_error():
 
 def test_copies_of_requests_that_arrive_after_an_undo_change_nothing(client: Client) -> None:
     """What a browser sent twice because no reply came, read from the pages' own forms."""
-    person = make_participation(make_study(items=2, launched=True, undo_seconds=60))
+    person = make_participation(make_study(items=2, launched=True, undo_seconds=600))
     client.force_login(person.rater.user)
     tasks = f"/study/{person.study.slug}/task/"
     swap = {"HTTP_HX_REQUEST": "true"}
