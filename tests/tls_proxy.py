@@ -62,7 +62,7 @@ class TlsProxy:
                 body = self.rfile.read(length) if length else None
                 headers = {key: value for key, value in self.headers.items() if key.lower() not in HOP_BY_HOP}
                 headers |= {"X-Forwarded-Proto": "https", "X-Forwarded-For": self.client_address[0]}
-                connection = http.client.HTTPConnection(upstream, timeout=30)
+                connection = http.client.HTTPConnection(upstream, timeout=300)
                 connection.request(self.command, self.path, body=body, headers=headers)
                 reply = connection.getresponse()
                 content = reply.read()

@@ -10,6 +10,7 @@ from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from unfold.admin import ModelAdmin
 
+from annotator.core.service_errors import ShowsServiceErrors
 from annotator.forms.service import ServiceForm
 from annotator.models import Membership
 from annotator.selectors.study import log, roles_from, studies_for
@@ -129,7 +130,7 @@ def role_anywhere(request: HttpRequest, role: str) -> bool:
     return any(one in held.in_studies or one in held.in_workspaces for one in roles_from(role))
 
 
-class AddedByService(StudyScoped):
+class AddedByService(ShowsServiceErrors, StudyScoped):
     """A list whose new rows come from a ``ServiceForm`` (``add_form``). A mixin beside ``WorkspaceScoped`` too."""
 
     add_form: type[ServiceForm]
@@ -139,10 +140,7 @@ class AddedByService(StudyScoped):
             kwargs["form"] = self.add_form
         form = super().get_form(request, obj, change, **kwargs)
         form.by = user_of(request)
-        return form
-
-    def save_form(self, request: HttpRequest, form: Any, change: bool) -> Any:
-        return form.save(commit=False)
+        return self.with_service_error(request, form)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         """Save a change; the service has stored what is new."""

@@ -12,7 +12,7 @@ from pygments.formatters.html import HtmlFormatter
 from pygments.lexers.data import JsonLexer
 
 
-def json_show(data: Any, encoder: type[json.JSONEncoder] | None) -> SafeString:
+def json_show(data: Any, encoder: type[json.JSONEncoder] | None = None) -> SafeString:
     """Indented JSON, escaped, with pygments' classes (``static/css/admin_frame.css`` has their colours)."""
     text = json.dumps(data, sort_keys=True, indent=4, cls=encoder, ensure_ascii=False)
     return mark_safe(highlight(text, JsonLexer(), HtmlFormatter(cssclass="json")))  # noqa: S308 (pygments escapes it)

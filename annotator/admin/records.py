@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from django import forms
@@ -16,6 +15,7 @@ from unfold.decorators import display
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from annotator.admin.access import AddedByService, StudyScoped
+from annotator.admin.json_text import json_show
 from annotator.core.words import plural
 from annotator.forms.service import ServiceForm
 from annotator.hit_types.registry import hit_type_get
@@ -38,11 +38,6 @@ from annotator.services.review import judgments_accept
 REVIEWER = Membership.Role.REVIEWER
 
 
-def as_text(value: Any) -> str:
-    """JSON, indented, to be shown as text."""
-    return json.dumps(value, indent=2, ensure_ascii=False)
-
-
 @admin.register(Item)
 class ItemAdmin(StudyScoped):
     list_display = ("key", "study", "role", "condition", "instance")
@@ -63,11 +58,11 @@ class ItemAdmin(StudyScoped):
 
     @display(description="Shown to annotators")
     def payload_shown(self, item: Item) -> str:
-        return as_text(item.payload)
+        return json_show(item.payload)
 
     @display(description="Correct response (never shown to annotators)")
     def gold_shown(self, item: Item) -> str:
-        return as_text(item.gold) if item.gold else "–"
+        return json_show(item.gold) if item.gold else "–"
 
 
 @admin.register(Judgment)
@@ -98,7 +93,7 @@ class JudgmentAdmin(StudyScoped):
 
     @display(description="Times and signals")
     def signals_shown(self, judgment: Judgment) -> str:
-        return as_text(judgment.signals)
+        return json_show(judgment.signals)
 
     @admin.action(description="Accept the selected judgments")
     def accept(self, request: HttpRequest, rows: QuerySet[Judgment]) -> None:

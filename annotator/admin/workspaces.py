@@ -18,7 +18,7 @@ from unfold.decorators import display
 from annotator.admin.access import OWNER, AddedByService
 from annotator.admin.study_pages.audit import audit_context, audit_file
 from annotator.core import converters  # noqa: F401 - registers them
-from annotator.forms.service import errors_add
+from annotator.core.service_errors import errors_add
 from annotator.forms.workspace import MemberForm, NewWorkspaceForm, WorkspaceSettingsForm
 from annotator.models import Workspace
 from annotator.selectors.user import user_of

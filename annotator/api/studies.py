@@ -23,6 +23,7 @@ from annotator.api.serializers import (
     StudyCreateSerializer,
     StudySerializer,
 )
+from annotator.core.service_errors import save_checked
 from annotator.hit_types.registry import hit_types
 from annotator.models import Study
 from annotator.selectors.progress import study_progress
@@ -79,7 +80,9 @@ class Studies(mixins.ListModelMixin, viewsets.GenericViewSet[Study]):
         given = {name: value for name, value in form.validated_data.items() if name in form.initial_data}
         template, slug = form.validated_data["template"], form.validated_data["slug"]
         fields = {name: value for name, value in given.items() if name in SETTABLE}
-        study = study_create_from_template(by=person(request), template=template, slug=slug, **fields)
+        study = save_checked(
+            lambda: study_create_from_template(by=person(request), template=template, slug=slug, **fields)
+        )
         return self._shown(study, status.HTTP_201_CREATED)
 
     @extend_schema(request=StudySerializer, responses={200: StudySerializer, **ERRORS})

@@ -177,7 +177,11 @@ class JudgmentsForm(PlainForm):
     simulators = SafeTextField(
         required=False, max_length=2_000, help_text="Raters that are models, separated by commas."
     )
-    skip_blank = forms.BooleanField(required=False, label="Skip rows without a value")
+    skip_blank = forms.BooleanField(
+        required=False,
+        label="Skip rows without a value",
+        help_text="For rows that nobody was asked about. Otherwise they are judgments without an answer.",
+    )
 
     def __init__(self, *args: Any, kind: HitType, header: tuple[str, ...], **kwargs: Any):
         super().__init__(*args, **kwargs)

@@ -9,6 +9,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Model
 
+from annotator.core.service_errors import errors_add, save_checked
 from annotator.models import User
 
 
@@ -29,29 +30,24 @@ class ServiceForm(forms.ModelForm):
         data: dict[str, Any] = super().clean() or self.cleaned_data
         if not self.errors:
             try:
-                with transaction.atomic():
-                    self.create(data)
-                    transaction.set_rollback(True)
+                save_checked(lambda: self._try(data))
             except ValidationError as error:
                 errors_add(self, error)
         return data
+
+    def _try(self, data: dict[str, Any]) -> None:
+        self.create(data)
+        transaction.set_rollback(True)
 
     def _post_clean(self) -> None:
         """Skip the model's own validation: the service has validated the row."""
 
     def save(self, commit: bool = True) -> Any:
-        """Store the row, whatever ``commit`` says, which Django's admin sets to False."""
+        """Store the row, whatever ``commit`` says, which Django's admin sets to False. Raises ``ValidationError`` if the
+        service refuses what it accepted before, because something has changed since.
+        """
         self.instance = self.create(self.cleaned_data)
         return self.instance
 
     def save_m2m(self) -> None:
         """Nothing is left to save."""
-
-
-def errors_add(form: forms.BaseForm, error: ValidationError) -> None:
-    """Show a service's errors at the fields that they name, or at the top if the form has no such field."""
-    if not hasattr(error, "error_dict"):
-        form.add_error(None, error)
-        return
-    for name, errors in error.error_dict.items():
-        form.add_error(name if name in form.fields else None, errors)

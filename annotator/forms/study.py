@@ -173,11 +173,6 @@ class StudyForm(forms.ModelForm):
             self.fields[name].widget.attrs["rows"] = rows
         describe(self)
 
-    def disable(self) -> None:
-        """Show the settings to somebody who cannot change them."""
-        for field in self.fields.values():
-            field.disabled = True
-
     def sections(self) -> list[SettingsSection]:
         return [SettingsSection(title, tuple(self[name] for name in names)) for title, names in SECTIONS]
 

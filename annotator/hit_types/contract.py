@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 
 from annotator.hit_types.columns import ROLES
 from annotator.hit_types.formats import read_formats
-from annotator.hit_types.images import images_in_words
+from annotator.hit_types.images import images_as_markers, images_in_words
 from annotator.hit_types.instructions import Example, Text, for_variant, instruction_parts
 from annotator.hit_types.making import ItemSource, MadeFrom
 from annotator.hit_types.prompting import prompt_part, render_prompt
@@ -22,6 +22,7 @@ from annotator.hit_types.shapes import (
     ChatMessage,
     Column,
     Defaults,
+    Demo,
     FieldErrors,
     Grade,
     ItemDraft,
@@ -55,6 +56,7 @@ class HitType:
     variables: ClassVar[tuple[Variable, ...]]
     columns: ClassVar[tuple[Column, ...]]
     defaults: ClassVar[Defaults] = Defaults()
+    demo: ClassVar[Demo] = Demo()
     #: The variable on which the study's headline agreement is computed.
     headline: ClassVar[str]
     #: What a study of this type measures: report sections and recipes ask for these names, never for a type's.
@@ -112,7 +114,7 @@ class HitType:
     ) -> str:
         """How a model that follows the prompt would end its reply to give ``response``: the inverse of ``parse_reply``.
 
-        The scripted provider and the tests use it.
+        The contract tests use it.
         """
         raise NotImplementedError
 
@@ -298,13 +300,16 @@ class HitType:
         before: JSON | None = None,
         presentation: JSON | None = None,
         text: str | None = None,
+        images: bool = False,
     ) -> list[ChatMessage]:
         """The same question for a model, from ``prompt.md`` or ``text``; ``before`` holds the answers to earlier stages.
 
-        An image is described by its alternative text, and the prompt says so.
+        An image is described by its alternative text, and the prompt says so. With ``images`` there is a marker for each
+        image instead, for a model that is sent the images themselves.
         """
         name = self.stages(payload, presentation)[stage].name
-        values = self.prompt_values(images_in_words(payload), stage, before or {}, presentation)
+        shown = images_as_markers(payload) if images else images_in_words(payload)
+        values = self.prompt_values(shown, stage, before or {}, presentation)
         return render_prompt(prompt_part(text or self.prompt_text, name), values)
 
     def prompt_values(

@@ -20,6 +20,8 @@ from typing import Any
 
 IMAGE = "image"
 MAX_ALT = 1_000
+#: Stands for an image in the prompt of a model that is sent the image itself.
+MARKER = re.compile(r"\[\[image sha256:(?P<digest>[0-9a-f]{64})\]\]")
 _REFERENCE = re.compile(
     r'!\[(?P<alt>.*)\]\((?P<name>.+?)(?: "(?P<width>[0-9]{1,5})x(?P<height>[0-9]{1,5}) sha256:(?P<digest>[0-9a-f]{64})")?\)',
     re.DOTALL,
@@ -103,6 +105,39 @@ def images_in_words(payload: Mapping[str, Any]) -> dict[str, Any]:
     for name in image_columns(payload):
         shown[name] = each_text(shown.get(name), image_words)
     return shown
+
+
+def image_marker(text: str) -> str:
+    """A text that names an uploaded image as a marker; the description where nobody has uploaded it.
+
+    >>> image_marker('![A cat](cat.png "640x480 sha256:' + "ab" * 32 + '")')[:28]
+    '[[image sha256:abababababaab'
+    """
+    found = read_image(text)
+    return f"[[image sha256:{found.stored.digest}]]" if found and found.stored else image_words(text)
+
+
+def images_as_markers(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """An item with a marker for each image, for the prompt of a model that is sent the images themselves."""
+    shown = dict(payload)
+    for name in image_columns(payload):
+        shown[name] = each_text(shown.get(name), image_marker)
+    return shown
+
+
+def images_by_digest(payload: Mapping[str, Any]) -> dict[str, ImageText]:
+    """The uploaded images that an item shows, by the digest of their files."""
+    found: dict[str, ImageText] = {}
+
+    def note(text: str) -> str:
+        image = read_image(text)
+        if image is not None and image.stored is not None:
+            found[image.stored.digest] = image
+        return text
+
+    for name in image_columns(payload):
+        each_text(payload.get(name), note)
+    return found
 
 
 def image_columns(values: Mapping[str, Any]) -> tuple[str, ...]:

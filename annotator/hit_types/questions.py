@@ -141,7 +141,9 @@ def _payload(kind: HitType, raw: Mapping[str, Any], faults: dict[str, str]) -> d
 def payload_fault(kind: HitType, payload: dict[str, Any]) -> str:
     """Why an item cannot be shown; empty if it can."""
     try:
-        stages = kind.every_stage(payload)
+        stages = [*kind.every_stage(payload)]
+        for arm in range(kind.arms(payload)):
+            stages += kind.stages(payload, {"arm": arm})
         texts = [
             text
             for stage in stages
@@ -152,6 +154,8 @@ def payload_fault(kind: HitType, payload: dict[str, Any]) -> str:
         return f"{error.args[0]!r} is missing or has an unknown value"
     except (AttributeError, IndexError, TypeError, ValueError) as error:
         return f"cannot be shown: {error}"
+    if not any(stage.fields for stage in stages) and not kind.external:
+        return "asks nothing"
     if not all(isinstance(text, str) for text in texts):
         return "contains a value that is not text where text is shown"
     if any(not option.value for stage in stages for field in stage.fields for option in field.options):

@@ -278,6 +278,24 @@ class Defaults:
 
 
 @dataclass(frozen=True)
+class Demo:
+    """The type's study in the demo, made from ``annotator/demo/<name>.jsonl``."""
+
+    #: If empty, the type's ``task_title``, or the heading of the first page if there is a study for each variant.
+    title: str = ""
+    #: If empty, a sentence with the type's title.
+    summary: str = ""
+    #: A study for each of the type's variants instead of one for all.
+    by_variant: bool = False
+    #: The share of the study's judgments that rehearsal raters make.
+    fill: float = 0.75
+    #: Whether the scripted simulator judges it too, and a report on it is computed.
+    simulated: bool = False
+    #: The type whose demo study shares this one's instances; a report is computed across both. Empty if there is none.
+    report_with: str = ""
+
+
+@dataclass(frozen=True)
 class ChatMessage:
     """One message of a chat prompt."""
 

@@ -9,7 +9,8 @@ translate, its ``payload`` and its ``reason``. The correct answer is that of the
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from copy import deepcopy
 from typing import Any
 
 from annotator.hit_types.contract import HitType
@@ -151,3 +152,74 @@ def question_translated(question: Question, translations: Sequence[Mapping[str, 
         if one["key"] == question.key:
             return Question(question.key, one["payload"], question.gold, one["reason"], question.pool)
     return question
+
+
+def question_texts(kind: HitType, question: Question) -> dict[tuple[str | int, ...], str]:
+    """The texts of a question's item that can be translated: where each is in the payload -> the text.
+
+    These are the texts that the question's page shows and that can change without changing what is asked, so not keys,
+    formats and labels: the pages show labels in the reader's language by themselves.
+
+    >>> from annotator.hit_types.registry import hit_type_get
+    >>> kind = hit_type_get("simulation_choice")
+    >>> [" ".join(map(str, path)) for path in question_texts(kind, kind.exam[0])][:4]
+    ['question', 'options 0', 'options 1', 'options 2']
+    """
+    labels = {column.name for column in kind.columns if column.kind == "label"}
+    return {
+        path: text
+        for path, text in _leaves(question.payload)
+        if text.strip() and path[0] not in labels and _is_shown(kind, question, path, f"{text} {_MARK}")
+    }
+
+
+#: Replaces each text in turn to see whether the page shows it.
+_MARK = "⟪translated⟫"
+
+
+def _leaves(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, Mapping):
+        for name, one in value.items():
+            yield from _leaves(one, (*path, name))
+    elif isinstance(value, list):
+        for number, one in enumerate(value):
+            yield from _leaves(one, (*path, number))
+
+
+def _is_shown(kind: HitType, question: Question, path: tuple[str | int, ...], text: str) -> bool:
+    payload = texts_replaced(question.payload, {path: text})
+    if _payload_fault(kind, question, payload):
+        return False
+    stage = kind.question_stage(payload, question.gold)
+    blocks = [shown for block in stage.blocks for shown in (block.text, *block.items)]
+    options = [option.label for field in stage.fields for option in field.options]
+    return any(_MARK in shown for shown in (*blocks, *options))
+
+
+def texts_replaced(payload: JSON, texts: Mapping[tuple[str | int, ...], str]) -> JSON:
+    """A copy of a payload with other texts in some places; places that it doesn't have are ignored.
+
+    >>> texts_replaced({"question": "Why?", "options": ["a", "b"]}, {("options", 1): "c", ("hint",): "d"})
+    {'question': 'Why?', 'options': ['a', 'c']}
+    """
+    made = deepcopy(payload)
+    for path, text in texts.items():
+        if text_at(payload, path) is not None:
+            place: Any = made
+            for step in path[:-1]:
+                place = place[step]
+            place[path[-1]] = text
+    return made
+
+
+def text_at(payload: Any, path: tuple[str | int, ...]) -> str | None:
+    """The text in a place of a payload; None if there is none."""
+    place = payload
+    for step in path:
+        try:
+            place = place[step]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return place if isinstance(place, str) else None

@@ -68,12 +68,15 @@ def exam_pay_words(rules: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class PersonProgress:
-    """How much a person has done in a study. ``total`` is the most that they could do."""
+    """How much a person has done in a study. ``total`` is the most that they could do; ``unread`` counts the researchers' replies,
+    in any study, that the person has not read.
+    """
 
     done: int
     total: int
     pay: Decimal
     currency: str
+    unread: int = 0
 
     @property
     def pay_so_far(self) -> str:
@@ -84,6 +87,8 @@ _DONE = """
 SELECT state, snapshot_id, count(*), 0 FROM annotator_assignment
 WHERE participation_id = %(participation)s AND state IN ('submitted', 'leased') GROUP BY state, snapshot_id
 UNION ALL SELECT 'free', NULL, free.seen, free.tasks FROM ({free}) free
+UNION ALL SELECT 'unread', NULL, count(*), 0 FROM annotator_message
+WHERE rater_id = %(rater)s AND kind = 'reply' AND read_at IS NULL
 """
 
 
@@ -114,7 +119,8 @@ def progress_of(participation: Participation) -> PersonProgress:
     seen, free = next((seen, tasks) for state, _, seen, tasks in rows if state == "free")
     if seen < MOST:
         total = min(total, done + in_hand + free)
-    return PersonProgress(done, max(done, total), pay, study.currency)
+    unread = sum(n for state, _, n, _ in rows if state == "unread")
+    return PersonProgress(done, max(done, total), pay, study.currency, unread)
 
 
 def _pay(snapshot: int | None, study: Study) -> Decimal:

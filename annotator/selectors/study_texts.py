@@ -101,6 +101,37 @@ def language_states(study: Study) -> list[LanguageState]:
     ]
 
 
+@dataclass(frozen=True)
+class QuestionState:
+    """A question of the ``exam`` or the ``practice`` in one language: its translation, if there is one, and whether the
+    original has changed since."""
+
+    which: str
+    original: Question
+    stored: Mapping[str, Any] | None
+    outdated: bool
+
+    @property
+    def finished(self) -> bool:
+        return self.stored is not None and not self.outdated
+
+
+def question_states(study: Study, code: str) -> list[QuestionState]:
+    """Every question that can be translated, in the order of the practice and the exam."""
+    kind = study_hit_type(study)
+    own = original_texts(study)
+    now, made_from = original_digests(own), study.translated_from.get(code, {})
+    texts = study.translations.get(code, {})
+    found = []
+    for which, questions in (("practice", kind.practice), ("exam", kind.exam)):
+        stored = {one["key"]: one for one in texts.get(which, ())}
+        for one in questions if own[which] else ():
+            name = f"{which} {one.key}"
+            changed = name in made_from and made_from[name] != now[name]
+            found.append(QuestionState(which, one, stored.get(one.key), one.key in stored and changed))
+    return found
+
+
 def original_texts(study: Study) -> dict[str, Any]:
     """The texts that can be translated, in the study's own language; questions as ``key``, ``payload`` and ``reason``."""
     kind = study_hit_type(study)

@@ -9,7 +9,6 @@ import json
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import islice
 from math import ceil
 from pathlib import Path
@@ -18,6 +17,7 @@ from django.db import transaction
 
 from annotator.core.errors import Refused
 from annotator.core.words import plural
+from annotator.hit_types.base import HitType
 from annotator.hit_types.registry import hit_type_get, hit_types
 from annotator.models import Membership, Study, User
 from annotator.services.imports.material_import import material_import
@@ -31,6 +31,10 @@ ANNOTATOR = "annotator"
 #: The password of every demo account in version 0.1; replaced if an account still has it.
 PUBLISHED_PASSWORD = "foretell-demo"  # noqa: S105
 
+#: The chance that a rehearsal rater gives a correct answer.
+ACCURACY = 0.86
+#: An example, in US dollars.
+PAY = "0.12"
 CONSENT = """\
 ## About this study
 
@@ -42,30 +46,6 @@ You will read short texts that a robot wrote and answer questions about them. It
 - **Pay:** the amounts on these pages are examples. This is a demonstration on this machine, and nobody is paid.
 - **Risks:** none that we know of beyond those of reading on a screen.
 """
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How one demo study is set up and rehearsed. ``fill`` is the share of its judgments to make."""
-
-    #: If empty, the first page's question is used.
-    title: str
-    summary: str
-    accuracy: float = 0.86
-    #: A study for each of the HIT type's variants.
-    by_variant: bool = False
-    fill: float = 0.75
-    pay: str = "0.12"
-
-
-PLANS = {
-    "simulation": Plan(
-        "What will the robot answer?",
-        "Read how a robot explained one answer, and guess what it will answer next.",
-        fill=0.9,
-    ),
-    "rationale_properties": Plan("", "Judge one aspect of explanations.", by_variant=True),
-}
 
 
 def demo_accounts(*, known: Mapping[str, str]) -> dict[str, str]:
@@ -101,15 +81,24 @@ def demo_lines(hit_type: str, count: int | None = None, *, variant: str = "") ->
         return list(islice(fitting, count))
 
 
+def demo_slug(hit_type: str, variant: str = "") -> str:
+    """The slug of the demo's study of a HIT type, or of one of its variants.
+
+    >>> demo_slug("rationale_properties", "surface_form")
+    'demo-rationale-properties-surface-form'
+    """
+    return "-".join(["demo", hit_type, *([variant] if variant else [])]).replace("_", "-")
+
+
 def demo_load() -> Iterator[str]:
     """Create whatever is missing; yields a line for each step. Safe to run again, even after being killed."""
     researcher = User.objects.get(username=RESEARCHER)
     for name in hit_types():
         if not (FOLDER / f"{name}.jsonl").is_file():
             continue
-        plan = PLANS.get(name) or _plan(name)
-        for variant in hit_type_get(name).variants if plan.by_variant else ("",):
-            yield from _study(name, variant, plan, researcher)
+        kind = hit_type_get(name)
+        for variant in kind.variants if kind.demo.by_variant else ("",):
+            yield from _study(kind, variant, researcher)
 
 
 def demo_ways_in(*, passwords: Mapping[str, str]) -> list[dict[str, str]]:
@@ -128,49 +117,44 @@ def demo_ways_in(*, passwords: Mapping[str, str]) -> list[dict[str, str]]:
     return ways
 
 
-def _plan(name: str) -> Plan:
-    kind = hit_type_get(name)
-    return Plan(kind.task_title, f"A demonstration of “{kind.title}”.")
-
-
-def _asked(name: str, variant: str) -> str:
-    """The heading of the first page that people see in a demo study."""
-    kind = hit_type_get(name)
-    first = json.loads(demo_lines(name, 1, variant=variant)[0])
+def _title(kind: HitType, variant: str) -> str:
+    if kind.demo.title or not variant:
+        return kind.demo.title or kind.task_title
+    first = json.loads(demo_lines(kind.name, 1, variant=variant)[0])
     return kind.stages(kind.parse_item(first).payload)[0].title
 
 
-def _study(name: str, variant: str, plan: Plan, researcher: User) -> Iterator[str]:
-    slug = "-".join(["demo", name, *([variant] if variant else [])]).replace("_", "-")
+def _study(kind: HitType, variant: str, researcher: User) -> Iterator[str]:
+    slug = demo_slug(kind.name, variant)
     study = Study.objects.filter(slug=slug).first()
     if study is None:
         with transaction.atomic():
             study = study_create(
                 by=researcher,
-                hit_type=name,
+                hit_type=kind.name,
                 variant=variant,
                 slug=slug,
-                title=plan.title or _asked(name, variant),
-                summary=plan.summary,
+                title=_title(kind, variant),
+                summary=kind.demo.summary or f"A demonstration of “{kind.title}”.",
                 contact="The demo of Foretell, on this machine. The pay is an example: nobody is paid.",
                 consent_text=CONSENT,
-                pay_per_item=plan.pay,
+                pay_per_item=PAY,
                 minutes_per_item=0.6,
                 completion_code="FORETELL-DEMO",
             )
-            lines = "".join(demo_lines(name, variant=variant))
-            material_import(study=study, file=io.BytesIO(lines.encode()), name=f"{name}.jsonl")
+            lines = "".join(demo_lines(kind.name, variant=variant))
+            material_import(study=study, file=io.BytesIO(lines.encode()), name=f"{kind.name}.jsonl")
             study_launch(study=study, by=researcher)
     Membership.objects.get_or_create(study=study, user=researcher, defaults={"role": Membership.Role.OWNER})
     study.refresh_from_db()
     _annotator_join(study)
-    wanted = int(study.items.count() * study.redundancy * plan.fill)
+    wanted = int(study.items.count() * study.redundancy * kind.demo.fill)
     missing = wanted - study.judgments.filter(source="rehearsal").count()
     if missing <= 0:
         yield f"{slug}: there already"
         return
     raters = rehearsal_raters(
-        study=study, count=_raters_needed(study, wanted), accuracy=plan.accuracy, spread=0.07, seed=1
+        study=study, count=_raters_needed(study, wanted), accuracy=ACCURACY, spread=0.07, seed=1
     )
     made = rehearse(study=study, raters=raters, seed=1, most=missing)
     rehearsal_spread_times(study=study, seed=1)

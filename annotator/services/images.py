@@ -231,11 +231,28 @@ def image_delete(*, image: StudyImage, by: User | None = None) -> None:
 
 
 def images_copy(*, study: Study, copy: Study) -> None:
-    """Give a copy of a study the same images; the files are shared."""
-    names = ("name", "digest", "media_type", "width", "height", "size", "file")
-    StudyImage.objects.bulk_create(
-        StudyImage(study=copy, **{name: getattr(one, name) for name in names}) for one in study.images.all()
-    )
+    """Give a copy of a study its images: all of them, or in another workspace those that the copy itself shows.
+
+    Files are shared within a workspace; another one gets its own. Raises ``ValidationError`` if a file is missing.
+    """
+    _locked(copy)
+    if copy.workspace_id == study.workspace_id:
+        names = ("name", "digest", "media_type", "width", "height", "size", "file")
+        StudyImage.objects.bulk_create(
+            StudyImage(study=copy, **{name: getattr(one, name) for name in names})
+            for one in study.images.all()
+        )
+        return
+    for one in study.images.filter(digest__in=images_used(study=copy)):
+        try:
+            with default_storage.open(one.file) as file:
+                content = file.read()
+        except FileNotFoundError:
+            raise ValidationError(
+                f"The file of the image {one.name} is missing on the server, so the study can't be copied. "
+                "Restore DATA_DIR/files from a backup, or use another image."
+            ) from None
+        _store(copy, CheckedImage(one.name, content, one.media_type, one.width, one.height))
 
 
 def files_release(paths: Iterable[str], *, workspace_pk: int | None) -> None:

@@ -1,4 +1,4 @@
-"""Record many judgments at once, from a simulator or a rehearsal, in a fixed number of statements."""
+"""Record complete judgments that weren't made on a page, such as a simulator's."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class Given:
 
 @transaction.atomic
 def judgments_record(*, study: Study, rater: Rater, given: Sequence[Given], source: str) -> int:
-    """Record one rater's judgments of items of one study; returns how many are new. Like ``judgment_record``, but for
-    many: each response passes the type's own parser; sending the same response again changes nothing, and a different
+    """Record one rater's complete judgments of items of one study, in a fixed number of statements; returns how many are
+    new. Each response passes the HIT type's own parser. Recording the same response again changes nothing; a different
     one is a ``Conflict``. Raises ``FieldErrors``; then nothing is written.
     """
     kind = hit_type_get(study.hit_type)

@@ -1,42 +1,29 @@
-"""Submit judgments: stage by stage from a page, or complete from a simulator, an import or a rehearsal."""
+"""Submit the answer to one stage of a task; the last stage creates the judgment."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db import IntegrityError, transaction
-from django.db.models import Max
 from django.utils import timezone
 from django.utils.translation import get_language, gettext
 
 from annotator.core.behaviour import LONGEST, signals_clean, signals_total
 from annotator.core.canonical import digest_of
-from annotator.core.errors import Conflict, ConsentOutdated, DraftConflict, Refused
-from annotator.core.prepared import Prepared, prepared_cursor
+from annotator.core.errors import Conflict, ConsentOutdated, Refused
+from annotator.core.prepared import prepared_cursor
 from annotator.hit_types.base import JSON
 from annotator.hit_types.registry import hit_type_get
-from annotator.models import (
-    Assignment,
-    Item,
-    Judgment,
-    Participation,
-    Place,
-    Rater,
-    Review,
-    Snapshot,
-    StageCommit,
-)
+from annotator.models import Assignment, Judgment, Participation, Place, StageCommit
 from annotator.selectors.consent import consented
 from annotator.selectors.instructions import instructions_known
 from annotator.selectors.qualification import may_work
 from annotator.selectors.snapshot import snapshot_content
 from annotator.selectors.study_texts import consent_digests
-from annotator.services.assignment import guest_task_give_back
+from annotator.services.assignment_lock import assignment_lock
 
 
 @dataclass(frozen=True)
@@ -54,34 +41,6 @@ class Submitted:
 
 
 def stage_submit(
-    *, user_id: int, assignment_pk: int, stage: int, raw: Mapping[str, Any], signals: JSON | None = None
-) -> Submitted:
-    """Submit the answer to one stage of an assignment; the last stage's answer creates the judgment. Sending the same
-    answer again changes nothing and returns the same result; a different answer is a ``Conflict``. After the lease has
-    ended, the judgment counts if the item has a free place, and otherwise is kept as surplus. Raises ``Refused``
-    (not_found, removed, not_now) and ``FieldErrors``; then nothing is written. If the consent text has changed and the
-    person hasn't agreed to the new one, raises ``ConsentOutdated`` and keeps the answer as the draft.
-    """
-    with answer_kept(user_id=user_id, assignment_pk=assignment_pk), transaction.atomic():
-        return stage_take(user_id=user_id, assignment_pk=assignment_pk, stage=stage, raw=raw, signals=signals)
-
-
-@contextmanager
-def answer_kept(*, user_id: int, assignment_pk: int) -> Iterator[None]:
-    """Wraps the transaction of a submit: an answer refused because the consent text has changed is kept as the task's
-    draft."""
-    try:
-        yield
-    except ConsentOutdated as outdated:
-        with transaction.atomic():
-            assignment = assignment_lock(user_id=user_id, pk=assignment_pk)
-            assignment.draft = outdated.answer
-            assignment.draft_version += 1
-            assignment.save(update_fields=["draft", "draft_version"])
-        raise
-
-
-def stage_take(
     *,
     user_id: int,
     assignment_pk: int,
@@ -90,8 +49,15 @@ def stage_take(
     signals: JSON | None = None,
     undone: int | None = None,
 ) -> Submitted:
-    """``stage_submit`` inside the caller's transaction. ``undone`` says how often the task had been undone when its form was
-    shown: a copy of a submit that arrives after the undo is a ``Conflict`` and doesn't bring the answer back.
+    """Submit the answer to one stage of an assignment, within the caller's transaction; the last stage's answer creates the
+    judgment. Sending the same answer again changes nothing and returns the same result; a different answer is a
+    ``Conflict``. After the lease has ended, the judgment counts if the item has a free place, and otherwise is kept as
+    surplus. ``undone`` says how often the task had been undone when its form was shown: a copy of a submit that arrives
+    after the undo is a ``Conflict`` and doesn't bring the answer back.
+
+    Raises ``Refused`` (not_found, removed, not_qualified, not_now) and ``FieldErrors``; then nothing is written. If the
+    consent text has changed and the person hasn't agreed to the new one, raises ``ConsentOutdated``, which holds the
+    answer.
     """
     assignment = assignment_lock(user_id=user_id, pk=assignment_pk)
     item = assignment.item
@@ -158,21 +124,6 @@ def stage_take(
     return _judge(assignment, whole, measured, now, counts=qualified)
 
 
-_LOCKED = Prepared(
-    lambda pk, user_id: (
-        Assignment.objects.select_for_update(of=("self", "participation"))
-        .select_related("participation__study", "item", "place", "rater")
-        .defer(
-            *(
-                f"participation__study__{text}"
-                for text in ("summary", "consent_text", "instructions_text", "translations")
-            )
-        )
-        .filter(pk=pk, rater__user_id=user_id)
-    ),
-    -1,
-    -2,
-)
 # Both in one statement, because every judgment passes through here.
 _JUDGED = """
 WITH closed AS (
@@ -184,15 +135,6 @@ VALUES (%(study)s, %(item)s, %(rater)s, %(snapshot)s, %(instructions)s, %(assign
     %(standing)s, %(source)s, %(seconds)s, %(signals)s, %(language)s, %(now)s)
 RETURNING id
 """
-
-
-def assignment_lock(*, user_id: int, pk: int) -> Assignment:
-    """A person's own assignment, locked together with their participation. Raises ``Refused`` (not_found) for anyone
-    else's."""
-    assignment = _LOCKED.first(pk, user_id)
-    if assignment is None:
-        raise Refused("not_found", gettext("This task doesn't exist, or it isn't yours."))
-    return assignment
 
 
 def _consent_holds(assignment: Assignment) -> bool:
@@ -277,130 +219,3 @@ def _repeated(assignment: Assignment, stage: int, response: JSON) -> Submitted:
     return Submitted(
         assignment, judgment.pk if judgment else None, judgment.standing if judgment else "", True
     )
-
-
-@transaction.atomic
-def judgment_undo(*, user_id: int, assignment_pk: int, undone: int | None = None) -> Assignment:
-    """Undo a person's last judgment within the time that the study allows; it becomes the draft of the reopened task.
-    ``undone`` is the number of undos before this one: a copy of it that arrives late doesn't undo the next answer.
-    Raises ``Refused`` if that time is over, it isn't their last one, it has been reviewed or excluded, or they no
-    longer take part.
-    """
-    assignment = assignment_lock(user_id=user_id, pk=assignment_pk)
-    study = assignment.participation.study
-    if assignment.participation.state in (Participation.State.REMOVED, Participation.State.LEFT):
-        raise Refused(
-            "removed", gettext("You no longer take part in this study, so your answers stay as they are.")
-        )
-    # Locked, so that it can't be reviewed or excluded meanwhile.
-    judgment = Judgment.objects.select_for_update().filter(assignment=assignment).first()
-    if judgment is None or undone not in (None, assignment.taken_back):
-        raise Refused("not_now", gettext("There is no answer to undo."))
-    if (timezone.now() - judgment.created_at).total_seconds() > study.undo_seconds + 2:
-        raise Refused("not_now", gettext("It is too late to undo this answer. It stays as it is."))
-    if Review.objects.filter(judgment=judgment).exists() or judgment.exclusions.exists():
-        raise Refused(
-            "not_now", gettext("The researchers have already looked at this answer, so it stays as it is.")
-        )
-    last = Judgment.objects.filter(study=study, rater_id=assignment.rater_id).aggregate(last=Max("id"))[
-        "last"
-    ]
-    if judgment.pk != last:
-        raise Refused("not_now", gettext("You can only undo your last answer."))
-    if assignment.sole:
-        guest_task_give_back(rater_id=assignment.rater_id)
-    draft = dict(judgment.response)
-    for commit in assignment.commits.all():
-        for name in commit.response:
-            draft.pop(name, None)
-    judgment.delete()
-    assignment.state = Assignment.State.LEASED
-    assignment.closed_at = None
-    assignment.draft = draft
-    assignment.draft_version += 1
-    assignment.taken_back += 1
-    assignment.save()
-    return assignment
-
-
-def judgment_record(
-    *,
-    item: Item,
-    rater: Rater,
-    response: Mapping[str, Any],
-    source: str,
-    snapshot: Snapshot | None = None,
-    seconds: float | None = None,
-    signals: JSON | None = None,
-    presentation: JSON | None = None,
-) -> tuple[Judgment, bool]:
-    """Record a complete judgment that wasn't made on a page; returns it and whether it is new. ``presentation`` is what
-    was drawn for it (an order, an arm). The response passes the HIT type's own parser. Recording the same response for
-    the same item and rater again changes nothing; a different one is a ``Conflict``. Raises ``FieldErrors``.
-    """
-    parsed = hit_type_get(item.study.hit_type).parse_whole(item.payload, response, presentation)
-    digest = digest_of(parsed)
-    try:
-        with transaction.atomic():
-            judgment, made = Judgment.objects.get_or_create(
-                item=item,
-                rater=rater,
-                defaults={
-                    "study_id": item.study_id,
-                    "snapshot": snapshot or item.study.snapshot,
-                    "response": parsed,
-                    "digest": digest,
-                    "source": source,
-                    "seconds": seconds,
-                    "signals": signals or {},
-                },
-            )
-    except IntegrityError:  # lost a race to a concurrent insert
-        judgment, made = Judgment.objects.get(item=item, rater=rater), False
-    if judgment.digest != digest:
-        raise Conflict(f"{rater} has already judged {item} differently.")
-    return judgment, made
-
-
-def draft_save(*, user_id: int, assignment_pk: int, stage: int, version: int, draft: JSON) -> int:
-    """Save an unfinished answer; ``version`` is the one that it is based on. Returns the new version. A newer draft
-    from another tab isn't overwritten: the ``DraftConflict`` contains it.
-    """
-    with transaction.atomic():
-        assignment = assignment_lock(user_id=user_id, pk=assignment_pk)
-        if assignment.state == Assignment.State.SUBMITTED or assignment.stage != stage:
-            raise DraftConflict(gettext("This step already has an answer."), closed=True)
-        if assignment.draft_version != version:
-            raise DraftConflict(
-                gettext("This task was changed in another tab."),
-                version=assignment.draft_version,
-                draft=assignment.draft,
-            )
-        kind = hit_type_get(assignment.participation.study.hit_type)
-        asked = {
-            field.name
-            for field in kind.stages(assignment.item.payload, assignment.presentation)[stage].fields
-        }
-        assignment.draft = {
-            name: value for name, value in draft.items() if name in asked and _keepable(value)
-        }
-        assignment.draft_version += 1
-        assignment.save(update_fields=["draft", "draft_version"])
-        return assignment.draft_version
-
-
-def _keepable(value: Any) -> bool:
-    """Whether a value is short enough for a draft and is text that the database can hold."""
-    texts = value if isinstance(value, list) else [value]
-    return len(texts) <= 100 and all(
-        isinstance(text, str) and len(text) <= 20_000 and "\x00" not in text and _encodable(text)
-        for text in texts
-    )
-
-
-def _encodable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -25,7 +25,7 @@ def study_duplicate(*, study: Study, by: User, slug: str, title: str, material: 
     """A new draft with the study's settings; ``by`` owns it.
 
     It stays in the study's workspace if ``by`` is an editor there. Otherwise it goes into their own, without material,
-    because that belongs to the study's workspace.
+    because that belongs to the study's workspace; images of its exam and practice are copied.
 
     With ``material`` it has the same items too (the latest version of each, without withdrawn ones), which refer to the
     same instances and explanations. Raises ``ValidationError``.
@@ -41,13 +41,12 @@ def study_duplicate(*, study: Study, by: User, slug: str, title: str, material: 
     fields = [field for field in Study._meta.concrete_fields if field.name not in OWN]
     values = {field.name: getattr(study, field.name) for field in fields}
     copy = Study(slug=slug, title=title, workspace=workspace, **values)
-    study_clean(copy, images_from=study if workspace == study.workspace else None)
+    study_clean(copy, images_from=study)
     copy.save()
     Membership.objects.create(study=copy, user=by, role=Membership.Role.OWNER)
     about = {"slug": slug, "title": title, "copy_of": study.slug, "with_material": material}
     audit_write(action=AuditAction.STUDY_CREATED, study=copy, by=by, after=about)
-    if workspace == study.workspace:
-        images_copy(study=study, copy=copy)
+    images_copy(study=study, copy=copy)
     if material:
         names = (
             "payload",

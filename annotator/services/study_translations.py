@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
@@ -34,8 +36,13 @@ def translated_from(study: Study, *, before: JSON, originals: dict[str, str]) ->
 
 
 @transaction.atomic
-def translation_confirm(*, study: Study, code: str, by: User | None = None) -> Study:
-    """Note that the translation into a language says what the originals say now, after somebody has compared them."""
+def translation_confirm(
+    *, study: Study, code: str, names: Collection[str] | None = None, by: User | None = None
+) -> Study:
+    """Note that the translation into a language says what the originals say now, after somebody has compared them.
+
+    ``names`` are those of the texts that were compared, as in ``each_text``; by default all.
+    """
     study = Study.objects.select_for_update().get(pk=study.pk)
     if study.state == Study.State.CLOSED:
         raise ValidationError("The study is closed and can't be changed.")
@@ -43,7 +50,8 @@ def translation_confirm(*, study: Study, code: str, by: User | None = None) -> S
     texts = each_text(study.translations.get(code, {}))
     was = study.translated_from
     study.translated_from = was | {
-        code: was.get(code, {}) | {name: now[name] for name in texts if name in now}
+        code: was.get(code, {})
+        | {name: now[name] for name in texts if name in now and (names is None or name in names)}
     }
     study.save(update_fields=["translated_from"])
     audit_change(

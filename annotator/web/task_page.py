@@ -10,14 +10,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from django.urls import reverse
-
 from annotator.hit_types.base import JSON, Stage, answers_in_words
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Assignment, Message, Study
 from annotator.selectors.instructions import InstructionsChange, instructions_changed
 from annotator.selectors.message import replies_unread
 from annotator.selectors.participation import PersonProgress
+from annotator.web.addresses import study_url, task_url
 from annotator.web.wording import stages_shown, wording_shown
 
 
@@ -98,7 +97,7 @@ def task_page(
             before |= commit.response
 
     def url(name: str) -> str:
-        return reverse(f"annotator:{name}", args=[assignment.pk])
+        return task_url(name, assignment.pk)
 
     return TaskPage(
         mode="task",
@@ -118,13 +117,13 @@ def task_page(
         ask_url=url("ask"),
         skip_url=url("skip"),
         more_time_url=url("more_time"),
-        instructions_url=reverse("annotator:instructions_drawer", args=[study.slug]),
-        leave_url=reverse("annotator:leave", args=[study.slug]),
-        undo_url=reverse("annotator:undo", args=[undo.pk]) if undo and study.undo_seconds else "",
+        instructions_url=study_url("instructions_drawer", study.slug),
+        leave_url=study_url("leave", study.slug),
+        undo_url=task_url("undo", undo.pk) if undo and study.undo_seconds else "",
         undone=undo.taken_back if undo else 0,
         saved=undo is not None,
-        replies=replies_unread(rater_id=assignment.rater_id),
+        replies=replies_unread(rater_id=assignment.rater_id) if progress.unread else [],
         surplus=surplus,
         changed=instructions_changed(assignment.participation),
-        confirm_url=reverse("annotator:instructions_confirm", args=[study.slug]),
+        confirm_url=study_url("instructions_confirm", study.slug),
     )

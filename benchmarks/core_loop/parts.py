@@ -22,7 +22,7 @@ from django.template import Context, Engine  # noqa: E402
 
 from annotator.core import prepared  # noqa: E402
 from annotator.services.assignment import assignment_next  # noqa: E402
-from annotator.services.stage_submit import assignment_lock  # noqa: E402
+from annotator.services.assignment_lock import assignment_lock  # noqa: E402
 from annotator.web.task_form import task_form  # noqa: E402
 from annotator.web.templatetags import pieces, screens  # noqa: E402
 from tests.factories import make_participation, make_study  # noqa: E402
@@ -69,6 +69,17 @@ def main() -> None:
     pieces.is_constant = constant
     report(
         "fifteen constant includes",
+        microseconds(lambda: each_time.render(Context())),
+        microseconds(lambda: once.render(Context())),
+    )
+
+    words = '{% translate "Instructions" %}' * 40
+    once = Engine.get_default().from_string(
+        "{% load i18n %}{% per_language %}" + words + "{% endper_language %}"
+    )
+    each_time = Engine.get_default().from_string("{% load i18n %}" + words)
+    report(
+        "forty translations",
         microseconds(lambda: each_time.render(Context())),
         microseconds(lambda: once.render(Context())),
     )

@@ -12,7 +12,6 @@ import argparse
 import json
 import os
 import platform
-import signal
 import sys
 import tempfile
 import threading
@@ -30,10 +29,11 @@ from benchmarks.ordeal.annotator import Annotator, Open
 from benchmarks.ordeal.browser import Traffic
 from benchmarks.ordeal.plan import REDUNDANCY, Plan
 from benchmarks.ordeal.setups import SETUPS, Setup, count
+from foretell.stopping import Stopping, pause, stop_on_signals
 
 HERE = Path(__file__).parent
 #: How long all places may be taken in Postgres while the annotators' ledgers disagree.
-SETTLED_SECONDS = 60
+SETTLED_SECONDS = 300
 _COUNTED = "SELECT count(*) FROM annotator_judgment WHERE standing = 'counted'"
 
 
@@ -58,7 +58,7 @@ def kill_by_plan(
         while progress.done < kill.at * places:
             if over.wait(0.05):
                 return
-        for _ in range(600):  # until the process runs: it may still be starting again after the kill before
+        for _ in range(6000):  # until the process runs: it may still be starting again after the kill before
             try:
                 done = setup.kill(kill.victim, rng)
             except psutil.Error:  # it ended in the meantime
@@ -88,26 +88,30 @@ def ordeal(plan: Plan, setup: Setup, *, seconds: float) -> dict[str, Any]:
     for thread in (*threads, killer):
         thread.start()
     said_at, full_since, complete = 0.0, 0.0, False
-    while (
-        not complete and time.monotonic() - began < seconds and any(thread.is_alive() for thread in threads)
-    ):
-        time.sleep(1)
-        now = time.monotonic()
-        full = not killer.is_alive() and count(setup.database_url, _COUNTED) == plan.all_places()
-        full_since = (full_since or now) if full else 0.0
-        # An answer that is taken back at the very end leaves a place free again, so the clients must agree; if they
-        # don't for a while, the comparison says what is wrong.
-        complete = full and (progress.done >= plan.all_places() or now - full_since > SETTLED_SECONDS)
-        if now - said_at > 15:
-            said_at = now
-            print(
-                f"{said_at - began:6.0f} s  {progress.done:6} of {plan.all_places()}  kills {killed.total():4}"
-                f"  resent {traffic.resent}  faults {sum(len(person.ledger.faults) for person in people)}",
-                flush=True,
-            )
-    over.set()
-    for thread in (*threads, killer):
-        thread.join()
+    try:
+        while (
+            not complete
+            and time.monotonic() - began < seconds
+            and any(thread.is_alive() for thread in threads)
+        ):
+            pause(1)
+            now = time.monotonic()
+            full = not killer.is_alive() and count(setup.database_url, _COUNTED) == plan.all_places()
+            full_since = (full_since or now) if full else 0.0
+            # An answer that is taken back at the very end leaves a place free again, so the clients must agree; if they
+            # don't for a while, the comparison says what is wrong.
+            complete = full and (progress.done >= plan.all_places() or now - full_since > SETTLED_SECONDS)
+            if now - said_at > 15:
+                said_at = now
+                print(
+                    f"{said_at - began:6.0f} s  {progress.done:6} of {plan.all_places()}  kills {killed.total():4}"
+                    f"  resent {traffic.resent}  faults {sum(len(person.ledger.faults) for person in people)}",
+                    flush=True,
+                )
+    finally:
+        over.set()
+        for thread in (*threads, killer):
+            thread.join()
     elapsed = time.monotonic() - began
     return outcome(plan, setup, people, traffic, killed) | {"seconds": round(elapsed)}
 
@@ -200,7 +204,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=3600, help="Give up after this many seconds.")
     parser.add_argument("--keep", action="store_true", help="Write the result beside this file.")
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the set-up is stopped
+    stop_on_signals()
     plan = Plan(options.seed, options.setup, options.annotators, options.places, options.kills)
     with tempfile.TemporaryDirectory(prefix="foretell-ordeal-") as directory:
         setup: Setup = SETUPS[options.setup](Path(directory))
@@ -208,6 +212,8 @@ def main() -> int:
         try:
             setup.start()
             result = ordeal(plan, setup, seconds=options.seconds)
+        except Stopping:
+            return 1
         finally:
             setup.stop()
     passed = balances(plan, result)

@@ -44,7 +44,7 @@ def kill_pid(process: psutil.Process) -> bool:
     """Kill it as a power cut would, and wait until it is gone."""
     with contextlib.suppress(psutil.Error):
         process.kill()
-        process.wait(60)
+        process.wait(300)
         return True
     return False
 
@@ -104,7 +104,7 @@ class Embedded:
         if victim == "postgres backend":
             return kill_backend(self.run.data / "postgres/data", rng)
         word = self.WORDS["web" if victim == "web worker" else victim]
-        main = wait_until(lambda: self.run.main_or_none(word), 120, f"{victim} runs")
+        main = wait_until(lambda: self.run.main_or_none(word), 300, f"{victim} runs")
         if victim == "web worker":
             return kill_child(main, rng)
         return kill_pid(main)
@@ -170,7 +170,7 @@ class Processes:
         for name in self.KINDS:
             self.launch(name)
         self.keeper.start()
-        wait_until(self.serves, 120, "the web processes respond")
+        wait_until(self.serves, 300, "the web processes respond")
 
     def launch(self, name: str) -> None:
         command = COMMANDS[self.KINDS[name]]()

@@ -17,6 +17,7 @@ from unfold.admin import ModelAdmin
 
 from annotator.core.errors import Conflict
 from annotator.core.read_only import ReadOnlyMixin
+from annotator.core.service_errors import ShowsServiceErrors
 from annotator.models import Membership
 
 
@@ -42,7 +43,7 @@ class ReadOnlyAdmin(ReadOnlyMixin, ModelAdmin):
     show_full_result_count = False
 
 
-class CreatedByForm(ReadOnlyAdmin):
+class CreatedByForm(ShowsServiceErrors, ReadOnlyAdmin):
     """Rows that ``creation_form`` creates through a service; the form gets the ``user``. Existing rows are read-only."""
 
     creation_form: ClassVar[type[ModelForm]]
@@ -53,7 +54,8 @@ class CreatedByForm(ReadOnlyAdmin):
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
         if obj is None:
             form = self.creation_form
-            return type(f"Own{form.__name__}", (form,), {"user": request.user})
+            own = type(f"Own{form.__name__}", (form,), {"user": request.user})
+            return self.with_service_error(request, own)
         return super().get_form(request, obj, change, **kwargs)
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_POST
 from unfold.admin import ModelAdmin
 from unfold.decorators import display
 
+from annotator.core.service_errors import ShowsServiceErrors
 from annotator.models import Membership
 from annotator.selectors.workspace import workspace_anywhere
 from evaluation.forms.runs import EndpointForm
@@ -26,7 +27,7 @@ VIEWER, EDITOR, OWNER = Membership.Role.VIEWER, Membership.Role.EDITOR, Membersh
 
 
 @admin.register(Endpoint)
-class EndpointAdmin(ModelAdmin):
+class EndpointAdmin(ShowsServiceErrors, ModelAdmin):
     """A workspace's endpoints: its members see them, its editors try and use them, its owners change them."""
 
     form = EndpointForm
@@ -76,7 +77,8 @@ class EndpointAdmin(ModelAdmin):
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
         if obj is not None and not self._may(request, obj, OWNER):
             return super().get_form(request, obj, change, **kwargs | {"form": ModelForm})
-        return type("OwnEndpointForm", (EndpointForm,), {"user": request.user})
+        own = type("OwnEndpointForm", (EndpointForm,), {"user": request.user})
+        return self.with_service_error(request, own)
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         return [

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_POST
 from unfold.decorators import display
 
 from annotator.core.errors import Conflict
+from annotator.core.service_errors import save_checked
 from annotator.core.words import plural
 from annotator.models import Membership, User
 from annotator.selectors.study import studies_for, study_get_for
@@ -175,12 +176,16 @@ class RunAdmin(WithActions):
                 messages.success(request, f"{plural(change(study=study), 'trial')} {words}.")
                 return redirect(request.path)
             if form.is_valid() and request.POST.get("do") == "try":
-                run = form.save()
-                messages.success(
-                    request,
-                    f"The prompt is being tried on {plural(run.calls.count(), 'item')}. A trial's answers are in no report.",
-                )
-                return self.page_of(run.pk)
+                try:
+                    run = save_checked(form.save)
+                except (Conflict, ValidationError) as error:
+                    form.add_error(None, error_text(error))
+                else:
+                    messages.success(
+                        request,
+                        f"The prompt is being tried on {plural(run.calls.count(), 'item')}. A trial's answers are in no report.",
+                    )
+                    return self.page_of(run.pk)
             previews = form.previews()
         context = self.admin_site.each_context(request) | {
             "study": study,
@@ -203,6 +208,7 @@ class RunAdmin(WithActions):
         page = pages.get_page(request.GET.get("page"))
         context = self.admin_site.each_context(request) | {
             "run": run,
+            "study": run.study,  # for the addresses of its images
             "outcome": outcome if outcome in OUTCOMES else "all",
             "outcomes": [(name, label) for name, (label, _) in OUTCOMES.items()],
             "page": page,
@@ -276,7 +282,9 @@ class CallAdmin(ReadOnlyAdmin):
     ) -> Any:
         call = self.get_object(request, object_id) if object_id else None
         shown = calls_shown(run=call.run, calls=[call])[0] if call else None
-        return super().changeform_view(request, object_id, form_url, {**(extra_context or {}), "one": shown})
+        study = call.run.study if call else None  # for the addresses of its images
+        context = {**(extra_context or {}), "one": shown, "study": study}
+        return super().changeform_view(request, object_id, form_url, context)
 
     @admin.action(description="Retry the selected failed calls")
     def retry(self, request: HttpRequest, queryset: QuerySet[Call]) -> None:

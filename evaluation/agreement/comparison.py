@@ -162,7 +162,7 @@ def _shifts(moved: Floats, ways: int, rng: np.random.Generator | None) -> Iterat
     padded[:clusters] = moved
     bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.float64)
     sums = (bits @ padded.reshape(groups, 8, columns)).reshape(groups * 256, columns)
-    first = np.arange(groups) * 256
+    by_column, first = np.ascontiguousarray(sums.T), np.arange(groups) * 256
     step = max(1, _LOOKED_UP // max(groups, 1))
     for start in range(0, ways, step):
         rows = min(step, ways - start)
@@ -173,7 +173,11 @@ def _shifts(moved: Floats, ways: int, rng: np.random.Generator | None) -> Iterat
         else:
             drawn = np.frombuffer(rng.bytes(rows * groups), dtype=np.uint8).reshape(rows, groups)
         looked_up = drawn + first
-        yield np.stack([column[looked_up].sum(axis=1) for column in np.ascontiguousarray(sums.T)], axis=1)
+        shift = np.zeros((rows, columns))
+        for number, column in enumerate(by_column):
+            if column.any():  # denominators are often the same on both sides
+                shift[:, number] = column[looked_up].sum(axis=1)
+        yield shift
 
 
 def paired_t_test(a: npt.ArrayLike, b: npt.ArrayLike) -> Comparison:

@@ -61,13 +61,18 @@ def count_units(ratings: Ratings) -> UnitCounts:
     """
     labels = max(len(ratings.labels), 1)
     grouped = ratings.grouped
-    key = grouped.unit.astype(np.int64) * labels + grouped.value
+    key = grouped.unit.astype(np.int64)
+    key *= labels
+    key += grouped.value
     if len(ratings.units) * labels <= max(DENSE_CELLS, 4 * len(ratings)):
         table = np.bincount(key, minlength=len(ratings.units) * labels)
+        del key  # as long as the ratings: not needed beside the counts
         cells = np.flatnonzero(table)
         count = table[cells]
+        del table
     else:
-        cells, count = run_lengths(np.sort(key))
+        key.sort()
+        cells, count = run_lengths(key)
     unit, label = np.divmod(cells, labels)
     return UnitCounts(unit, label, count, grouped.sizes, len(ratings.labels))
 

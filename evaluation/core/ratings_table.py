@@ -153,6 +153,8 @@ class Ratings:
         1
         """
         kept = np.array([name not in names for name in self.labels], dtype=bool)
+        if kept.all():
+            return self
         rows, codes = _kept_codes(self.value, kept)
         left = tuple(name for name in self.labels if name not in names)
         return replace(
@@ -169,6 +171,8 @@ class Ratings:
         return self.without_labels(self.abstain)
 
     def _only_raters(self, kept: npt.NDArray[np.bool_]) -> Ratings:
+        if kept.all():
+            return self
         rows, codes = _kept_codes(self.rater, kept)
         names = tuple(name for name, keep in zip(self.raters, kept, strict=True) if keep)
         return replace(

@@ -14,7 +14,6 @@ LIBRARIES = (
     "pandas",
     "scikit-learn",
     "statsmodels",
-    "krippendorff",
     "crowd-kit",
     "sacrebleu",
 )

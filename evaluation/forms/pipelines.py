@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
+from annotator.core.service_errors import errors_add
 from annotator.models import Dataset, Instance, Membership, User, Workspace
 from annotator.selectors.workspace import workspaces_for
 from annotator.services.workspace import workspace_personal
@@ -123,12 +126,15 @@ class NewPipelineForm(forms.ModelForm):
         if bool(cleaned.get("material")) == bool(cleaned.get("file")) and "file" not in self.errors:
             self.add_error("material", "Choose either a dataset or a file.")
         if not self.errors:
-            self._check(cleaned)
+            try:
+                self._check(cleaned)
+            except ValidationError as error:
+                errors_add(self, error)
         return cleaned
 
     def _check(self, cleaned: dict[str, Any]) -> None:
         """Check everything that the service would refuse, without writing."""
-        try:
+        with self._at_fields(cleaned):
             if cleaned.get("endpoint"):
                 endpoint_check(endpoint=cleaned["endpoint"], workspace_id=self._workspace_id(cleaned))
             self.recipe_content = self._content(cleaned)
@@ -157,15 +163,23 @@ class NewPipelineForm(forms.ModelForm):
             else:
                 keys = list(cleaned["material"].instances.values_list("key", flat=True))
             parts_check(content=self.recipe_content, keys=keys)
+
+    @contextmanager
+    def _at_fields(self, cleaned: dict[str, Any]) -> Iterator[None]:
+        """Turn the errors of services into a ``ValidationError`` that names this form's fields."""
+        try:
+            yield
         except RecipeError as error:
-            self.add_error("changed", str(error))
+            raise ValidationError({"changed": str(error)}) from error
         except DatasetFaults as error:
-            self.add_error("file", str(error).splitlines())
+            raise ValidationError({"file": str(error).splitlines()}) from error
         except ValidationError as error:
-            for field, message in error.message_dict.items():
-                if field == "dataset":
-                    field = "file" if cleaned.get("file") else "material"
-                self.add_error(field if field in self.fields else None, message)
+            if "dataset" not in getattr(error, "error_dict", {}):
+                raise
+            where = "file" if cleaned.get("file") else "material"
+            raise ValidationError(
+                {where if name == "dataset" else name: errors for name, errors in error.error_dict.items()}
+            ) from error
 
     def plan(self) -> list[StepPlan] | None:
         """What each step would ask and cost at most; None, with the errors on the form, if it can't be carried out."""
@@ -183,7 +197,7 @@ class NewPipelineForm(forms.ModelForm):
                 workspace_id=self._workspace_id(cleaned),
             )
         except ValidationError as error:
-            self.add_error(None, error.messages)
+            errors_add(self, error)
             return None
 
     def _inputs(self, cleaned: dict[str, Any]) -> list[str]:
@@ -238,34 +252,35 @@ class NewPipelineForm(forms.ModelForm):
     def save(self, commit: bool = True) -> Any:
         """Create the pipeline, once, even with ``commit=False``, which the admin uses."""
         if self.instance.pk is None:
-            cleaned = self.cleaned_data
-            own = bool(cleaned.get("changed"))
-            material = cleaned.get("material")
-            workspace = (
-                material.workspace
-                if material
-                else cleaned.get("workspace") or workspace_personal(user=self.user)
-            )
-            recipe = recipe_save(
-                content=self.recipe_content, workspace=workspace, created_by=self.user if own else None
-            )
-            dataset = material or dataset_upload(
-                file=cleaned["file"],
-                name=cleaned["file"].name,
-                task=recipe.content["task"],
-                limit=cleaned.get("limit"),
-                user=self.user,
-                workspace=workspace,
-            )
-            self.instance = pipeline_create(
-                recipe=recipe,
-                dataset=dataset,
-                endpoint=cleaned["endpoint"],
-                overrides=self._overrides(cleaned),
-                created_by=self.user,
-                check_simulators=True,
-            )
+            with self._at_fields(self.cleaned_data):
+                self.instance = self._create(self.cleaned_data)
         return self.instance
+
+    def _create(self, cleaned: dict[str, Any]) -> Pipeline:
+        own = bool(cleaned.get("changed"))
+        material = cleaned.get("material")
+        workspace = (
+            material.workspace if material else cleaned.get("workspace") or workspace_personal(user=self.user)
+        )
+        recipe = recipe_save(
+            content=self.recipe_content, workspace=workspace, created_by=self.user if own else None
+        )
+        dataset = material or dataset_upload(
+            file=cleaned["file"],
+            name=cleaned["file"].name,
+            task=recipe.content["task"],
+            limit=cleaned.get("limit"),
+            user=self.user,
+            workspace=workspace,
+        )
+        return pipeline_create(
+            recipe=recipe,
+            dataset=dataset,
+            endpoint=cleaned["endpoint"],
+            overrides=self._overrides(cleaned),
+            created_by=self.user,
+            check_simulators=True,
+        )
 
     def save_m2m(self) -> None:
         """A pipeline has no many-to-many fields."""

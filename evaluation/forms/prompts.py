@@ -8,6 +8,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
+from annotator.core.service_errors import errors_add
 from annotator.hit_types.base import ChatMessage
 from annotator.models import Study, User
 from evaluation.forms.dress import dress
@@ -62,8 +63,7 @@ class PromptForm(forms.Form):
             try:
                 self.draft = simulation_draft(**self._chosen(cleaned))
             except ValidationError as error:
-                for name, texts in getattr(error, "message_dict", {"__all__": error.messages}).items():
-                    self.add_error(name if name in self.fields else None, texts)
+                errors_add(self, error)
         return cleaned
 
     def previews(self) -> list[Preview]:

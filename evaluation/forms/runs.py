@@ -8,6 +8,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.html import format_html, format_html_join
 
+from annotator.core.service_errors import errors_add
 from annotator.models import Dataset, Membership, User, Workspace
 from annotator.selectors.study import studies_for
 from annotator.selectors.workspace import workspaces_for
@@ -38,9 +39,10 @@ class EndpointForm(forms.ModelForm):
         fields = (
             "workspace", "name", "protocol", "base_url", "model", "deployment", "key", "key_variable", "shared_with",
             "parameters", "api_version", "headers", "ca_certificates",
-            "structured", "concurrency",
+            "structured", "images", "concurrency",
             "requests_per_minute", "tokens_per_minute", "price_in", "price_cached", "price_out", "timeout_seconds",
         )  # fmt: skip
+        labels = {"base_url": "Base URL", "api_version": "API version", "ca_certificates": "CA certificates"}
 
     user: User
 
@@ -219,7 +221,7 @@ class NewRunForm(forms.ModelForm):
                     else material_run_draft(**self._material_run(cleaned))
                 )
             except ValidationError as error:
-                self._add(error)
+                errors_add(self, error)
         return cleaned
 
     def estimate(self) -> CostEstimate | None:
@@ -229,7 +231,7 @@ class NewRunForm(forms.ModelForm):
         try:
             return run_estimate(run=self.draft, key=self.cleaned_data.get("preview_item") or "")
         except ValidationError as error:
-            self._add(error)
+            errors_add(self, error)
             return None
 
     def save(self, commit: bool = True) -> Any:
@@ -276,7 +278,3 @@ class NewRunForm(forms.ModelForm):
         if cleaned.get("max_failed_share") is not None:
             chosen["max_failed_share"] = cleaned["max_failed_share"]
         return RunPlan(parameters=parameters, created_by=self.user, **chosen)
-
-    def _add(self, error: ValidationError) -> None:
-        for name, texts in getattr(error, "message_dict", {"__all__": error.messages}).items():
-            self.add_error(name if name in self.fields else None, texts)

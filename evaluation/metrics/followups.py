@@ -162,7 +162,7 @@ class FollowUps:
             for name, (column, codes, names) in self._coded.items()
             if column is getattr(self, name)
         }
-        return FollowUps(
+        taken = FollowUps(
             **columns,
             abstain=self.abstain,
             refusals_left_out=self.refusals_left_out,
@@ -170,10 +170,16 @@ class FollowUps:
             _checked=True,
             _coded=coded,
         )
+        # Cut rather than computed again: parts of a table are taken many times.
+        taken.__dict__.update({name: getattr(self, name)[rows] for name in _MASKS})
+        return taken
 
-    def where(self, name: str, value: str) -> FollowUps:
+    def where(self, name: Key, value: str) -> FollowUps:
         """The rows whose column ``name`` equals ``value``."""
-        return self.take(np.asarray(getattr(self, name) == value, dtype=bool))
+        codes, names = self.codes(name)
+        if value not in names:
+            return self.take(np.zeros(len(self), dtype=bool))
+        return self.take(codes == names.index(value))
 
     def with_labels(self, labels: Mapping[str, str], missing: Mapping[str, str] | None = None) -> FollowUps:
         """The same follow-ups with other aggregated labels, by unit; ``missing`` says why a unit has none."""
@@ -216,3 +222,5 @@ _COLUMNS = (
     "text",
     "missing",
 )
+#: Properties of single rows, which a part of a table shares with the whole.
+_MASKS = ("labelled", "simulatable", "known", "predicted", "tied", "unanswered", "right")

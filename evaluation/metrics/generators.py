@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -93,12 +93,19 @@ def _alternate(queues: Sequence[Sequence[int]], texts: Sequence[str], limit: int
     return taken
 
 
-def compared_rows(followups: FollowUps, *, forced: set[str], size: int, seed: int) -> npt.NDArray[np.bool_]:
+def compared_rows(
+    followups: FollowUps,
+    *,
+    forced: set[str],
+    size: int,
+    seed: int,
+    with_texts: Callable[[FollowUps], FollowUps] = lambda part: part,
+) -> npt.NDArray[np.bool_]:
     """A mask of shape (N,): the rows on which systems are compared (Chen et al. 2024, Tables 2, 4, 5 and 6).
 
     Follow-ups that were written without the explanation are left out, and so are those of the systems in ``forced``.
     Where several generators wrote follow-ups, at most ``size`` of each explanation are drawn from them in turn, with
-    ``seed``: the paper's "mixed counterfactuals".
+    ``seed``: the paper's "mixed counterfactuals". That needs their texts, which ``with_texts`` adds to a table without them.
 
     >>> table = FollowUps(
     ...     unit=["1", "2", "3"], explanation=["e"] * 3, instance=["x"] * 3, system=["s"] * 3, simulated=["yes"] * 3,
@@ -114,13 +121,12 @@ def compared_rows(followups: FollowUps, *, forced: set[str], size: int, seed: in
         ],
         dtype=bool,
     )
-    rows = np.flatnonzero(kept)
-    part = followups.take(rows)
+    rows, part = np.flatnonzero(kept), followups.take(kept)
     generators = sorted(set(part.generator) - {""})
     most = np.bincount(part.explanation_codes).max(initial=0) if len(part) else 0
     if len(generators) < 2 or most <= size:
         return kept
-    mixed = mix_rows(part, generators, size=size, rng=np.random.default_rng([seed, 2]))
+    mixed = mix_rows(with_texts(part), generators, size=size, rng=np.random.default_rng([seed, 2]))
     unnamed = np.flatnonzero(part.generator == "")
     chosen = np.zeros(len(followups), dtype=bool)
     chosen[rows[np.concatenate([mixed, unnamed])]] = True

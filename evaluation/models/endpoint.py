@@ -76,6 +76,11 @@ class Endpoint(models.Model):
     structured = models.BooleanField(
         default=False, help_text="The server can constrain replies to a JSON schema (response_format)."
     )
+    images = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="The model reads images: simulators send it the images of items. Otherwise it gets their alternative text.",
+    )
     price_in = models.DecimalField(
         max_digits=12,
         decimal_places=6,

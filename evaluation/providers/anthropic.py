@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from evaluation.providers.base import ChatReply, ChatRequest, ErrorKind, ProviderError
+from evaluation.providers.base import ChatImage, ChatReply, ChatRequest, ErrorKind, ProviderError
+from evaluation.providers.images import base64_of, body_made, messages_in_parts
 from evaluation.providers.replies import count_of, error_in_body
 from evaluation.providers.rest import Access, RestClient
 
@@ -33,7 +34,7 @@ class Anthropic:
 
     async def chat(self, request: ChatRequest) -> ChatReply:
         started = time.perf_counter()
-        raw = await self.rest.send("POST", "/messages", messages_body(request))
+        raw = await self.rest.send("POST", "/messages", await body_made(messages_body, request))
         return read_message(raw, seconds=time.perf_counter() - started)
 
     async def embed(self, model: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
@@ -58,8 +59,9 @@ def messages_body(request: ChatRequest) -> dict[str, Any]:
     parameters.pop("max_tokens", None)
     if (stop := parameters.pop("stop", None)) is not None:
         parameters["stop_sequences"] = [stop] if isinstance(stop, str) else stop
-    system = [message["content"] for message in request.messages if message["role"] == "system"]
-    chat = [dict(message) for message in request.messages if message["role"] != "system"]
+    messages = [(role, _content(parts)) for role, parts in messages_in_parts(request)]
+    system = [str(content) for role, content in messages if role == "system"]
+    chat = [{"role": role, "content": content} for role, content in messages if role != "system"]
     body: dict[str, Any] = {"model": request.model, "max_tokens": limit, "messages": chat, **parameters}
     if system:
         body["system"] = "\n\n".join(system)
@@ -67,6 +69,20 @@ def messages_body(request: ChatRequest) -> dict[str, Any]:
         body["tools"] = [{"name": TOOL, "description": "Your whole reply.", "input_schema": request.schema}]
         body["tool_choice"] = {"type": "tool", "name": TOOL}
     return body
+
+
+def _content(parts: list[str | ChatImage]) -> str | list[dict[str, Any]]:
+    if all(isinstance(part, str) for part in parts):
+        return "".join(map(str, parts))
+    return [
+        {"type": "text", "text": part}
+        if isinstance(part, str)
+        else {
+            "type": "image",
+            "source": {"type": "base64", "media_type": part.media_type, "data": base64_of(part)},
+        }
+        for part in parts
+    ]
 
 
 def read_message(raw: dict[str, Any], *, seconds: float = 0.0) -> ChatReply:

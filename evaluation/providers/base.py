@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -67,17 +67,27 @@ class ProviderError(Exception):
 
 
 @dataclass(frozen=True)
+class ChatImage:
+    """An image to send. ``read`` returns the bytes of its file; it may raise ``ProviderError`` (bad_request)."""
+
+    media_type: str
+    read: Callable[[], bytes] = field(repr=False)
+
+
+@dataclass(frozen=True)
 class ChatRequest:
     """A chat request as it is sent and stored, without key and address.
 
     ``parameters`` are those of the protocol (temperature, max_tokens, seed, ...); ``schema`` is a JSON schema
-    that the reply must follow, sent only to endpoints that support it.
+    that the reply must follow, sent only to endpoints that support it. ``images`` are those that the messages name by
+    markers, by digest; only the markers are stored.
     """
 
     model: str
     messages: tuple[dict[str, str], ...]
     parameters: dict[str, Any] = field(default_factory=dict)
     schema: dict[str, Any] | None = None
+    images: Mapping[str, ChatImage] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def of_body(cls, body: Mapping[str, Any]) -> ChatRequest:
@@ -91,7 +101,7 @@ class ChatRequest:
         )
 
     def body(self) -> dict[str, Any]:
-        """The JSON body of the request."""
+        """The JSON body of the request, as it is stored: with a marker for each image."""
         body: dict[str, Any] = {"model": self.model, "messages": list(self.messages), **self.parameters}
         if self.schema is not None:
             body["response_format"] = {

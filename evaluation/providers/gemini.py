@@ -9,7 +9,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from evaluation.providers.base import ChatReply, ChatRequest, ErrorKind, ProviderError
+from evaluation.providers.base import ChatImage, ChatReply, ChatRequest, ErrorKind, ProviderError
+from evaluation.providers.images import base64_of, body_made, messages_in_parts
 from evaluation.providers.replies import count_of, error_in_body, tokens_of
 from evaluation.providers.rest import Access, RestClient
 
@@ -47,7 +48,8 @@ class Gemini:
 
     async def chat(self, request: ChatRequest) -> ChatReply:
         started = time.perf_counter()
-        raw = await self.rest.send("POST", f"{_path(request.model)}:generateContent", content_body(request))
+        body = await body_made(content_body, request)
+        raw = await self.rest.send("POST", f"{_path(request.model)}:generateContent", body)
         return read_content(raw, seconds=time.perf_counter() - started)
 
     async def embed(self, model: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
@@ -92,16 +94,21 @@ def content_body(request: ChatRequest) -> dict[str, Any]:
             config[_NAMES.get(name, name)] = [value] if name == "stop" and isinstance(value, str) else value
     if request.schema is not None:
         config |= {"responseMimeType": "application/json", "responseJsonSchema": request.schema}
-    system = [{"text": message["content"]} for message in request.messages if message["role"] == "system"]
+    messages = [(role, [_part(part) for part in parts]) for role, parts in messages_in_parts(request)]
+    system = [part for role, parts in messages if role == "system" for part in parts]
     roles = {"user": "user", "assistant": "model"}
     body["contents"] = [
-        {"role": roles[message["role"]], "parts": [{"text": message["content"]}]}
-        for message in request.messages
-        if message["role"] in roles
+        {"role": roles[role], "parts": parts or [{"text": ""}]} for role, parts in messages if role in roles
     ]
     if system:
         body["systemInstruction"] = {"parts": system}
     return body | ({"generationConfig": config} if config else {})
+
+
+def _part(part: str | ChatImage) -> dict[str, Any]:
+    if isinstance(part, str):
+        return {"text": part}
+    return {"inlineData": {"mimeType": part.media_type, "data": base64_of(part)}}
 
 
 def read_content(raw: dict[str, Any], *, seconds: float = 0.0) -> ChatReply:

@@ -20,6 +20,7 @@ import httpx2
 
 from evaluation.providers import transport
 from evaluation.providers.base import ChatReply, ChatRequest, ErrorKind, ProviderError, content_text
+from evaluation.providers.images import body_made, chat_body
 from evaluation.providers.replies import (
     count_of,
     retry_after_of,
@@ -69,7 +70,7 @@ class OpenAICompatible:
 
     async def chat(self, request: ChatRequest) -> ChatReply:
         started = time.perf_counter()
-        raw = await self.rest.send("POST", "/chat/completions", request.body())
+        raw = await self.rest.send("POST", "/chat/completions", await body_made(chat_body, request))
         return read_completion(raw, seconds=time.perf_counter() - started)
 
     async def embed(self, model: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:

@@ -60,6 +60,24 @@ class Coded:
         place[-1] = -1
         return Coded(place[self.codes], tuple(self.names[i] for i in order))
 
+    def used(self, missing: str) -> tuple[Ids, tuple[str, ...]]:
+        """Codes of shape (N,) in the sorted order of the names that occur, and those names; ``missing`` where there is none.
+
+        >>> Coded(np.array([1, -1, 1], dtype=np.int32), ("a", "b")).used("")
+        (array([1, 0, 1]), ('', 'b'))
+        """
+        column = self if (self.codes >= 0).all() else self._named(missing)
+        column = column.sort_names()
+        kept = np.bincount(column.codes, minlength=len(column.names)) > 0
+        place = np.cumsum(kept) - 1
+        return place[column.codes], tuple(name for name, keep in zip(column.names, kept, strict=True) if keep)
+
+    def _named(self, missing: str) -> Coded:
+        """The column with the name ``missing`` where there is none."""
+        names = self.names if missing in self.names else (*self.names, missing)
+        codes = np.where(self.codes >= 0, self.codes, names.index(missing))
+        return Coded(codes.astype(np.int32), names)
+
     @classmethod
     def empty(cls, size: int) -> Coded:
         return cls(np.full(size, -1, dtype=np.int32), ())
@@ -99,7 +117,15 @@ def copy_rows(queryset: QuerySet[Any, Any], kinds: Mapping[str, str]) -> dict[st
             found[name] = Coded.empty(0) if kind == "name" else np.zeros(0, dtype=np.int64)
         else:
             found[name] = _coded(columns) if kind == "name" else np.concatenate(columns)
+    _return_memory()
     return found
+
+
+def _return_memory() -> None:
+    """Give what parsing used back to the operating system; the allocator keeps tens of megabytes otherwise."""
+    import pyarrow as pa
+
+    pa.default_memory_pool().release_unused()
 
 
 def _batches(queryset: QuerySet[Any, Any], kinds: Mapping[str, str]) -> Iterator[pa.RecordBatch]:

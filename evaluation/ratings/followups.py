@@ -62,23 +62,31 @@ class FollowUpTable:
 
     @cached_property
     def base(self) -> FollowUps:
-        """The follow-ups without any label."""
+        """The follow-ups without any label or text: texts are long, and few metrics need them (``with_texts``)."""
         items, rows = self.study.judgments.items, self.item
-        columns: dict[str, Any] = {
-            "unit": items.key.take(rows).values(),
-            "explanation": items.explanation_names.take(rows).values(),
-            "instance": items.instance_names.take(rows).values(""),
-            "system": items.system.take(rows).values(""),
-            "simulated": np.full(rows.size, None, dtype=object),
-            "real": items.real_output.take(rows).values(),
-            "abstain": self.rated.variable.abstain,
-            "generator": items.generator.take(rows).values(""),
-            "kind": items.kind.take(rows).values(""),
-            "text": items.follow_up_texts()[rows],
-            "refusals_left_out": self.refusals_left_out,
-            "ties_wrong": self.ties_wrong,
+        named = {
+            "explanation": items.explanation_names.take(rows),
+            "instance": items.instance_names.take(rows),
+            "system": items.system.take(rows),
+            "generator": items.generator.take(rows),
+            "kind": items.kind.take(rows),
         }
-        return FollowUps(**columns)
+        columns: dict[str, Any] = {name: column.values("") for name, column in named.items()}
+        return FollowUps(
+            **columns,
+            unit=items.key.take(rows).values(),  # type: ignore[arg-type]
+            simulated=np.full(rows.size, None, dtype=object),  # type: ignore[arg-type]
+            real=items.real_output.take(rows).values(),  # type: ignore[arg-type]
+            abstain=self.rated.variable.abstain,
+            refusals_left_out=self.refusals_left_out,
+            ties_wrong=self.ties_wrong,
+            _coded={name: (columns[name], *column.used("")) for name, column in named.items()},
+        )
+
+    def with_texts(self, table: FollowUps) -> FollowUps:
+        """Rows of this study's follow-ups with their texts."""
+        texts = self.study.judgments.items.follow_up_texts_of(table.unit)
+        return table.with_columns(text=[texts[unit] for unit in table.unit])
 
     def with_labels(self, labels: Aggregated, pool: Ratings) -> FollowUps:
         """The follow-ups with one label per unit, from a rule applied to the ratings of ``pool``. A unit without a

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
@@ -13,6 +14,9 @@ from django.db.models import F, FilteredRelation, Q
 
 from annotator.models import Explanation, FollowUp, Instance, Item, Study, System
 from evaluation.ratings.columns import Coded, Codes, Ids, copy_rows, distinct
+
+#: Texts of up to this many items are fetched by their keys; of more, those of all items.
+_FEW = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +103,13 @@ class Items:
         rows = FollowUp.objects.filter(items__study=self.study).order_by()
         texts = cast(dict[str, Any], copy_rows(rows.values_list("id", "text"), {"id": "id", "text": "name"}))
         return _matched(self.follow_up, texts["id"], texts["text"]).values("")
+
+    def follow_up_texts_of(self, keys: Collection[str]) -> dict[str, str]:
+        """The follow-ups' texts of some items, by the items' keys; empty if there is none."""
+        if len(keys) > _FEW:
+            return dict(zip(self.key.values(""), self.follow_up_texts(), strict=True))
+        rows = Item.objects.filter(study=self.study, key__in=list(keys))
+        return {key: text or "" for key, text in rows.values_list("key", "follow_up__text")}
 
 
 def items_load(*, study: Study) -> Items:

@@ -10,7 +10,6 @@ from hashlib import sha256
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from annotator.hit_types.base import HitType, Variable
 from annotator.models import Item, Study
@@ -65,7 +64,7 @@ class StudyRatings:
     hit_type: HitType
     entries: Entries
     #: Which response or (item, response) pair each judgment is, as a number in ``entries``; shape (N,).
-    owner: npt.NDArray[np.int64]
+    owner: Codes
     owners: int
     _tables: dict[str, VariableRatings] = field(default_factory=dict)
 
@@ -210,14 +209,15 @@ def study_ratings(
         judgments = judgments_filter(judgments, only)
     if not hit_type.ratings_need_item:
         entries = map_responses(hit_type, judgments.responses)
-        owner, owners = judgments.response.astype(np.int64), len(judgments.responses)
+        owner, owners = judgments.response, len(judgments.responses)
     else:
         width = max(len(judgments.responses), 1)
-        keys, owner = distinct(judgments.item.astype(np.int64) * width + judgments.response)
+        keys, numbers = distinct(judgments.item.astype(np.int64) * width + judgments.response)
+        owner = numbers.astype(np.int32)
         owners = keys.size
         pairs = zip((keys // width).tolist(), (keys % width).tolist(), strict=True)
         entries = map_pairs(hit_type, pairs, judgments.responses, _payloads(study))
-    return StudyRatings(judgments, hit_type, entries, owner.astype(np.int64), owners)
+    return StudyRatings(judgments, hit_type, entries, owner, owners)
 
 
 def ratings_table(*, study: Study, variable: str, exclusions: bool = True) -> VariableRatings:

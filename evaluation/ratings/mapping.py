@@ -57,7 +57,7 @@ class Entries:
             self.suffix.append(self.suffixes.setdefault(rating.unit, len(self.suffixes)))
             self.value.append(labels[rating.value])
 
-    def rows(self, number: int, owner_of_row: Ints, owners: int) -> tuple[Ints, Ints, Ints]:
+    def rows(self, number: int, owner_of_row: npt.NDArray[np.int32], owners: int) -> tuple[Ints, Ints, Ints]:
         """One variable's ratings over all rows: the row, unit suffix and value of each."""
         kept = np.flatnonzero(np.frombuffer(self.variable, dtype=np.int64) == number)
         owner = np.frombuffer(self.owner, dtype=np.int64)[kept]

@@ -17,14 +17,23 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, eq=False)
 class Across:
-    """A report across studies being computed; ``contexts`` in the order of the studies."""
+    """A report across studies being computed; ``contexts`` in the order of the studies.
+
+    ``whole`` is the report that this is one group of: what a table is named after, and which studies it joins, is decided
+    there, so that the columns of all groups fit into one table.
+    """
 
     contexts: Sequence[Context]
     choices: Choices
+    whole: Across | None = None
 
     def measuring(self, measure: str) -> list[Context]:
         """The contexts of studies whose HIT type declares this measure."""
         return [ctx for ctx in self.contexts if measure in ctx.hit_type.measures]
+
+    def joins(self, contexts: Sequence[Context]) -> bool:
+        """Whether a section joins these studies: two or more, or what a group has of them."""
+        return len(contexts) > 1 or (self.whole is not None and len(contexts) == 1)
 
     @property
     def resampling(self) -> Resampling:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
@@ -13,14 +14,17 @@ from annotator.models import Study
 from evaluation.core.version import libraries, software
 from evaluation.ratings.attributes import attribute_load
 from evaluation.ratings.load import StudyRatings, study_ratings
+from evaluation.reports.across_studies import Across
 from evaluation.reports.choices import LABEL_SETS, REFUSALS, RESTRICTIONS, TIES, Choices
 from evaluation.reports.content import JSON, Document, Section
 from evaluation.reports.context import Context
 from evaluation.reports.group_columns import (
     MOST_GROUPS,
     WHOLE,
+    across_by_group,
     attribute_grouped,
     contexts_by_group,
+    group_alike,
     with_group_columns,
 )
 from evaluation.reports.merging import merged, said_once
@@ -61,6 +65,12 @@ def compute(
     called with a description of each step; without ``figures``, none are drawn. Raises ``ValueError`` if the
     choices do not fit the study (a rule that names a rater who has not judged) or a stored response cannot be read.
     """
+    content, inputs_hash = _content(study, choices, progress)
+    return Computed(content, inputs_hash, _draw(content, progress) if figures else {})
+
+
+def _content(study: Study, choices: Choices, progress: Callable[[str], None]) -> tuple[JSON, str]:
+    """The report as JSON, and its inputs' hash. The ratings are gone from memory when the figures are drawn."""
     context = _context(study, choices, progress)
     data, sections = context.data, list(_cut_sections(context).values())
     inputs_hash = inputs_hash_of(data, choices)
@@ -71,8 +81,7 @@ def compute(
         warnings=_warnings(study, data, choices),
         choices=choices.to_json(),
     )
-    content = _finished(document, choices, [data])
-    return Computed(content, inputs_hash, _draw(content, progress) if figures else {})
+    return _finished(document, choices, [data]), inputs_hash
 
 
 def compute_across(
@@ -86,52 +95,83 @@ def compute_across(
     study, it is that study's report. The same judgments, choices and software give the same report, whatever the order
     of the studies. Raises ``ValueError`` as ``compute`` does, naming the study.
     """
-    from evaluation.reports.across_studies import Across
-
     if len(studies) == 1:
         return compute(study=studies[0], choices=choices, progress=progress, figures=figures)
-    chosen = sorted(studies, key=lambda study: study.pk)
-    contexts, built = [], {}
-    for number, study in enumerate(chosen, start=1):
-        where = f"study {number} of {len(chosen)}"
-        try:
-            ctx = _context(study, choices, lambda text, where=where: progress(f"{text}, {where}"))  # type: ignore[misc]
-            contexts.append(ctx)
-            built[study.pk] = _cut_sections(ctx)
-        except ValueError as error:
-            raise ValueError(f"{study.slug}: {error}") from error
-    titles = _distinct_titles(chosen)
-    across = Across(contexts, choices)
-    ordered: list[tuple[int, Section]] = []
-    replaced: set[str] = set()
-    for joint in parts_across():
-        progress(joint.title)
-        for ctx in contexts:
-            ctx.deviations.clear()
-        section = joint.build(across)
-        if section is not None:
-            ordered.append((joint.order, with_deviations(section, contexts)))
-            replaced.add(joint.replaces)
+    content, inputs_hash = _content_across(sorted(studies, key=lambda study: study.pk), choices, progress)
+    return Computed(content, inputs_hash, _draw(content, progress) if figures else {})
+
+
+def _content_across(
+    studies: Sequence[Study], choices: Choices, progress: Callable[[str], None]
+) -> tuple[JSON, str]:
+    """The report across studies as JSON, and its inputs' hash."""
+    contexts = []
+    for number, study in enumerate(studies, start=1):
+        where = f"study {number} of {len(studies)}"
+        with _naming(study):
+            contexts.append(_context(study, choices, lambda text, where=where: progress(f"{text}, {where}")))  # type: ignore[misc]
+    if choices.by and all(len(ctx.data.judgments) for ctx in contexts):
+        group_alike(contexts)
+    built = {}
+    for ctx in contexts:
+        with _naming(ctx.study):
+            built[ctx.study.pk] = _cut_sections(ctx)
+    titles = _distinct_titles(studies)
+    joint = _cut_joint_sections(Across(contexts, choices), progress)
+    ordered = [(part.order, joint[part.name]) for part in parts_across() if part.name in joint]
+    replaced = {part.replaces for part in parts_across() if part.name in joint}
     for part in parts():
-        found = [(titles[s.pk], built[s.pk][part.name]) for s in chosen if part.name in built[s.pk]]
+        found = [(titles[s.pk], built[s.pk][part.name]) for s in studies if part.name in built[s.pk]]
         if found and part.name not in replaced:
             ordered.append((part.order, merged(found)))
     sections = [section for _, section in sorted(ordered, key=lambda pair: pair[0])]
-    inputs_hash = inputs_hash_of([ctx.data for ctx in contexts], choices)
+    data = [ctx.data for ctx in contexts]
+    inputs_hash = inputs_hash_of(data, choices)
     said = [(titles[c.study.pk], text) for c in contexts for text in _warnings(c.study, c.data, choices)]
-    warnings = said_once(said, len(contexts))
     document = Document(
-        title=f"Report across {len(chosen)} studies",
+        title=f"Report across {len(studies)} studies",
         sections=sections,
         facts=[
-            *(("Study", f"{study.title} ({study.slug})") for study in chosen),
-            *_common_facts([ctx.data for ctx in contexts], choices, inputs_hash),
+            *(("Study", f"{study.title} ({study.slug})") for study in studies),
+            *_common_facts(data, choices, inputs_hash),
         ],
-        warnings=warnings,
+        warnings=said_once(said, len(contexts)),
         choices=choices.to_json(),
     )
-    content = _finished(document, choices, [ctx.data for ctx in contexts])
-    return Computed(content, inputs_hash, _draw(content, progress) if figures else {})
+    return _finished(document, choices, data), inputs_hash
+
+
+@contextmanager
+def _naming(study: Study) -> Iterator[None]:
+    """Errors about one of several studies name it."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{study.slug}: {error}") from error
+
+
+def _cut_joint_sections(across: Across, progress: Callable[[str], None]) -> dict[str, Section]:
+    """The sections that need several studies, with columns for each group if the report is grouped by an attribute."""
+    whole = _joint_sections(across, progress)
+    if not across.choices.by or not whole or not all(len(ctx.data.judgments) for ctx in across.contexts):
+        return whole
+    if len(attribute_grouped(across.contexts[0]).names) > MOST_GROUPS:
+        return whole
+    by_group = [(name, _joint_sections(part, progress)) for name, part in across_by_group(across)]
+    return with_group_columns(whole, by_group, by=across.choices.by)
+
+
+def _joint_sections(across: Across, progress: Callable[[str], None]) -> dict[str, Section]:
+    """The sections that need several studies, by name."""
+    found = {}
+    for part in parts_across():
+        progress(part.title)
+        for ctx in across.contexts:
+            ctx.deviations.clear()
+        section = part.build(across)
+        if section is not None:
+            found[part.name] = with_deviations(section, across.contexts)
+    return found
 
 
 def _finished(document: Document, choices: Choices, data: Sequence[StudyRatings]) -> JSON:

@@ -159,6 +159,7 @@ class Context:
                 forced=set() if forced else self.forced_systems,
                 size=self.hit_type.defaults.follow_ups,
                 seed=self.choices.seed,
+                with_texts=self.base(variable).with_texts,
             ),
         )
         return tuple(table.take(rows) for table in self.all_follow_ups(variable, rule))

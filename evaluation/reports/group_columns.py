@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from evaluation.agreement.by_group import NO_GROUP, grouped_values
 from evaluation.ratings.attributes import RATER, Attribute, attribute_load
+from evaluation.reports.across_studies import Across
 from evaluation.reports.content import Cell, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 
 #: With more groups than this, tables would be too wide: only the section on groups has them.
 MOST_GROUPS = 12
+#: The name under which a context keeps its groups.
+GROUPED = "attribute-grouped"
 #: Where a group has no such row.
 ABSENT = Cell(text="–")
 #: Modules whose sections are about all work and material of the study, or have groups of their own.
@@ -29,7 +34,42 @@ def attribute_grouped(ctx: Context) -> Attribute:
             raise ValueError(f"{found.name}: {error}") from None
         return Attribute(found.name, found.of, tuple(names), codes)
 
-    return ctx.once("attribute-grouped", make)
+    return ctx.once(GROUPED, make)
+
+
+def group_alike(contexts: Sequence[Context]) -> None:
+    """Give several studies the same groups: numbers with many values are cut at the quartiles of all studies together.
+
+    Raises ``ValueError`` naming a study that doesn't have the attribute.
+    """
+    found = []
+    for ctx in contexts:
+        try:
+            found.append(attribute_load(ctx.data.judgments, ctx.choices.by))
+        except ValueError as error:
+            raise ValueError(f"{ctx.study.slug}: {error}") from None
+    names = sorted({name for one in found for name in one.names})
+    place = {name: code for code, name in enumerate(names)}
+    codes = [np.array([place[name] for name in one.names] + [-1], dtype=np.int32)[one.codes] for one in found]
+    try:
+        titles, cut = grouped_values(names, np.concatenate(codes))
+    except ValueError as error:
+        raise ValueError(f"{found[0].name}: {error}") from None
+    ends = np.cumsum([one.size for one in codes])[:-1]
+    for ctx, one, part in zip(contexts, found, np.split(cut, ends), strict=True):
+        attribute = Attribute(one.name, one.of, tuple(titles), part.astype(np.int32))
+        ctx.once(GROUPED, lambda attribute=attribute: attribute)  # type: ignore[misc]
+
+
+def across_by_group(across: Across) -> Iterator[tuple[str, Across]]:
+    """Each group's name, and the report across studies for its judgments only."""
+    groups: dict[str, list[Context]] = {}
+    for ctx in across.contexts:
+        for name, part in contexts_by_group(ctx):
+            groups.setdefault(name, []).append(part)
+    for name in [*attribute_grouped(across.contexts[0]).names, NO_GROUP]:
+        if name in groups:
+            yield name, Across(groups[name], across.choices, whole=across)
 
 
 def contexts_by_group(ctx: Context) -> Iterator[tuple[str, Context]]:

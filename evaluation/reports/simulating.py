@@ -95,6 +95,8 @@ class Denominators:
 def denominators(judge: Judge) -> Denominators:
     """Explanations with a precision, and follow-ups with a label, in any of the judge's tables."""
     explanations = {name for table in judge.tables for name in _named(per_explanation(table))}
+    if len(judge.tables) == 1:
+        return Denominators(len(explanations), int(judge.tables[0].labelled.sum()))
     follow_ups = {str(unit) for table in judge.tables for unit in np.asarray(table.unit)[table.labelled]}
     return Denominators(len(explanations), len(follow_ups))
 

@@ -21,6 +21,7 @@ from django.utils import timezone
 from annotator.core import jobs
 from evaluation.models import Batch, Call, Run
 from evaluation.providers.base import ChatRequest, ProviderError
+from evaluation.providers.images import chat_body
 from evaluation.providers.keys import KeyRefused
 from evaluation.providers.openai_compatible import OpenAICompatible, provider_error_of_status, read_completion
 from evaluation.runs.apply import apply_some
@@ -121,7 +122,7 @@ def _send(run: Run, step: Step) -> Worked:
                 "custom_id": str(one.calls[0].id),
                 "method": "POST",
                 "url": "/v1/chat/completions",
-                "body": one.request.body(),
+                "body": chat_body(one.request),
             }
         )
         for one in got.ready

@@ -133,8 +133,8 @@ def claim(
         if not calls:
             if _allow(row, token, min(most, own)):
                 row.save(update_fields=["allowances"])
-            soon = _seconds_to_next(run, now) if room > 0 else wait
-            return Claim(row.state, allowed=min(most, own), wait=soon)
+            next_look = _seconds_to_next(run, now) if room > 0 else wait
+            return Claim(row.state, allowed=min(most, own), wait=next_look)
         ready, hits, waiting = _prepare(run, place, step, calls, now=now, in_a_file=in_a_file)
         ready, short = _afford(row, place, ready, workspace_id=run.workspace_id)
         if (
@@ -154,8 +154,8 @@ def claim(
         if waiting:
             wait_for_reply(calls=waiting, now=now)
         if not ready and not hits:
-            soon = _seconds_to_next(run, now) if waiting else 0.2
-            return Claim(row.state, allowed=allowed, wait=soon)
+            next_look = _seconds_to_next(run, now) if waiting else 0.2
+            return Claim(row.state, allowed=allowed, wait=next_look)
         return Claim(row.state, tuple(ready), tuple(hits), allowed=allowed)
 
 
@@ -225,7 +225,10 @@ def _prepare(
     the others are grouped and priced."""
     things = step.load(run, calls)
     asked = [replace(call, thing=things.get(call.id)) for call in calls]
-    requests = {call.id: build(run, endpoint, step, call) for call in asked}
+    images = step.images(run, asked)
+    requests = {
+        call.id: replace(build(run, endpoint, step, call), images=images.get(call.id, {})) for call in asked
+    }
     keys = {
         call.id: cache_key(
             base_url=endpoint.base_url,

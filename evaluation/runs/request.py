@@ -11,6 +11,7 @@ from typing import Any
 from annotator.core.canonical import digest_of
 from annotator.core.ranges import InRange
 from annotator.hit_types.base import ChatMessage
+from annotator.hit_types.images import MARKER
 from evaluation.models import Endpoint
 from evaluation.providers.base import ChatRequest
 from evaluation.runs.text import clean
@@ -39,6 +40,8 @@ RANGES: dict[str, tuple[type, InRange]] = {
 }
 #: Average number of bytes of English text in a token.
 BYTES_PER_TOKEN = 4
+#: The assumed most tokens of an image. APIs count between 85 and several thousand, by its size and the model.
+IMAGE_TOKENS = 3000
 #: The assumed length of a reply, in tokens, if the request allows more.
 LIKELY_REPLY = 150
 MILLION = Decimal(1_000_000)
@@ -156,13 +159,20 @@ def request_build(
 def most_tokens(request: ChatRequest) -> tuple[int, int]:
     """The most tokens that a request can take in and give out.
 
-    A token is at least one byte, so the input has at most as many tokens as bytes, plus a few for each message.
+    A token is at least one byte, so the input has at most as many tokens as bytes, plus a few for each message, and
+    ``IMAGE_TOKENS`` for each image.
     """
     size = sum(len(message["content"].encode("utf-8", "replace")) + 16 for message in request.messages)
+    size += IMAGE_TOKENS * image_count(request)
     if request.schema is not None:
         size += len(str(request.schema))
     limit = request.parameters.get("max_completion_tokens") or request.parameters.get("max_tokens") or 4096
     return size, int(limit) * int(request.parameters.get("n") or 1)
+
+
+def image_count(request: ChatRequest) -> int:
+    """How many images the messages name."""
+    return sum(len(MARKER.findall(message["content"])) for message in request.messages)
 
 
 def likely_tokens(request: ChatRequest) -> int:
@@ -173,7 +183,10 @@ def likely_tokens(request: ChatRequest) -> int:
     """
     most_in, most_out = most_tokens(request)
     counted = prompt_tokens(request)
-    likely_in = most_in // BYTES_PER_TOKEN if counted is None else counted
+    likely_image = IMAGE_TOKENS // BYTES_PER_TOKEN
+    likely_in = (
+        most_in // BYTES_PER_TOKEN if counted is None else counted + likely_image * image_count(request)
+    )
     return likely_in + min(most_out, LIKELY_REPLY)
 
 

@@ -14,6 +14,7 @@ from evaluation.runs.structured import keeps_to
 
 if TYPE_CHECKING:
     from evaluation.models import Call, Run
+    from evaluation.providers.base import ChatImage
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,10 @@ class Step:
     def messages(self, run: Run, call: ClaimedCall) -> list[ChatMessage]:
         """The chat, from the run's own prompt text."""
         raise NotImplementedError
+
+    def images(self, run: Run, calls: Sequence[ClaimedCall]) -> Mapping[int, Mapping[str, ChatImage]]:
+        """The images that the chat of each call names by markers, by call id and digest; at most one query."""
+        return {}
 
     def schema(self, run: Run, call: ClaimedCall) -> JSON | None:
         """The reply's JSON schema, for endpoints that can enforce one; None for plain text."""

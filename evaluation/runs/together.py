@@ -52,6 +52,7 @@ def together_request(asked: Sequence[tuple[ClaimedCall, ChatRequest]]) -> ChatRe
             {"role": "user", "content": common + "\n\n".join(tasks)},
         ),
         parameters=first.parameters | limits,
+        images={digest: image for _, request in asked for digest, image in request.images.items()},
     )
 
 

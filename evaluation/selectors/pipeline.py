@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import BooleanField, F, Func, JSONField, QuerySet, Value
 from django.http import Http404
 
 from annotator.models import Membership, Study
@@ -138,22 +138,37 @@ class StepDone:
     left_out: str
 
 
+class _Made(Func):
+    """Whether a step's result in ``results`` (the first argument) names the study, as ``{"slug": …}`` (the second)."""
+
+    template = "jsonb_path_exists(path => '$.*.study ? (@ == $slug)', target => %(expressions)s)"
+    arg_joiner = ", vars => "
+
+
 def pipeline_behind(*, study: Study) -> tuple[Pipeline, list[StepDone]] | None:
-    """The latest pipeline that made a study, with its finished steps; None for a study that no pipeline made."""
-    for pipeline in Pipeline.objects.select_related("recipe").order_by("-pk"):
-        results = pipeline.results
-        if study.slug in {one.get("study") for one in results.values() if isinstance(one, dict)}:
-            kinds = {step["name"]: step["kind"] for step in pipeline.recipe.content["steps"]}
-            return pipeline, [
-                StepDone(
-                    name=name,
-                    kind=kinds.get(name, ""),
-                    calls=result.get("calls", 0),
-                    failed=result.get("failed", 0),
-                    unparsable=result.get("unparsable", 0),
-                    duplicates=result.get("duplicates", 0) + result.get("duplicates_of_others", 0),
-                    left_out=result.get("left_out", ""),
-                )
-                for name, result in results.items()
-            ]
-    return None
+    """The latest pipeline that made a study, with its finished steps, in one query; None for a study that no pipeline
+    made. A pipeline makes studies of its dataset's workspace only.
+    """
+    slug = Value({"slug": study.slug}, output_field=JSONField())
+    made = _Made(F("results"), slug, output_field=BooleanField())
+    pipeline = (
+        Pipeline.objects.select_related("recipe")
+        .filter(made, dataset__workspace=study.workspace_id)
+        .order_by("-pk")
+        .first()
+    )
+    if pipeline is None:
+        return None
+    kinds = {step["name"]: step["kind"] for step in pipeline.recipe.content["steps"]}
+    return pipeline, [
+        StepDone(
+            name=name,
+            kind=kinds.get(name, ""),
+            calls=result.get("calls", 0),
+            failed=result.get("failed", 0),
+            unparsable=result.get("unparsable", 0),
+            duplicates=result.get("duplicates", 0) + result.get("duplicates_of_others", 0),
+            left_out=result.get("left_out", ""),
+        )
+        for name, result in pipeline.results.items()
+    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from annotator.hit_types.base import JSON, HitType, answers_in_words
+from annotator.hit_types.images import MARKER, ImageText, images_by_digest
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Item
 from evaluation.models import Call, Run
@@ -33,10 +34,10 @@ ON_A_PAGE = 20
 
 @dataclass(frozen=True)
 class ShownMessage:
-    """One message of a chat."""
+    """One message of a chat, in parts: texts, and the images that were sent."""
 
     role: str
-    text: str
+    parts: tuple[str | ImageText, ...]
 
 
 @dataclass(frozen=True)
@@ -88,10 +89,15 @@ def _shown(run: Run, call: Call, item: Item | None) -> CallShown:
         answers = answers_in_words([stage], call.parsed or {})
     elif call.parsed:
         answers = [(name, _plain(value)) for name, value in call.parsed.items()]
-    return CallShown(call, tuple(shown), tuple(_attempts(call)), tuple(answers))
+    return CallShown(
+        call,
+        tuple(shown),
+        tuple(_attempts(call, images_by_digest(item.payload) if item else {})),
+        tuple(answers),
+    )
 
 
-def _attempts(call: Call) -> Iterable[Attempt]:
+def _attempts(call: Call, images: Mapping[str, ImageText]) -> Iterable[Attempt]:
     last: JSON = {
         "request": call.request,
         "reply": call.reply,
@@ -107,7 +113,7 @@ def _attempts(call: Call) -> Iterable[Attempt]:
     attempts = [*call.history, *([last] if call.text or call.reply or not call.history else [])]
     before: tuple[ShownMessage, ...] = ()
     for number, one in enumerate(attempts, 1):
-        chat = _chat(one.get("request"))
+        chat = _chat(one.get("request"), images)
         repeated = len(before) if before and chat[: len(before)] == before else 0
         yield Attempt(
             number=number,
@@ -125,10 +131,23 @@ def _attempts(call: Call) -> Iterable[Attempt]:
         before = chat
 
 
-def _chat(request: Any) -> tuple[ShownMessage, ...]:
+def _chat(request: Any, images: Mapping[str, ImageText]) -> tuple[ShownMessage, ...]:
     messages = request.get("messages") if isinstance(request, dict) else None
     found = messages if isinstance(messages, list) else []
-    return tuple(ShownMessage(str(one.get("role")), content_text(one.get("content"))) for one in found)
+    return tuple(
+        ShownMessage(str(one.get("role")), tuple(_parts(content_text(one.get("content")), images)))
+        for one in found
+    )
+
+
+def _parts(text: str, images: Mapping[str, ImageText]) -> Iterable[str | ImageText]:
+    start = 0
+    for found in MARKER.finditer(text):
+        if image := images.get(found["digest"]):
+            yield text[start : found.start()]
+            yield image
+            start = found.end()
+    yield text[start:]
 
 
 def _thoughts(reply: Any) -> str:

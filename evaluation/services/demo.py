@@ -10,7 +10,9 @@ from contextlib import contextmanager
 
 from django.core.exceptions import ValidationError
 
+from annotator.hit_types.registry import hit_types
 from annotator.models import Study
+from annotator.services.demo import demo_slug
 from evaluation.models import Endpoint, Report
 from evaluation.providers.hosts import origin_of
 from evaluation.runs.inline import run_inline
@@ -19,10 +21,7 @@ from evaluation.services.report import report_compute, report_create
 from evaluation.simulators.start import simulation_create
 
 ENDPOINT = "scripted"
-#: The studies that get a simulator, and the longest time that it can take.
-STUDIES = ("demo-simulation",)
-#: The two studies that share instances get a report across both: do convincing explanations also help people predict?
-ACROSS = ("demo-simulation", "demo-plausibility")
+#: The longest time that one simulator takes, in seconds.
 SECONDS = 60.0
 
 
@@ -51,7 +50,7 @@ def demo_results_load(*, base_url: str) -> Iterator[str]:
     if not base_url:
         yield "no scripted provider is running; nothing was simulated"
         return
-    study = Study.objects.filter(slug__in=STUDIES).select_related("workspace").first()
+    study = Study.objects.filter(slug__in=_simulated()).select_related("workspace").first()
     endpoint, made = Endpoint.objects.get_or_create(
         workspace=study.workspace if study else None,
         name=ENDPOINT,
@@ -75,7 +74,7 @@ def demo_results_load(*, base_url: str) -> Iterator[str]:
 
 
 def _results(endpoint: Endpoint) -> Iterator[str]:
-    for study in Study.objects.filter(slug__in=STUDIES):
+    for study in Study.objects.filter(slug__in=_simulated()):
         try:
             run = run_start(run=simulation_create(study=study, endpoint=endpoint))
         except ValidationError:
@@ -85,12 +84,16 @@ def _results(endpoint: Endpoint) -> Iterator[str]:
             yield f"{study.slug}: simulator run {run.pk} is {run.get_state_display()}"
         if not Report.objects.filter(study=study).exists():
             yield f"{study.slug}: report {_report(study)}"
-    together = [study for slug in ACROSS for study in Study.objects.filter(slug=slug)]
-    if (
-        len(together) == len(ACROSS)
-        and not Report.objects.filter(study=together[0], others__isnull=False).exists()
-    ):
-        yield f"{' and '.join(study.slug for study in together)}: report {_report(*together)}"
+    for kind in hit_types().values():
+        first = Study.objects.filter(slug=demo_slug(kind.name)).first()
+        second = Study.objects.filter(slug=demo_slug(kind.demo.report_with)).first()
+        if first and second and not Report.objects.filter(study=first, others=second).exists():
+            yield f"{first.slug} and {second.slug}: report {_report(first, second)}"
+
+
+def _simulated() -> list[str]:
+    """The slugs of the demo studies that a simulator judges too."""
+    return [demo_slug(kind.name) for kind in hit_types().values() if kind.demo.simulated]
 
 
 def _report(*studies: Study) -> int:

@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 AUDITED = (
     "name", "base_url", "model", "key_variable", "parameters", "concurrency", "requests_per_minute",
     "tokens_per_minute", "structured", "price_in", "price_cached", "price_out", "timeout_seconds", "deployment",
-    "protocol", "api_version", "ca_certificates",
+    "protocol", "api_version", "ca_certificates", "images",
 )  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """The identity of a simulator. Its name has everything that changes a model's answers, and nothing else: the deployment
 (its name, or the server's address and api version), the model, the HIT type and its version, the prompt, the
-form of reply, the parameters, samples and items per request; and what the server says it ran, see ``returned_as``.
+form of reply, whether images are sent, the parameters, samples and items per request; and what the server says it ran, see ``returned_as``.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ def rater_name(*, kind: HitType, endpoint: Endpoint, plan: RunPlan) -> str:
         parts.append(f"settings {digest_of(settings)[:8]}")
     if endpoint.structured and plan.together == 1:
         parts.append("JSON schema")
+    if endpoint.images:
+        parts.append("images")
     return " · ".join(parts)
 
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from random import Random
 from typing import Any
 
+from django.core.files.storage import default_storage
+
 from annotator.hit_types.base import JSON, MARKER, ChatMessage, Field, HitType, Unparsable, read_line
+from annotator.hit_types.images import images_by_digest
 from annotator.hit_types.languages import ENGLISH
 from annotator.hit_types.registry import hit_type_get
-from annotator.models import Item, Judgment, Rater
+from annotator.models import Item, Judgment, Rater, StudyImage
 from annotator.services.judgments_record import Given, judgments_record
 from evaluation.models import Call, Run
+from evaluation.providers.base import ChatImage, ProviderError
 from evaluation.runs.demonstrations import thoughts_of
 from evaluation.runs.step import ClaimedCall, Job, Step
 from evaluation.runs.structured import stage_response, stage_schema
@@ -54,7 +59,22 @@ class Simulate(Step):
             call.context.get("before"),
             call.context.get("presentation"),
             text=run.prompt,
+            images=run.endpoint.images,
         )
+
+    def images(self, run: Run, calls: Sequence[ClaimedCall]) -> Mapping[int, Mapping[str, ChatImage]]:
+        """The images of the calls' items, if the endpoint takes images."""
+        if not run.endpoint.images:
+            return {}
+        shown = {call.id: images_by_digest(call.thing) for call in calls}
+        wanted = {digest for those in shown.values() for digest in those}
+        if not wanted:
+            return {}
+        stored = StudyImage.objects.filter(study=run.study, digest__in=wanted)
+        found = {one.digest: ChatImage(one.media_type, partial(_read, one)) for one in stored}
+        return {
+            pk: {digest: found[digest] for digest in those if digest in found} for pk, those in shown.items()
+        }
 
     def parse(self, run: Run, call: ClaimedCall, text: str) -> JSON:
         kind = _kind(run)
@@ -139,6 +159,14 @@ class Simulate(Step):
                 call.save(update_fields=["flags"])
 
 
+def _read(image: StudyImage) -> bytes:
+    try:
+        with default_storage.open(image.file) as file:
+            return bytes(file.read())
+    except FileNotFoundError:
+        raise ProviderError("bad_request", f"The image {image.name} is missing on the server.") from None
+
+
 def chats_of(*, run: Run, most: int) -> list[tuple[str, list[tuple[str, list[ChatMessage]]]]]:
     """The chats that a draft would send about its first items: (key, [(title of a stage, chat)]).
 
@@ -153,7 +181,9 @@ def chats_of(*, run: Run, most: int) -> list[tuple[str, list[tuple[str, list[Cha
         before: JSON = {}
         stages = []
         for number, stage in enumerate(kind.stages(payload, presentation)):
-            chat = kind.prompt(payload, number, before, presentation, text=run.prompt)
+            chat = kind.prompt(
+                payload, number, before, presentation, text=run.prompt, images=run.endpoint.images
+            )
             stages.append((stage.title, chat))
             before |= {
                 asked.name: (asked.options[0].value if asked.options else "") for asked in stage.fields

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from string import Template
 
 from annotator.hit_types.base import JSON, HitType, Stage, prompt_part
+from annotator.hit_types.images import images_in_words
 
 #: Texts shorter than this, such as yes and no, are found in any prompt.
 SHORTEST = 12
@@ -18,6 +19,7 @@ def prompt_problems(*, kind: HitType, payload: JSON, presentation: JSON, text: s
     Of each stage, the prompt must show some of what people see then, nothing that they see only later, and nothing of
     the item that they never see. Raises what filling in the prompt raises.
     """
+    payload = images_in_words(payload)  # as prompts have it
     stages = kind.stages(payload, presentation)
     found: list[str] = []
     before: JSON = {}

@@ -152,7 +152,7 @@ class Postgres:
                 stdin=secret,
                 capture_output=True,
                 check=False,
-                timeout=120,
+                timeout=600,
                 preexec_fn=die_with_parent(signal.SIGKILL),
                 **self.account.popen_args(),
             )

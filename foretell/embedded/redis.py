@@ -67,7 +67,7 @@ class Redis:
                 account=self.account,
                 stdin=config,
             )
-        started = wait_until(self.ready, self.child, seconds=60)
+        started = wait_until(self.ready, self.child, seconds=300)
         # Damaged data ends Redis with an error; a signal says nothing about the data.
         self.killed = (self.child.poll() or 0) < 0
         if not started:

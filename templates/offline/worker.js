@@ -1,10 +1,10 @@
 {% load static %}/* Shows a stored page when a page can't be fetched. It stores no page of any user, and never answers a request that the
-   network can answer. */
+   network can answer. There is one for each language: a page in another language registers its own. */
 "use strict";
 
-const NAME = "foretell-offline-{% static "css/app.css" %}";
-const OFFLINE = "{% url "annotator:offline" name="offline" %}";
-const AWAY = "{% url "annotator:offline" name="away" %}";
+const NAME = "foretell-offline-{{ language }}-{% static "css/app.css" %}";
+const OFFLINE = "{% url "annotator:offline" name="offline" %}?language={{ language }}";
+const AWAY = "{% url "annotator:offline" name="away" %}?language={{ language }}";
 const KEPT = [OFFLINE, AWAY, "{% static "css/app.css" %}", "{% static "vendor/foretell-serif/foretell-serif.woff2" %}"];
 
 self.addEventListener("install", (event) => {

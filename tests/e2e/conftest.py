@@ -17,7 +17,7 @@ from tests.e2e.style_server import served
 
 LAPTOP = {"width": 1366, "height": 768}
 PHONE = {"width": 390, "height": 844}
-TIMEOUT_MS = 30_000
+TIMEOUT_MS = 120_000
 expect.set_options(timeout=TIMEOUT_MS)  # the default of five seconds is too short on a busy machine
 
 

@@ -75,12 +75,12 @@ def until_sent(page: Page) -> None:
 
 
 def until(page: Page, condition: str) -> None:
-    for _ in range(600):
+    for _ in range(2400):
         with suppress(PlaywrightError):  # the page may be on its way to the next one
             if page.evaluate(condition):
                 return
         page.wait_for_timeout(50)
-    raise AssertionError(f"after 30 s it is still not so: {condition}")
+    raise AssertionError(f"after 120 s it is still not so: {condition}")
 
 
 def chosen(page: Page) -> list[str]:

@@ -1,4 +1,7 @@
-"""Every page that the URL resolver knows: no finding of axe in light or dark, no violation of the content policy."""
+"""Every page that the URL resolver knows: no finding of axe in light or dark, no violation of the content policy.
+
+Researchers' pages also have one main heading, tidy text, and text controls whose borders can be seen.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from playwright.sync_api import Browser, Page
 from pytest_django.live_server_helper import LiveServer
 
 from tests.e2e.conftest import LAPTOP, visitor
+from tests.e2e.page_checks import faint_controls, outline_faults, text_faults
 from tests.e2e.world import World, addresses, every_name, world_make
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]
@@ -85,7 +89,7 @@ def is_page(page: Page, url: str) -> bool:
 
 
 @pytest.mark.parametrize("name", every_name())
-def test_axe_finds_nothing_in_light_or_dark(
+def test_nothing_is_found_in_light_or_dark(
     name: str, world: World, address: str, visitors: dict[str, Page]
 ) -> None:
     for who, path in addresses(name, world):
@@ -97,10 +101,14 @@ def test_axe_finds_nothing_in_light_or_dark(
         page.wait_for_function("() => !document.querySelector('.htmx-request')")
         assert page.url == address + path
         found = violations(page)
+        if who == "researcher":
+            found += outline_faults(page) + text_faults(page) + faint_controls(page)
         page.emulate_media(color_scheme="dark", reduced_motion="reduce")
         page.reload()
         page.wait_for_function("() => !document.querySelector('.htmx-request')")
         found += [f"dark: {one}" for one in violations(page, "color-contrast")]
+        if who == "researcher":
+            found += [f"dark: {one}" for one in faint_controls(page)]
         # 200 % zoom of a window of 640 pixels: nothing needs horizontal scrolling.
         page.set_viewport_size({"width": 320, "height": 640})
         wide = page.evaluate("document.documentElement.scrollWidth")

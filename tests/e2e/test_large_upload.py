@@ -49,11 +49,11 @@ def test_a_large_file_is_sent_in_pieces_and_imported_in_the_background(
         "input[type=file]", {"name": "m.jsonl", "mimeType": "application/x-ndjson", "buffer": data}
     )
     page.get_by_role("button", name="Check file").click()
-    expect(page.get_by_role("button", name="Import in the background")).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("button", name="Import in the background")).to_be_visible(timeout=120_000)
     pieces = -(-len(data) // 1500)
     assert len(sent) == pieces + 1, "one piece was sent twice"
     page.get_by_role("button", name="Import in the background").click()
-    expect(page.get_by_text("Waiting for a worker.")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("Waiting for a worker.")).to_be_visible(timeout=120_000)
     file_import_run(file_import_pk=FileImport.objects.get().pk)
-    expect(page.get_by_text("Imported 20 items from 20 rows")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("Imported 20 items from 20 rows")).to_be_visible(timeout=120_000)
     assert study.items.count() == 20

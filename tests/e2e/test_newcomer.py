@@ -87,7 +87,7 @@ class Researcher:
 
     def reads(self, *texts: str) -> None:
         for text in texts:
-            expect(self.page.locator("main")).to_contain_text(text, timeout=60_000)
+            expect(self.page.locator("main")).to_contain_text(text, timeout=120_000)
 
     def steps(self) -> dict[str, str]:
         """The steps of a draft: title -> mark."""

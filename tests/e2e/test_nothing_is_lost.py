@@ -52,11 +52,11 @@ def choose(page: Page, key: str) -> None:
 
 def soon(condition: Callable[[], Any], page: Page) -> None:
     """Wait for something in the database by polling, so that the browser continues meanwhile."""
-    for _ in range(600):
+    for _ in range(2400):
         if condition():
             return
         page.wait_for_timeout(50)
-    raise AssertionError("after 30 s it is still not so")
+    raise AssertionError("after 120 s it is still not so")
 
 
 @pytest.mark.parametrize("lease", ["still mine", "over"])

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotator.models import FollowUp, Study, User
+from annotator.models import FollowUp, Message, Study, User
+from annotator.services.message import message_send
 from annotator.services.study import study_launch
-from tests.factories import make_item, make_study, make_user
+from tests.e2e.page_checks import faint_controls
+from tests.factories import make_item, make_participation, make_study, make_user
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -34,6 +37,28 @@ def log_in(page: Page, address: str) -> None:
     page.fill("[name=password]", "a-long-password-7")
     page.keyboard.press("Enter")
     expect(page.locator("[name=password]")).to_have_count(0)
+
+
+def test_the_answer_to_a_message_has_a_border_and_is_shown_with_its_question(
+    live_server: Any, page: Page, study: Study
+) -> None:
+    asked = message_send(participation=make_participation(study), kind="question", text="Do bats count?")
+    log_in(page, live_server.url)
+    page.goto(f"{live_server.url}/admin/annotator/message/{asked.pk}/change/")
+    box = page.locator("textarea[name=answer]")
+    backgrounds = set()
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        backgrounds.add(box.evaluate("box => getComputedStyle(box).backgroundColor"))
+        assert faint_controls(page) == [], scheme
+    assert len(backgrounds) == 2, "the page has a dark theme"
+    box.evaluate("box => { box.style.border = '1px solid transparent' }")
+    assert faint_controls(page) == ["faint border: TEXTAREA answer: none"]
+    box.fill("They do.")
+    page.click("button[name=_continue], input[name=_continue]")
+    conversation = re.compile(r"Do bats count\?\s*rosa, [-\d]+ [:\d]+: They do\.")
+    expect(page.locator("main")).to_contain_text(conversation)
+    assert Message.objects.get(kind="reply").text == "They do."
 
 
 def test_items_show_follow_ups_with_their_lines_and_figures_stay_on_one_line(

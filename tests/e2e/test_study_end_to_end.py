@@ -38,7 +38,7 @@ def manage(installation: Installation, *arguments: str, **more: str) -> str:
         env=installation.environment() | more,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -112,7 +112,7 @@ def simulate(page: Page, base: str, provider: str) -> None:
     expect(page.get_by_text("Nothing has been sent.")).to_be_visible()
     page.click("#run-progress button:has-text('Start')")
     done = f"Done: {2 * len(STARTERS)} of {2 * len(STARTERS)} calls"
-    expect(page.get_by_role("heading", name=done)).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("heading", name=done)).to_be_visible(timeout=120_000)
 
 
 def annotate(page: Page, link: str, answers: list[tuple[str, str]]) -> None:
@@ -198,7 +198,7 @@ def test_a_study_from_import_to_the_exported_report(
     page.fill("[name=min_overlap]", "2")
     page.fill("[name=replicates]", "100")
     page.click("button:has-text('Compute')")
-    expect(page.get_by_text("P1 Table 3").first).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("P1 Table 3").first).to_be_visible(timeout=120_000)
     shown = page.locator("main").inner_text()
     assert "Krippendorff" in shown
     assert "scripted at 127.0.0.1" in shown

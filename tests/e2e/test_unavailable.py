@@ -31,7 +31,7 @@ class Proxy:
                     self.answer(proxy.status, "text/html", b"<h1>Bad Gateway</h1>", {})
                     return
                 try:
-                    with urllib.request.urlopen(target + self.path, timeout=60) as reply:
+                    with urllib.request.urlopen(target + self.path, timeout=300) as reply:
                         self.answer(
                             reply.status, reply.headers["Content-Type"], reply.read(), dict(reply.headers)
                         )

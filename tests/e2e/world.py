@@ -242,6 +242,7 @@ SEVERAL: dict[str, list[list[Any]]] = {
     "admin:study_bonus": [["study", "participant"]],
     "admin:study_question": [["study", "exam", "question"]],
     "admin:study_translation": [["study", "de"], ["draft", "ar"]],
+    "admin:study_translation_question": [["study", "de", "exam", "question"]],
     "admin:study_question_new": [["study", "exam"], ["study", "practice"]],
     "admin:study_questions_file": [["study", "exam"]],
     "admin:study_questions_sample": [["study", "exam"]],

@@ -74,7 +74,7 @@ def states(run: Run) -> Counter[str]:
     return Counter(run.calls.values_list("state", flat=True))
 
 
-def wait_for(condition: Callable[[], bool], seconds: float = 90.0) -> None:
+def wait_for(condition: Callable[[], bool], seconds: float = 300.0) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "timed out"

@@ -28,24 +28,24 @@ class ScriptedProcess:
         self.host = self.root.removeprefix("http://")
 
     def stats(self) -> dict[str, Any]:
-        with urllib.request.urlopen(f"{self.root}/stats", timeout=60) as reply:
+        with urllib.request.urlopen(f"{self.root}/stats", timeout=300) as reply:
             return json.load(reply)
 
     def reset(self) -> None:
-        urllib.request.urlopen(f"{self.root}/stats", data=b"", timeout=60).close()
+        urllib.request.urlopen(f"{self.root}/stats", data=b"", timeout=300).close()
 
     def outage(self, seconds: float, status: int = 503) -> None:
         """Fail every request for so long."""
         address = f"{self.root}/outage?seconds={seconds}&status={status}"
-        urllib.request.urlopen(address, data=b"", timeout=60).close()
+        urllib.request.urlopen(address, data=b"", timeout=300).close()
 
-    def hold(self) -> None:
-        """Receive requests without answering them, until ``release``."""
-        urllib.request.urlopen(f"{self.root}/hold", data=b"", timeout=60).close()
+    def hold(self, *, after: int = 0) -> None:
+        """Answer ``after`` more requests, and receive the others without answering them, until ``release``."""
+        urllib.request.urlopen(f"{self.root}/hold?after={after}", data=b"", timeout=300).close()
 
     def release(self) -> None:
-        urllib.request.urlopen(f"{self.root}/release", data=b"", timeout=60).close()
+        urllib.request.urlopen(f"{self.root}/release", data=b"", timeout=300).close()
 
     def stop(self) -> None:
         self.process.terminate()
-        self.process.wait(timeout=60)
+        self.process.wait(timeout=300)

@@ -45,7 +45,7 @@ class FaultPlan:
     kills: int
     flushes: int
     concurrency: int = 16
-    timeout: float = 0.5
+    timeout: float = 2.0
     latency: float = 0.15
     budget: int = 40
     seed: int = 1
@@ -156,14 +156,15 @@ def run_with_faults(
                 break
             if run.state != Run.State.RUNNING:
                 raise AssertionError(f"the run is {run.state}: {run.reason}")
-            if time.monotonic() - started > 300 + 2 * plan.calls:
+            if time.monotonic() - started > 600 + 4 * plan.calls:
                 raise AssertionError(f"not finished: {Counter(run.calls.values_list('state', flat=True))}")
             settled = run.calls.exclude(state__in=["pending", "in_flight"]).count() / plan.calls
             if marks and settled >= marks[0]:
                 marks.pop(0)
                 victim = rng.choice(workers)
-                victim.kill()
+                victim.suspend()  # so that what it has in flight can be counted before anybody releases it
                 in_flight_at_kills_count += run.calls.filter(state="in_flight").count()
+                victim.kill()
                 kills += 1
                 say(f"killed a worker at {settled:.0%}")
                 Process.start(victim)  # don't wait for it: the other worker continues

@@ -47,7 +47,7 @@ def together(call: Callable[[Any], Any], those: Sequence[Any]) -> list[Any]:
     def one(thing: Any) -> Any:
         close_old_connections()
         try:
-            gate.wait(timeout=60)
+            gate.wait(timeout=300)
             return call(thing)
         finally:
             connection.close()
@@ -157,7 +157,7 @@ def test_one_person_in_two_studies_at_once_gets_one_condition_of_an_instance():
             assert assignment_next(participation=first)
             other = pool.submit(elsewhere)
             wait([other], timeout=2)  # enough time to fail if it doesn't wait for our transaction
-        assert other.result(timeout=60) is None
+        assert other.result(timeout=300) is None
 
 
 STAGED = [

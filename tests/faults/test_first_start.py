@@ -22,10 +22,10 @@ def test_the_demo_is_loaded_behind_the_first_page(tmp_path: Path) -> None:
         page = urllib.request.urlopen(installation.url).read().decode()
         assert "The demo studies are being loaded" in page
         installation.kill()  # the next start goes on where this one stopped
-        wait_until(lambda: not installation.ours(), 90, "every process has ended")
+        wait_until(lambda: not installation.ours(), 300, "every process has ended")
         installation.start()
         wait_until(
-            lambda: "the demo studies are loaded" in installation.log.read_text(), 400, "the demo is loaded"
+            lambda: "the demo studies are loaded" in installation.log.read_text(), 1200, "the demo is loaded"
         )
         entrances = json.loads((installation.data / "demo.json").read_text())
         assert len(entrances) > 3

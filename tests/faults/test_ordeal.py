@@ -23,7 +23,7 @@ def test_a_short_ordeal_balances(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     setup = Processes(tmp_path)
     try:
         setup.start()
-        result = ordeal(plan, setup, seconds=900)
+        result = ordeal(plan, setup, seconds=1800)
     finally:
         setup.stop()
     assert balances(plan, result), result

@@ -29,7 +29,7 @@ def test_a_worker_takes_tasks_that_were_sent_while_it_was_down(worker_process: W
     broker = redis.Redis.from_url(settings.CELERY_BROKER_URL)
     assert broker.llen("celery") == 1
     worker_process.start()
-    wait_until(lambda: broker.llen("celery") == 0, 60, "the worker takes the task")
+    wait_until(lambda: broker.llen("celery") == 0, 300, "the worker takes the task")
 
 
 @pytest.mark.parametrize("sole", [True, False])

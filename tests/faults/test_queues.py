@@ -63,9 +63,9 @@ def test_leases_expire_while_every_worker_hangs_on_a_model(
         worker.start()
         for run in runs:
             run_start(run=run)
-        wait_until(lambda: scripted.stats()["in_flight"] or scripted.stats()["requests"], 60, "a run hangs")
+        wait_until(lambda: scripted.stats()["in_flight"] or scripted.stats()["requests"], 300, "a run hangs")
         housekeeping.start()
-        wait_until(lambda: Assignment.objects.get(pk=lease.pk).state == "expired", 60, "the lease expires")
+        wait_until(lambda: Assignment.objects.get(pk=lease.pk).state == "expired", 300, "the lease expires")
         assert {run.calls.filter(state="done").count() for run in runs} == {0}
     finally:
         worker.stop()

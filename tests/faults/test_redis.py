@@ -74,9 +74,8 @@ def test_redis_is_unavailable_for_a_minute_under_load(
 ) -> None:
     url = own_redis.redis.url
     study = make_study(items=400, redundancy=3, launched=True)
-    run = make_run(
-        make_endpoint(scripted, concurrency=1), make_material(40), model="scripted?latency=0.5", started=False
-    )
+    endpoint = make_endpoint(scripted, concurrency=1, timeout_seconds=300)
+    run = make_run(endpoint, make_material(40), model="scripted?latency=0.5", started=False)
     web = WebProcess(tmp_path, REDIS_URL=url)
     options = {"RUN_SLICE_SECONDS": "3", "RUN_WAKE_SECONDS": "2", "RUN_SWEEP_SECONDS": "1"}
     worker = WorkerProcess(tmp_path, REDIS_URL=url, SOLE_WORKER="1", WORKER_CONCURRENCY="1", **options)
@@ -88,16 +87,18 @@ def test_redis_is_unavailable_for_a_minute_under_load(
         worker.start()
         for thread in threads:
             thread.start()
-        wait_until(lambda: all(person.acknowledged for person in people), 120, "everybody has answered once")
+        wait_until(lambda: all(person.acknowledged for person in people), 300, "everybody has answered once")
+        scripted.hold(after=4)  # so that the outage begins in the middle of the run
         Run.objects.filter(pk=run.pk).update(state="running")  # not queued: the worker's own beat finds it
-        wait_until(lambda: done.count() >= 4, 120, "the worker has begun the run")
+        wait_until(lambda: done.count() == 4, 300, "the worker has begun the run")
         own_redis.redis.stop()
+        scripted.release()
         before = [len(person.acknowledged) for person in people]
         time.sleep(AWAY_SECONDS)  # the length of the outage; there is nothing to wait for
         during = [len(person.acknowledged) - n for person, n in zip(people, before, strict=True)]
         assert done.count() < 40, "the run ended during the outage"
         own_redis.start_redis()
-        wait_until(lambda: done.count() == 40, 180, "the worker reconnects by itself")
+        wait_until(lambda: done.count() == 40, 300, "the worker reconnects by itself")
     finally:
         for person in people:
             person.finished = True
@@ -132,7 +133,7 @@ def test_redis_is_flushed_with_a_thousand_jobs_queued(
     worker.start()
     try:
         unfinished = Run.objects.filter(pk__in=[run.pk for run in runs]).exclude(state="done")
-        wait_until(lambda: not unfinished.exists(), 400, "all runs are done")
+        wait_until(lambda: not unfinished.exists(), 1200, "all runs are done")
     finally:
         worker.stop()
     assert Judgment.objects.count() == 200
@@ -144,19 +145,20 @@ def test_a_task_longer_than_the_visibility_timeout_has_one_effect(
     tmp_path: Path,
 ) -> None:
     redis.Redis.from_url(django_settings.CELERY_BROKER_URL).flushdb()
-    run = make_run(
-        make_endpoint(scripted, concurrency=1), make_material(12), model="scripted?latency=1", started=False
-    )
+    endpoint = make_endpoint(scripted, concurrency=1, timeout_seconds=900)
+    run = make_run(endpoint, make_material(12), started=False)
     worker = WorkerProcess(
-        tmp_path, WORKER_CONCURRENCY="2", TASK_VISIBILITY_SECONDS="2", RUN_SLICE_SECONDS="60"
+        tmp_path, WORKER_CONCURRENCY="2", TASK_VISIBILITY_SECONDS="2", RUN_SLICE_SECONDS="900"
     )
     worker.start()
+    scripted.hold(after=6)  # the task lasts until it has been delivered again
     try:
         run_start(run=run)
-        wait_until(lambda: Run.objects.get(pk=run.pk).state == "done", 90, "the run is done")
         wait_until(
-            lambda: "'busy'" in worker.text(), 30, "the task is delivered again and finds the lock taken"
+            lambda: "'busy'" in worker.text(), 300, "the task is delivered again and finds the lock taken"
         )
+        scripted.release()
+        wait_until(lambda: Run.objects.get(pk=run.pk).state == "done", 300, "the run is done")
     finally:
         worker.stop()
     assert runs_sweep() == 0

@@ -46,10 +46,10 @@ def test_a_killed_child_is_replaced_and_nothing_is_lost(running: Installation, v
     old = running.main(victim)
     descendants = old.children(recursive=True)
     old.kill()
-    wait_until(lambda: not old.is_running() and running.main_or_none(victim), 90, f"a new {victim}")
-    wait_until(running.serves, 90, "everything responds again")
+    wait_until(lambda: not old.is_running() and running.main_or_none(victim), 300, f"a new {victim}")
+    wait_until(running.serves, 300, "everything responds again")
     assert running.notes() == before
-    wait_until(lambda: not any(alive(process) for process in descendants), 60, "its children are gone")
+    wait_until(lambda: not any(alive(process) for process in descendants), 300, "its children are gone")
 
 
 def test_a_killed_web_worker_is_replaced(running: Installation) -> None:
@@ -58,8 +58,8 @@ def test_a_killed_web_worker_is_replaced(running: Installation) -> None:
         process for process in main.children() if "spawn" in " ".join(process.cmdline())
     ] or main.children()[:1]
     old.kill()
-    wait_until(lambda: not alive(old), 60)
-    wait_until(running.serves, 90, "the new one responds")
+    wait_until(lambda: not alive(old), 300)
+    wait_until(running.serves, 300, "the new one responds")
     assert running.main("granian").pid == main.pid
 
 
@@ -67,7 +67,7 @@ def test_a_killed_supervisor_leaves_no_process_and_loses_nothing(running: Instal
     running.note("before the death of the supervisor")
     before = running.notes()
     running.kill()
-    wait_until(gone(running), 90, "every child is gone")
+    wait_until(gone(running), 300, "every child is gone")
     running.start()
     assert running.notes() == before
 
@@ -87,20 +87,20 @@ def test_recovery_after_everything_is_killed_at_once(running: Installation) -> N
 
 def test_sigterm_stops_everything(running: Installation) -> None:
     assert running.stop() == 0
-    assert running.ours() == []
+    wait_until(gone(running), 300, "every child is gone")
     assert "all data is kept" in running.log.read_text()
 
 
 def test_ctrl_c_stops_everything(running: Installation) -> None:
     assert running.child is not None
     running.child.send_signal(signal.SIGINT)
-    assert running.child.wait(180) == 0
-    assert running.ours() == []
+    assert running.child.wait(600) == 0
+    wait_until(gone(running), 300, "every child is gone")
 
 
 def test_a_second_run_on_the_same_data_is_refused(running: Installation) -> None:
     before = running.log.read_text().count("another `make run`")
-    assert running.launch().wait(180) == 1
+    assert running.launch().wait(600) == 1
     log = running.log.read_text()
     assert log.count("another `make run`") == before + 1
     assert f"(process {running.child.pid})" in log
@@ -146,7 +146,7 @@ def test_a_server_whose_port_is_taken_gets_another_port(running: Installation) -
 def test_a_busy_web_port_is_reported_before_anything_starts(tmp_path: Path) -> None:
     installation = Installation(tmp_path)
     with socket.create_server(("127.0.0.1", installation.port)):
-        assert installation.launch().wait(180) == 1
+        assert installation.launch().wait(600) == 1
     assert f"PORT={installation.port + 1} make run" in installation.log.read_text()
     assert installation.ours() == []
 

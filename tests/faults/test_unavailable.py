@@ -49,7 +49,7 @@ def database_unavailable() -> Iterator[None]:
 def get(url: str, cookie: str = "") -> tuple[int, Message, str]:
     request = urllib.request.Request(url, headers={"Cookie": cookie})
     try:
-        with urllib.request.urlopen(request, timeout=60) as reply:
+        with urllib.request.urlopen(request, timeout=300) as reply:
             return reply.status, reply.headers, reply.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, error.headers, error.read().decode()

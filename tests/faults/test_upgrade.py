@@ -80,18 +80,18 @@ def test_people_submit_while_the_tables_change_and_two_versions_serve(
     try:
         old.start()
         begin(groups[0])
-        wait_until(lambda: acknowledged(groups[0]) >= 5, 120, "people work with the old version")
+        wait_until(lambda: acknowledged(groups[0]) >= 5, 300, "people work with the old version")
         run(env.ROOT, database, "manage.py", "migrate", "--verbosity", "0")
         after_migration = acknowledged(groups[0])
         new.start()
         begin(groups[1])
-        wait_until(lambda: acknowledged(groups[1]) >= 5, 120, "people work with the new version")
+        wait_until(lambda: acknowledged(groups[1]) >= 5, 300, "people work with the new version")
         # Their sessions and the tasks that they have in hand go on with the new version.
         for person in groups[0]:
             person.client.base_url = new.url
         old.stop()
         for thread in threads:
-            thread.join(180)
+            thread.join(900)
     finally:
         old.stop()
         new.stop()

@@ -167,7 +167,7 @@ def test_a_workers_log_lines_name_the_run_and_the_request_that_queued_it(tmp_pat
             found = [json.loads(line) for line in worker.text().splitlines() if line.startswith("{")]
             return [one for one in found if one.get("run") == 987654321]
 
-        (line, *_) = wait_until(lines, 120, "a line about the run")
+        (line, *_) = wait_until(lines, 300, "a line about the run")
     finally:
         worker.stop()
     assert line["job"] == "evaluation.run_work"

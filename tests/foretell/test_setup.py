@@ -50,7 +50,7 @@ class Machine:
             env={"PATH": str(self.bin), **settings},
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=600,
             check=False,
         )
 

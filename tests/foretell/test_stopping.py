@@ -54,7 +54,7 @@ def test_a_signal_while_a_process_is_polled_stops_everything(tmp_path: os.PathLi
         env={**os.environ, "DATA_DIR": str(tmp_path)},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     assert (done.returncode, done.stdout) == (0, "[foretell] stopped; all data is kept\n"), done.stderr

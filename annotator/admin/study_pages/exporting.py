@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods
 
 from annotator.accounts.api_tokens import token_works
 from annotator.admin.study_pages.frame import VIEWER, render, study_page
-from annotator.forms.service import errors_add
+from annotator.core.service_errors import errors_add
 from annotator.forms.study_pages import ExportForm, TokenForm
 from annotator.models import ApiToken, Export, Study, User
 from annotator.selectors.judgment import UnknownFilter

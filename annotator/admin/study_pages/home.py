@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.contrib import admin, messages
+from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -14,6 +15,7 @@ from django.views.decorators.http import require_http_methods
 from annotator.admin.study_pages.frame import REVIEWER, VIEWER, render, study_page
 from annotator.core.background import BackgroundWork, work_of
 from annotator.core.kept_figures import figures_kept
+from annotator.core.service_errors import errors_add, save_checked
 from annotator.forms.study import NewStudyForm
 from annotator.models import Rehearsal, Study
 from annotator.selectors.home import home_rows, home_studies, needs_words
@@ -61,8 +63,13 @@ def new(request: HttpRequest) -> HttpResponse:
     """Make a study from a template."""
     form = NewStudyForm(request.POST or None, by=user_of(request))
     if request.method == "POST" and form.is_valid():
-        messages.success(request, "Study created. Next, import its material.")
-        return redirect("admin:study_live", form.save().pk)
+        try:
+            study = save_checked(form.save)
+        except ValidationError as error:
+            errors_add(form, error)
+        else:
+            messages.success(request, "Study created. Next, import its material.")
+            return redirect("admin:study_live", study.pk)
     context = {**admin.site.each_context(request), "title": "New study", "form": form}
     name = "admin/annotator/study_pages/new.html"
     return TemplateResponse(request, name, context, status=400 if form.errors else 200)

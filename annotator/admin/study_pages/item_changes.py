@@ -8,8 +8,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 
 from annotator.admin.study_pages.frame import EDITOR, render, study_page
+from annotator.core.service_errors import errors_add
 from annotator.forms.items import ItemForm
-from annotator.forms.service import errors_add
 from annotator.forms.study_pages import ReasonForm
 from annotator.models import Study
 from annotator.selectors.user import user_of

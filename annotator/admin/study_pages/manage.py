@@ -10,8 +10,8 @@ from django.template.response import TemplateResponse
 from django.views.decorators.http import require_http_methods
 
 from annotator.admin.study_pages.frame import OWNER, VIEWER, render, study_page
+from annotator.core.service_errors import errors_add, save_checked
 from annotator.core.words import plural
-from annotator.forms.service import errors_add
 from annotator.forms.study_pages import DeleteForm, DuplicateForm
 from annotator.models import Study
 from annotator.selectors.owed import balances_of, totals_of
@@ -43,7 +43,9 @@ def duplicate(request: HttpRequest, study: Study) -> HttpResponse:
     form = DuplicateForm(request.POST or None, initial=start)
     if request.method == "POST" and form.is_valid():
         try:
-            copy = study_duplicate(study=study, by=user_of(request), **form.cleaned_data)
+            copy = save_checked(
+                lambda: study_duplicate(study=study, by=user_of(request), **form.cleaned_data)
+            )
         except ValidationError as error:
             errors_add(form, error)
         else:

@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 
 from annotator.admin.study_pages.frame import OWNER, VIEWER, render, study_page
-from annotator.forms.service import errors_add
+from annotator.core.service_errors import errors_add
 from annotator.forms.study_pages import InviteForm
 from annotator.models import Membership, Study
 from annotator.selectors.study import study_get_for

@@ -10,8 +10,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 
 from annotator.admin.study_pages.frame import REVIEWER, VIEWER, render, study_page
+from annotator.core.service_errors import errors_add
 from annotator.core.words import plural
-from annotator.forms.service import errors_add
 from annotator.forms.study_pages import BonusForm
 from annotator.models import LedgerEntry, Rater, Study
 from annotator.selectors.owed import balances_of, totals_of

@@ -8,7 +8,8 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.http import urlencode
 
 from annotator.admin.study_pages.frame import VIEWER, render, study_page
-from annotator.hit_types.base import HitType
+from annotator.hit_types.base import Block, HitType
+from annotator.hit_types.images import image_columns
 from annotator.models import ExamAttempt, Judgment, Rater, Study
 from annotator.selectors.contested import (
     agreement_with_others,
@@ -104,7 +105,11 @@ def contested(request: HttpRequest, study: Study) -> HttpResponse:
     return render(
         request, study, "contested", tab="review", title=f"Contested items of {study.title}",
         rows=[
-            {"one": one, "answers": _answers(kind, reasons, one.judgments, one.item.payload)}
+            {
+                "one": one,
+                "answers": _answers(kind, reasons, one.judgments, one.item.payload),
+                "pictures": _pictures(kind, one.item.payload),
+            }
             for one in found[:CONTESTED]
         ],
         filters=[{"name": name, "value": filters[name], "choices": choices[name]} for name in choices if choices[name]],
@@ -112,6 +117,14 @@ def contested(request: HttpRequest, study: Study) -> HttpResponse:
         same=pair_agreement(study, pair) if pair else None,
         following=urlencode(kept | {"from": offset + CONTESTED}) if len(found) > CONTESTED else "",
     )  # fmt: skip
+
+
+def _pictures(kind: HitType, payload: dict[str, Any]) -> list[Block]:
+    """The images of an item, which a line of text can't show."""
+    if not image_columns(payload):
+        return []
+    blocks = {block.name: block for stage in kind.every_stage(payload) for block in stage.blocks}
+    return [block for block in blocks.values() if block.image]
 
 
 def _only_rehearsed(study: Study) -> bool:

@@ -8,8 +8,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from annotator.admin.study_pages.frame import EDITOR, VIEWER, address_of, render, study_page
+from annotator.core.service_errors import errors_add
 from annotator.core.words import plural
-from annotator.forms.service import errors_add
 from annotator.forms.study_pages import RehearsalForm
 from annotator.models import Study
 from annotator.selectors.rehearsal import rehearsal_progress

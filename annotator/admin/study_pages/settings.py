@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from annotator.admin.study_pages.frame import EDITOR, VIEWER, may, render, study_page
-from annotator.forms.service import errors_add
+from annotator.core.service_errors import errors_add
 from annotator.forms.study import StudyForm
 from annotator.models import Study
 from annotator.selectors.study import study_get_for
@@ -28,8 +28,6 @@ def settings(request: HttpRequest, study: Study) -> HttpResponse:
                 return redirect("admin:annotator_study_do", study.pk, "launch")
             return redirect("admin:annotator_study_change", study.pk)
         study.refresh_from_db()
-    if not editable:
-        form.disable()
     return render(
         request, study, "settings", tab="settings", title=f"Settings of {title}", form=form, editable=editable,
         status=400 if form.errors else 200,

@@ -1,10 +1,10 @@
-"""Template tags for pages of other applications that belong to a study."""
+"""Template tags of study pages: the head and tabs for pages of other applications, and settings to read."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from django import template
+from django import forms, template
 
 from annotator.admin.study_pages.frame import role_of, tabs_of
 from annotator.hit_types.registry import hit_types
@@ -20,4 +20,15 @@ def study_tabs(context: dict[str, Any], study: Study, tab: str) -> dict[str, Any
     role = role_of(request, study) if request is not None else None
     tabs, pages = tabs_of(study, tab=tab, role=role) if role else ([], [])
     kind = hit_types().get(study.hit_type)
-    return {"tabs": tabs, "pages": pages, "study": study, "kind": kind, "role": role, "outside": True}
+    return {"tabs": tabs, "pages": pages, "study": study, "kind": kind, "role": role}
+
+
+@register.filter
+def value_words(field: forms.BoundField) -> str:
+    """``{{ field|value_words }}``: a field's value for people who can't change it, with the words of its menu."""
+    value = field.value()
+    if isinstance(field.field, forms.BooleanField):
+        return "yes" if value else "no"
+    choices = dict(getattr(field.field, "choices", ()))
+    values = value if isinstance(value, list | tuple) else [value]
+    return ", ".join(str(choices.get(one, one)) for one in values if one not in (None, "")) or "none"

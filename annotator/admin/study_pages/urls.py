@@ -53,6 +53,11 @@ def patterns(view: Callable[..., Any]) -> list[URLPattern]:
         path(f"{one}exam/", view(exams.exam), name="study_exam"),
         path(f"{one}languages/", view(languages.languages), name="study_languages"),
         path(f"{one}languages/<slug:code>/", view(languages.translation), name="study_translation"),
+        path(
+            f"{one}languages/<slug:code>/<slug:which>/<path:key>/",
+            view(languages.question),
+            name="study_translation_question",
+        ),
         path(f"{one}images/", view(images.images), name="study_images"),
         path(f"{one}images/items.csv", view(images.uses), name="study_image_uses"),
         path(f"{one}images/<row:image_pk>/delete/", view(images.delete), name="study_image_delete"),

@@ -10,6 +10,7 @@ from annotator.hit_types.base import (
     YES_NO_LABELS,
     Column,
     Defaults,
+    Demo,
     Grade,
     HitType,
     ItemDraft,
@@ -57,6 +58,7 @@ class RationaleProperties(HitType):
         min_seconds=5.0,
         one_condition_per_instance=True,
     )
+    demo = Demo(summary="Judge one aspect of explanations.", by_variant=True)
     headline = "association"
     measures = frozenset({"rationale_properties"})
     ratings_need_item = False

@@ -9,6 +9,7 @@ from annotator.hit_types.base import (
     JSON,
     Column,
     Defaults,
+    Demo,
     Grade,
     HitType,
     ItemDraft,
@@ -68,6 +69,13 @@ class Simulation(HitType):
         pay_per_item="0.60",
         min_seconds=5.0,
         follow_ups=10,
+    )
+    demo = Demo(
+        title="What will the robot answer?",
+        summary="Read how a robot explained one answer, and guess what it will answer next.",
+        fill=0.9,
+        simulated=True,
+        report_with="plausibility",
     )
     headline = "simulation"
     measures = frozenset({"simulatability"})

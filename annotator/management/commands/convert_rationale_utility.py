@@ -9,6 +9,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from annotator.core.whole_file import whole_file
 from annotator.core.words import plural
 from annotator.services.imports.faults import ImportRefused
 from annotator.services.imports.rationale_utility import (
@@ -57,8 +58,8 @@ class Command(BaseCommand):
                 )
                 rows = result.rows
                 self._tell(result, system, options["output"])
-            with options["output"].open("w", encoding="utf-8") as out:
-                out.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+            with whole_file(options["output"]) as out:
+                out.writelines(f"{json.dumps(row, ensure_ascii=False)}\n".encode() for row in rows)
         except ImportRefused as refused:
             raise CommandError(str(refused)) from None
         except OSError as error:

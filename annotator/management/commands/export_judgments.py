@@ -9,6 +9,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from annotator.core.whole_file import whole_file
 from annotator.management.arguments import pairs, study_named
 from annotator.models import Export
 from annotator.selectors.judgment import FILTERS, UnknownFilter
@@ -44,7 +45,7 @@ class Command(BaseCommand):
                 self.stdout.write(chunk.decode(), ending="")
             return
         try:
-            with options["output"].open("wb") as file:
+            with whole_file(options["output"]) as file:
                 file.writelines(chunks)
         except OSError as error:
             raise CommandError(f"{options['output']}: {error.strerror}") from None

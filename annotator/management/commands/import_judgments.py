@@ -77,7 +77,7 @@ class Command(BaseCommand):
         add(
             "--skip-blank",
             action="store_true",
-            help="leave out rows without any value instead of refusing them",
+            help="leave out rows without any value; by default they are judgments without an answer, or refused by the study's task",
         )
         add("--dry-run", action="store_true", help="check and count, write nothing")
 

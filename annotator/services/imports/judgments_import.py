@@ -72,12 +72,13 @@ class _Job(JudgmentsFile):
     def __init__(self, *args: Any):
         super().__init__(*args)
         self.declared = Declared()
+        #: Rows that were left out, rows that became judgments, and those of them without an answer.
+        self.skipped, self.read, self.unanswered = 0, 0, 0
 
     def judge(self) -> None:
         """Check and stage every row, a chunk at a time; the items' payloads are fetched with each chunk."""
         judgments_stage_open()
         numbers: Counter[str] = Counter()
-        skipped = 0
         rows = self.rows()
         while chunk := list(itertools.islice(rows, CHUNK)):
             keys = {self.columns.key(values) for _, values in chunk}
@@ -90,24 +91,39 @@ class _Job(JudgmentsFile):
             staged = []
             for line, values in chunk:
                 if self._left_out(values):
-                    skipped += 1
+                    self.skipped += 1
                     continue
                 judgment = self._judgment(line, values, items, numbers)
                 if judgment is not None:
                     staged.append(judgment)
             if not self.log:
                 judgments_stage(staged)
-        if skipped:
-            self.result.notes.append(
-                f"{plural(skipped, 'row')} left out: nothing in {'its' if skipped == 1 else 'their'} value columns."
-            )
+        self._tell_unlabelled()
 
     def _left_out(self, values: dict[str, Any]) -> bool:
-        """Whether a row has no label: its cells are blank (if that is allowed) or have a label that means no answer."""
-        cells = [cell_text(values.get(value.column)) for value in self.columns.values]
-        if any(map(self.columns.spelling.read, cells)):
+        """Whether a row without a label isn't stored: because that was asked for, or because the HIT type's parser needs an
+        answer. It refuses blank cells; a label that means no answer is left out."""
+        if not self.columns.unlabelled(values):
             return False
-        return self.columns.skip_blank or any(cells)
+        blank = not any(cell_text(values.get(value.column)) for value in self.columns.values)
+        return self.columns.skip_blank or not (self.kind.external or blank)
+
+    def _tell_unlabelled(self) -> None:
+        """Notes on the rows without a label; a file that has no label at all is a fault, since its columns are probably
+        the wrong ones."""
+        skipped, stored, notes = self.skipped, self.unanswered, self.result.notes
+        if skipped:
+            notes.append(
+                f"{plural(skipped, 'row')} left out: nothing in {'its' if skipped == 1 else 'their'} value columns."
+            )
+        if stored and stored == self.read and not self.log:
+            columns = ", ".join(value.column for value in self.columns.values)
+            self.log.add("no row has a label; expected one in at least one row", field=columns)
+        elif stored:
+            notes.append(
+                f"{plural(stored, 'row')} without a label: stored as {'a judgment' if stored == 1 else 'judgments'} without an "
+                "answer, which reports leave out and count, or count as wrong if you choose that."
+            )
 
     def _judgment(
         self, line: int, values: dict[str, Any], items: dict[str, tuple[int, JSON]], numbers: Counter[str]
@@ -139,6 +155,8 @@ class _Job(JudgmentsFile):
             response = self._response(line, values, items[key][1])
         if self.log.total > before:
             return None
+        self.read += 1
+        self.unanswered += not response
         return StagedJudgment(
             line=line,
             item_pk=items[key][0],
@@ -184,6 +202,8 @@ class _Job(JudgmentsFile):
         return seconds
 
     def _response(self, line: int, values: dict[str, Any], payload: JSON) -> JSON:
+        if self.kind.external and self.columns.unlabelled(values):
+            return {}
         reading = Reading(self.columns, self.declared.one_name)
         try:
             if self.kind.external:

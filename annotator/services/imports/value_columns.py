@@ -86,6 +86,20 @@ class JudgmentColumns:
         cells = [cell_text(values.get(column)) for column in self.item_columns]
         return KEY_SEPARATOR.join(cells) if all(cells) else ""
 
+    def unlabelled(self, values: Mapping[str, Any]) -> bool:
+        """Whether a row has no label: its cells are blank or have a label that means no answer. A blank list of units is an
+        answer, that none is "yes", unless blank rows are skipped.
+
+        >>> columns = JudgmentColumns("q", (ValueColumn("says"),), "who", missing=("NA",))
+        >>> columns.unlabelled({"says": "NA"}), columns.unlabelled({"says": "yes"})
+        (True, False)
+        """
+        cells = [cell_text(values.get(value.column)) for value in self.values]
+        if any(map(self.spelling.read, cells)):
+            return False
+        lists_none = any(value.listed and not cell for value, cell in zip(self.values, cells, strict=True))
+        return self.skip_blank or not lists_none
+
     @cached_property
     def spelling(self) -> Spelling:
         return Spelling(self.missing, self.recode, self.fold_case)
@@ -143,6 +157,8 @@ class Reading:
         for column in self.columns.values:
             text = self.label(values, column)
             if column.listed:
+                if not text and cell_text(values.get(column.column)):
+                    continue  # a label that means no answer, which lists nothing: not even that none is "yes"
                 found = self.listed(text, column)
                 for unit in column.listed:
                     yield column.name, unit, "yes" if unit in found else "no"

@@ -1,18 +1,24 @@
-"""Django's ``include``, except that a component with only constant arguments is rendered once per language.
+"""Parts of pages that depend only on the language, rendered once for each: ``include`` and ``per_language``.
+
+``include`` is Django's, except that a component with only constant arguments is rendered once per language.
 
 ``{% include "components/icon.html" with name="check" only %}`` always renders the same, and a task page
-has fifteen of them: `make bench ARGS=parts` measures what that saves. It reads undocumented attributes of Django's
-``IncludeNode``, so it is active only with the Django versions in ``KNOWN``; with any other, ``include`` is Django's own
-and pages are the same, only slower. A test fails when Django is upgraded to a version that isn't listed.
+has fifteen of them. ``{% per_language %}...{% endper_language %}`` does the same for a passage: a task page has forty
+translations. `make bench ARGS=parts` measures what both save. They read undocumented attributes of Django's nodes, so they
+are active only with the Django versions in ``KNOWN``; with any other, ``include`` is Django's own, a passage is rendered
+each time, and pages are the same, only slower. A test fails when Django is upgraded to a version that isn't listed.
 """
 
 from __future__ import annotations
 
 import django
 from django import template
-from django.template.base import FilterExpression, Node, Parser, Token
+from django.template.base import FilterExpression, Node, NodeList, Parser, TextNode, Token
 from django.template.context import Context
+from django.template.defaulttags import CommentNode
 from django.template.loader_tags import IncludeNode, do_include
+from django.templatetags.i18n import TranslateNode
+from django.templatetags.static import StaticNode
 from django.utils.translation import get_language
 
 register = template.Library()
@@ -22,18 +28,27 @@ KNOWN = ((5, 2),)
 
 
 class RenderedOnce(Node):
-    """An ``include`` whose text never changes."""
+    """A part of a template whose text depends only on the language."""
 
-    def __init__(self, node: Node) -> None:
-        self.node = node
+    def __init__(self, part: Node | NodeList) -> None:
+        self.part = part
         self.texts: dict[str | None, str] = {}
 
     def render(self, context: Context) -> str:
         language = get_language()
         if language not in self.texts:
-            self.node.origin = self.origin
-            self.texts[language] = self.node.render(context)
+            if isinstance(self.part, Node):
+                self.part.origin = self.origin
+            self.texts[language] = self.part.render(context)
         return self.texts[language]
+
+
+class RenderedEachTime(Node):
+    def __init__(self, nodelist: NodeList) -> None:
+        self.nodelist = nodelist
+
+    def render(self, context: Context) -> str:
+        return self.nodelist.render(context)
 
 
 def include(parser: Parser, token: Token) -> Node:
@@ -56,3 +71,36 @@ def is_constant(node: IncludeNode) -> bool:
 
 def _literal(value: FilterExpression) -> bool:
     return isinstance(value.var, str) and not value.filters
+
+
+@register.tag
+def per_language(parser: Parser, token: Token) -> Node:
+    """``{% per_language %}...{% endper_language %}``: a passage that is rendered once for each language.
+
+    It may hold text, comments, addresses of static files, translations of constant texts and components with constant
+    arguments. Raises ``TemplateSyntaxError`` for anything else, because a page would show what an earlier one contained.
+    """
+    passage = parser.parse(("endper_language",))
+    parser.delete_first_token()
+    if django.VERSION[:2] not in KNOWN:
+        return RenderedEachTime(passage)
+    for node in passage:
+        if not _depends_only_on_the_language(node):
+            what = f"line {node.token.lineno}: {node.token.contents!r}" if node.token else repr(node)
+            raise template.TemplateSyntaxError(
+                f"{what} can't stand in {{% per_language %}}, because it may differ between pages in one language."
+            )
+    return RenderedOnce(passage)
+
+
+def _depends_only_on_the_language(node: Node) -> bool:
+    if isinstance(node, TranslateNode):
+        # ``lookups`` is None for a literal. "as" writes into the context, which happens only in the first rendering.
+        return node.filter_expression.var.lookups is None and not (
+            node.filter_expression.filters or node.asvar or node.message_context
+        )
+    if isinstance(node, StaticNode):
+        return node.varname is None and node.path.token[:1] in "'\""
+    if isinstance(node, IncludeNode):
+        return is_constant(node)
+    return isinstance(node, TextNode | CommentNode | RenderedOnce)

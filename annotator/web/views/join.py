@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django import forms
 from django.contrib.auth.forms import BaseUserCreationForm
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -119,9 +119,15 @@ def signup(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         if guest is None:
             new_account_count(request)
-        person_log_in(request, form.save())
-        request.session.set_expiry(None)
-        return redirect(safe_next(request, reverse("annotator:me")))
+        try:
+            with transaction.atomic():
+                user = form.save()
+        except IntegrityError:  # somebody has taken the name since the form was checked
+            form.add_error("username", User._meta.get_field("username").error_messages["unique"])
+        else:
+            person_log_in(request, user)
+            request.session.set_expiry(None)
+            return redirect(safe_next(request, reverse("annotator:me")))
     wanted = request.GET.get("next", "")
     context = {
         "form": form,

@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.templatetags.static import static
+from django.utils.translation import activate, get_language
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
+
+from annotator.core.language import language_known
 
 
 @require_GET
 @never_cache
 def worker(request: HttpRequest) -> HttpResponse:
-    """The service worker. It is served from the root, because its scope is limited to paths below its own."""
-    return render(request, "offline/worker.js", content_type="text/javascript")
+    """The service worker of one language. It is at the root, because its scope is limited to paths below its own."""
+    context = {"language": language_asked(request)}
+    return render(request, "offline/worker.js", context, content_type="text/javascript")
 
 
 @require_GET
 def page(request: HttpRequest, name: str) -> HttpResponse:
     """`offline` or `away`: the same for everyone, without personal data."""
+    activate(language_asked(request))  # the middleware undoes it
     return HttpResponse(render_to_string(f"errors/{name}.html"))
+
+
+def language_asked(request: HttpRequest) -> str:
+    """The language in the address, so that what is stored doesn't depend on when it is fetched; else the reader's."""
+    return language_known(request.GET.get("language")) or get_language() or settings.LANGUAGE_CODE
 
 
 @require_GET

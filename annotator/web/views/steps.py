@@ -154,7 +154,12 @@ def practice(request: HttpRequest, participation: Participation) -> HttpResponse
             number = int(sent)
         practice_advance(participation=participation, number=number)
         return redirect("annotator:study", slug=participation.study.slug)
-    context: dict[str, Any] = {"number": number + 1, "count": len(rules["practice"]), "index": number}
+    context: dict[str, Any] = {
+        "number": number + 1,
+        "count": len(rules["practice"]),
+        "index": number,
+        "keep": f"practice.{participation.pk}.{number}",  # the browser keeps an answer that isn't submitted yet
+    }
     raw: dict[str, Any] = {}
     errors: dict[str, str] = {}
     if request.method == "POST":

@@ -21,9 +21,10 @@ from annotator.models import Assignment, Participation
 from annotator.selectors.participation import progress_of
 from annotator.selectors.user import user_of
 from annotator.services.assignment import assignment_next, assignment_return, lease_extend, own_lease
+from annotator.services.draft import draft_save
+from annotator.services.judgment_undo import judgment_undo
 from annotator.services.message import message_send
 from annotator.services.participation import participation_finish
-from annotator.services.stage_submit import draft_save, judgment_undo
 from annotator.services.submit_and_next import turn_take
 from annotator.web.task_page import task_page
 from annotator.web.views.common import at_step, says_refusals, trouble

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from annotator.core.whole_file import whole_file
 from annotator.core.words import plural
 from evaluation.models import Pipeline
 from evaluation.pipelines.training import examples_of, held_out_questions
@@ -44,5 +45,6 @@ class Command(BaseCommand):
         if options["output"] is None:
             self.stdout.write(lines, ending="")
             return
-        options["output"].write_text(lines, encoding="utf-8")
+        with whole_file(options["output"]) as file:
+            file.write(lines.encode())
         self.stdout.write(f"{plural(lines.count(chr(10)), noun)} written to {options['output']}")

@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 from django.urls import reverse
 
+from annotator.core.whole_file import whole_file
 from annotator.models import Study
 from evaluation.reports.choices import Choices, ChoicesError, specs
 
@@ -93,7 +94,8 @@ class Command(BaseCommand):
         text = export(found.content, found.files, options["format"])
         if options["output"]:
             try:
-                options["output"].write_text(text, encoding="utf-8")
+                with whole_file(options["output"]) as file:
+                    file.write(text.encode())
             except OSError as error:
                 raise CommandError(f"{options['output']}: {error.strerror}") from error
         else:

@@ -9,6 +9,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
+from annotator.core.whole_file import whole_file
 from annotator.core.words import plural
 from annotator.models import Study
 from evaluation.models import Run
@@ -48,8 +49,8 @@ class Command(BaseCommand):
         run = Run.objects.filter(pk=options["run"]).first()
         if run is None:
             raise CommandError(f"There is no run {options['run']}.")
-        with options["output"].open("w", encoding="utf-8") as file:
-            written = sum(1 for line in calls_download(run=run) if file.write(line))
+        with whole_file(options["output"]) as file:
+            written = sum(1 for line in calls_download(run=run) if file.write(line.encode()))
         self.stdout.write(f"Wrote {plural(written, 'call')} of {run} to {options['output']}.")
 
     def _import(self, options: dict[str, Any]) -> None:

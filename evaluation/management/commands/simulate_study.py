@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
-import os
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from django.core.management.base import BaseCommand, CommandError
 
+from annotator.core.whole_file import whole_file
 from annotator.core.words import plural
 from evaluation.planning.sample_size import FIGURES, PlanRow, plan_width
 from evaluation.planning.synthetic import COLUMNS, StudyDesign, draw_study
@@ -85,16 +86,13 @@ class Command(BaseCommand):
     def _write(self, design: StudyDesign, rng: np.random.Generator, path: Path) -> None:
         if path.exists():
             raise CommandError(f"FILE: {path} already exists")
-        part = path.with_name(f".{path.name}.part")
         study = draw_study(design, rng)
         try:
-            with part.open("w", encoding="utf-8", newline="") as file:
+            with whole_file(path) as raw, io.TextIOWrapper(raw, encoding="utf-8", newline="") as file:
                 writer = csv.writer(file)
                 writer.writerow(COLUMNS)
                 writer.writerows(study.rows())
-            os.replace(part, path)
         except OSError as error:
-            part.unlink(missing_ok=True)
             raise CommandError(f"FILE: cannot write {path}: {error.strerror}") from error
         self.stdout.write(
             f"{plural(len(study.ratings), 'rating')} of {plural(design.items, 'item')} written to {path}"

@@ -17,9 +17,11 @@ from evaluation.providers.base import content_text
 from evaluation.providers.scripted.batches import Batches
 from evaluation.providers.scripted.brain import reply_to, tokens_in
 from evaluation.providers.scripted.embeddings import embed
+from evaluation.providers.scripted.gate import Gate
 from evaluation.providers.scripted.http import Request, Response, json_response
 from evaluation.providers.scripted.misbehave import misbehave
 from evaluation.providers.scripted.options import BadOptions, Options, parse_model
+from evaluation.providers.scripted.parts import messages_read
 from evaluation.providers.scripted.tuning import Tuning
 from evaluation.providers.scripted.vendors import anthropic, gemini
 from evaluation.providers.scripted.world import chance, pick
@@ -33,6 +35,7 @@ class Scripted:
 
     def __init__(self, *, key: str = "") -> None:
         self.key = key
+        self.gate = Gate()
         self.reset()
         self.batches = Batches(self)
         self.tuning = Tuning(self.batches.files)
@@ -46,8 +49,7 @@ class Scripted:
         self.times_answered: Counter[int] = Counter()
         self.started = time.time()
         self.outage_until, self.outage_status = 0.0, 503
-        self.released = asyncio.Event()
-        self.released.set()
+        self.gate.release()
         self.allowance, self.allowed_at = 1.0, time.monotonic()
 
     async def __call__(self, request: Request) -> Response:
@@ -59,9 +61,7 @@ class Scripted:
         if path == "/outage" and request.method == "POST":
             return self._outage(request)
         if path in ("/hold", "/release") and request.method == "POST":
-            # Between the two, requests are received and not answered, so that a test can take as long as it needs.
-            (self.released.clear if path == "/hold" else self.released.set)()
-            return json_response(self.stats())
+            return self._hold(request)
         if path.startswith("/anthropic/v1/"):
             return await anthropic(request, self)
         if path.startswith("/gemini/v1beta/"):
@@ -98,6 +98,10 @@ class Scripted:
         try:
             body = json.loads(request.body)
             options = parse_model(str(body["model"]), request.headers.get("x-scripted") or request.query)
+            if isinstance(body.get("messages"), list):
+                body["messages"], images = messages_read(body["messages"])
+                if images:
+                    self.counts["images"] += images
         except (ValueError, KeyError, TypeError, BadOptions) as error:
             return _error(400, f"cannot read the request: {error}", "bad_request")
         if time.monotonic() < self.outage_until:
@@ -118,7 +122,7 @@ class Scripted:
         self.times_asked[digest] += 1
         if options.latency or options.jitter:
             await asyncio.sleep(options.latency + options.jitter * random.random())
-        await self.released.wait()
+        await self.gate()
         if path == "/v1/embeddings":
             return self._embeddings(body)
         nth = self.times_asked[digest]
@@ -144,6 +148,14 @@ class Scripted:
             content,
             {"content-type": "application/json", "x-request-id": f"req_{digest & 0xFFFFFFFF:08x}"},
         )
+
+    def _hold(self, request: Request) -> Response:
+        """``POST /hold?after=8``: eight more requests get replies, the others wait until ``POST /release``."""
+        if request.path.rstrip("/") == "/release":
+            self.gate.release()
+        else:
+            self.gate.hold(int(dict(parse_qsl(request.query)).get("after", 0)))
+        return json_response(self.stats())
 
     def _outage(self, request: Request) -> Response:
         """``POST /outage?seconds=60&status=503``: every request fails for that long."""

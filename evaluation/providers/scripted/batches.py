@@ -13,6 +13,7 @@ from urllib.parse import parse_qs
 
 from evaluation.providers.scripted.http import Request, Response, json_response
 from evaluation.providers.scripted.options import BadOptions, Options, parse_model
+from evaluation.providers.scripted.parts import BadParts, messages_read
 from evaluation.providers.scripted.world import chance
 
 
@@ -113,7 +114,8 @@ class Batches:
     def _replies(self, custom_id: str, body: dict[str, Any], batch: str) -> list[str]:
         try:
             options = parse_model(str(body["model"]))
-        except BadOptions as error:
+            body = body | {"messages": messages_read(body["messages"])[0]}
+        except (BadOptions, BadParts) as error:
             content: dict[str, Any] = {"status_code": 400, "body": {"error": {"message": str(error)}}}
             return [json.dumps({"id": custom_id, "custom_id": custom_id, "response": content, "error": None})]
         drawn = chance("batch", options.seed, custom_id, batch)

@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from evaluation.providers.scripted.http import Request, Response, json_response
+from evaluation.providers.scripted.parts import data_part
 
 #: The largest compressed reply, in bytes, that is unpacked here; a gzip bomb is passed on unchanged.
 MOST_ZIPPED = 10_000
@@ -92,7 +93,7 @@ async def anthropic(request: Request, answer: Answer) -> Response:
     if fault := _messages_fault(request, body):
         return _anthropic_error(400, fault)
     chat = [{"role": "system", "content": body["system"]}] if body.get("system") else []
-    chat += body["messages"]
+    chat += [message | {"content": _blocks(message["content"])} for message in body["messages"]]
     inner: JSON = {"model": body["model"], "messages": chat, "max_tokens": body["max_tokens"]}
     inner |= {"temperature": body.get("temperature", 1.0)}
     tools = body.get("tools") or []
@@ -129,6 +130,16 @@ def _messages_fault(request: Request, body: Any) -> str:
     if strange := {message.get("role") for message in messages} - {"user", "assistant"}:
         return f'messages: Unexpected role "{strange.pop()}". The Messages API accepts a top-level `system` parameter'
     return ""
+
+
+def _blocks(content: Any) -> Any:
+    """The content of a message in the OpenAI protocol."""
+    if isinstance(content, str):
+        return content
+    return [
+        data_part(one["source"]["media_type"], one["source"]["data"]) if one["type"] == "image" else one
+        for one in content
+    ]
 
 
 def _message(found: JSON, held: bool) -> JSON:
@@ -206,11 +217,11 @@ async def gemini(request: Request, answer: Answer) -> Response:
         return _gemini_error(400, fault)
     config = body.get("generationConfig", {})
     system = "\n".join(part["text"] for part in body.get("systemInstruction", {}).get("parts", []))
-    chat = [{"role": "system", "content": system}] if system else []
+    chat: list[JSON] = [{"role": "system", "content": system}] if system else []
     chat += [
         {
             "role": {"model": "assistant"}.get(one.get("role"), "user"),
-            "content": "".join(p["text"] for p in one["parts"]),
+            "content": _parts(one["parts"]),
         }
         for one in body["contents"]
     ]
@@ -231,6 +242,18 @@ async def gemini(request: Request, answer: Answer) -> Response:
         return _gemini_error(status, said, **kept)
     found = _completion(response)
     return response if found is None else _like(response, _content(found))
+
+
+def _parts(parts: list[JSON]) -> str | list[JSON]:
+    """The content of a message in the OpenAI protocol."""
+    if all("text" in part for part in parts):
+        return "".join(part["text"] for part in parts)
+    return [
+        {"type": "text", "text": part["text"]}
+        if "text" in part
+        else data_part(part["inlineData"]["mimeType"], part["inlineData"]["data"])
+        for part in parts
+    ]
 
 
 def _content_fault(body: Any) -> str:

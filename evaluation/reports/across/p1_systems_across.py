@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from typing import Any
 
 from evaluation.metrics import FollowUps, compare_systems
@@ -16,7 +17,7 @@ from evaluation.reports.words import count, number
 #: With more systems than this there would be too many pairs for a table, so there are no intervals and differences.
 MOST = 12
 COLUMNS = (
-    "unit", "explanation", "instance", "system", "simulated", "real", "generator", "kind", "text", "missing",
+    "unit", "explanation", "instance", "system", "simulated", "real", "generator", "kind", "missing",
 )  # fmt: skip
 
 
@@ -25,8 +26,12 @@ def p1_systems_across(across: Across) -> Section | None:
     """Each system's precision on the instances common to all of a dataset, and the paired differences."""
     blocks: list[Table] = []
     prose = []
-    for dataset, contexts in _by_dataset(across).items():
-        table = pooled(contexts)
+    whole = across.whole or across
+    for place, (dataset, every) in enumerate(_by_dataset(whole)):
+        contexts = _of_studies(across, every)
+        if not across.joins(contexts):
+            continue
+        table = pooled(contexts, named=_repeated_systems(every))
         if len(set(table.system)) < 2:
             continue
         resampling = across.resampling
@@ -38,9 +43,9 @@ def p1_systems_across(across: Across) -> Section | None:
             f"{dataset}: {count(len(found.systems), 'system')} of {listed_titles(contexts)} share "
             f"{count(found.instances, 'instance')} on which precision is defined in all; {found.left_out:,} more have it in some."
         )
-        blocks.append(_precision(len(blocks), dataset, found, rule))
+        blocks.append(_precision(2 * place, dataset, found, rule))
         if found.differences:
-            blocks.append(_differences(len(blocks), dataset, found, rule))
+            blocks.append(_differences(2 * place + 1, dataset, found, rule))
     if not blocks:
         return None
     return Section(
@@ -53,24 +58,37 @@ def p1_systems_across(across: Across) -> Section | None:
     )
 
 
-def _by_dataset(across: Across) -> dict[str, list[Context]]:
-    """Simulation studies of the same task type and dataset, if there are at least two."""
-    found: dict[tuple[str, str], list[Context]] = {}
+def _by_dataset(across: Across) -> list[tuple[str, list[Context]]]:
+    """Simulation studies of the same task type and dataset, if there are at least two, with the dataset's name."""
+    found: list[list[Context]] = []
     for ctx in across.measuring("simulatability"):
         instances = set(instance_keys(ctx).values())
-        for key, others in found.items():
-            if key[0] == ctx.hit_type.name and instances & set(instance_keys(others[0]).values()):
+        for others in found:
+            first = others[0]
+            if first.hit_type.name == ctx.hit_type.name and instances & set(instance_keys(first).values()):
                 others.append(ctx)
                 break
         else:
-            found[ctx.hit_type.name, ctx.dataset] = [ctx]
-    return {name: several for (_, name), several in found.items() if len(several) > 1}
+            found.append([ctx])
+    return [(several[0].dataset, several) for several in found if len(several) > 1]
 
 
-def pooled(contexts: list[Context]) -> FollowUps:
-    """The studies' follow-ups in one table; a system that occurs in two studies is counted as two."""
+def _of_studies(across: Across, contexts: list[Context]) -> list[Context]:
+    """The same studies' contexts in this report, which may be one group of it."""
+    wanted = {ctx.study.pk for ctx in contexts}
+    return [ctx for ctx in across.contexts if ctx.study.pk in wanted]
+
+
+def _repeated_systems(contexts: list[Context]) -> set[str]:
+    """Systems that occur in two studies."""
     tables = [ctx.follow_ups(ctx.headline.name, rule_of(ctx))[0] for ctx in contexts]
     uses = Counter(system for table in tables for system in set(table.system))
+    return {system for system, number in uses.items() if number > 1}
+
+
+def pooled(contexts: list[Context], *, named: Collection[str]) -> FollowUps:
+    """The studies' follow-ups in one table; the systems ``named`` after their study are counted as one in each."""
+    tables = [ctx.follow_ups(ctx.headline.name, rule_of(ctx))[0] for ctx in contexts]
     columns: dict[str, Any] = {}
     for name in COLUMNS:
         parts = []
@@ -82,7 +100,7 @@ def pooled(contexts: list[Context]) -> FollowUps:
                 known = instance_keys(ctx)
                 values = [known.get(v, v) for v in values]
             if name == "system":
-                values = [f"{v} ({ctx.study.title})" if uses[v] > 1 else v for v in values]
+                values = [f"{v} ({ctx.study.title})" if v in named else v for v in values]
             parts += values
         columns[name] = parts
     return FollowUps(**columns, abstain=tables[0].abstain)

@@ -12,4 +12,4 @@ from evaluation.reports.tables.p3_table13 import properties_section
 def p3_properties_across(across: Across) -> Section | None:
     """One column per property, whichever study judged it, and the average over all properties."""
     contexts = across.measuring("rationale_properties")
-    return properties_section(contexts) if len(contexts) > 1 else None
+    return properties_section(contexts) if across.joins(contexts) else None

@@ -17,6 +17,7 @@ from evaluation.reports.columns import rule_of
 from evaluation.reports.content import Cell, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
+from evaluation.reports.sections.agreement import unanswered_notes
 from evaluation.reports.words import count, estimate
 
 #: At most this many raters are listed.
@@ -144,7 +145,7 @@ def _table(ctx: Context, variable: Variable, beside: Scored, found: GoldAccuracy
         head=["Labels of"],
         columns=[TableColumn("% correct"), TableColumn("Labels")],
         rows=rows,
-        notes=_notes(ctx, beside),
+        notes=_notes(ctx, variable.name, beside),
     )
 
 
@@ -152,9 +153,11 @@ def _cells(found: Any, rule: str) -> list[Cell]:
     return [Cell.of(found, shape="percent", rule=rule), Cell.count(found.n)]
 
 
-def _notes(ctx: Context, beside: Scored) -> list[str]:
+def _notes(ctx: Context, variable: str, beside: Scored) -> list[str]:
     notes = ["Units on which raters tie count as wrong."] if ctx.choices.ties == "wrong" else []
     blank = int((beside.gold[beside.unanswered[1]] >= 0).sum())
     if ctx.choices.blanks == "wrong":
         notes.append(f"Questions that a rater left blank count as wrong: {count(blank, 'answer')}.")
+    else:
+        notes += unanswered_notes(ctx, variable)
     return notes

@@ -127,8 +127,14 @@ def _table(ctx: Context, variable: Variable, found: dict[str, Agreement]) -> Tab
         head=["Statistic"],
         columns=[TableColumn(kind, LABEL_SETS[name]) for name in found for kind in ("Value", "n")],
         rows=rows,
-        notes=[_denominators(found["all"], ctx.people)],
+        notes=[_denominators(found["all"], ctx.people), *unanswered_notes(ctx, variable.name)],
     )
+
+
+def unanswered_notes(ctx: Context, variable: str) -> list[str]:
+    """A sentence on the judgments without an answer on the variable, which its statistics leave out; none if there is none."""
+    number = ctx.data.table(variable).unanswered[0].size
+    return [f"Left out: {count(number, 'judgment')} without an answer."] if number else []
 
 
 def _denominators(found: Agreement, who: str) -> str:

@@ -102,15 +102,17 @@ def p1_table1(ctx: Context) -> Section | None:
 
 
 def part_of(ctx: Context, table: FollowUps) -> tuple[FollowUps, list[str]]:
-    """The whole table; for a very large one, the follow-ups of randomly drawn explanations, and a note that says so."""
+    """The whole table with its texts; of a very large one, the follow-ups of randomly drawn explanations, and a note that says
+    so."""
+    with_texts = ctx.base(ctx.headline.name).with_texts
     if len(table) <= EXACT:
-        return table, []
+        return with_texts(table), []
     names = table.explanations
     size = max(1, DRAWN * len(names) // len(table))
     drawn = np.random.default_rng([ctx.choices.seed, 1]).choice(len(names), size=size, replace=False)
     keep = np.zeros(len(names), dtype=bool)
     keep[drawn] = True
-    return table.take(keep[table.explanation_codes]), [
+    return with_texts(table.take(keep[table.explanation_codes])), [
         f"Generality is estimated from {size:,} of {len(names):,} explanations, drawn at random (seed "
         f"{ctx.choices.seed}); the simulatable share is that of all follow-ups."
     ]

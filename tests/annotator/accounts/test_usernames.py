@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 from django.core.exceptions import ValidationError
-from django.db import IntegrityError
+from django.db import IntegrityError, transaction
 from django.test import Client
 from django.urls import reverse
 
 from annotator.accounts.usernames import username_check
 from annotator.models import User
+from annotator.web.views.join import SignUpForm
 
 pytestmark = pytest.mark.django_db
 PASSWORD = "a-long-password-7"
@@ -76,3 +77,22 @@ def test_attempts_at_the_old_password_are_limited(client: Client, page: str) -> 
     assert change(PASSWORD) == 429, "the right password is not confirmed either"
     user.refresh_from_db()
     assert user.check_password(PASSWORD)
+
+
+def test_a_name_that_is_taken_while_the_account_is_created_is_an_error_at_its_field(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save = SignUpForm.save
+
+    def late(form: SignUpForm, commit: bool = True) -> User:
+        with transaction.atomic():
+            User.objects.create_user("maria")
+        return save(form, commit)
+
+    monkeypatch.setattr(SignUpForm, "save", late)
+    fields = {"username": "maria", "password1": "a-long-password-9", "password2": "a-long-password-9"}
+    reply = client.post("/signup/", fields)
+    assert reply.status_code == 200
+    assert "username" in reply.context["form"].errors
+    assert 'value="maria"' in reply.content.decode()
+    assert not User.objects.exists(), "the other account was stored in the request's own transaction"

@@ -13,7 +13,7 @@ from annotator.services.assignment import assignment_next
 from annotator.services.message import message_send
 from annotator.services.study import study_launch, study_update
 from annotator.services.submit_and_next import turn_take
-from tests.annotator.admin.test_study_pages import sent_form
+from tests.annotator.admin.study_forms import sent_form
 from tests.factories import (
     make_item,
     make_judgment,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.test import Client
@@ -15,15 +14,7 @@ from annotator.selectors.home import home_rows
 from annotator.services.message import message_send
 from tests.factories import make_participation, make_study, make_user
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def _files(settings: Any, tmp_path: Any) -> None:
-    backend = "django.core.files.storage.FileSystemStorage"
-    settings.STORAGES = settings.STORAGES | {
-        "default": {"BACKEND": backend, "OPTIONS": {"location": tmp_path}}
-    }
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("stored_files")]
 
 
 @pytest.fixture

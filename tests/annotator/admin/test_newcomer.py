@@ -15,7 +15,7 @@ from annotator.selectors.owed import balances_of
 from annotator.services.assignment import assignment_next
 from annotator.services.rehearsal.run import rehearsal_run
 from annotator.services.submit_and_next import turn_take
-from tests.annotator.admin.test_study_pages import sent_form
+from tests.annotator.admin.study_forms import sent_form
 from tests.factories import make_participation, make_user
 
 pytestmark = pytest.mark.django_db

@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 
 from annotator.admin.study_pages.urls import patterns
+from annotator.hit_types.registry import hit_type_get
 from annotator.models import Export, Membership, Participation, Study, User, WorkspaceMember
 from annotator.services.exclusion import exclusion_make
 from annotator.services.exports import export_request
@@ -49,6 +50,7 @@ PAGES = {
     "exam/": "viewer",
     "languages/": "viewer",
     "languages/de/": "viewer",
+    "languages/de/exam/QUESTION/": "viewer",
     "images/": "viewer",
     "images/items.csv": "viewer",
     "items/": "viewer",
@@ -87,6 +89,7 @@ SENT = {
     "items/ITEM/delete/": "editor",
     "exam/": "editor",
     "languages/de/": "editor",
+    "languages/de/exam/QUESTION/": "editor",
     "requests/": "owner",
     "import/": "editor",
     "import/upload/": "editor",
@@ -98,7 +101,7 @@ SENT = {
 
 @pytest.fixture
 def mine(researcher: User) -> Study:
-    study = make_study(by=researcher, slug="mine")
+    study = make_study(by=researcher, slug="mine", exam_required=True)
     judgment = make_judgment(make_item(study), make_rater("ann"))
     exclusion_make(study=study, by=researcher, judgment=judgment, reason="x")
     export_request(study=study, by=researcher)
@@ -117,6 +120,7 @@ def address(study: Study, page: str) -> str:
         "EXCLUSION": study.exclusions.get().pk,
         "PERSON": study.participations.get().rater_id,
         "IMAGE": study.images.get().pk,
+        "QUESTION": hit_type_get(study.hit_type).exam[0].key,
         "IMPORT": study.file_imports.get().pk,
     }
     for name, value in names.items():
@@ -136,6 +140,7 @@ def test_every_page_is_in_the_access_lists() -> None:
     for pattern in patterns(lambda view: view):
         page = str(pattern.pattern).removeprefix("<row:pk>/")
         page = page.replace("<slug:which>", "exam").replace("<slug:code>", "de")
+        page = page.replace("languages/de/exam/<path:key>", "languages/de/exam/QUESTION")
         for name in ("item_pk", "judgment_pk", "exclusion_pk", "export_pk", "import_pk", "image_pk"):
             page = page.replace("<row:rater_pk>", "PERSON").replace(
                 f"<row:{name}>", name.removesuffix("_pk").upper()
@@ -206,7 +211,7 @@ def test_pages_of_one_lab_show_nothing_of_the_other(mine: Study, stranger: User,
         shown = client.get(address(mine, page))
         assert shown.status_code == 200, page
         if not shown.streaming:
-            assert "twin" not in shown.content.decode(), page
+            assert "otherlab" not in shown.content.decode(), page
 
 
 def test_objects_of_another_study_are_not_found(mine: Study, researcher: User) -> None:

@@ -109,13 +109,13 @@ def test_anonymous_users_and_annotators_have_no_access(places: dict[str, str]) -
 def test_another_lab_gets_404_and_the_refusal_is_logged(
     places: dict[str, str], other: APIClient, caplog: pytest.LogCaptureFixture
 ) -> None:
-    twin = lab_copy(Study.objects.get(slug="mine"), User.objects.get(username="otto"))
+    copy = lab_copy(Study.objects.get(slug="mine"), User.objects.get(username="otto"))
     for name, method in [(name, method) for name, method, _ in OF_STUDY] + OF_OWNER:
         caplog.clear()
         with caplog.at_level(logging.WARNING):
             assert ask(other, places[name], method) == 404, name
         assert caplog.records, f"{name}: a refusal is logged"
-    assert [one["slug"] for one in other.get("/api/v1/studies/").data["results"]] == [twin.slug]
+    assert [one["slug"] for one in other.get("/api/v1/studies/").data["results"]] == [copy.slug]
 
 
 def test_a_token_gives_access_to_its_owners_workspaces_only(
@@ -124,8 +124,8 @@ def test_a_token_gives_access_to_its_owners_workspaces_only(
     lab_copy(Study.objects.get(slug="mine"), User.objects.get(username="otto"))
     assert [one["slug"] for one in api.get("/api/v1/studies/").data["results"]] == ["mine"]
     for name in ("study-items", "judgments", "exclusions", "study-progress"):
-        assert "twin" not in api.get(places[name]).content.decode(), name
-    assert "twin" not in b"".join(api.get(places["judgments_export"])).decode()
+        assert "otherlab" not in api.get(places[name]).content.decode(), name
+    assert "otherlab" not in b"".join(api.get(places["judgments_export"])).decode()
 
 
 @pytest.mark.parametrize("by", ["study", "workspace"])

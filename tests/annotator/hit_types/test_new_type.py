@@ -15,7 +15,7 @@ from annotator.models import Judgment, Study, User
 from annotator.services.api_tokens import api_token_make
 from annotator.services.imports.material_import import material_import
 from annotator.services.study import study_create, study_launch
-from tests.annotator.admin.test_study_pages import ROOT, sent_form
+from tests.annotator.admin.study_forms import ROOT, sent_form
 from tests.bot import Bot
 from tests.contracts import test_hit_type_prompts, test_hit_type_questions, test_hit_types
 from tests.new_type import MATERIAL, clarity  # noqa: F401

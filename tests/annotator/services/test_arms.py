@@ -24,10 +24,9 @@ from annotator.services.imports.material_import import material_import
 from annotator.services.imports.value_columns import JudgmentColumns, ValueColumn
 from annotator.services.participation import participation_join
 from annotator.services.rehearsal.fill import rehearsal_raters, rehearse, take_steps
-from annotator.services.stage_submit import judgment_record
 from annotator.services.study import study_create, study_launch
 from annotator.services.submit_and_next import turn_take
-from tests.factories import make_rater
+from tests.factories import make_rater, record_judgment
 
 ROWS = (Path(annotator.demo.__path__[0]) / "generalization_utility.jsonl").read_text().splitlines()
 FIELDS = [{"before", "after", "follow_up_after"}, {"follow_up_before", "follow_up_after"}]
@@ -86,13 +85,10 @@ def test_the_arms_of_every_item_differ_by_at_most_one_and_exports_name_them(stud
 def test_an_imported_judgment_is_read_with_its_arm(study: Study) -> None:
     item, rater = study.items.first(), make_rater("somebody")
     assert item
-    where = {"item": item, "rater": rater, "source": "import"}
     response = {"follow_up_before": "yes", "follow_up_after": "no"}
     with pytest.raises(FieldErrors):
-        judgment_record(**where, response=response)
-    judgment, made = judgment_record(**where, response=response, presentation={"arm": 1})
-    assert made
-    assert judgment.response == response
+        record_judgment(item, rater, response)
+    assert record_judgment(item, rater, response, presentation={"arm": 1}).response == response
 
 
 @pytest.mark.django_db

@@ -43,18 +43,8 @@ from tests.annotator.services.audit_walk import (
 )
 from tests.factories import make_item, make_judgment, make_participation, make_rater, make_study
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("stored_files")]
 A = AuditAction
-
-
-@pytest.fixture(autouse=True)
-def _files(settings: Any, tmp_path: Any) -> None:
-    settings.STORAGES = settings.STORAGES | {
-        "default": {
-            "BACKEND": "django.core.files.storage.FileSystemStorage",
-            "OPTIONS": {"location": tmp_path},
-        }
-    }
 
 
 @pytest.fixture

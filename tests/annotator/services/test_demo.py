@@ -11,6 +11,7 @@ from django.contrib.auth import authenticate
 from django.test import Client, RequestFactory
 from django.utils import timezone
 
+from annotator.hit_types.registry import hit_types
 from annotator.management.commands.load_demo import known_passwords, write_private
 from annotator.models import Assignment, Item, Participation, Study, System, User
 from annotator.services import demo
@@ -44,6 +45,12 @@ def test_all_demo_files_load_together_and_only_once(monkeypatch: pytest.MonkeyPa
     ways = demo.demo_ways_in(passwords={})
     invitations = [way for way in ways if way["url"].startswith("/join/")]
     assert {way["about"] for way in invitations} == set(Study.objects.values_list("title", flat=True))
+
+
+def test_a_type_that_has_a_demo_report_with_another_names_one_with_demo_material() -> None:
+    named = [kind.demo.report_with for kind in hit_types().values() if kind.demo.report_with]
+    assert named
+    assert all(demo.demo_lines(name, 1) for name in named), named
 
 
 @pytest.mark.django_db

@@ -41,18 +41,8 @@ from annotator.services.stage_submit import stage_submit
 from annotator.services.study import study_close
 from tests.factories import make_participation, make_study, make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("stored_files")]
 NAME, PANEL, MAIL, TEXT = "Zephyrine", "5f3e9panel", "zephyrine@example.org", "My cat is called Moritz"
-
-
-@pytest.fixture(autouse=True)
-def _files(settings: Any, tmp_path: Any) -> None:
-    settings.STORAGES = settings.STORAGES | {
-        "default": {
-            "BACKEND": "django.core.files.storage.FileSystemStorage",
-            "OPTIONS": {"location": tmp_path},
-        }
-    }
 
 
 def worker(study: Study, user: User) -> Participation:

@@ -28,9 +28,8 @@ from annotator.services.exports import (
     exports_sweep,
     judgments_export,
 )
-from annotator.services.stage_submit import judgment_record
 from annotator.tasks import export_build_task
-from tests.factories import make_item, make_judgment, make_rater, make_study
+from tests.factories import make_item, make_judgment, make_rater, make_study, record_judgment
 
 pytestmark = pytest.mark.django_db
 
@@ -86,9 +85,7 @@ def test_formulas_are_neutralised_in_csv_and_exact_in_json(full: Study, start: s
     study = make_study(hit_type="toy")
     item = make_item(study, key="k", payload={"question": "Q"})
     text = f"{start}HYPERLINK(1)"
-    judgment_record(
-        item=item, rater=make_rater("r"), response={"guess": "yes", "why": f"x{text}"}, source="import"
-    )
+    record_judgment(item, make_rater("r"), {"guess": "yes", "why": f"x{text}"})
     Judgment.objects.filter(item=item).update(response={"guess": "yes", "why": text})
     assert table(study)[0]["response.why"] == f"'{text}"
     assert lines(study)[0]["response"]["why"] == text
@@ -187,19 +184,12 @@ def test_the_number_of_queries_is_independent_of_the_rows(full: Study) -> None:
 # -- by a job ------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def storage(settings: Any, tmp_path: Path) -> Path:
-    settings.STORAGES = settings.STORAGES | {
-        "default": {
-            "BACKEND": "django.core.files.storage.FileSystemStorage",
-            "OPTIONS": {"location": str(tmp_path)},
-        }
-    }
-    return tmp_path
-
-
 def test_a_job_builds_the_same_file_as_the_stream(
-    full: Study, researcher: User, storage: Path, queued: list[Any], django_capture_on_commit_callbacks: Any
+    full: Study,
+    researcher: User,
+    stored_files: Path,
+    queued: list[Any],
+    django_capture_on_commit_callbacks: Any,
 ) -> None:
     with django_capture_on_commit_callbacks(execute=True):
         export = export_request(study=full, by=researcher, filters={"rater": "ann"})
@@ -213,7 +203,9 @@ def test_a_job_builds_the_same_file_as_the_stream(
     assert gzip.decompress(content) == b"".join(judgments_export(study=full, filters={"rater": "ann"}))
 
 
-def test_building_an_export_twice_has_no_further_effect(full: Study, researcher: User, storage: Path) -> None:
+def test_building_an_export_twice_has_no_further_effect(
+    full: Study, researcher: User, stored_files: Path
+) -> None:
     export = export_request(study=full, by=researcher)
     assert export_build(export_pk=export.pk)
     before = Export.objects.values().get()
@@ -223,7 +215,7 @@ def test_building_an_export_twice_has_no_further_effect(full: Study, researcher:
 
 
 def test_a_killed_build_is_repeated(
-    full: Study, researcher: User, storage: Path, monkeypatch: pytest.MonkeyPatch
+    full: Study, researcher: User, stored_files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     export = export_request(study=full, by=researcher)
 
@@ -240,7 +232,7 @@ def test_a_killed_build_is_repeated(
 
 
 def test_only_one_worker_builds_and_no_transaction_is_open_meanwhile(
-    full: Study, researcher: User, storage: Path, monkeypatch: pytest.MonkeyPatch
+    full: Study, researcher: User, stored_files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     export = export_request(study=full, by=researcher)
     seen: list[tuple[bool, int]] = []
@@ -263,7 +255,7 @@ def test_only_one_worker_builds_and_no_transaction_is_open_meanwhile(
 
 
 def test_a_failed_build_reports_its_error(
-    full: Study, researcher: User, storage: Path, monkeypatch: pytest.MonkeyPatch
+    full: Study, researcher: User, stored_files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     export = export_request(study=full, by=researcher)
 
@@ -277,7 +269,7 @@ def test_a_failed_build_reports_its_error(
 
 
 def test_the_sweeper_queues_lost_exports_and_deletes_expired_files(
-    full: Study, researcher: User, storage: Path, queued: list[Any]
+    full: Study, researcher: User, stored_files: Path, queued: list[Any]
 ) -> None:
     old = export_request(study=full, by=researcher)
     export_build(export_pk=old.pk)
@@ -288,7 +280,7 @@ def test_the_sweeper_queues_lost_exports_and_deletes_expired_files(
     assert exports_sweep() == 1
     assert queued == [("annotator.export_build", {"export_pk": forgotten.pk})]
     assert not Export.objects.filter(pk=old.pk).exists()
-    assert list((storage / "exports").iterdir()) == []
+    assert list((stored_files / "exports").iterdir()) == []
 
 
 def test_an_export_with_an_unknown_filter_is_not_stored(full: Study, researcher: User) -> None:

@@ -15,7 +15,7 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.utils import timezone
 
-from annotator.models import Explanation, Instance, Study, StudyImage
+from annotator.models import Explanation, Instance, Membership, Study, StudyImage
 from annotator.selectors.images import image_uses, images_used
 from annotator.selectors.study import study_hit_type
 from annotator.services import images
@@ -277,6 +277,40 @@ def test_a_file_is_deleted_with_the_last_study_that_shows_it(django_capture_on_c
             study_purge(study_pk=one.pk)
         assert default_storage.exists(file) == left
     assert not StudyImage.objects.exists()
+
+
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["the same workspace", "another workspace"])
+def test_a_copy_has_the_images_of_its_exam(elsewhere: bool, django_capture_on_commit_callbacks: Any) -> None:
+    owner, other = make_user(staff=True), make_user(staff=True)
+    study = with_images(by=owner)
+    question = {"key": "one", "row": ROW, "gold": {"helpful": "no"}, "reason": "So."}
+    study = study_update(study=study, exam_own=[question])
+    Membership.objects.create(study=study, user=other, role="viewer")
+    by = other if elsewhere else owner
+    copy = study_duplicate(study=study, by=by, slug="copy", title="Copy", material=False)
+    assert (copy.workspace == study.workspace) is not elsewhere
+    assert copy.exam_own == study.exam_own
+    names = set(copy.images.values_list("name", flat=True))
+    assert names == ({"cat.png"} if elsewhere else {"cat.png", "dog.png"})
+    study_update(study=copy, exam_own=[question])  # its questions can be edited further
+    study_delete(study=study, by=owner, typed=study.slug)
+    with django_capture_on_commit_callbacks(execute=True):
+        study_purge(study_pk=study.pk)
+    cat = copy.images.get(name="cat.png")
+    with default_storage.open(cat.file) as file:
+        assert hashlib.sha256(file.read()).hexdigest() == cat.digest
+
+
+def test_a_copy_elsewhere_says_which_images_file_is_missing() -> None:
+    owner, other = make_user(staff=True), make_user(staff=True)
+    study = with_images(by=owner)
+    study = study_update(
+        study=study, exam_own=[{"key": "one", "row": ROW, "gold": {"helpful": "no"}, "reason": "So."}]
+    )
+    Membership.objects.create(study=study, user=other, role="viewer")
+    default_storage.delete(study.images.get(name="cat.png").file)
+    with pytest.raises(ValidationError, match=r"image cat\.png is missing on the server"):
+        study_duplicate(study=study, by=other, slug="copy", title="Copy", material=False)
 
 
 def test_a_file_that_an_interrupted_upload_left_is_removed_later(monkeypatch: pytest.MonkeyPatch) -> None:

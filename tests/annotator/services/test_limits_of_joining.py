@@ -13,8 +13,9 @@ from django.utils import timezone
 from annotator.core.errors import Refused
 from annotator.models import Assignment, Participation, Study, User
 from annotator.services.assignment import assignment_next, assignment_return, leases_expire
+from annotator.services.judgment_undo import judgment_undo
 from annotator.services.participation import annotator_create, participation_join, rater_for
-from annotator.services.stage_submit import judgment_undo, stage_submit
+from annotator.services.stage_submit import stage_submit
 from annotator.services.study import study_update
 from annotator.services.submit_and_next import turn_take
 from tests.factories import make_participation, make_study, make_user

@@ -19,7 +19,7 @@ from annotator.hit_types.registry import hit_type_get
 from annotator.models import Assignment, Participation, Study
 from annotator.services.assignment import assignment_next, assignment_return, leases_expire
 from annotator.services.imports.material_import import material_import
-from annotator.services.stage_submit import judgment_undo
+from annotator.services.judgment_undo import judgment_undo
 from annotator.services.study import study_launch
 from annotator.services.study_templates import study_create_from_template, study_templates
 from annotator.services.submit_and_next import turn_take

@@ -18,7 +18,10 @@ from annotator.services.assignment import (
     lease_extend,
     leases_expire,
 )
-from annotator.services.stage_submit import draft_save, judgment_record, judgment_undo, stage_submit
+from annotator.services.draft import draft_save
+from annotator.services.judgment_undo import judgment_undo
+from annotator.services.judgments_record import Given, judgments_record
+from annotator.services.stage_submit import stage_submit
 from annotator.services.study import study_close, study_pause
 from annotator.services.submit_and_next import turn_take
 from tests.factories import make_item, make_participation, make_rater, make_study
@@ -309,11 +312,14 @@ def test_a_simulators_judgment_is_stored_once_in_the_same_form():
     study = make_study(items=1, launched=True)
     rater = make_rater("gpt", kind="simulator", source="simulator")
     item = study.items.get()
-    judgment, made = judgment_record(item=item, rater=rater, response=YES, source="simulator")
-    again, twice = judgment_record(item=item, rater=rater, response=YES, source="simulator")
-    assert (made, twice, judgment) == (True, False, again)
+
+    def record(response: dict[str, str]) -> int:
+        return judgments_record(study=study, rater=rater, given=[Given(item, response)], source="simulator")
+
+    assert (record(YES), record(YES)) == (1, 0)
     with pytest.raises(Conflict):
-        judgment_record(item=item, rater=rater, response=NO, source="simulator")
+        record(NO)
+    assert [one.response for one in study.judgments.all()] == [YES]
     assert Place.objects.filter(assignment__isnull=True).count() == 3, "simulators take no place"
 
 

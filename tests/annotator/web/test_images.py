@@ -21,7 +21,7 @@ from annotator.services.images import images_add
 from annotator.services.imports.material_import import material_import
 from annotator.services.study import study_launch
 from tests.annotator.services.test_images import ROW
-from tests.factories import make_participation, make_study, make_user
+from tests.factories import make_judgment, make_participation, make_rater, make_study, make_user
 from tests.pictures import archive, picture
 
 pytestmark = pytest.mark.django_db
@@ -89,6 +89,20 @@ def test_researchers_see_images_in_previews_and_items(study: Study, researcher: 
         assert client.get(image.get("src")).status_code == 200, page
     rows = html.fromstring(client.get(f"/admin/annotator/study/{study.pk}/items/").content)
     assert "[Image: A cat on a mat (cat.png)]" in rows.text_content()
+
+
+def test_contested_items_show_their_images(study: Study, researcher: User) -> None:
+    item = study.items.get()
+    for name, word in (("ann", "yes"), ("ben", "no")):
+        make_judgment(item, make_rater(name), word)
+    client = logged_in(researcher)
+    page = html.fromstring(client.get(f"/admin/annotator/study/{study.pk}/contested/").content)
+    [image] = page.xpath("//article//img[@class='picture__image']")
+    assert image.get("alt") == "A cat on a mat"
+    assert client.get(image.get("src")).status_code == 200
+    assert logged_in(make_user(staff=True)).get(image.get("src")).status_code == 404
+    assert "[Image: A cat on a mat (cat.png)]" in page.text_content()
+    assert "sha256" not in page.text_content()
 
 
 def test_images_of_a_later_stage_have_no_address_yet(researcher: User) -> None:

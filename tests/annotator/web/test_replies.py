@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from annotator.models import Message, Participation
 from annotator.services.assignment import assignment_next
@@ -69,3 +72,15 @@ def test_a_reply_is_announced_to_its_recipient_only(person: Participation) -> No
     assert ANNOUNCED not in submit(client, other)
     client.post("/me/replies-read/")
     assert Message.objects.get(kind="reply").read_at is None
+
+
+def test_a_submit_asks_for_replies_only_where_there_are_some(client: Client, person: Participation) -> None:
+    """Seven statements in all for a judgment, the next task and its page; replies are counted with the progress."""
+    submit(client, person)  # connections and caches
+    Message.objects.filter(kind="reply").update(read_at=timezone.now())
+    held = assignment_next(participation=Participation.objects.get(pk=person.pk))
+    assert held
+    with CaptureQueriesContext(connection) as queries:
+        client.post(f"/task/{held.pk}/", {"stage": "0", "helpful": "no"}, headers={"HX-Request": "true"})
+    work = [q["sql"] for q in queries if not q["sql"].startswith(("SAVEPOINT", "RELEASE"))]
+    assert len(work) == 7, "\n".join(work)

@@ -204,7 +204,15 @@ def refusals() -> Iterator[tuple[str, ast.expr]]:
     """The messages of refusals that annotators read: (file:line, expression)."""
     files = [
         ANNOTATOR / "services" / f"{name}.py"
-        for name in ("assignment", "exam", "participation", "stage_submit")
+        for name in (
+            "assignment",
+            "assignment_lock",
+            "draft",
+            "exam",
+            "judgment_undo",
+            "participation",
+            "stage_submit",
+        )
     ]
     for file in (*files, *(ANNOTATOR / "web").rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text())):

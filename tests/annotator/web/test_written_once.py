@@ -2,14 +2,18 @@
 
 import django
 import pytest
-from django.template import Context, Engine
+from django.template import Context, Engine, TemplateSyntaxError
 from django.template.loader import render_to_string
+from django.templatetags.i18n import TranslateNode
+from django.urls import reverse
+from django.utils import translation
 
 from annotator.core import prepared
 from annotator.core.prepared import Prepared
 from annotator.hit_types.base import Field, Option, Stage
 from annotator.models import Assignment
 from annotator.services.assignment import assignment_next
+from annotator.web.addresses import study_url, task_url
 from annotator.web.task_form import task_form
 from annotator.web.templatetags import pieces, screens
 from tests.factories import make_participation, make_study
@@ -75,6 +79,52 @@ def test_only_components_with_constant_arguments_are_rendered_once():
     assert rendered(text, names=["check", "flag"]) == check + flag
     constant = '{% for name in names %}{% include "components/icon.html" with name="flag" only %}{% endfor %}'
     assert rendered(constant, names=["check", "flag"]) == flag + flag
+
+
+def test_a_passage_is_rendered_once_for_each_language(monkeypatch):
+    constant = (
+        '{% load i18n static %}{% per_language %}<p title="{% translate "Instructions" %}">{# why #}'
+        '{% include "components/icon.html" with name="flag" only %}{% static "js/find.js" %}</p>{% endper_language %}'
+    )
+    plain = constant.replace("{% per_language %}", "").replace("{% endper_language %}", "")
+    template = Engine.get_default().from_string(constant)
+    expected = {}
+    for language in ("en", "de", "ar"):
+        with translation.override(language):
+            expected[language] = rendered(plain)
+    assert len(set(expected.values())) == 3
+    times = []
+    render = TranslateNode.render
+    monkeypatch.setattr(TranslateNode, "render", lambda *given: times.append(1) or render(*given))
+    for language in ("en", "de", "ar", "de", "en"):
+        with translation.override(language):
+            assert template.render(Context()) == expected[language]
+    assert len(times) == 3
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        "{{ name }}",
+        "{% if name %}yes{% endif %}",
+        "{% csrf_token %}",
+        "{% translate name %}",
+        '{% translate "Undo" as word %}',
+        '{% include "components/icon.html" with name=name only %}',
+        '{% include "annotator/_find.html" %}',
+        "{% static name %}",
+    ],
+)
+def test_a_passage_that_differs_between_pages_is_refused(inside):
+    with pytest.raises(TemplateSyntaxError, match=r"can't stand in"):
+        rendered("{% load i18n static %}{% per_language %}" + inside + "{% endper_language %}")
+
+
+def test_addresses_are_those_of_reverse():
+    for name in ("submit", "draft", "flag", "ask", "skip", "more_time", "undo"):
+        assert task_url(name, 17) == reverse(f"annotator:{name}", args=[17])
+    for name in ("instructions_drawer", "leave", "instructions_confirm"):
+        assert study_url(name, "owls") == reverse(f"annotator:{name}", args=["owls"])
 
 
 def test_a_prepared_query_returns_the_same_rows_as_its_queryset(db):

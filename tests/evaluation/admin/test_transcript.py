@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from io import StringIO
+from io import BytesIO, StringIO
 from pathlib import Path
 
 import pytest
@@ -11,14 +11,19 @@ from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
+from lxml import html
 
 from annotator.models import AuditAction, AuditEntry, Judgment, User
+from annotator.services.images import images_add
+from annotator.services.imports.material_import import material_import
 from evaluation.models import Run
 from evaluation.selectors.transcript import runs_compare
 from evaluation.services.call_files import calls_export, calls_import
+from tests.annotator.services.test_images import ROW
 from tests.evaluation.run_factories import make_endpoint, make_material, make_run, states, work
 from tests.evaluation.scripted_process import ScriptedProcess
-from tests.factories import make_user
+from tests.factories import make_study, make_user
+from tests.pictures import picture
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("scripted_allowed")]
 
@@ -62,6 +67,23 @@ def test_a_transcript_shows_item_chat_every_attempt_answer_and_cost(
     assert only.count('<article class="fh__call"') == shown < run.calls.count()
     assert "No call has this outcome" in client.get(f"{whole}?outcome=failed").content.decode()
     assert client.get(f"{whole}?outcome=strange&page=x").status_code == 200
+
+
+def test_a_transcript_shows_the_images_of_an_item(scripted: ScriptedProcess, boss: User) -> None:
+    study = make_study(by=boss)
+    images_add(study=study, files=[("cat.png", picture())])
+    material_import(study=study, file=BytesIO(json.dumps(ROW).encode()), name="m.jsonl")
+    run = make_run(make_endpoint(scripted, by=boss), study)
+    work(run)
+    client = as_user(boss)
+    call = run.calls.get()
+    for page in (
+        reverse("admin:evaluation_run_transcript", args=[run.pk]),
+        reverse("admin:evaluation_call_change", args=[call.pk]),
+    ):
+        [image] = html.fromstring(client.get(page).content).xpath("//img[@class='picture__image']")
+        assert image.get("alt") == "A cat on a mat"
+        assert client.get(image.get("src")).status_code == 200
 
 
 def test_a_transcript_page_takes_a_fixed_number_of_queries(

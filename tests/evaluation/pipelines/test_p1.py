@@ -10,7 +10,6 @@ import pytest
 
 from annotator.hit_types.base import prompt_part
 from annotator.models import Explanation, FollowUp, Item, Study
-from annotator.services.stage_submit import judgment_record
 from evaluation.models import Pipeline, Report
 from evaluation.prompts import prompt_file
 from evaluation.reports.choices import Choices
@@ -18,7 +17,7 @@ from evaluation.reports.compute import compute_across
 from tests.evaluation.pipelines.carried import carried_out
 from tests.evaluation.reports.studies import cells_of, table_of
 from tests.evaluation.scripted_process import ScriptedProcess
-from tests.factories import make_rater
+from tests.factories import make_rater, record_judgment
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("allowed", "small")]
 FIRST, SECOND = "scripted?quality=0.9", "scripted?quality=0.9&seed=2"
@@ -40,7 +39,7 @@ def content_of(pipeline: Pipeline, **choices: Any) -> Any:
 def people_judge(study: Study, respond: Any) -> None:
     for rater in (make_rater("ann"), make_rater("bob")):
         for number, item in enumerate(Item.objects.filter(study=study).order_by("pk")):
-            judgment_record(item=item, rater=rater, response=respond(item, number), source="import")
+            record_judgment(item, rater, respond(item, number))
 
 
 def test_two_models_two_methods_and_forced_explanations_reach_study_and_tables(

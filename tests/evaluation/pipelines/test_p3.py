@@ -12,7 +12,6 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from annotator.models import Explanation, FollowUp, Item, Output, Study
-from annotator.services.stage_submit import judgment_record
 from evaluation.migrations._verdicts import verdicts_fill
 from evaluation.models import Pipeline, Report
 from evaluation.pipelines.advance import pipeline_advance, pipeline_resume, pipeline_step_again
@@ -23,7 +22,7 @@ from tests.evaluation.pipelines.carried import carried_out, material
 from tests.evaluation.reports.studies import table_of
 from tests.evaluation.run_factories import make_endpoint
 from tests.evaluation.scripted_process import ScriptedProcess
-from tests.factories import make_rater
+from tests.factories import make_rater, record_judgment
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("allowed", "small")]
 MODEL = "scripted?quality=0.9"
@@ -153,7 +152,7 @@ def people_judge(study: Study, respond: Any, names: str = "abc") -> None:
     for name in names:
         rater = make_rater(f"{study.slug[-20:]}-{name}")
         for number, item in enumerate(Item.objects.filter(study=study).order_by("pk")):
-            judgment_record(item=item, rater=rater, response=respond(item, number), source="import")
+            record_judgment(item, rater, respond(item, number))
 
 
 def test_the_recipe_waits_for_three_people_and_table_20_comes_from_the_papers_own_hit(

@@ -39,7 +39,7 @@ def ask(
     what: Ask,
     *,
     path: str = "/v1",
-    timeout: float = 60.0,
+    timeout: float = 300.0,
     kind: Any = OpenAICompatible,
     **access: Any,
 ) -> Any:
@@ -95,7 +95,7 @@ def test_the_same_question_gets_the_same_answer(scripted: ScriptedProcess) -> No
     ],
 )
 def test_each_failure_has_its_own_kind(scripted: ScriptedProcess, fault: str, kind: str) -> None:
-    limit = 0.5 if fault == "hang" else 60.0
+    limit = 0.5 if fault == "hang" else 300.0
     with pytest.raises(ProviderError) as caught:
         ask(scripted, chat(f"scripted?faults=1&kinds={fault}&retry_after=2"), timeout=limit)
     assert caught.value.kind == kind
@@ -234,7 +234,9 @@ def test_a_name_that_resolves_to_a_private_address_is_refused(
     async def main() -> None:
         port = scripted.host.rsplit(":", 1)[1]
         client = OpenAICompatible(
-            Access(base_url=f"https://rebinding.example:{port}/v1", key="sk", policy=HostPolicy(), timeout=60)
+            Access(
+                base_url=f"https://rebinding.example:{port}/v1", key="sk", policy=HostPolicy(), timeout=300
+            )
         )
         try:
             await client.chat(ChatRequest("scripted", ({"role": "user", "content": "x"},)))

@@ -77,7 +77,7 @@ def tls_chat(port: int, certificates: str = "") -> Any:
                 base_url=f"https://localhost:{port}/v1",
                 key="sk",
                 policy=HostPolicy.from_entries([f"localhost:{port}"]),
-                timeout=60,
+                timeout=300,
                 certificates=certificates,
             )
         )
@@ -115,7 +115,7 @@ def test_plain_http_on_a_tls_address_is_explained(scripted: ScriptedProcess) -> 
                 base_url=f"https://{scripted.host}/v1",
                 key="",
                 policy=HostPolicy.from_entries([scripted.host]),
-                timeout=60,
+                timeout=300,
             )
         )
         try:

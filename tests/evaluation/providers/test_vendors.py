@@ -79,7 +79,7 @@ def test_a_chat_with_instructions_demonstrations_and_a_schema(scripted: Scripted
 def test_each_failure_has_its_own_kind(scripted: ScriptedProcess, vendor: str, fault: str, kind: str) -> None:
     model = f"scripted?faults=1&kinds={fault}&retry_after=2"
     with pytest.raises(ProviderError) as caught:
-        ask(scripted, chat(model), timeout=1.0 if fault == "hang" else 60.0, **VENDORS[vendor])
+        ask(scripted, chat(model), timeout=1.0 if fault == "hang" else 300.0, **VENDORS[vendor])
     refusal = (vendor, fault) == ("anthropic", "filter")
     assert caught.value.kind == ("refusal" if refusal else kind)
     assert caught.value.retry_after == (2.0 if fault == "429" else None)
@@ -112,7 +112,7 @@ def test_a_misbehaving_reply_has_the_same_outcome_as_in_the_openai_protocol(
     scripted: ScriptedProcess, vendor: str, kind: str, error: str
 ) -> None:
     found = ""
-    limit = 1.0 if error == "timeout" else 60.0
+    limit = 1.0 if error == "timeout" else 300.0
     try:
         reply: ChatReply = ask(
             scripted, chat(f"scripted?faults=1&kinds={kind}"), timeout=limit, **VENDORS[vendor]
@@ -213,7 +213,7 @@ def recorded(protocol: str = "openai", **access: Any) -> Request:
         path = {"openai": "/openai/deployments/mine"}.get(protocol) or VENDORS[protocol]["path"]
         kind = OpenAICompatible if protocol == "openai" else VENDORS[protocol]["kind"]
         policy = HostPolicy.from_entries([f"127.0.0.1:{port}"])
-        client = kind(Access(f"http://127.0.0.1:{port}{path}", "sk-1", policy, 60.0, **access))
+        client = kind(Access(f"http://127.0.0.1:{port}{path}", "sk-1", policy, 300.0, **access))
         try:
             await asyncio.wait_for(chat("scripted")(client), 60)
         finally:

@@ -10,9 +10,8 @@ import pytest
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Study
 from annotator.services.imports.material_import import material_import
-from annotator.services.stage_submit import judgment_record
 from tests.evaluation.reports.studies import cells_of, computed, table_of
-from tests.factories import make_rater, make_study
+from tests.factories import make_rater, make_study, record_judgment
 
 pytestmark = pytest.mark.django_db
 
@@ -46,9 +45,7 @@ def study() -> Study:
     for key, *_, predictions in ROWS:
         item = study.items.get(key=key)
         for name, prediction in zip(("ann", "bob", "cleo"), predictions, strict=True):
-            judgment_record(
-                item=item, rater=make_rater(name), response={"prediction": prediction}, source="import"
-            )
+            record_judgment(item, make_rater(name), {"prediction": prediction})
     return study
 
 
@@ -81,7 +78,7 @@ def test_accuracy_by_condition_by_hand(study: Study) -> None:
 def test_a_simulator_is_shown_beside_people(study: Study) -> None:
     robot = make_rater("gpt-4", kind="simulator", source="simulator")
     for item in study.items.all():
-        judgment_record(item=item, rater=robot, response={"prediction": "no"}, source="simulator")
+        record_judgment(item, robot, {"prediction": "no"}, source="simulator")
     cells = cells_of(computed(study).content, "forward-simulation")
     assert cells["gpt-4 explanation", "One label an item"]["value"] == pytest.approx(1 / 3)
     assert cells["People explanation", "One label an item"]["value"] == pytest.approx(2 / 3)

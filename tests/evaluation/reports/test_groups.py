@@ -229,6 +229,30 @@ def test_blank_answers_count_as_wrong_where_that_is_chosen() -> None:
     assert grouped["blanks", "% correct"]["value"] == pytest.approx(2 / 6)
 
 
+def test_rows_without_a_label_are_in_the_denominator_where_they_count_as_wrong() -> None:
+    """With one column of labels: ann is right twice and left one blank; bob is right once and has two without a label."""
+    study = make_study(hit_type="external_labels", slug="one-column")
+    text = (
+        "q,who,tone,right\n1,ann,up,up\n1,bob,NA,up\n2,ann,down,down\n2,bob,down,down\n3,ann,,up\n3,bob,,up\n"
+    )
+    columns = JudgmentColumns("q", (ValueColumn("tone", gold="right"),), "who", missing=("NA",))
+    judgments_import(study=study, file=io.BytesIO(text.encode()), name="b.csv", columns=columns)
+    left_out = computed(study).content
+    cell = cells_of(left_out, "accuracy-tone")["Imported raters, single labels", "% correct"]
+    assert (cell["value"], cell["n"]) == (1.0, 3)
+    for table in ("accuracy-tone", "agreement-tone"):
+        assert "Left out: 3 judgments without an answer." in table_of(left_out, table)["notes"]
+    wrong = cells_of(computed(study, blanks="wrong").content, "accuracy-tone")
+    cell = wrong["Imported raters, single labels", "% correct"]
+    assert (cell["value"], cell["n"]) == (0.5, 6)
+    assert wrong["Raters bob", "% correct"]["value"] == pytest.approx(1 / 3)
+    out = io.StringIO()
+    call_command(
+        "metrics", "one-column", "--blanks", "wrong", "--bootstrap", "0", stdout=out, stderr=io.StringIO()
+    )
+    assert "50.0" in out.getvalue()
+
+
 def test_medians_and_means_combine_labels_that_have_an_order() -> None:
     """Tone of item 2 is 3 and 2: no majority, a median and mean of 2.5; of item 1, ann's 1 alone."""
     study = _with_blanks()

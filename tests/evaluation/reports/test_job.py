@@ -73,7 +73,7 @@ def test_two_workers_do_not_compute_one_report(monkeypatch, sent):
     def slow(**kwargs):
         runs.append(1)
         begun.set()
-        assert go_on.wait(30)
+        assert go_on.wait(300)
         return whole(**kwargs)
 
     monkeypatch.setattr(computing, "compute", slow)
@@ -86,10 +86,10 @@ def test_two_workers_do_not_compute_one_report(monkeypatch, sent):
 
     first = threading.Thread(target=work)
     first.start()
-    assert begun.wait(30)
+    assert begun.wait(300)
     assert report_compute(report_pk=report.pk) is False
     go_on.set()
-    first.join(60)
+    first.join(300)
     report.refresh_from_db()
     assert (report.state, len(runs)) == ("done", 1)
 

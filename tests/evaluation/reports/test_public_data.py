@@ -11,7 +11,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from annotator.models import Study
-from tests.annotator.admin.test_study_pages import ROOT, sent_form, upload
+from tests.annotator.admin.study_forms import ROOT, sent_form, upload
 from tests.evaluation.reports.studies import cells_of, computed, table_of
 from tests.factories import make_study, make_user
 from tests.public_data import PublicData

@@ -25,15 +25,15 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 
 @pytest.mark.parametrize("status", [503, 429])
 def test_an_outage_in_the_middle_of_a_run_fails_no_call(scripted: ScriptedProcess, status: int) -> None:
-    run = make_run(
-        make_endpoint(scripted, concurrency=8),
-        make_material(60),
-        model="scripted?latency=0.05",
-        max_attempts=3,
-    )
+    endpoint = make_endpoint(scripted, concurrency=8, timeout_seconds=300)
+    run = make_run(endpoint, make_material(60), max_attempts=3)
     worker = threading.Thread(target=work_and_close, args=(run.pk,))
+    scripted.hold(after=8)
     worker.start()
-    wait_for(lambda: Call.objects.filter(run=run, state="done").count() >= 8)
+    wait_for(lambda: Call.objects.filter(run=run, state="done").count() == 8)
+    scripted.outage(3600, status)
+    scripted.release()
+    wait_for(lambda: scripted.stats()["counts"].get("outage", 0) > 0)
     scripted.outage(6.0, status)
     worker.join(300)
     while work(run).why != "idle":

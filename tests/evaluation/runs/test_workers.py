@@ -35,12 +35,14 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 
 
 def test_a_run_can_be_paused_resumed_and_cancelled(scripted: ScriptedProcess) -> None:
-    run = make_run(make_endpoint(scripted, concurrency=2), make_material(60), model="scripted?latency=0.05")
+    run = make_run(make_endpoint(scripted, concurrency=2, timeout_seconds=300), make_material(60))
     worker = threading.Thread(target=work_and_close, args=(run.pk,))
+    scripted.hold(after=4)
     worker.start()
-    wait_for(lambda: run.calls.filter(state="done").count() >= 4)
+    wait_for(lambda: run.calls.filter(state="done").count() == 4)
     run_pause(run=run)
-    worker.join(120)
+    scripted.release()
+    worker.join(300)
     done = states(run)
     assert done["in_flight"] == 0
     assert 4 <= done["done"] < 60
@@ -48,11 +50,13 @@ def test_a_run_can_be_paused_resumed_and_cancelled(scripted: ScriptedProcess) ->
     assert work(run).calls == 0
     run_resume(run=run)
     worker = threading.Thread(target=work_and_close, args=(run.pk,))
+    scripted.hold(after=2)
     worker.start()
     wait_for(lambda: run.calls.filter(state="done").count() > done["done"])
     run_cancel(run=run)
     run_cancel(run=run)
-    worker.join(120)
+    scripted.release()
+    worker.join(300)
     run.refresh_from_db()
     assert run.state == "cancelled"
     assert scripted.stats()["paid_again"] == 0
@@ -70,7 +74,7 @@ def test_two_workers_share_a_run_within_the_endpoints_concurrency(scripted: Scri
     wait_for(lambda: scripted.stats()["in_flight"] == 8)
     scripted.release()
     for worker in workers:
-        worker.join(120)
+        worker.join(300)
     assert run_finish(run=run)
     stats = scripted.stats()
     assert (stats["requests"], stats["paid_again"]) == (80, 0)
@@ -103,7 +107,7 @@ def test_a_slice_has_one_worker_at_a_time(scripted: ScriptedProcess) -> None:
         result: list[str] = []
         thread = threading.Thread(target=lambda: result.append(work_and_close(run.pk)))
         thread.start()
-        thread.join(120)
+        thread.join(300)
         assert result == ["busy"]
         assert scripted.stats()["requests"] == 0
     finally:
@@ -153,7 +157,7 @@ def test_the_sweeper_leaves_a_run_with_a_worker_alone(scripted: ScriptedProcess,
     try:
         thread = threading.Thread(target=lambda: (woken.append(runs_sweep()), connection.close()))
         thread.start()
-        thread.join(120)
+        thread.join(300)
     finally:
         jobs.lock_release("run-slice", run.pk, 0)
     assert woken == [0]

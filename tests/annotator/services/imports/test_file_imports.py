@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -49,14 +50,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture(autouse=True)
-def _small_files_are_large(settings: Any, tmp_path: Any) -> None:
+def _small_files_are_large(settings: Any, stored_files: Path) -> None:
     settings.IMPORT_BACKGROUND_BYTES = 500
-    settings.STORAGES = settings.STORAGES | {
-        "default": {
-            "BACKEND": "django.core.files.storage.FileSystemStorage",
-            "OPTIONS": {"location": str(tmp_path)},
-        }
-    }
 
 
 @pytest.fixture

@@ -257,9 +257,52 @@ def test_numbers_and_recoded_labels_are_read_from_a_long_table(elsewhere: Study)
     assert result.notes == ["1 row left out: nothing in its value columns."]
 
 
-def test_a_blank_value_is_a_fault_unless_blanks_are_skipped(elsewhere: Study) -> None:
-    faults = refused(elsewhere, "u,r,v\n1,a,\n", JudgmentColumns("u", (ValueColumn("v"),), "r"))
-    assert faults == ["j.csv:2: v: expected at least one label"]
+def test_a_row_without_a_label_is_a_judgment_without_an_answer(elsewhere: Study) -> None:
+    columns = JudgmentColumns("u", (ValueColumn("v"), ValueColumn("w")), "r", missing=("NA",))
+    text = "u,r,v,w\n1,a,yes,\n1,b,,\n2,a,NA,\n2,b,NA,no\n"
+    result = put(elsewhere, text, columns)
+    assert ratings(elsewhere) == [
+        ("1", "a", {"v": "yes"}),
+        ("1", "b", {}),
+        ("2", "a", {}),
+        ("2", "b", {"w": "no"}),
+    ]
+    assert result.notes == [
+        "2 rows without a label: stored as judgments without an answer, which reports leave out and count, or count as "
+        "wrong if you choose that."
+    ]
+    again = put(elsewhere, text, columns)
+    assert (again.judgments, again.unchanged) == (0, 4)
+    assert refused(elsewhere, "u,r,v,w\n1,b,yes,\n", columns) == [
+        "j.csv:2: u: '1': b has judged this item differently in an earlier import"
+    ]
+
+
+def test_a_missing_label_lists_no_units_but_a_blank_cell_lists_none_of_them(elsewhere: Study) -> None:
+    columns = JudgmentColumns(
+        "u", (ValueColumn("v", listed=("1", "2")), ValueColumn("w")), "r", missing=("NA",)
+    )
+    put(elsewhere, "u,r,v,w\n1,a,1,x\n1,b,,\n1,c,NA,\n1,d,NA,x\n", columns)
+    assert [response for _, _, response in ratings(elsewhere)] == [
+        {"v.1": "yes", "v.2": "no", "w": "x"},
+        {"v.1": "no", "v.2": "no"},
+        {},
+        {"w": "x"},
+    ]
+
+
+def test_a_file_without_any_label_is_refused(elsewhere: Study) -> None:
+    faults = refused(elsewhere, "u,r,v\n1,a,\n2,a,\n", JudgmentColumns("u", (ValueColumn("v"),), "r"))
+    assert faults == ["j.csv: v: no row has a label; expected one in at least one row"]
+
+
+def test_the_own_tasks_of_a_study_need_an_answer(filled: Study) -> None:
+    """A blank cell is a fault, and a label that means no answer is left out: the task's parser accepts neither."""
+    assert "j.csv:2: guess" in refused(filled, "item,who,guess\nowl-1,ann,\n")[0]
+    columns = JudgmentColumns(item="item", values=(ValueColumn("guess"),), rater="who", missing=("NA",))
+    result = put(filled, "item,who,guess\nowl-1,ann,NA\nowl-1,bob,yes\n", columns)
+    assert [rater for _, rater, _ in ratings(filled)] == ["bob"]
+    assert result.notes == ["1 row left out: nothing in its value columns."]
 
 
 def test_undeclared_labels_are_refused(elsewhere: Study) -> None:
@@ -352,7 +395,8 @@ def test_a_word_among_numbers_is_reported_with_advice(elsewhere: Study) -> None:
         "j.csv:3: v: 'NA': expected a number, as interval labels are; --missing NA reads it as no answer"
     ]
     columns = JudgmentColumns("u", (ValueColumn("v", level="interval"),), "r", missing=("NA",))
-    assert put(elsewhere, text, columns).judgments == 1
+    assert put(elsewhere, text, columns).judgments == 2
+    assert [response for _, _, response in ratings(elsewhere)] == [{"v": "1"}, {}]
 
 
 def test_whole_numbers_written_by_pandas_lose_their_fraction(elsewhere: Study) -> None:
@@ -373,7 +417,9 @@ def test_spellings_of_one_label_are_reported_and_merged_on_request(
     ]
     assert variable_of(elsewhere)["labels"] == ["Yes", "caf\u00e9", "nan", "yes"]
     folded = study_create(by=researcher, hit_type="external_labels", slug="folded", title="Folded")
-    columns = JudgmentColumns("u", (ValueColumn("v"),), "r", missing=("nan",), fold_case=True)
+    columns = JudgmentColumns(
+        "u", (ValueColumn("v"),), "r", missing=("nan",), fold_case=True, skip_blank=True
+    )
     result = put(folded, text, columns)
     assert result.notes == ["1 row left out: nothing in its value columns."]
     assert variable_of(folded)["labels"] == ["caf\u00e9", "yes"]

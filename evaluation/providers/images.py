@@ -1,0 +1,86 @@
+"""The images of a chat: from the markers in its texts to the parts that an API takes.
+
+A stored request names each image by a marker with its digest, so requests stay small and the cache's keys are exact. The
+bytes are read when the request is sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from annotator.hit_types.images import MARKER
+from evaluation.providers.base import ChatImage, ChatRequest
+
+#: Stands for an image in a message that can't hold one, such as the instructions.
+ELSEWHERE = "[An image: see the next message of the user]"
+
+
+def parts_of(text: str, images: Mapping[str, ChatImage]) -> list[str | ChatImage]:
+    """A message's text in parts: texts, and the images that it names. Markers of other images stay text.
+
+    >>> cat = ChatImage("image/png", bytes)
+    >>> parts_of("Look: [[image sha256:" + "ab" * 32 + "]] A cat?", {"ab" * 32: cat}) == ["Look: ", cat, " A cat?"]
+    True
+    """
+    parts: list[str | ChatImage] = []
+    start = 0
+    for found in MARKER.finditer(text):
+        if image := images.get(found["digest"]):
+            parts += [text[start : found.start()], image]
+            start = found.end()
+    return [part for part in (*parts, text[start:]) if part]
+
+
+def messages_in_parts(request: ChatRequest) -> Iterator[tuple[str, list[str | ChatImage]]]:
+    """(role, parts) of each message. Images are in the user's messages only, as the APIs demand: one that another
+    message names comes with the user's next message.
+    """
+    waiting: list[ChatImage] = []
+    for message in request.messages:
+        parts = parts_of(message["content"], request.images)
+        pictures = [part for part in parts if isinstance(part, ChatImage)]
+        if message["role"] == "user":
+            yield "user", [*waiting, *parts]
+            waiting = []
+        elif pictures:
+            waiting += pictures
+            texts = [part if isinstance(part, str) else ELSEWHERE for part in parts]
+            yield message["role"], ["".join(texts)]
+        else:
+            yield message["role"], parts
+
+
+async def body_made(make: Callable[[ChatRequest], dict[str, Any]], request: ChatRequest) -> dict[str, Any]:
+    """The body that ``make`` returns. Images are read in a thread, so that other requests don't wait for the database."""
+    return await asyncio.to_thread(make, request) if request.images else make(request)
+
+
+def base64_of(image: ChatImage) -> str:
+    return b64encode(image.read()).decode()
+
+
+def chat_body(request: ChatRequest) -> dict[str, Any]:
+    """The JSON body of a request in the OpenAI protocol, with its images as data addresses."""
+    body = request.body()
+    if request.images:
+        body["messages"] = [
+            {"role": role, "content": _content(parts)} for role, parts in messages_in_parts(request)
+        ]
+    return body
+
+
+def _content(parts: list[str | ChatImage]) -> str | list[dict[str, Any]]:
+    if all(isinstance(part, str) for part in parts):
+        return "".join(map(str, parts))
+    return [
+        {"type": "text", "text": part}
+        if isinstance(part, str)
+        else {
+            "type": "image_url",
+            "image_url": {"url": f"data:{part.media_type};base64,{base64_of(part)}"},
+        }
+        for part in parts
+    ]
