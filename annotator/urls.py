@@ -1,4 +1,4 @@
-"""What annotators reach, and the researcher's preview of it."""
+"""Addresses of annotators' pages, and of the researchers' preview of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What researchers reach of results."""
+"""Addresses of the pages with results: reports, and agreement so far."""
 
 from __future__ import annotations
 

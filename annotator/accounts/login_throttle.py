@@ -36,7 +36,7 @@ class LoginThrottle:
             attempt_count(kind=LoginAttempt.Kind.LOGIN, account=account, address=client_address(request))
             is None
         ):
-            request.__dict__["login_throttled"] = True
+            request.login_throttled = True  # type: ignore[attr-defined]
             raise PermissionDenied
 
 
@@ -47,7 +47,7 @@ def clear_attempts(sender: Any, request: HttpRequest | None, user: User, **rest:
 
 
 def is_throttled(request: HttpRequest | None) -> bool:
-    return bool(request is not None and request.__dict__.get("login_throttled"))
+    return bool(getattr(request, "login_throttled", False))
 
 
 class ThrottledLoginForm(AuthenticationForm):

@@ -26,6 +26,7 @@ from annotator.admin.access import (
     WorkspaceScoped,
 )
 from annotator.core.read_only import ReadOnlyMixin
+from annotator.core.service_errors import ShowsServiceErrors
 from annotator.core.words import plural
 from annotator.forms.people import GrantForm, RevokeForm
 from annotator.models import ExamQuestion, Qualification, QualificationEvent, Rater, Snapshot, User
@@ -43,7 +44,7 @@ for _model in (Authenticator, EmailAddress, SocialAccount, SocialApp, SocialToke
 
 
 @admin.register(User)
-class UserAdmin(DjangoUserAdmin, ModelAdmin):
+class UserAdmin(ShowsServiceErrors, DjangoUserAdmin, ModelAdmin):
     """User accounts, for superusers only. What a researcher may do in a study is set by the study's members."""
 
     fieldsets = (

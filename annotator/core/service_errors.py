@@ -49,6 +49,8 @@ class ShowsServiceErrors:
             return super().changeform_view(request, *args, **kwargs)  # type: ignore[misc]
         except ValidationError as error:
             request.service_error = error  # type: ignore[attr-defined]
+        except IntegrityError:
+            pass  # somebody has stored a conflicting row: validation finds it now
         return super().changeform_view(request, *args, **kwargs)  # type: ignore[misc]
 
     def with_service_error(self, request: HttpRequest, form: Any) -> Any:

@@ -1,4 +1,4 @@
-"""All models of the room, one file for each noun."""
+"""All models of this application, one file for each noun."""
 
 from annotator.models.account import LoginAttempt, Rater, User
 from annotator.models.api_token import ApiToken

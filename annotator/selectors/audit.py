@@ -77,5 +77,5 @@ def audit_member(entry: AuditEntry) -> str:
 
 def _name(entry: AuditEntry, field: str) -> str:
     """The reference has no constraint, so its row may be gone; ``select_related`` then leaves None."""
-    known = entry._state.fields_cache.get(field)
+    known = getattr(entry, field)
     return known.get_username() if known is not None else "deleted account"

@@ -54,7 +54,7 @@ class RolesHeld:
 
 def roles_held(*, user: Any) -> RolesHeld:
     """One query the first time and none afterwards for the same user object, since every admin page asks several times."""
-    known: RolesHeld | None = user.__dict__.get("_roles_held")
+    known: RolesHeld | None = getattr(user, "roles_held_known", None)
     if known is None:
         single = Membership.objects.filter(user=user, study__deleted_at__isnull=True).order_by()
         labs = WorkspaceMember.objects.filter(user=user).order_by()
@@ -63,7 +63,7 @@ def roles_held(*, user: Any) -> RolesHeld:
             .values_list("lab", "role")
             .union(labs.annotate(lab=Value(1)).values_list("lab", "role"))
         )
-        known = user.__dict__["_roles_held"] = RolesHeld(
+        known = user.roles_held_known = RolesHeld(
             *(frozenset(role for lab, role in rows if lab == which) for which in (0, 1))
         )
     return known

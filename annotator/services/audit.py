@@ -143,7 +143,7 @@ def _csv(found: QuerySet[AuditEntry]) -> Iterator[bytes]:
     writer = csv.writer(out)
     writer.writerow(HEADER)
     for number, entry in enumerate(found.iterator(chunk_size=2_000), 1):
-        study = entry._state.fields_cache.get("study")
+        study = entry.study
         row: tuple[Any, ...] = (
             entry.at.isoformat(), entry.action, entry.via, entry.address, audit_who(entry),
             study.slug if study is not None else "", entry.target, audit_member(entry),

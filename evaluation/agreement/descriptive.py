@@ -1,4 +1,4 @@
-"""What raters said, beside how far they agree: means and medians of numbers, and each unit's distribution of labels."""
+"""Summaries of raters' labels, shown beside their agreement: means and medians of numbers, and each unit's distribution of labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gwet's AC1, which keeps its sense where nearly all labels are the same, and AC2 for ordered labels."""
+"""Gwet's AC1, which stays meaningful if nearly all labels are the same, and AC2 for ordered labels."""
 
 from __future__ import annotations
 

@@ -161,7 +161,16 @@ def jackknife_kappas(ratings: Ratings, kappas: PairwiseKappa) -> KappaJackknife:
         np.float64
     )
     variance: Floats = np.where(counted > 1, squares, np.nan)
-    return KappaJackknife(kept, shared, bias, variance, of_pair, of_cluster, deviation, clusters)
+    return KappaJackknife(
+        kept=kept,
+        shared=shared,
+        bias=bias,
+        variance=variance,
+        pair=of_pair,
+        cluster=of_cluster,
+        deviation=deviation,
+        clusters=clusters,
+    )
 
 
 Records = tuple[Codes, Codes, Any, Any]

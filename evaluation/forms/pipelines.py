@@ -17,7 +17,7 @@ from annotator.core.service_errors import errors_add
 from annotator.models import Dataset, Instance, Membership, User, Workspace
 from annotator.selectors.workspace import workspaces_for
 from annotator.services.workspace import workspace_personal
-from evaluation.forms.dress import dress
+from evaluation.forms.styling import fields_style
 from evaluation.models import Endpoint, Pipeline
 from evaluation.pipelines.create import overrides_check, parts_check, pipeline_create, recipe_save
 from evaluation.pipelines.endpoints import ALL_STEPS, endpoints_check, own_model_check, simulators_read
@@ -113,7 +113,7 @@ class NewPipelineForm(forms.ModelForm):
         self.fields["material"].queryset = datasets  # type: ignore[attr-defined]
         for name in ("endpoint", "second_endpoint"):
             self.fields[name].queryset = endpoints_usable_by(user=self.user)  # type: ignore[attr-defined]
-        dress(self)
+        fields_style(self)
 
     def clean_overrides(self) -> dict[str, Any]:
         overrides = self.cleaned_data["overrides"] or {}

@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from annotator.core.service_errors import errors_add
 from annotator.hit_types.base import ChatMessage
 from annotator.models import Study, User
-from evaluation.forms.dress import dress
+from evaluation.forms.styling import fields_style
 from evaluation.models import Endpoint, Run
 from evaluation.runs.create import RunPlan
 from evaluation.runs.lifecycle import run_start
@@ -55,7 +55,7 @@ class PromptForm(forms.Form):
         usable = endpoints_usable_in(self.study.workspace_id).order_by("name")
         self.fields["endpoint"].queryset = usable  # type: ignore[attr-defined]
         self.fields["endpoint"].initial = usable.first()
-        dress(self)
+        fields_style(self)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}

@@ -11,8 +11,8 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from annotator.models import Judgment, Membership, Rater, Study, User
 from annotator.selectors.study import studies_for
-from evaluation.forms.dress import dress
 from evaluation.forms.filters import ColumnMenu, FilterWidget
+from evaluation.forms.styling import fields_style
 from evaluation.models import Report
 from evaluation.reports.choices import Choices, ChoicesError, ChoiceSpec, specs
 from evaluation.selectors.attributes import StudyAttribute, filter_faults, study_attributes
@@ -126,7 +126,7 @@ class NewReportForm(AsksForChoices, forms.ModelForm):
         mine = studies_for(user=self.user, role=Membership.Role.REVIEWER).order_by("title", "pk")
         self.fields["studies"].queryset = mine  # type: ignore[attr-defined]
         self.add_choices(mine)
-        dress(self)
+        fields_style(self)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}

@@ -12,7 +12,7 @@ from annotator.core.service_errors import errors_add
 from annotator.models import Dataset, Membership, User, Workspace
 from annotator.selectors.study import studies_for
 from annotator.selectors.workspace import workspaces_for
-from evaluation.forms.dress import dress
+from evaluation.forms.styling import fields_style
 from evaluation.models import Endpoint, Run
 from evaluation.pipelines.material_run import material_run_create, material_run_draft
 from evaluation.runs.create import RunPlan
@@ -70,7 +70,7 @@ class EndpointForm(forms.ModelForm):
         self.fields["shared_with"].queryset = shared.distinct()  # type: ignore[attr-defined]
         if not self.user.is_superuser:
             self.fields.pop("key_variable", None)
-        dress(self)
+        fields_style(self)
 
     def clean_headers(self) -> Any:
         return self.cleaned_data["headers"] or {}
@@ -204,7 +204,7 @@ class NewRunForm(forms.ModelForm):
         kept = run_fields(kind)
         for name in [name for name in self.fields if name not in kept]:
             del self.fields[name]
-        dress(self)
+        fields_style(self)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}

@@ -1,4 +1,4 @@
-"""Whether a simulator's confidence is what it is worth: Brier score, expected calibration error, reliability."""
+"""How well a simulator's confidence matches its accuracy: Brier score, expected calibration error, reliability."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def within_instance_correlation(
     constant = [~few & _constant(values, group, size) for values in (one, two)]
     missing = int((~usable).sum())
     left = {
-        f"fewer than {least} systems": int(few.sum()),
+        f"with fewer than {least} systems": int(few.sum()),
         f"{names[0]} is constant": int(constant[0].sum()),
         f"{names[1]} is constant": int((constant[1] & ~constant[0]).sum()),
         "systems with an undefined score": missing,

@@ -99,13 +99,13 @@ def compared_rows(
     forced: set[str],
     size: int,
     seed: int,
-    with_texts: Callable[[FollowUps], FollowUps] = lambda part: part,
+    with_texts: Callable[[FollowUps], FollowUps] | None = None,
 ) -> npt.NDArray[np.bool_]:
     """A mask of shape (N,): the rows on which systems are compared (Chen et al. 2024, Tables 2, 4, 5 and 6).
 
     Follow-ups that were written without the explanation are left out, and so are those of the systems in ``forced``.
     Where several generators wrote follow-ups, at most ``size`` of each explanation are drawn from them in turn, with
-    ``seed``: the paper's "mixed counterfactuals". That needs their texts, which ``with_texts`` adds to a table without them.
+    ``seed``: the paper's "mixed counterfactuals". That needs their texts, which ``with_texts`` adds if the table lacks them.
 
     >>> table = FollowUps(
     ...     unit=["1", "2", "3"], explanation=["e"] * 3, instance=["x"] * 3, system=["s"] * 3, simulated=["yes"] * 3,
@@ -126,7 +126,8 @@ def compared_rows(
     most = np.bincount(part.explanation_codes).max(initial=0) if len(part) else 0
     if len(generators) < 2 or most <= size:
         return kept
-    mixed = mix_rows(with_texts(part), generators, size=size, rng=np.random.default_rng([seed, 2]))
+    texts = with_texts(part) if with_texts else part
+    mixed = mix_rows(texts, generators, size=size, rng=np.random.default_rng([seed, 2]))
     unnamed = np.flatnonzero(part.generator == "")
     chosen = np.zeros(len(followups), dtype=bool)
     chosen[rows[np.concatenate([mixed, unnamed])]] = True

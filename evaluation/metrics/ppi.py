@@ -142,7 +142,16 @@ def prediction_powered_ratio(
     simulator = float(arrays[2].sum()) / total if total > 0 else NAN
     if not n or np.nansum(arrays[1]) <= 0:
         nothing = undefined("people's labels hold nothing to average", n=n)
-        return PredictionPowered(nothing, nothing, simulator, NAN, NAN, NAN, n, others)
+        return PredictionPowered(
+            estimate=nothing,
+            people=nothing,
+            simulator=simulator,
+            tuning=NAN,
+            gain=NAN,
+            effective_n=NAN,
+            labelled=n,
+            unlabelled=others,
+        )
     parts = _Parts(arrays[0], arrays[1], arrays[2], arrays[3], labelled, codes_of(clusters)[0])
     return _estimate(parts, simulator, tuning if others else 0.0)
 

@@ -220,11 +220,6 @@ def study_ratings(
     return StudyRatings(judgments, hit_type, entries, owner, owners)
 
 
-def ratings_table(*, study: Study, variable: str, exclusions: bool = True) -> VariableRatings:
-    """The ratings of one variable of a study, straight from Postgres."""
-    return study_ratings(study=study, exclusions=exclusions).table(variable)
-
-
 def _payloads(study: Study) -> Any:
     rows = Item.objects.filter(study=study).order_by("id").values_list("payload", flat=True)
     return enumerate(rows.iterator(chunk_size=2_000))

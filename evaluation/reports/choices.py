@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass, field, fields
 from functools import cache
 from typing import Any, Literal
 
+from evaluation.core.filter_text import column_words, filter_words
+
 RULES = {
     "majority": "Majority (ties are left out)",
     "dawid_skene": "Dawid–Skene",
@@ -59,6 +61,23 @@ class ChoiceSpec:
     def option(self) -> str:
         """The command's argument: ``--min-overlap``."""
         return f"--{(self.argument or self.name).replace('_', '-')}"
+
+    def words(self, value: Any) -> str:
+        """A value as pages show it.
+
+        >>> by_name = {spec.name: spec for spec in specs()}
+        >>> by_name["exclusions"].words(True), by_name["rule"].words("single:gpt"), by_name["by"].words("")
+        ('yes', 'The labels of gpt alone', 'none')
+        """
+        if self.kind == "flag":
+            return "yes" if value else "no"
+        if self.kind == "rule" and str(value).startswith("single:"):
+            return f"The labels of {str(value).removeprefix('single:')} alone"
+        if value in ("", None):
+            return "none"
+        if self.name == "only":
+            return filter_words(str(value))
+        return column_words(str(value)) if self.name == "by" else self.options.get(str(value), str(value))
 
     def parse(self, value: Any) -> Any:
         """Check a value and return it; raises ``ValueError`` with what was expected."""
@@ -170,8 +189,12 @@ class Choices:
 
     @property
     def rule_title(self) -> str:
-        kind, _, rater = self.rule.partition(":")
-        return f"The labels of {rater} alone" if kind == "single" else RULES[self.rule]
+        return spec_of("rule").words(self.rule)
+
+
+def spec_of(name: str) -> ChoiceSpec:
+    """The declaration of one choice; ``StopIteration`` if there is none of that name."""
+    return next(spec for spec in specs() if spec.name == name)
 
 
 @cache

@@ -55,7 +55,7 @@ class ComparedTable:
 class ComparedReports:
     """``choices`` are the different ones as (label, first, second); ``tables`` start with the largest change."""
 
-    choices: Sequence[tuple[str, Any, Any]]
+    choices: Sequence[tuple[str, str, str]]
     same_inputs: bool
     tables: Sequence[ComparedTable]
 
@@ -101,10 +101,10 @@ def compare(a: Report, b: Report) -> ComparedReports:
     return ComparedReports(choices, a.inputs_hash == b.inputs_hash, tables)
 
 
-def _chosen(spec: ChoiceSpec | None, report: Report, name: str) -> Any:
+def _chosen(spec: ChoiceSpec | None, report: Report, name: str) -> str:
     """A choice, in the words of the form."""
     value = report.choices.get(name)
-    return spec.options.get(str(value), value) if spec else value
+    return spec.words(value) if spec else str(value)
 
 
 def _tables(content: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

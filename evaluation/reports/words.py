@@ -86,4 +86,19 @@ def left_out(counts: Mapping[str, int]) -> str:
     >>> left_out({"cannot guess": 3, "not rated": 1})
     '3 cannot guess, 1 not rated'
     """
-    return ", ".join(f"{n:,} {reason}" for reason, n in counts.items() if n)
+    return ", ".join(f"{n:,} {_one(reason) if n == 1 else reason}" for reason, n in counts.items() if n)
+
+
+#: Reasons that name what they count, as they read for one of it.
+ONE = {"pairs that share": "pair that shares", "pairs whose": "pair whose", "systems with": "system with"}
+
+
+def _one(reason: str) -> str:
+    """
+    >>> _one("pairs that share no unit"), _one("not rated")
+    ('pair that shares no unit', 'not rated')
+    """
+    for many, one in ONE.items():
+        if reason.startswith(many):
+            return one + reason.removeprefix(many)
+    return reason

@@ -18,6 +18,7 @@ from annotator.selectors.study import roles_from, study_get_for, study_role
 from evaluation.core.filter_text import column_words, filter_words
 from evaluation.forms.reports import ReportForm
 from evaluation.models import Report
+from evaluation.reports.choices import spec_of
 from evaluation.reports.exports import FORMATS, export
 from evaluation.reports.pages import page_of
 from evaluation.selectors.report import (
@@ -59,9 +60,10 @@ def reports(request: HttpRequest, study_pk: int) -> HttpResponse:
 
 def _list(request: HttpRequest, study: Study, form: ReportForm, status: int = 200) -> HttpResponse:
     ticked = {int(pk) for pk in request.POST.getlist("others") if pk.isdecimal()}
+    found = reports_of(study=study, user=request.user)[:200]
     context = {
         "study": study,
-        "reports": reports_of(study=study, user=request.user)[:200],
+        "reports": [(one, spec_of("rule").words(one.choices.get("rule"))) for one in found],
         "form": form,
         "joinable": _joinable(request, study, ticked),
         "can_compute": _can_compute(request, study),
@@ -116,7 +118,8 @@ def report(request: HttpRequest, pk: int) -> HttpResponse:
         context["form"] = ReportForm(study=found.study, initial=found.choices)
     context["joinable"] = _joinable(request, found.study, {study.pk for study in found.studies})
     of_study = reports_of(study=found.study, user=request.user)
-    context["others"] = of_study.filter(state=Report.State.DONE).exclude(pk=pk)[:50]
+    others = of_study.filter(state=Report.State.DONE).exclude(pk=pk)[:50]
+    context["others"] = [(one, spec_of("rule").words(one.choices.get("rule"))) for one in others]
     return render(request, "evaluation/report.html", context)
 
 

@@ -194,7 +194,9 @@ def test_changing_the_language_keeps_the_answer(page: Page, live_server: LiveSer
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_name_at_the_top_stands_on_the_pages_side(page: Page, live_server: LiveServer) -> None:
+def test_the_name_at_the_top_is_on_the_right_in_a_right_to_left_page(
+    page: Page, live_server: LiveServer
+) -> None:
     """Text in Latin letters too, in a page that is read from right to left."""
     page.goto(f"{live_server.url}/")
     page.get_by_role("button", name="العربية").click()

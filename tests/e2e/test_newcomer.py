@@ -247,7 +247,7 @@ def review(one: Researcher) -> None:
 
 
 def end(one: Researcher) -> None:
-    """Duplicate, close, archive, delete, and the way back."""
+    """Duplicate, close, archive, delete and restore."""
     page = one.page
     one.tab("Settings", "Duplicate, archive, delete")
     one.press("Duplicate…")
@@ -284,7 +284,7 @@ def sees_what_a_viewer_may(viewer: Researcher) -> None:
             ):  # outside the frame; its link is among those that are opened below
                 continue
             viewer.tab(tab, name)
-            for form in page.locator("main form[method=post]:has(button)").all():
+            for form in page.locator("main form[method=post]").all():
                 action = urlsplit(form.get_attribute("action") or page.url).path
                 assert action.endswith(VIEWERS_FORMS), (page.url, action)
             links = page.evaluate("[...document.querySelectorAll('main a[href]')].map(one => one.href)")

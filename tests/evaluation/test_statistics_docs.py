@@ -54,7 +54,7 @@ def test_every_public_name_is_documented_and_exists(package):
             assert not text.startswith(f"{name}("), f"{name} has no docstring of its own"
 
 
-def test_the_reference_is_what_the_docstrings_say():
+def test_the_reference_is_built_from_the_docstrings():
     written = (ROOT / "docs" / "statistics.md").read_text(encoding="utf-8")
     assert written == builder().build(), (
         "docs/statistics.md is out of date: run python docs/build_statistics.py"

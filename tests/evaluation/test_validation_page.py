@@ -11,7 +11,7 @@ def results(name: str):
     return json.loads((HERE / f"{name}.json").read_text("utf-8"))
 
 
-def test_the_page_is_what_the_results_say():
+def test_the_page_is_built_from_the_results():
     assert TARGET.read_text("utf-8") == build(), "run python -m benchmarks.validation.write"
 
 

@@ -57,7 +57,7 @@ GOOD: dict[str, Any] = {
         {"counted": 89}, {"kills_done": 7}, {"answers_of_one_person": [0, 20]}, {"requests": {200: 5, 500: 1}},
     ],
 )  # fmt: skip
-def test_anything_wrong_fails_the_ordeal(wrong: dict[str, Any]) -> None:
+def test_any_discrepancy_fails_the_ordeal(wrong: dict[str, Any]) -> None:
     plan = Plan(seed=4, setup="processes", annotators=8, places=90, kills=8)
     assert balances(plan, GOOD)
     assert not balances(plan, GOOD | wrong)

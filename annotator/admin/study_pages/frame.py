@@ -147,7 +147,7 @@ def study_page(
         def found(request: HttpRequest, pk: int, **rest: Any) -> HttpResponseBase:
             study = study_get_for(user=request.user, pk=int(pk), role=role, sized=True)
             mine = OWNER if request.user.is_superuser else Membership.Role(study.my_role)  # type: ignore[attr-defined]
-            request.__dict__.setdefault("_study_roles", {})[study.pk] = mine
+            _roles_known(request)[study.pk] = mine
             if people and request.method == "GET":
                 people_viewed(by=request.user, page=people, studies=[study])
             if not study.is_large:  # type: ignore[attr-defined]
@@ -167,10 +167,18 @@ def study_page(
 
 def role_of(request: HttpRequest, study: Study) -> Membership.Role | None:
     """The researcher's role in the study, looked up once per request."""
-    known: dict[int, Membership.Role | None] = request.__dict__.setdefault("_study_roles", {})
+    known = _roles_known(request)
     if study.pk not in known:
         known[study.pk] = study_role(user=request.user, study=study)
     return known[study.pk]
+
+
+def _roles_known(request: HttpRequest) -> dict[int, Membership.Role | None]:
+    """The roles that this request has looked up, by study."""
+    if not hasattr(request, "study_roles"):
+        request.study_roles = {}  # type: ignore[attr-defined]
+    known: dict[int, Membership.Role | None] = request.study_roles  # type: ignore[attr-defined]
+    return known
 
 
 def may(request: HttpRequest, study: Study, role: str) -> bool:

@@ -15,7 +15,7 @@ from annotator.models import Study
 from annotator.selectors.rehearsal import rehearsal_progress
 from annotator.selectors.study import study_get_for
 from annotator.selectors.user import user_of
-from annotator.services.rehearsal.layer import rehearsal_clear, rehearsal_faults
+from annotator.services.rehearsal.places import rehearsal_clear, rehearsal_faults
 from annotator.services.rehearsal.run import rehearsal_request, rehearsal_stop
 
 

@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from annotator.core.words import plural
 from annotator.models import Study
 from annotator.services.rehearsal.fill import rehearsal_raters, rehearse
-from annotator.services.rehearsal.layer import rehearsal_prepare
+from annotator.services.rehearsal.places import rehearsal_prepare
 
 
 class Command(BaseCommand):

@@ -1,4 +1,4 @@
-"""The file of an import of judgments: its columns settled, its rows read, tables of label counts taken apart."""
+"""Read a file of judgments: decide what its columns mean, read its rows, and expand tables of label counts."""
 
 from __future__ import annotations
 

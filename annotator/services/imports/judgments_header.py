@@ -1,4 +1,4 @@
-"""What the columns of a file of judgments leave open, filled in from its header; every column must be there."""
+"""Complete the choice of columns from the header of a file of judgments, and check that every column exists."""
 
 from __future__ import annotations
 

@@ -101,14 +101,14 @@ def material_import(
                 log.add(" ".join(error.messages))
                 log.check()
         reader = _Reader(
-            hit_type_get(study.hit_type),
-            mapping or {},
-            constants or {},
-            attributes,
-            log,
-            result,
-            study.variant,
-            images_of(study=study),
+            kind=hit_type_get(study.hit_type),
+            mapping=mapping or {},
+            constants=constants or {},
+            attributes=attributes,
+            log=log,
+            result=result,
+            variant=study.variant,
+            images=images_of(study=study),
         )
         dataset, _ = Dataset.objects.get_or_create(workspace=study.workspace, name=study.slug)
         with suppress(UnreadableRest), staging() as copy:
@@ -157,6 +157,7 @@ class _Reader:
 
     def __init__(
         self,
+        *,
         kind: HitType,
         mapping: Mapping[str, str],
         constants: Mapping[str, str],

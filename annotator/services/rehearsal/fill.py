@@ -28,7 +28,7 @@ from annotator.services.participation import (
     practice_answer,
 )
 from annotator.services.rehearsal.answers import accuracies, rehearsal_answer
-from annotator.services.rehearsal.layer import rehearsal_prepare
+from annotator.services.rehearsal.places import rehearsal_prepare
 from annotator.services.submit_and_next import turn_take
 
 

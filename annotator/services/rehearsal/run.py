@@ -11,7 +11,7 @@ from django.utils import timezone
 from annotator.core import jobs
 from annotator.models import Rehearsal, Study, User
 from annotator.services.rehearsal.fill import rehearsal_raters, rehearse
-from annotator.services.rehearsal.layer import rehearsal_prepare
+from annotator.services.rehearsal.places import rehearsal_prepare
 
 #: How much the accuracy of rehearsal raters varies around its mean (standard deviation).
 SPREAD = 0.06

@@ -1,4 +1,4 @@
-"""What the scripted model believes: a fixed toy world, in which similar questions have similar answers.
+"""What the scripted model answers from: a fixed toy world, in which similar questions have similar answers.
 
 The answer to a question depends on its two longest content words and on whether it is negated. So a follow-up about
 the same subject has the same answer, a negated one has the opposite answer, and one about another subject has an

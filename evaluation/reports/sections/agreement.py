@@ -236,9 +236,9 @@ def _pairs(ctx: Context, variable: Variable, found: Agreement) -> Table:
         title=f"Pairs of raters on “{variable.title}”, {LABEL_SETS[found.labels].lower()}",
         folded=variable != ctx.headline,
         head=["Rater", "Rater"],
-        columns=[TableColumn("Cohen’s κ"), TableColumn("Shared items"), TableColumn("Averaged")],
+        columns=[TableColumn("Cohen’s κ"), TableColumn("Shared units"), TableColumn("Averaged")],
         rows=rows,
-        notes=[f"{count(apart, 'more pair')} without a shared item: κ is not defined."] if apart else [],
+        notes=[f"{count(apart, 'more pair')} without a shared unit: κ is not defined."] if apart else [],
     )
 
 

@@ -11,8 +11,9 @@ import pytest
 from django.db import connection, transaction
 from django.test import Client
 
-from annotator.admin import records
+from annotator.admin import people, records
 from annotator.models import Exclusion, Study, User
+from annotator.services.account import account_save
 from annotator.services.exclusion import exclusion_make
 from annotator.services.study import study_create
 from tests.factories import make_user
@@ -30,7 +31,7 @@ def test_an_exclusion_that_somebody_else_made_first_is_an_error_in_the_form(
     researcher_client: Client, judged_study: Study, researcher: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rater = judged_study.judgments.order_by("pk")[0].rater
-    calls = []
+    calls: list[dict[str, Any]] = []
 
     def second_call_loses(**given: Any) -> Exclusion:
         calls.append(given)
@@ -54,7 +55,7 @@ def test_a_short_name_that_is_taken_while_the_form_is_saved_is_an_error_at_its_f
     researcher = make_user("rita", staff=True)
     client = Client()
     client.force_login(researcher)
-    replies = []
+    replies: list[Any] = []
 
     def send() -> None:
         try:
@@ -78,3 +79,33 @@ def test_a_short_name_that_is_taken_while_the_form_is_saved_is_an_error_at_its_f
     assert "already exists" in page
     assert 'value="Second"' in page
     assert list(Study.objects.values_list("title", flat=True)) == ["First"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_username_that_is_taken_while_the_account_is_saved_is_an_error_at_its_field(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    client = Client()
+    client.force_login(make_user("rita", staff=True, is_superuser=True))
+
+    def take_the_name() -> None:
+        make_user("maria")
+        connection.close()
+
+    def late(*, account: User) -> None:
+        other = threading.Thread(target=take_the_name)  # a connection of its own, which commits at once
+        other.start()
+        other.join(120)
+        account_save(account=account)
+
+    monkeypatch.setattr(people, "account_save", late)
+    fields = {
+        "username": "maria",
+        "usable_password": "true",
+        "password1": "a-long-password-9",
+        "password2": "a-long-password-9",
+    }
+    reply = client.post("/admin/annotator/user/add/", fields)
+    assert reply.status_code == 200
+    assert "already exists" in str(reply.context["adminform"].form.errors["username"])
+    assert User.objects.count() == 2

@@ -28,6 +28,7 @@ from annotator.services.exports import (
     exports_sweep,
     judgments_export,
 )
+from annotator.services.study import study_launch, study_update
 from annotator.tasks import export_build_task
 from tests.factories import make_item, make_judgment, make_rater, make_study, record_judgment
 
@@ -69,6 +70,20 @@ def test_the_judgments_form_has_one_row_per_judgment(full: Study) -> None:
     assert (rows[1]["response.helpful"], rows[1]["response.answer"]) == ("no", "")
     assert lines(full)[0]["response"] == {"answer": "yes", "helpful": "yes"}
     assert [row["judgment"] for row in lines(full)] == [int(row["judgment"]) for row in rows]
+
+
+@pytest.mark.parametrize("form", ["judgments", "ratings"])
+def test_every_form_says_under_which_version_a_judgment_was_made(
+    researcher: User, full: Study, form: str
+) -> None:
+    assert {row["version"] for row in table(full, form=form)} == {""}, "drafts have no version"
+    study_launch(study=full)
+    full.refresh_from_db()
+    study_update(study=full, by=researcher, title="Owls by night")
+    full.refresh_from_db()
+    make_judgment(full.items.order_by("id")[0], make_rater("cam"), "yes")
+    made_under = {row["rater"]: row["version"] for row in table(full, form=form)}
+    assert made_under["cam"] == "2"
 
 
 def test_the_ratings_form_has_one_row_per_rating(full: Study) -> None:

@@ -25,7 +25,7 @@ from annotator.services.assignment import assignment_next
 from annotator.services.exclusion import exclusion_make
 from annotator.services.rehearsal import run
 from annotator.services.rehearsal.fill import rehearsal_raters, rehearse
-from annotator.services.rehearsal.layer import rehearsal_clear
+from annotator.services.rehearsal.places import rehearsal_clear
 from annotator.services.rehearsal.run import rehearsal_request, rehearsal_run, rehearsal_stop
 from annotator.services.study import study_launch, study_pause
 from annotator.services.submit_and_next import turn_take

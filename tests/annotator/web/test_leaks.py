@@ -166,7 +166,7 @@ PART = re.compile(r"<(?:[a-z_]+:)?([a-z_0-9]+)>|\(\?P<([a-z_0-9]+)>[^)]*\)")
 def addresses(
     room: str | None, values: dict[str, list[Any]], *, others: list[Any] | None = None
 ) -> list[tuple[str, str]]:
-    """(name, address) of every address of a room, with every value that its parts may have.
+    """(name, address) of every address of an application, with every value that its parts may have.
 
     A part that ``values`` does not know takes ``others``; without these, its author has to say here what it may be.
     """
@@ -194,7 +194,7 @@ def values_for(bot: Bot) -> dict[str, list[Any]]:
 
 
 def own_addresses(bot: Bot) -> list[tuple[str, str]]:
-    """Everything of the annotators' own room."""
+    """Every address of the annotators' application."""
     return addresses("annotator.urls", values_for(bot))
 
 

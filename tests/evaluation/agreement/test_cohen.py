@@ -87,7 +87,7 @@ def test_against_scikit_learn(weights, cells, monkeypatch):
     assert compared >= 200
 
 
-def test_three_rater_trap():
+def test_two_units_shared_by_chance_do_not_outweigh_a_hundred():
     """Two raters share 100 units; a third shares two with them, and agrees by luck."""
     rng = np.random.default_rng(3)
     matrix = np.full((3, 100), np.nan)

@@ -133,7 +133,7 @@ def test_one_unit_and_total_disagreement():
     assert krippendorff_alpha(ratings_of([[1, 2, 1, 2], [2, 1, 2, 1]])).value == pytest.approx(-0.75)
 
 
-def test_labels_that_are_one_number_are_one_value():
+def test_labels_for_the_same_number_are_the_same_value():
     rows = [("a", "u", "1"), ("b", "u", "1.0"), ("a", "v", "1"), ("b", "v", "1")]
     assert (
         krippendorff_alpha(Ratings.from_rows(rows, level="interval")).reason

@@ -35,7 +35,7 @@ def refused(text: str | bytes, **more) -> str:
     return str(caught.value)
 
 
-def test_a_plain_file():
+def test_a_simple_file_is_read():
     table = read(GOOD).ratings
     assert (table.raters, table.units, table.labels) == (("ann", "bob"), ("q1", "q2"), ("no", "yes"))
     assert sorted(rows_of(table)) == [("ann", "q1", "yes"), ("ann", "q2", "yes"), ("bob", "q1", "no")]
@@ -56,7 +56,7 @@ def test_a_plain_file():
     ],
     ids=["BOM", "CRLF", "CR", "no last line end", "blank lines", "spaces", "quotes", "other columns"],
 )
-def test_the_same_table_in_other_dress(text):
+def test_equivalent_files_give_the_same_table(text):
     assert rows_of(read(text).ratings) == rows_of(read(GOOD).ratings)
 
 

@@ -97,7 +97,7 @@ def test_simulators(table, tmp_path):
     assert result["people"]["krippendorff_alpha"]["value"] == pytest.approx(krippendorff_alpha(people).value)
 
 
-def test_without_a_label(table, tmp_path):
+def test_a_label_can_be_left_out(table, tmp_path):
     path = write(tmp_path / "r.csv", table)
     result = as_json(path, "--without-label", "2", "--bootstrap", "0")
     kept = Ratings.from_rows([row for row in rows_of(table) if row[2] != "2"])
@@ -265,7 +265,7 @@ def test_a_declared_label_that_nobody_gave_is_reported(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("good", [True, False])
-def test_as_a_program_without_a_database(tmp_path, good):
+def test_the_command_works_without_a_database(tmp_path, good):
     """A real process, no server to reach, the file on standard input; nothing on stdout where it is refused."""
     text = "worker,item,label\na,1,yes\nb,1,no\na,2,yes\nb,2,yes\n" + ("" if good else "a,1,no\n")
     command = [

@@ -18,7 +18,7 @@ def test_public_names_exist():
         assert getattr(evaluation.agreement, name).__doc__
 
 
-def test_a_doubled_rating_is_named():
+def test_a_duplicate_rating_is_named():
     with pytest.raises(ValueError, match="'b' has rated 'u' twice"):
         Ratings.from_rows([("a", "u", "x"), ("b", "u", "x"), ("b", "u", "y")])
 
@@ -59,7 +59,7 @@ def test_subsets():
         table.where(np.ones(3, dtype=bool))
 
 
-def test_a_table_shows_itself_in_one_line():
+def test_the_repr_of_a_table_is_one_line():
     table = ratings_of([[0, 1], [0, 1]])
     assert repr(table) == "<Ratings: 4 of 2 units by 2 raters, 2 nominal labels>"
     assert repr(aggregate(table)) == "<Aggregated by majority: 2 of 2 units>"

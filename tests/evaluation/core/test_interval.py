@@ -35,7 +35,7 @@ def test_an_interval_holds_its_estimate_within_the_bounds(bounds, value, error, 
     assert bounds[0] <= low <= value <= high <= bounds[1]
 
 
-def test_without_bounds_it_is_the_textbooks():
+def test_without_bounds_it_is_the_textbooks_interval():
     low, high = t_interval(3.0, 0.5, degrees_of_freedom=11)
     assert (low, high) == pytest.approx(stats.t.interval(0.95, 11, 3.0, 0.5))
 
@@ -47,7 +47,7 @@ def test_small_errors_are_those_of_the_textbook_too(bounds, value):
     assert found == pytest.approx(stats.t.interval(0.95, 30, value, 1e-5), abs=1e-8)
 
 
-def test_a_bias_is_taken_off_and_the_estimate_kept():
+def test_the_interval_is_corrected_for_bias_and_holds_the_estimate():
     low, high = t_interval(0.5, 0.01, degrees_of_freedom=1000, bounds=SHARE, bias=-0.1)
     assert (low, high) == pytest.approx((0.5, 0.62), abs=0.001)
 

@@ -37,7 +37,7 @@ def rows(rng: Random, units: int = 60) -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize("level", ["nominal", "ordinal"])
-def test_it_is_the_alpha_of_the_reports(level):
+def test_it_equals_the_alpha_of_the_reports(level):
     variable = Variable("v", "V", level, LABELS)
     for seed in range(20):
         drawn = rows(Random(seed))

@@ -20,7 +20,7 @@ def test_by_hand():
     assert found.pearson.value == pytest.approx((0.5 - 1) / 2)
     assert found.spearman.value == pytest.approx((0.5 - 1) / 2)
     assert found.pearson.n == 2
-    assert found.pearson.left_out == {"fewer than 2 systems": 1, "plausibility is constant": 1}
+    assert found.pearson.left_out == {"with fewer than 2 systems": 1, "plausibility is constant": 1}
 
 
 def test_equals_scipy_instance_by_instance():

@@ -63,7 +63,7 @@ def test_the_sanity_check_gives_one_and_asks_about_parsing_once(
     assert heads == {"cot", "post_hoc", "All"}  # the check is in no other table
 
 
-def test_what_a_simulator_finds_missing_is_no_count_of_the_step(
+def test_what_a_simulator_finds_missing_is_not_in_the_steps_counts(
     scripted: ScriptedProcess, tmp_path: Path
 ) -> None:
     pipeline = carried_out("p2-news", scripted, tmp_path, model=MODEL)

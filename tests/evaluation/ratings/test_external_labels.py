@@ -7,7 +7,7 @@ from django.core.management import call_command
 
 from annotator.models import Study
 from evaluation.agreement import krippendorff_alpha
-from evaluation.ratings.load import ratings_table, study_ratings
+from evaluation.ratings.load import study_ratings
 from tests.public_data import PublicData
 
 pytestmark = pytest.mark.django_db
@@ -39,7 +39,7 @@ def test_the_acceptability_files_give_their_alpha_after_import(
         "import_judgments", "acc", str(path), "--create", "--hit-type", "external_labels",
         "--item", "Input.id", "--value", "Answer.acceptable", "--listed", "1,2,3,4,5",
     )  # fmt: skip
-    found = ratings_table(study=Study.objects.get(slug="acc"), variable="acceptable")
+    found = study_ratings(study=Study.objects.get(slug="acc")).table("acceptable")
     assert len(found.ratings.units) == 1_250
     if public_data.real:
         assert krippendorff_alpha(found.ratings).value == pytest.approx(alpha, abs=5e-5)

@@ -13,7 +13,7 @@ from annotator.hit_types.base import HitType, Rating, Variable
 from annotator.models import Exclusion, Judgment, Rater, Study
 from evaluation.models import Call, Endpoint, Run
 from evaluation.ratings import load as pipeline
-from evaluation.ratings.load import ratings_table, study_ratings
+from evaluation.ratings.load import study_ratings
 from tests.factories import make_item, make_judgment, make_rater, make_study, simulation_payload
 
 pytestmark = pytest.mark.django_db
@@ -42,7 +42,7 @@ def small_study() -> Study:
 
 
 def test_ratings_of_a_small_study():
-    found = ratings_table(study=small_study(), variable="simulation")
+    found = study_ratings(study=small_study()).table("simulation")
     assert rows_of(found) == {
         ("ann", "one", "yes"),
         ("bob", "one", "no"),
@@ -60,7 +60,7 @@ def test_ratings_of_a_small_study():
 
 
 def test_units_have_their_item_and_material():
-    units = ratings_table(study=small_study(), variable="simulation").units
+    units = study_ratings(study=small_study()).table("simulation").units
     assert units.instance.values().tolist() == ["x", "x", "y"]
     assert units.system.values().tolist() == ["robot-a", "robot-b", "robot-a"]
     assert units.generator.values().tolist() == ["generator-1", "g2", "generator-1"]
@@ -75,7 +75,7 @@ def test_clusters_are_instances_and_other_items_are_their_own_cluster():
         item = make_item(study, key=key)
         type(item).objects.filter(pk=item.pk).update(instance=None, explanation=None, follow_up=None)
         make_judgment(item, make_rater("ann"))
-    found = ratings_table(study=study, variable="simulation")
+    found = study_ratings(study=study).table("simulation")
     clusters = dict(zip(found.ratings.units, found.ratings.clusters, strict=True))
     assert clusters["one"] == clusters["two"]
     assert len(set(clusters.values())) == 4
@@ -100,7 +100,7 @@ def test_surplus_and_checks_are_left_out_and_counted():
         item = make_item(study, key=key, role=role)
         make_judgment(item, make_rater("ann"))
         make_judgment(item, make_rater("bob"))
-    found = ratings_table(study=study, variable="simulation")
+    found = study_ratings(study=study).table("simulation")
     assert found.judgments == 7
     assert found.left_out == {
         "came late, after the item had all its raters": 1,
@@ -120,7 +120,7 @@ def test_exclusions_are_left_out_counted_by_reason_and_reversible():
     lifted = Exclusion.objects.create(study=study, rater=Rater.objects.get(name="bob"), reason="by mistake")
     Exclusion.objects.filter(pk=lifted.pk).update(lifted_at=timezone.now())
 
-    found = ratings_table(study=study, variable="simulation")
+    found = study_ratings(study=study).table("simulation")
     assert rows_of(found) == {("bob", "one", "no"), ("gpt-4", "one", "yes"), ("gpt-4", "two", "yes")}
     # ann's judgment on item three is counted once, under the first reason that applies
     assert found.left_out == {
@@ -129,13 +129,13 @@ def test_exclusions_are_left_out_counted_by_reason_and_reversible():
         "judgment excluded: asked to be taken back": 1,
     }
     assert found.ratings.raters == ("bob", "gpt-4")
-    assert ratings_table(study=study, variable="simulation", exclusions=False).judgments == 8
+    assert study_ratings(study=study, exclusions=False).table("simulation").judgments == 8
 
 
 def test_exclusions_of_another_study_do_not_count_here():
     study, other = small_study(), make_study()
     Exclusion.objects.create(study=other, rater=Rater.objects.get(name="ann"), reason="too fast")
-    assert ratings_table(study=study, variable="simulation").judgments == 8
+    assert study_ratings(study=study).table("simulation").judgments == 8
 
 
 def test_rehearsal_raters_count_only_if_there_are_no_people():
@@ -159,14 +159,14 @@ def test_two_raters_with_the_same_name_stay_separate():
     item = make_item(study)
     make_judgment(item, make_rater("ann", source="import:a"), "yes")
     make_judgment(item, make_rater("ann", source="import:b"), "no")
-    found = ratings_table(study=study, variable="simulation")
+    found = study_ratings(study=study).table("simulation")
     assert found.ratings.raters == ("ann (person, import:a)", "ann (person, import:b)")
     assert len(found.ratings) == 2
 
 
 def test_an_empty_study_has_an_empty_table():
     study = make_study()
-    found = ratings_table(study=study, variable="simulation")
+    found = study_ratings(study=study).table("simulation")
     assert (len(found.ratings), found.ratings.units, found.judgments) == (0, (), 0)
     assert found.ratings.labels == ("yes", "no", "cannot_guess")
 
@@ -239,9 +239,9 @@ def test_awkward_texts_survive_the_copy():
 
 def test_a_long_fetch_in_pieces_loses_no_row(monkeypatch):
     study = small_study()
-    whole = rows_of(ratings_table(study=study, variable="simulation"))
+    whole = rows_of(study_ratings(study=study).table("simulation"))
     monkeypatch.setattr("evaluation.ratings.columns.PIECE", 1)
-    assert rows_of(ratings_table(study=study, variable="simulation")) == whole
+    assert rows_of(study_ratings(study=study).table("simulation")) == whole
 
 
 class Shown(HitType):
@@ -323,7 +323,7 @@ def test_an_undeclared_label_is_an_error():
 
 
 def test_rows_come_in_order_of_unit_then_rater():
-    table = ratings_table(study=small_study(), variable="simulation").ratings
+    table = study_ratings(study=small_study()).table("simulation").ratings
     key = table.unit.astype(np.int64) * len(table.raters) + table.rater
     assert (np.diff(key) > 0).all()
 

@@ -50,7 +50,7 @@ def test_precision_by_hand():
     assert headline[f"{dataset} People", "robot-b"]["value"] == 1.0
 
 
-def test_restriction_moves_the_headline_only():
+def test_restriction_changes_only_the_headline():
     study = small_study()
     common = cells_of(computed(study, restriction="common").content, "p1-table-4")
     everywhere = cells_of(computed(study, restriction="all").content, "p1-table-4")

@@ -114,7 +114,7 @@ def test_people_helped_by_a_simulator_by_hand():
     assert "t interval" in cells[row, "Helped"]["interval"]
 
 
-def test_no_simulator_no_help():
+def test_without_a_simulator_there_is_no_prediction_powered_section():
     assert not [s for s in computed(small_study()).content["sections"] if s["id"] == "prediction-powered"]
 
 

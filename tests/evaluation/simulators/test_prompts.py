@@ -89,7 +89,7 @@ def test_a_text_of_the_item_that_people_never_see_is_refused() -> None:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("scripted_allowed")
-def test_such_prompts_are_refused_before_a_run_is_created(scripted: ScriptedProcess) -> None:
+def test_prompts_without_the_item_are_refused_before_a_run_is_created(scripted: ScriptedProcess) -> None:
     endpoint = make_endpoint(scripted)
     with pytest.raises(ValidationError, match="never shows the item"):
         simulation_create(

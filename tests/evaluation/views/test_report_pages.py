@@ -229,6 +229,31 @@ def test_two_reports_side_by_side():
     assert client_of(study).get(f"{address}?a={one.pk}&b=x").status_code == 404
 
 
+def test_options_that_differ_are_written_in_words():
+    study = small_study()
+    one, two = (
+        stored(study),
+        stored(study, exclusions=False, rule="per_rater", by="system", only="kind=counterfactual"),
+    )
+    address = reverse("evaluation:report_compare", args=[study.pk])
+    page = client_of(study).get(f"{address}?a={one.pk}&b={two.pk}").content.decode()
+    rows = re.findall(
+        r'<tr><th scope="row">([^<]*)</th><td[^>]*>([^<]*)</td><td[^>]*>([^<]*)</td></tr>', page
+    )
+    assert sorted(rows) == [
+        ("Groups by", "none", "system"),
+        (
+            "How several raters’ labels are combined",
+            "Majority (ties are left out)",
+            "Each rater alone, then the mean",
+        ),
+        ("Leave out what is excluded", "yes", "no"),
+        ("Only", "none", "kind: counterfactual"),
+    ]
+    listed = client_of(study).get(reverse("evaluation:reports", args=[study.pk])).content.decode()
+    assert ">Each rater alone, then the mean<" in listed
+
+
 def test_pages_do_not_import_numerical_libraries():
     """A web process that serves reports must not hold pandas, altair or scikit-learn."""
     import subprocess

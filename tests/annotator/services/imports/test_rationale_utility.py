@@ -60,7 +60,7 @@ def test_irregular_entries_are_dropped_and_reported(tmp_path: Path) -> None:
     }
 
 
-def test_the_stand_in_for_the_answer_is_named(tmp_path: Path) -> None:
+def test_the_system_or_method_names_the_source_of_the_answer(tmp_path: Path) -> None:
     paths = files(tmp_path, [RATIONALE], {"Can owls swim?": GENERATED})
     rows = {a: rationale_utility_rows(**paths, system="gpt3", answer=a).rows[0] for a in ("label", "before")}
     assert {a: row["answer"] for a, row in rows.items()} == {"label": "no", "before": "yes"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django import forms
 
 
-def dress(form: forms.BaseForm) -> None:
+def fields_style(form: forms.BaseForm) -> None:
     """Give every unstyled widget the style of the admin's theme."""
     from unfold import widgets
 
