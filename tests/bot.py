@@ -13,12 +13,19 @@ from typing import Any
 from django.test import Client
 from lxml import html
 
-from annotator.hit_types.base import Stage
+from annotator.hit_types.base import HitType, Question, Stage
 from annotator.models import Assignment, Judgment, Participation, Study, User
 from annotator.selectors.study import study_hit_type
 from annotator.services.rehearsal.answers import rehearsal_answer
 from annotator.services.rehearsal.fill import right_answers
 from annotator.web.views.question_pages import question_page  # noqa: F401 - the page that practice and exam are built from
+
+
+def practice_stages(kind: HitType, question: Question) -> list[Stage]:
+    """The stages that a practice question goes through: up to the last one that it grades."""
+    stages = kind.stages(question.payload)
+    graded = [n for n, stage in enumerate(stages) if any(one.name in question.gold for one in stage.fields)]
+    return list(stages[: graded[-1] + 1])
 
 
 class Bot:
@@ -90,14 +97,16 @@ class Bot:
     def practice(self, page: Any) -> Any:
         for question in self.kind.practice:
             assert page.request["PATH_INFO"].endswith("/practice/")
-            stage = self.kind.question_stage(question.payload, question.gold)
-            self.has_fields(page, stage)
             assert self.post(self.path + "practice/", {"helpful": "nonsense"}).status_code == 422
-            answer = rehearsal_answer(
-                stage, gold=question.gold, item_key=question.key, accuracy=1, rng=self.rng
-            )
-            page = self.post(self.path + "practice/", answer)
-            assert page.status_code == 200
+            for stage in practice_stages(self.kind, question):
+                self.has_fields(page, stage)
+                answer = rehearsal_answer(
+                    stage, gold=question.gold, item_key=question.key, accuracy=1, rng=self.rng
+                )
+                fields = self.form(page).fields
+                shown = {name: fields[name] for name in ("step", "earlier") if name in fields}
+                page = self.post(self.path + "practice/", answer | shown)
+                assert page.status_code == 200
             text = html.fromstring(page.content).text_content()
             assert " ".join(question.reason.split()) in " ".join(text.split())
             number = self.form(page).fields["number"]

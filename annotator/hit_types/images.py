@@ -111,7 +111,7 @@ def image_marker(text: str) -> str:
     """A text that names an uploaded image as a marker; the description where nobody has uploaded it.
 
     >>> image_marker('![A cat](cat.png "640x480 sha256:' + "ab" * 32 + '")')[:28]
-    '[[image sha256:abababababaab'
+    '[[image sha256:ababababababa'
     """
     found = read_image(text)
     return f"[[image sha256:{found.stored.digest}]]" if found and found.stored else image_words(text)

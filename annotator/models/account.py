@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from django.contrib.auth.models import AbstractUser
 from django.db import models
 from django.db.models import Q
@@ -29,6 +31,10 @@ class User(AbstractUser):
 
     def __str__(self) -> str:
         return self.username
+
+
+#: The name of raters whom an imported file doesn't name, followed by their number within the item.
+UNNAMED = "unnamed"
 
 
 class Rater(models.Model):
@@ -65,6 +71,11 @@ class Rater(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether the name is a number within each item, because the imported file named no raters: not one person."""
+        return self.source.startswith("import:") and bool(re.fullmatch(rf"{UNNAMED} \d+", self.name))
 
 
 class LoginAttempt(models.Model):

@@ -10,12 +10,14 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.validation.comparing import Check, compared, tables
+from benchmarks.validation.further_checks import ac2, alternative_test, descriptive, intraclass, similarities
 from evaluation.agreement import (
     Ratings,
     benjamini_yekutieli,
@@ -30,34 +32,9 @@ from evaluation.agreement import (
     percent_agreement,
 )
 from evaluation.metrics import correlation_ratio, theils_u, within_instance_correlation
-from tests.evaluation.agreement.tables import KRIPPENDORFF, LEVELS, random_matrices, ratings_of
+from tests.evaluation.agreement.tables import KRIPPENDORFF, LEVELS, ratings_of
 
 HERE = Path(__file__).parent
-
-
-@dataclass(frozen=True)
-class Check:
-    """``difference`` is the largest absolute one over ``cases`` cases."""
-
-    statistic: str
-    against: str
-    cases: int
-    difference: float
-
-
-def compared(statistic: str, against: str, pairs: Iterator[tuple[float, float]]) -> Check:
-    """Where one side is not defined, the other must not be either."""
-    cases, largest = 0, 0.0
-    for mine, theirs in pairs:
-        if np.isnan(mine) != np.isnan(theirs):
-            raise AssertionError(f"{statistic}: {mine} against {theirs}")
-        if not np.isnan(mine):
-            cases, largest = cases + 1, max(largest, abs(mine - theirs))
-    return Check(statistic, against, cases, largest)
-
-
-def tables(count: int, *, seed: int, missing: bool = True) -> Iterator[np.ndarray]:
-    yield from random_matrices(count, seed=seed, missing=missing, lowest=1)
 
 
 def alpha(level: str) -> Check:
@@ -249,10 +226,16 @@ def checks() -> Iterator[Check]:
         yield kappa(weights)
     yield published_ac1()
     yield agreement_by_definition()
+    for linear_or_quadratic in ("linear", "quadratic"):
+        yield ac2(linear_or_quadratic)  # type: ignore[arg-type]
+    yield from intraclass()
     yield fleiss()
     yield dawid_skene_posteriors()
     yield from tests_of_differences()
+    yield alternative_test()
     yield from associations()
+    yield from descriptive()
+    yield from similarities()
 
 
 def main() -> None:

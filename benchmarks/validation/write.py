@@ -20,9 +20,9 @@ TITLES = {
 
 def build() -> str:
     """The whole page."""
-    checks, grid, metrics = (
+    checks, grid, metrics, again = (
         json.loads((HERE / f"{name}.json").read_text("utf-8"))
-        for name in ("checks", "agreement_grid", "coverage")
+        for name in ("checks", "agreement_grid", "coverage", "recheck")
     )
     parts = [
         "# Validation: are the numbers right, and do the intervals cover?",
@@ -48,6 +48,8 @@ def build() -> str:
         "\n".join(_metrics(metrics)),
         "## Tests of two systems that do not differ",
         "\n".join(_levels(metrics)),
+        "## The same again with the present code",
+        *_recheck(again),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -117,6 +119,35 @@ def _levels(metrics: dict[str, Any]) -> Iterator[str]:
     for name, found in metrics["cases"].items():
         if "at .01" in found:
             yield f"| {name} | {100 * found['type I error at .05']:.1f} | {100 * found['at .01']:.1f} |"
+
+
+def _recheck(again: dict[str, Any]) -> Iterator[str]:
+    about, cells = again["about"], again["cells"]
+    by_size = sorted(cells, key=lambda cell: -cell["standard errors"])
+    beyond = sum(cell["standard errors"] > 1.96 for cell in cells)
+    yield (
+        f"The simulations above take hours, so they aren't repeated at each change. On {about['date']}, {about['runs']:,} new studies of "
+        f"every design and figure above were simulated (`recheck`, seed {about['seed']}): {len(cells)} shares, each compared with the one "
+        f"above. {beyond} of them are more than 1.96 standard errors apart, where chance alone gives about {0.05 * len(cells):.0f} if "
+        "all were independent (shares of one design come from the same studies). Every interval held its estimate: "
+        f"{'yes' if again['every interval holds its estimate'] else 'NO'}. The largest differences:"
+    )
+    lines = ["| share | above, % | again, % | standard errors |", "|---|---|---|---|"]
+    for cell in by_size[:5]:
+        before, now = (f"{100 * cell[key]:.1f}" for key in ("stored", "again"))
+        lines.append(f"| {cell['name']} | {before} | {now} | {cell['standard errors']:.1f} |")
+    yield "\n".join(lines)
+    larger = again.get("larger", [])
+    if larger:
+        said = "; ".join(
+            f"{one['name'].partition(': ')[2]} {100 * one['again']:.1f} % ({100 * one['stored']:.1f} % above, {one['standard errors']:.1f} "
+            "standard errors)"
+            for one in larger
+        )
+        yield (
+            f"The design with the largest difference was simulated once more, with {larger[0]['studies']:,} new studies (seed "
+            f"{larger[0]['seed']}): {said}."
+        )
 
 
 if __name__ == "__main__":

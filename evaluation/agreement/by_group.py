@@ -52,12 +52,13 @@ def by_group(
     rng: np.random.Generator | None = None,
     replicates: int = 0,
     new_raters: bool = False,
+    named: bool = True,
 ) -> list[RatingGroup]:
     """Statistics of each group: ``codes`` of shape (N,) say which of ``names`` a rating belongs to, -1 to none.
 
     Percent agreement, alpha, AC1, the mean kappa over pairs, above nominal level mean and median, and with ``gold`` (see
     :func:`evaluation.agreement.accuracy.accuracy`) the accuracy of ratings and, with a ``rule``, of one label a unit. A
-    ``new_raters`` is :func:`evaluation.agreement.summary.summarize`'s; accuracies stay those of these raters. A
+    ``new_raters`` and ``named`` are :func:`evaluation.agreement.summary.summarize`'s; accuracies stay those of these raters. A
     ``unanswered`` are rater, unit and group of ratings that were not given and count as wrong. A
     group holds the ratings alone that belong to it: where raters are grouped, those of the group among themselves.
 
@@ -76,7 +77,12 @@ def by_group(
         everybody = part
         part = part.only_raters([ratings.raters[r] for r in np.unique(part.rater)])
         whole = summarize(
-            part, min_overlap=min_overlap, replicates=replicates, rng=rng, new_raters=new_raters
+            part,
+            min_overlap=min_overlap,
+            replicates=replicates,
+            rng=rng,
+            new_raters=new_raters,
+            named=named,
         )
         everyone = whole.everyone
         statistics = {

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from annotator.hit_types.base import Level
 from evaluation.agreement.pairs import PairSums, Weights, pair_sums
+from evaluation.core.counted import counted
 from evaluation.core.estimate import Estimate, none_if_nan, undefined
 from evaluation.core.ratings_table import Floats, Ratings
 
@@ -144,7 +145,7 @@ class PairwiseKappa:
         return (
             used,
             left_out,
-            "no pair can be averaged: " + ", ".join(f"{n} {r}" for r, n in left_out.items()),
+            "no pair can be averaged: " + ", ".join(counted(n, r) for r, n in left_out.items()),
         )
 
     def size_of_group(self, which: Which) -> int:

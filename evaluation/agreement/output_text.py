@@ -10,6 +10,7 @@ from evaluation.agreement.by_group import RatingGroup
 from evaluation.agreement.new_raters import is_for_new_raters
 from evaluation.agreement.output import NOTHING, Beside
 from evaluation.agreement.summary import AgreementSummary
+from evaluation.core.counted import counted
 from evaluation.core.estimate import Estimate
 
 #: At most so many pairs, raters or labels are shown; the JSON and the CSV have all.
@@ -51,7 +52,7 @@ def _head(summary: AgreementSummary, settings: Mapping[str, Any]) -> str:
     simulators = f" ({len(summary.simulators)} of them simulators)" if summary.simulators else ""
     by = f" by {everyone.raters:,} raters{simulators}" if summary.named else ""
     lines = [f"{everyone.ratings:,} ratings of {summary.units:,} units{by}, {summary.level} labels"]
-    lines += [f"left out: {count:,} {reason}" for reason, count in summary.left_out.items()]
+    lines += [f"left out: {counted(count, reason)}" for reason, count in summary.left_out.items()]
     drawn = settings.get("bootstrap", {})
     if drawn.get("replicates"):
         whose = "new" if summary.new_raters else "these"
@@ -113,16 +114,24 @@ def _not_for_new(summary: AgreementSummary, beside: Beside) -> str:
 
 
 def _pairs(summary: AgreementSummary) -> str:
-    # Pairs that share units come first: with many raters, the others would fill the page.
-    rows = sorted(summary.kappa["nominal"].rows(), key=lambda row: not row["n"])
-    if not rows:
+    # Pairs that share units come first: with many raters, the others would fill the page. Only what is shown is kept: there
+    # may be a hundred thousand.
+    shared: list[dict[str, Any]] = []
+    others: list[dict[str, Any]] = []
+    total = 0
+    for row in summary.kappa["nominal"].iterate_rows():
+        total += 1
+        kept = shared if row["n"] else others
+        if len(kept) < _SHOWN_PAIRS:
+            kept.append(row)
+    if not total:
         return ""
     shown = []
-    for row in rows[:_SHOWN_PAIRS]:
+    for row in [*shared, *others][:_SHOWN_PAIRS]:
         note = row["reason"] or ("" if row["averaged"] else "not averaged: too few shared units")
         numbers = (_number(row[key]) for key in ("agreement", "value", "low", "high"))
         shown.append((row["a"], row["b"], f"{row['n']:,}", *numbers, note))
-    return _table(("rater", "rater", "n", "agreement", "kappa", "low", "high", ""), shown) + _more(len(rows))
+    return _table(("rater", "rater", "n", "agreement", "kappa", "low", "high", ""), shown) + _more(total)
 
 
 def _raters(summary: AgreementSummary) -> str:
@@ -165,7 +174,7 @@ def _aggregate(summary: AgreementSummary) -> str:
     head = f"labels for each of {len(found.tables):,} raters, then the mean"
     if len(found.tables) == 1:
         (table,) = found.tables
-        left_out = "".join(f", without {count:,} {reason}" for reason, count in table.left_out.items())
+        left_out = "".join(f", without {counted(count, reason)}" for reason, count in table.left_out.items())
         head = f"one label per unit by {found.rule}: {table.n:,} units{left_out}"
     rows = [(label, _number(share)) for label, share in found.shares.items()][:_SHOWN_PAIRS]
     return head + "\n" + _table(("label", "share"), rows)
@@ -224,7 +233,7 @@ def _accuracy(beside: Beside) -> str:
 
 
 def _estimate(found: Estimate) -> tuple[str, ...]:
-    left_out = "; ".join(f"without {count:,} {reason}" for reason, count in found.left_out.items())
+    left_out = "; ".join(f"without {counted(count, reason)}" for reason, count in found.left_out.items())
     note = f"not defined: {found.reason}" if found.reason else left_out
     return _number(found.value), _number(found.low), _number(found.high), f"{found.n:,}", note
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,13 @@ from evaluation.agreement.kappa_agreement import KappaAgreement, kappa_agreement
 from evaluation.agreement.pairs import Weights
 from evaluation.agreement.percent import prevalences
 from evaluation.agreement.raters import RestAgreement, agreement_with_rest
-from evaluation.core.estimate import none_if_nan
+from evaluation.core.estimate import none_if_nan, undefined
 from evaluation.core.ratings_table import Ratings
 
 BLANK = "rows without a value"
+NO_NAMES = "raters have no names, so no two labels are known to be one rater's"
+#: Intraclass correlations that need to know which labels are one rater's.
+NAMED_CORRELATIONS = ("icc_2_", "icc_3_")
 ORDERED_WEIGHTS: tuple[Weights, ...] = ("nominal", "linear", "quadratic")
 
 
@@ -142,7 +145,8 @@ def summarize(
 
     ``rng`` draws the resamples behind the intervals (``replicates`` of them; kappa's are jackknifed); without it, or with
     no replicates, there are no intervals. They are for these raters and other clusters; with ``new_raters`` for other raters too (at least 5). ``without_labels`` are treated as missing (the label set without "cannot guess"). ``rule`` also makes one label
-    a unit, of people's ratings where there are people. ``named`` False: raters are but numbers within each unit. ``blank`` counts rows without a value, to
+    a unit, of people's ratings where there are people. ``named`` False: raters are but numbers within each unit, and statistics of
+    pairs and single raters aren't defined. ``blank`` counts rows without a value, to
     be reported with the rest. ``epsilon`` is the alternative annotator test's. See each
     statistic's own function for its formula and undefined cases.
 
@@ -159,7 +163,7 @@ def summarize(
     rng = rng if replicates else None
     weights = ORDERED_WEIGHTS if dropped.level != "nominal" else ("nominal",)
     people = dropped.people() if simulators else None
-    return AgreementSummary(
+    found = AgreementSummary(
         units=len(dropped.units),
         level=dropped.level,
         labels=prevalences(dropped),
@@ -173,7 +177,7 @@ def summarize(
                 w,
                 min_overlap,
                 simulators,
-                intervals=rng is not None and replicates >= LEAST_REPLICATES,
+                intervals=named and rng is not None and replicates >= LEAST_REPLICATES,
                 new_raters=new_raters,
             )
             for w in weights
@@ -188,6 +192,31 @@ def summarize(
         named=named,
         left_out={reason: count for reason, count in left_out.items() if count},
     )
+    return found if named else _without_names(found)
+
+
+def _without_names(found: AgreementSummary) -> AgreementSummary:
+    """Without what a rater's number within a unit could only pretend to know: which labels are one rater's."""
+    unknown = undefined(NO_NAMES)
+    return replace(
+        found,
+        everyone=_without_rater_effects(found.everyone),
+        people=found.people and _without_rater_effects(found.people),
+        kappa={
+            w: replace(
+                one, mean=dict.fromkeys(one.mean, unknown), weighted_mean=dict.fromkeys(one.mean, unknown)
+            )
+            for w, one in found.kappa.items()
+        },
+        alternative=tuple(
+            AlternativeTest(one.simulator, one.epsilon, unknown, unknown) for one in found.alternative
+        ),
+    )
+
+
+def _without_rater_effects(found: CountAgreement) -> CountAgreement:
+    kept = {k: v for k, v in found.further.items() if not k.startswith(NAMED_CORRELATIONS)}
+    return replace(found, further=kept)
 
 
 def _given(ratings: Ratings, label: str) -> int:

@@ -144,4 +144,5 @@ def _some(raters: Raters, used: Mask) -> Raters:
         is_simulator=raters.is_simulator[used],
         is_rehearsal=raters.is_rehearsal[used],
         is_imported=raters.is_imported[used],
+        is_numbered=raters.is_numbered[used],
     )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from evaluation.agreement import Aggregated
 
 #: Follow-ups that no metric of explanations can use, by reason.
-NO_EXPLANATION = "items without an explanation behind them"
+NO_EXPLANATION = "items without an explanation"
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,6 +32,8 @@ class Raters:
     is_rehearsal: npt.NDArray[np.bool_]
     #: Raters whose judgments were imported from a file; whether they are people isn't known.
     is_imported: npt.NDArray[np.bool_]
+    #: Raters who are numbers within each item, because the file named none.
+    is_numbered: npt.NDArray[np.bool_]
 
     @property
     def simulators(self) -> frozenset[str]:
@@ -181,6 +183,7 @@ def _named_raters(listed: list[Rater], kept: npt.NDArray[Any]) -> tuple[Raters, 
         is_simulator=np.array([r.kind == Rater.Kind.SIMULATOR for r in found], dtype=bool),
         is_rehearsal=np.array([r.rehearsal for r in found], dtype=bool),
         is_imported=np.array([r.source.startswith("import:") for r in found], dtype=bool),
+        is_numbered=np.array([r.is_numbered for r in found], dtype=bool),
     )
     return raters, place
 

@@ -38,24 +38,31 @@ class Agreement:
 
 
 def agreement_of(
-    whole: Ratings, labels: str = "all", *, min_overlap: int, replicates: int, rng: np.random.Generator | None
+    whole: Ratings,
+    labels: str = "all",
+    *,
+    min_overlap: int,
+    replicates: int,
+    rng: np.random.Generator | None,
+    named: bool = True,
 ) -> Agreement:
     """All agreement statistics of one variable.
 
     ``labels`` is "all" or "statements" (without "cannot guess"). Pairs of raters that share fewer than
-    ``min_overlap`` units are listed but not averaged. Without ``rng`` there are no intervals.
+    ``min_overlap`` units are listed but not averaged. Without ``rng`` there are no intervals. If raters aren't ``named``, nothing
+    about pairs or single raters is defined.
     """
     ratings = whole.without_abstain() if labels == "statements" else whole
-    found = summarize(ratings, min_overlap=min_overlap, replicates=replicates, rng=rng)
+    found = summarize(ratings, min_overlap=min_overlap, replicates=replicates, rng=rng, named=named)
     kappa = found.kappa["nominal"]
     people = found.people or found.everyone
     quadratic = found.kappa.get("quadratic")
-    several = len(ratings.raters) <= 200
+    listed = named and len(ratings.raters) <= 200
     return Agreement(
         labels=labels,
         ratings=ratings,
         kappas=kappa.pairs,
-        pairs=[row for row in kappa.rows() if row["n"]] if several else [],
+        pairs=[row for row in kappa.rows() if row["n"]] if listed else [],
         human_human=kappa.mean["people"],
         human_human_weighted=kappa.weighted_mean["people"],
         human_simulator={name: kappa.mean[name] for name in found.simulators},

@@ -11,6 +11,7 @@ from hashlib import sha256
 from typing import Any
 
 from annotator.models import Study
+from evaluation.agreement import PerRater
 from evaluation.core.version import libraries, software
 from evaluation.ratings.attributes import attribute_load
 from evaluation.ratings.load import StudyRatings, study_ratings
@@ -198,6 +199,10 @@ def _context(study: Study, choices: Choices, progress: Callable[[str], None]) ->
         rehearsal=choices.count == "rehearsal",
         only=choices.only,
     )
+    if choices.rule == PerRater.name and data.judgments.raters.is_numbered.any():
+        raise ValueError(
+            "the imported file names no raters, so no labels are known to be one rater's: choose another rule than per_rater"
+        )
     return Context(study=study, choices=choices, data=data, progress=progress)
 
 

@@ -65,6 +65,11 @@ class Context:
         return "imported raters" if imported.all() else "people and imported raters"
 
     @cached_property
+    def named(self) -> bool:
+        """Whether raters have names: else statistics of pairs of raters and of single ones aren't defined."""
+        return not self.data.judgments.raters.is_numbered.any()
+
+    @cached_property
     def only_simulators(self) -> bool:
         """Whether only simulators have judged."""
         simulator = self.data.judgments.raters.is_simulator
@@ -99,6 +104,7 @@ class Context:
                 self.ratings(variable),
                 labels,
                 min_overlap=self.choices.min_overlap,
+                named=self.named,
                 **self.resampling,
             )
         return self._agreements[key]

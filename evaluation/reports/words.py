@@ -8,6 +8,7 @@ from typing import Any
 
 from annotator.core.words import listed as listed
 from annotator.core.words import plural
+from evaluation.core.counted import counted
 from evaluation.core.estimate import Estimate
 
 MINUS = "−"
@@ -86,19 +87,4 @@ def left_out(counts: Mapping[str, int]) -> str:
     >>> left_out({"cannot guess": 3, "not rated": 1})
     '3 cannot guess, 1 not rated'
     """
-    return ", ".join(f"{n:,} {_one(reason) if n == 1 else reason}" for reason, n in counts.items() if n)
-
-
-#: Reasons that name what they count, as they read for one of it.
-ONE = {"pairs that share": "pair that shares", "pairs whose": "pair whose", "systems with": "system with"}
-
-
-def _one(reason: str) -> str:
-    """
-    >>> _one("pairs that share no unit"), _one("not rated")
-    ('pair that shares no unit', 'not rated')
-    """
-    for many, one in ONE.items():
-        if reason.startswith(many):
-            return one + reason.removeprefix(many)
-    return reason
+    return ", ".join(counted(n, reason) for reason, n in counts.items() if n)

@@ -49,6 +49,13 @@ HIDDEN = """lines => {
     return hidden;
 }"""
 
+#: On how many lines the text of each element is.
+LINES = """all => all.map(one => {
+    const range = document.createRange();
+    range.selectNodeContents(one);
+    return new Set([...range.getClientRects()].map(rect => Math.round(rect.top))).size;
+})"""
+
 
 def longer(payload: JSON) -> JSON:
     """The item with long texts, if its type allows them."""
@@ -146,6 +153,8 @@ def test_what_is_asked_about_stays_in_view_on_a_phone(
             "all => all.filter(one => one.scrollWidth > one.clientWidth + 1).length",
         )
         assert clipped == 0, "an earlier answer is cut off"
+        lines = phone.eval_on_selector_all(".stages__count", LINES)
+        assert max(lines, default=0) <= 1, "the number of the stage is broken over two lines"
         play(phone, touch=True, lines=1)
         phone.set_viewport_size({"width": 320, "height": 640})
         assert phone.evaluate("document.documentElement.scrollWidth") <= 320, "scrolls sideways"
@@ -241,3 +250,22 @@ def test_a_text_that_is_cut_can_be_shown_whole(
     assert pinned.evaluate("one => one.offsetHeight") > before
     phone.get_by_role("button", name="Show less").tap()
     assert pinned.evaluate("one => one.offsetHeight") == before
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_a_word_that_is_too_long_wraps(
+    style: str, phone: Page, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    kind = hit_type_get(name)
+    payload = kind.parse_item(json.loads(demo_lines(name, 1)[0])).payload
+    word = "Donaudampfschifffahrtsgesellschaft" * 8
+    payload = {key: f"{value} {word}" if key in LONGER else value for key, value in payload.items()}
+    for stage in kind.stages(payload, {}):
+        show(style, phone, monkeypatch, stage)
+        phone.set_viewport_size({"width": 320, "height": 640})
+        assert phone.locator("form[data-task]").get_by_text(word).count() > 0
+        assert phone.evaluate("document.documentElement.scrollWidth") <= 320
+        cut = phone.eval_on_selector_all(
+            ".block__text", "all => all.filter(one => one.scrollWidth > one.clientWidth + 1).length"
+        )
+        assert cut == 0, stage.title

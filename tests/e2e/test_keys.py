@@ -7,13 +7,13 @@ from random import Random
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotator.hit_types.base import Question
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Assignment, Judgment, Study
 from annotator.selectors.study import study_hit_type
 from annotator.services.rehearsal.answers import rehearsal_answer
 from annotator.services.rehearsal.fill import right_answers
 from tests.annotator.web.test_annotator_flow import TYPES, demo_study
+from tests.bot import practice_stages
 from tests.e2e import keyboard
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -36,17 +36,18 @@ def press_through(page: Page, study: Study) -> None:
 def practise(page: Page, study: Study) -> None:
     kind = study_hit_type(study)
     for question in kind.practice:
-        keyboard.wait_ready(page)
-        keyboard.answer(page, right(study, question))
-        keyboard.submit(page)
+        wanted = {}
+        for stage in practice_stages(kind, question):
+            wanted |= rehearsal_answer(
+                stage, gold=question.gold, item_key=question.key, accuracy=1.0, rng=Random(1)
+            )
+            keyboard.wait_ready(page)
+            expect(page.locator("h1")).to_have_text(stage.title)
+            keyboard.answer(page, wanted)
+            keyboard.submit(page)
         expect(page.locator("h1")).to_have_text("Correct")
         with page.expect_navigation():
             page.keyboard.press("Enter")
-
-
-def right(study: Study, question: Question) -> dict:
-    stage = hit_type_get(study.hit_type).question_stage(question.payload, question.gold)
-    return rehearsal_answer(stage, gold=question.gold, item_key=question.key, accuracy=1.0, rng=Random(1))
 
 
 def sit_exam(page: Page, study: Study) -> None:

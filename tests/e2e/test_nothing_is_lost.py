@@ -20,6 +20,7 @@ from annotator.services.assignment import leases_expire
 from annotator.services.rehearsal.answers import rehearsal_answer
 from annotator.services.rehearsal.fill import right_answers
 from tests.annotator.web.test_annotator_flow import demo_study
+from tests.bot import practice_stages
 from tests.e2e import keyboard
 from tests.factories import EASY, make_study
 
@@ -231,9 +232,11 @@ def test_all_steps_without_javascript(live_server: Any, no_script_page: Page, na
     page.get_by_role("button", name="I want to take part", exact=True).click()
     page.get_by_role("button", name="Continue").click()
     for question in kind.practice:
-        stage = kind.question_stage(question.payload, question.gold)
-        check(page, rehearsal_answer(stage, gold=question.gold, item_key=question.key, accuracy=1, rng=rng))
-        page.get_by_role("button", name="Check my answer").click()
+        for stage in practice_stages(kind, question):
+            check(
+                page, rehearsal_answer(stage, gold=question.gold, item_key=question.key, accuracy=1, rng=rng)
+            )
+            page.locator("[data-send]").click()
         expect(page.get_by_role("heading", name="Correct", exact=True)).to_be_visible()
         page.locator(".panel__send button").click()
     participation = study.participations.select_related("study").get()

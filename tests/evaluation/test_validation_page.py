@@ -45,3 +45,13 @@ def test_metrics_were_simulated_often_enough():
     assert all(
         0.925 <= found["coverage"] <= 0.975 for found in coverage["cases"].values() if "coverage" in found
     )
+
+
+def test_the_simulations_give_the_same_again():
+    again = results("recheck")
+    assert again["every interval holds its estimate"]
+    designs = {cell["name"].partition(":")[0] for cell in again["cells"]}
+    assert set(results("coverage")["cases"]) <= designs
+    assert set(results("agreement_grid")["designs"]) <= designs
+    for cell in again["cells"]:
+        assert cell["standard errors"] < 3.5, cell

@@ -11,6 +11,7 @@ from annotator.core.words import plural
 from annotator.hit_types.base import JSON, HitType
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Study
+from annotator.models.account import UNNAMED
 from annotator.services.imports.faults import FaultLog, UnreadableRest
 from annotator.services.imports.item_facts import Facts
 from annotator.services.imports.judgments_header import columns_settle
@@ -20,8 +21,6 @@ from annotator.services.imports.value_columns import (
     MTURK_STATUS,
     JudgmentColumns,
 )
-
-UNNAMED = "unnamed"
 
 
 @dataclass

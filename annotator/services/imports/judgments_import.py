@@ -12,11 +12,12 @@ from django.db import transaction
 from annotator.core.words import plural
 from annotator.hit_types.base import JSON, FieldErrors
 from annotator.models import AuditAction, Rater, Study
+from annotator.models.account import UNNAMED
 from annotator.services.audit import audit_write
 from annotator.services.imports.external_items import KEY_LIMIT, Declared, ExternalItems
 from annotator.services.imports.faults import DryRun, FaultLog, UnreadableRest
 from annotator.services.imports.item_facts import rater_attributes_store
-from annotator.services.imports.judgments_file import UNNAMED, JudgmentsFile, JudgmentsResult
+from annotator.services.imports.judgments_file import JudgmentsFile, JudgmentsResult
 from annotator.services.imports.judgments_staging import (
     StagedJudgment,
     judgments_stage,

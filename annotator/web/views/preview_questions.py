@@ -19,7 +19,7 @@ from annotator.hit_types.questions import questions_of_text
 from annotator.models import Study
 from annotator.selectors.participation import exam_pay_words
 from annotator.selectors.study import study_get_for, study_hit_type
-from annotator.web.views.question_pages import missed_question, practice_feedback, question_page
+from annotator.web.views.question_pages import missed_question, practice_turn, question_page
 from annotator.web.views.task import raw_response
 from annotator.web.wording import wording_shown
 
@@ -129,21 +129,14 @@ def _practice(
     number = int(sent) if sent.isdecimal() and len(sent) < 4 else 0
     number = (number + (request.POST.get("go") == "on")) % len(questions)
     question = questions[number]
-    context = _shared(request, study, kind, text) | {
-        "number": number + 1,
-        "count": len(questions),
-        "index": number,
-    }
-    raw: dict[str, Any] = {}
-    errors: dict[str, str] = {}
-    if "answering" in request.POST and request.POST.get("go") != "on":
-        raw = raw_response(request.POST)
-        feedback, errors = practice_feedback(kind, question, raw)
-        context |= feedback
-    page = question_page("practice", study, question, kind=kind, raw=raw, errors=errors, url=request.path)
-    if "answered" not in context:
-        context["hidden"] = context["hidden"] | {"number": number, "answering": "1"}
+    answering = "answering" in request.POST and request.POST.get("go") != "on"
+    sent = raw_response(request.POST) if answering else None
+    turn, errors = practice_turn(kind, study, question, sent, url=request.path)
+    shared = _shared(request, study, kind, text)
+    context = turn | shared | {"number": number + 1, "count": len(questions), "index": number}
+    if "answered" not in turn:
+        context["hidden"] = shared["hidden"] | turn["hidden"] | {"number": number, "answering": "1"}
     name = "annotator/practice.html"
     if request.headers.get("HX-Request"):
         name = "annotator/_feedback.html" if "answered" in context else "annotator/_task.html"
-    return render(request, name, page.context() | context, status=422 if errors else 200)
+    return render(request, name, context, status=422 if errors else 200)

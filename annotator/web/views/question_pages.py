@@ -2,32 +2,79 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from typing import Any
 
 from django.urls import reverse
 from django.utils.translation import gettext
 
-from annotator.hit_types.base import JSON, FieldErrors, HitType, Question
+from annotator.hit_types.base import JSON, FieldErrors, HitType, Question, answers_in_words
 from annotator.models import Study
-from annotator.web.task_page import TaskPage
-from annotator.web.wording import stage_shown, wording_shown
+from annotator.web.task_page import TaskPage, stage_marks
+from annotator.web.wording import stage_shown, stages_shown, wording_shown
 
 
-def practice_feedback(
-    kind: HitType, question: Question, raw: dict[str, Any]
+def practice_turn(
+    kind: HitType, study: Study, question: Question, sent: Mapping[str, Any] | None, *, url: str
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """The feedback on an answer to a practice question; or, for an invalid answer, None and its errors by field."""
+    """The context of a practice question's page after ``sent``, and the errors of what was sent, by field.
+
+    The question goes through the stages of a task, up to the last one that it grades: an answer that isn't graded, such
+    as the one before an explanation, is practised too. Then the page says what was right, and why.
+    """
+    stages = kind.stages(question.payload)
+    graded = [n for n, stage in enumerate(stages) if any(one.name in question.gold for one in stage.fields)]
+    last = graded[-1] if graded else len(stages) - 1
+    step, earlier = _so_far(sent, last)
+    errors: dict[str, str] = {}
+    if sent is not None:
+        try:
+            earlier |= kind.parse_response(question.payload, earlier | sent, step)
+            if step == last:
+                return _verdict(kind, study, question, earlier, url), {}
+            step, sent = step + 1, None
+        except FieldErrors as error:
+            errors = error.errors
+    shown = stages_shown(stages[: last + 1])
+    page = TaskPage(
+        mode="practice",
+        study=study,
+        stage=shown[step],
+        stages=stage_marks(shown, step) if last else [],
+        committed=answers_in_words(shown[:step], earlier),
+        response=sent or {},
+        errors=errors,
+        submit_url=url,
+        task_title=wording_shown(kind.task_title),
+        instructions_url=reverse("annotator:instructions_drawer", args=[study.slug]),
+    )
+    hidden = {"step": step, "earlier": json.dumps(earlier)} if last else {}
+    words = gettext("Check my answer") if step == last else ""
+    return page.context() | {"step": step, "hidden": hidden, "submit_words": words}, errors
+
+
+def _so_far(sent: Mapping[str, Any] | None, last: int) -> tuple[int, JSON]:
+    """The stage that was answered, and the answers before it, from the page's own fields."""
+    text = str((sent or {}).get("step", ""))
+    step = min(int(text), last) if text.isdecimal() and len(text) < 3 else 0
     try:
-        response = kind.parse_question(question.payload, question.gold, raw)
-    except FieldErrors as error:
-        return {}, error.errors
-    return {
+        earlier = json.loads(str((sent or {}).get("earlier") or "{}"))
+    except (ValueError, RecursionError):
+        earlier = {}
+    return step, earlier if isinstance(earlier, dict) else {}
+
+
+def _verdict(kind: HitType, study: Study, question: Question, answers: JSON, url: str) -> dict[str, Any]:
+    response = kind.parse_question(question.payload, question.gold, answers)
+    page = question_page("practice", study, question, kind=kind, raw=answers, errors={}, url=url)
+    return page.context() | {
         "answered": True,
         "right": kind.grade(response, question.gold).passed,
         "given": kind.describe(question.payload, response, translate=gettext),
         "correct": kind.describe(question.payload, question.gold, translate=gettext),
         "reason": question.reason,
-    }, {}
+    }
 
 
 def question_page(

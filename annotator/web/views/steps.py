@@ -28,7 +28,7 @@ from annotator.services.participation import (
 from annotator.web.markdown import instructions_context, markdown_html
 from annotator.web.views.common import at_step, participant, says_refusals, trouble
 from annotator.web.views.places import no_places
-from annotator.web.views.question_pages import practice_feedback, question_page
+from annotator.web.views.question_pages import practice_turn
 from annotator.web.views.task import raw_response
 from annotator.web.wording import wording_shown
 
@@ -143,7 +143,7 @@ def _instructions(participation: Participation) -> dict[str, Any]:
 @require_http_methods(["GET", "POST"])
 @at_step("practice")
 def practice(request: HttpRequest, participation: Participation) -> HttpResponse:
-    """One practice question at a time, with the verdict and the reason after each answer."""
+    """One practice question at a time, stage by stage as in a task, with the verdict and the reason after its last answer."""
     rules = snapshot_content(participation.study.snapshot_id)
     kind = hit_type_get(rules["hit_type"])
     number = participation.practice_done
@@ -154,24 +154,19 @@ def practice(request: HttpRequest, participation: Participation) -> HttpResponse
             number = int(sent)
         practice_advance(participation=participation, number=number)
         return redirect("annotator:study", slug=participation.study.slug)
-    context: dict[str, Any] = {
+    sent = raw_response(request.POST) if request.method == "POST" else None
+    context, errors = practice_turn(kind, participation.study, question, sent, url=request.path)
+    if "answered" in context:
+        practice_answer(participation=participation, number=number)
+    name = f"practice.{participation.pk}.{number}"  # the browser keeps an answer that isn't submitted yet
+    context |= {
         "number": number + 1,
         "count": len(rules["practice"]),
         "index": number,
-        "keep": f"practice.{participation.pk}.{number}",  # the browser keeps an answer that isn't submitted yet
+        "keep": f"{name}.{context.get('step', 0)}",
+        "forget": [f"{name}.{step}" for step in range(len(kind.stages(question.payload)))],
     }
-    raw: dict[str, Any] = {}
-    errors: dict[str, str] = {}
-    if request.method == "POST":
-        raw = raw_response(request.POST)
-        feedback, errors = practice_feedback(kind, question, raw)
-        context |= feedback
-        if not errors:
-            practice_answer(participation=participation, number=number)
-    page = question_page(
-        "practice", participation.study, question, kind=kind, raw=raw, errors=errors, url=request.path
-    )
-    name = "annotator/practice.html"
+    template = "annotator/practice.html"
     if request.headers.get("HX-Request"):
-        name = "annotator/_feedback.html" if "answered" in context else "annotator/_task.html"
-    return render(request, name, page.context() | context, status=422 if errors else 200)
+        template = "annotator/_feedback.html" if "answered" in context else "annotator/_task.html"
+    return render(request, template, context, status=422 if errors else 200)

@@ -135,7 +135,7 @@ def _table(ctx: Context, variable: Variable, beside: Scored, found: GoldAccuracy
         if name in everyone:
             rows.append(TableRow([name], _cells(everyone[name], f"single:{name}"), group="Simulators"))
     people = [name for name in everyone if name not in ratings.simulators]
-    if 1 < len(people) <= LISTED:
+    if ctx.named and 1 < len(people) <= LISTED:
         rows += [
             TableRow([name], _cells(everyone[name], f"single:{name}"), group="Raters") for name in people
         ]

@@ -23,6 +23,10 @@ MATRIX = 24
 LISTED = 200
 #: What a side without Fleiss' kappa for unequal numbers shows beside one that has it.
 SAME_NUMBERS = undefined("units have the same number of ratings, or none can be compared")
+NOT_NAMED = (
+    "The imported file names no raters: they are numbered within each item, and no number is one person. Statistics of pairs of "
+    "raters, and of single raters, are therefore not defined."
+)
 #: Statistics that depend on the level and on the numbers of raters.
 FURTHER = {
     "fleiss_kappa_unequal": "Fleiss’ κ with unequal numbers of raters",
@@ -49,11 +53,12 @@ def agreement(ctx: Context) -> Section:
         prose.append(_sentence(ctx, variable, shown))
         blocks.append(_table(ctx, variable, found))
         blocks += _figures(ctx, variable, shown, found["all"])
-        blocks.append(
-            _pairs(ctx, variable, shown)
-            if len(shown.ratings.raters) <= MATRIX
-            else _rest(ctx, variable, shown)
-        )
+        if ctx.named:
+            blocks.append(
+                _pairs(ctx, variable, shown)
+                if len(shown.ratings.raters) <= MATRIX
+                else _rest(ctx, variable, shown)
+            )
     return Section(
         id="agreement",
         title="Agreement",
@@ -62,7 +67,8 @@ def agreement(ctx: Context) -> Section:
         notes=[
             "Cohen’s κ is computed for every pair of raters over the items that both judged, then averaged over "
             f"the pairs that share at least {ctx.choices.min_overlap}. Krippendorff’s α, Fleiss’ κ, Gwet’s AC1 and "
-            "percent agreement leave simulators out."
+            "percent agreement leave simulators out.",
+            *([] if ctx.named else [NOT_NAMED]),
         ],
     )
 
@@ -148,7 +154,7 @@ def _figures(ctx: Context, variable: Variable, shown: Agreement, whole: Agreemen
     means = [shown.human_human, *shown.human_simulator.values()]
     figures = [_kappas(ctx, variable, shown)] if any(one.defined for one in means) else []
     figures += _shares(ctx, variable, whole)
-    if variable == ctx.headline and 2 <= len(shown.ratings.raters) <= MATRIX:
+    if variable == ctx.headline and ctx.named and 2 <= len(shown.ratings.raters) <= MATRIX:
         figures.append(_matrix(variable, shown))
     return figures
 

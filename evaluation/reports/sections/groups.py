@@ -80,6 +80,7 @@ def _agreement(ctx: Context, variable: Variable, attribute: Attribute) -> Table:
         unanswered=unanswered,
         rule=None if gold is None or ctx.only_simulators else ctx.rule_for(variable.name, rule_of(ctx)),
         min_overlap=ctx.choices.min_overlap,
+        named=ctx.named,
         **ctx.resampling,
     )
     names = [name for name in SHOWN if any(name in group.statistics for group in found)]

@@ -69,6 +69,6 @@ def _parts(ctx: Context, variable: Variable, ratings: Ratings) -> Iterator[tuple
                 mask = np.asarray(column.values("") == name, dtype=bool)
                 yield title, name, ratings.where(mask[ratings.unit])
     present = np.unique(ratings.rater)
-    if 1 < present.size <= LISTED:
+    if ctx.named and 1 < present.size <= LISTED:
         for code in present:
             yield "By rater", ratings.raters[code], ratings.where(ratings.rater == code)

@@ -38,3 +38,12 @@ def test_pay_and_time_are_those_of_the_papers() -> None:
                 template.key
             )  # dollars an hour
             assert study.hit_type == template.key.partition("/")[0]
+
+
+@pytest.mark.parametrize("template", [one.key for one in study_templates() if not one.external])
+def test_no_template_shows_the_exams_key_while_attempts_are_left(template: str) -> None:
+    """Reasons come after the exam; the correct answers come when nobody can take it again with them."""
+    study = study_create_from_template(by=make_user(), template=template, slug="s", title="S")
+    assert not study.exam_key_early
+    assert study.exam_feedback
+    assert study.exam_attempts > 1

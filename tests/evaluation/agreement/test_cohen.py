@@ -164,7 +164,7 @@ def test_degenerate():
     assert [row["n"] for row in apart.rows(unshared=True)] == [0]
     same = pairwise_kappa(ratings_of(np.ones((2, 20))))
     assert same.pair("r001", "r000").reason == "both always gave the same label"
-    assert same.mean().reason == "no pair can be averaged: 1 pairs whose kappa is not defined"
+    assert same.mean().reason == "no pair can be averaged: 1 pair whose kappa is not defined"
     one = cohen_kappa(["y"], ["n"])
     assert (one.value, one.n) == (0.0, 1)
     assert cohen_kappa(["y", "n"], ["n", "y"]).value == -1.0

@@ -138,6 +138,10 @@ def test_a_table_of_counts(tmp_path):
     text = run(path, rater=("--counts", "low", "high"), form="text", level="ordinal")
     assert "kappa, mean of pairs" not in text
     assert "12 ratings of 4 units, ordinal labels" in text
+    # Which labels are one rater's isn't known: only the correlation that doesn't ask for it is defined.
+    assert "ICC(1,1)" in text
+    assert not any(form in text for form in ("ICC(2,1)", "ICC(3,1)", "ICC(2,k)", "ICC(3,k)"))
+    assert not any(name.startswith(("icc_2", "icc_3")) for name in found)
     run(path, rater=("--counts", "low", "high"), form="csv", level="ordinal")
     for content, message in (
         ("q,sys,low,high\nq1,a,x,1\n", "line 2, column 'low': 'x'; expected how many ratings"),

@@ -338,3 +338,12 @@ def test_no_replicates_mean_no_interval_anywhere():
         )
         assert '"low": null' in found
         assert not re.search(r'"(low|high)": -?\d', found)
+
+
+def test_one_of_a_kind_is_counted_in_the_singular(tmp_path):
+    path = tmp_path / "one.csv"
+    path.write_text("rater,unit,value\na,u,yes\nb,u,yes\na,v,no\na,w,\nb,x,\n")
+    text = run(path, "--bootstrap", "0", columns=("rater", "unit", "value"))
+    assert "without 1 unit with a single rating" in text
+    assert "1 pair that shares fewer than 10 units" in text
+    assert not re.search(r"\b1 (units|pairs|rows)\b", text)

@@ -10,6 +10,7 @@ from django.core.management import call_command
 
 from annotator.models import Rater, Study
 from annotator.services.imports.judgments_import import judgments_import
+from annotator.services.imports.label_counts import count_columns
 from annotator.services.imports.value_columns import JudgmentColumns, ValueColumn
 from evaluation.core.filter_text import parse_filter
 from evaluation.ratings.attributes import attribute_load, attribute_names
@@ -318,3 +319,33 @@ def test_the_report_has_icc_and_ac2_above_nominal_level(study: Study) -> None:
     heads = [row["head"][0] for row in table_of(computed(study).content, "agreement-score")["rows"]]
     assert any("ICC(2,1)" in head for head in heads)
     assert any("AC2, quadratic" in head for head in heads)
+
+
+def test_raters_without_names_have_no_statistics_of_pairs_or_of_single_raters() -> None:
+    """A table of label counts: which labels are one rater's isn't known, and the numbers follow the order of the labels."""
+    study = make_study(hit_type="external_labels", slug="counted")
+    text = "q,1,2,3,kind\n" + "".join(
+        f"{n},{a},{b},{3 - a - b},{'xy'[n % 2]}\n"
+        for n, (a, b) in enumerate([(2, 1), (0, 1), (1, 1), (3, 0), (0, 0), (0, 3), (1, 2), (0, 2)] * 2)
+    )
+    columns = count_columns(item=["q"], counts=["1", "2", "3"], level="interval", attributes=("kind",))
+    judgments_import(study=study, file=io.BytesIO(text.encode()), name="c.csv", columns=columns)
+    content = computed(study, by="kind", replicates=100).content
+    cells = cells_of(content, "agreement-label")
+    for head in ("Cohen’s κ, imported raters with each other", "– weighted by shared units"):
+        assert cells[head, "All labels Value"]["value"] is None
+        assert "raters have no names" in cells[head, "All labels Value"]["reason"]
+    assert cells["Krippendorff’s α, imported raters", "All labels Value"]["value"] is not None
+    heads = [head for head, _ in cells]
+    assert any("ICC(1,1)" in head for head in heads)
+    assert not any("ICC(2,1)" in head or "ICC(3,k)" in head for head in heads)
+    ids = {block["id"] for section in content["sections"] for block in section["blocks"]}
+    assert not ids & {"agreement-label-pairs", "agreement-label-rest", "agreement-label-matrix"}
+    assert not any(head.startswith("By rater") for head, _ in cells_of(content, "means-label"))
+    group = cells_of(content, "groups-label")["x", "Mean Cohen’s κ"]
+    assert group["value"] is None
+    assert "raters have no names" in group["reason"]
+    notes = next(section for section in content["sections"] if section["id"] == "agreement")["notes"]
+    assert any("names no raters" in note for note in notes)
+    with pytest.raises(ValueError, match="choose another rule than per_rater"):
+        computed(study, rule="per_rater")

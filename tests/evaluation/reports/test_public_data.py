@@ -11,6 +11,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from annotator.models import Study
+from evaluation.agreement.summary import NO_NAMES
 from tests.annotator.admin.study_forms import ROOT, sent_form, upload
 from tests.evaluation.reports.studies import cells_of, computed, table_of
 from tests.factories import make_study, make_user
@@ -151,7 +152,9 @@ def test_a_code_that_is_not_a_level_becomes_a_variable_of_its_own(public_data: P
     expected = krippendorff.alpha(reliability_data=matrix, level_of_measurement="ordinal")
     found = cells["Krippendorff’s α, imported raters", "All labels Value"]
     assert found["value"] == pytest.approx(expected, abs=1e-12)
-    assert cells["– with quadratic weights", "All labels Value"]["value"] is not None
+    weighted = cells["– with quadratic weights", "All labels Value"]
+    assert (weighted["value"], weighted["reason"]) == (None, NO_NAMES)
+    assert cells["Gwet’s AC2, quadratic weights, imported raters", "All labels Value"]["value"] is not None
     assert any(
         b["id"] == "agreement-generality_factuality_needs_more_info"
         for s in content["sections"]

@@ -1,0 +1,210 @@
+"""More of ``checks``: intraclass correlations, AC2, the alternative annotator test, distributions of labels, similarities of texts."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+
+from benchmarks.validation.comparing import Check, compared, tables
+from evaluation.agreement import (
+    Ratings,
+    alternative_annotator_test,
+    benjamini_yekutieli,
+    gwet_ac2,
+    intraclass_correlation,
+)
+from evaluation.agreement.descriptive import mean_label, median_label, unit_distributions
+from evaluation.metrics import Bleu, Cosine
+from tests.evaluation.agreement.tables import ratings_of
+
+#: Shrout and Fleiss (1979), Table 2 (four judges, six targets), and the six correlations of their Table 4.
+SHROUT_FLEISS = [[9, 6, 8, 7, 10, 6], [2, 1, 4, 1, 5, 2], [5, 3, 6, 2, 6, 4], [8, 2, 8, 6, 9, 7]]
+PUBLISHED_ICC = {
+    "ICC(1,1)": 0.17, "ICC(2,1)": 0.29, "ICC(3,1)": 0.71, "ICC(1,k)": 0.44, "ICC(2,k)": 0.62, "ICC(3,k)": 0.91,
+}  # fmt: skip
+
+
+def intraclass() -> Iterator[Check]:
+    forms = intraclass_correlation(ratings_of(np.array(SHROUT_FLEISS, dtype=float), level="interval")).forms
+    yield compared(
+        "intraclass correlations, six forms",
+        "Shrout and Fleiss (1979), Table 4, 2 decimals",
+        ((round(forms[name].value, 2), value) for name, value in PUBLISHED_ICC.items()),
+    )
+
+    def pairs() -> Iterator[tuple[float, float]]:
+        """Single-rater forms from the mean squares of statsmodels' analysis of variance."""
+        import pandas as pd
+        from statsmodels.formula.api import ols
+        from statsmodels.stats.anova import anova_lm
+
+        for matrix in tables(60, seed=8, missing=False):
+            k, n = matrix.shape
+            if not np.ptp(matrix) or n < 3:
+                continue
+            rows = [(str(r), str(u), matrix[r, u]) for r in range(k) for u in range(n)]
+            frame = pd.DataFrame(rows, columns=["rater", "unit", "x"])
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                squares = anova_lm(ols("x ~ C(unit) + C(rater)", frame).fit())["mean_sq"]
+            b, j, e = squares["C(unit)"], squares["C(rater)"], squares["Residual"]
+            if b + (k - 1) * e < 1e-6 or b + (k - 1) * e + k * (j - e) / n < 1e-6:
+                continue
+            found = intraclass_correlation(ratings_of(matrix, level="interval")).forms
+            if found["ICC(3,1)"].defined:
+                yield found["ICC(3,1)"].value, float((b - e) / (b + (k - 1) * e))
+            if found["ICC(2,1)"].defined:
+                yield found["ICC(2,1)"].value, float((b - e) / (b + (k - 1) * e + k * (j - e) / n))
+
+    yield compared("intraclass correlations ICC(2,1), ICC(3,1)", "statsmodels' analysis of variance", pairs())
+
+
+def ac2(weights: Literal["linear", "quadratic"]) -> Check:
+    """Every pair of ratings of every unit looked at, with Gwet's formula of agreement by chance."""
+    power = 1 if weights == "linear" else 2
+
+    def credit(a: float, b: float) -> float:
+        return float(1 - (abs(a - b) / 4) ** power)
+
+    def pairs() -> Iterator[tuple[float, float]]:
+        total = sum(credit(a, b) for a in range(5) for b in range(5))
+        for matrix in tables(200, seed=9):
+            matrix = np.minimum(matrix, 5)
+            rated = [unit[~np.isnan(unit)] for unit in matrix.T]
+            agreed = [
+                np.mean([credit(a, b) for a, b in combinations(unit, 2)]) for unit in rated if unit.size > 1
+            ]
+            found = gwet_ac2(
+                ratings_of(matrix, level="interval", labels=[str(i) for i in range(1, 6)]), weights=weights
+            ).value
+            if not agreed:
+                yield found, np.nan
+                continue
+            shares = np.mean(
+                [[np.mean(u == label) for label in range(1, 6)] for u in rated if u.size], axis=0
+            )
+            chance = total / 20 * float((shares * (1 - shares)).sum())
+            yield found, (float(np.mean(agreed)) - chance) / (1 - chance)
+
+    return compared(f"Gwet's AC2, {weights} weights", "every pair of ratings, by definition", pairs())
+
+
+def descriptive() -> Iterator[Check]:
+    from scipy import stats
+
+    def means() -> Iterator[tuple[float, float]]:
+        for matrix in tables(100, seed=10):
+            table = ratings_of(matrix, level="interval")
+            yield mean_label(table).value, float(np.nanmean(matrix))
+            yield median_label(table).value, float(np.nanmedian(matrix))
+
+    def entropies() -> Iterator[tuple[float, float]]:
+        for matrix in tables(100, seed=11):
+            found = unit_distributions(ratings_of(matrix))
+            rated = [unit[~np.isnan(unit)] for unit in matrix.T if not np.isnan(unit).all()]
+            for mine, unit in zip(sorted(found.entropy), sorted(map(_entropy, rated)), strict=True):
+                yield float(mine), unit
+
+    def _entropy(unit: np.ndarray) -> float:
+        return float(stats.entropy(np.unique(unit, return_counts=True)[1], base=2))
+
+    yield compared("mean and median of labels", "numpy.nanmean, numpy.nanmedian", means())
+    yield compared("entropy of a unit's labels", "scipy.stats.entropy", entropies())
+
+
+WORDS = [
+    "Can",
+    "the",
+    "owl",
+    "swim",
+    "across",
+    "3.5",
+    "%",
+    "of",
+    "a",
+    "lake",
+    "?",
+    "isn't",
+    "it",
+    "hard",
+    ",",
+    "U.S.",
+    "pork-belly",
+]
+
+
+def similarities() -> Iterator[Check]:
+    import sacrebleu
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.metrics.pairwise import cosine_similarity
+
+    rng = np.random.default_rng(12)
+    samples = [[" ".join(rng.choice(WORDS, rng.integers(1, 14))) for _ in range(8)] for _ in range(20)]
+    scorer = sacrebleu.BLEU(effective_order=True)
+    yield compared(
+        "sentence BLEU of two follow-ups", "sacrebleu",
+        (
+            (float(mine), scorer.sentence_score(a, [b]).score / 100)
+            for texts in samples
+            for row, a in zip(Bleu().matrix(texts), texts, strict=True)
+            for mine, b in zip(row, texts, strict=True)
+        ),
+    )  # fmt: skip
+
+    def cosines() -> Iterator[tuple[float, float]]:
+        for texts in samples:
+            mine = Cosine()
+            mine.prepare(texts)
+            vectors = TfidfVectorizer().fit(sorted(set(texts))).transform(texts)
+            empty = np.asarray(vectors.sum(axis=1)).ravel() == 0
+            theirs = cosine_similarity(vectors)
+            for (i, j), value in np.ndenumerate(mine.matrix(texts)):
+                if not (empty[i] or empty[j]):
+                    yield float(value), float(theirs[i, j])
+
+    yield compared("cosine of two follow-ups, TF-IDF", "scikit-learn", cosines())
+
+
+def alternative_test() -> Check:
+    """A plain reimplementation with scipy's t-test: nominal labels, each person left out in turn."""
+    from scipy import stats
+
+    def pairs() -> Iterator[tuple[float, float]]:
+        for rng in np.random.default_rng(13).spawn(30):
+            truth = rng.integers(0, 3, 80)
+            given = np.where(rng.random((4, 80)) < 0.75, truth, rng.integers(0, 3, (4, 80)))
+            rated = rng.random((4, 80)) < 0.9
+            rated[3] = True  # the simulator
+            names = ["a", "b", "c", "model"]
+            rows = [
+                (names[r], f"u{u:02}", str(given[r, u])) for r in range(4) for u in range(80) if rated[r, u]
+            ]
+            found = alternative_annotator_test(
+                Ratings.from_rows(rows, simulators=["model"]), "model", epsilon=0.1
+            )
+            advantages, p = [], []
+            for person in range(3):
+                mine, model = [], []
+                for unit in range(80):
+                    rest = [given[r, unit] for r in range(3) if r != person and rated[r, unit]]
+                    if rated[person, unit] and rest:
+                        own = np.mean([given[person, unit] == other for other in rest])
+                        its = np.mean([given[3, unit] == other for other in rest])
+                        mine.append(float(own >= its))
+                        model.append(float(its >= own))
+                advantages.append(np.mean(model))
+                difference = np.subtract(mine, model)
+                p.append(float(stats.ttest_1samp(difference, 0.1, alternative="less").pvalue))
+            yield found.advantage_probability.value, float(np.mean(advantages))
+            rejected = np.array(benjamini_yekutieli(p)) < 0.05
+            yield found.winning_rate.value, float(rejected.mean())
+
+    return compared(
+        "alternative annotator test: advantage probability, winning rate",
+        "plain loops with scipy.stats.ttest_1samp",
+        pairs(),
+    )
