@@ -12,6 +12,7 @@ Anthropic's). Prints the result of each step, and ends with an error if a step f
 from __future__ import annotations
 
 import argparse
+import atexit
 import csv
 import json
 import os
@@ -115,6 +116,7 @@ def main() -> int:
     from tests.evaluation.scripted_process import ScriptedProcess
 
     provider = ScriptedProcess()
+    atexit.register(provider.stop)
     address = arguments.server or provider.base_url
     os.environ["LLM_ALLOWED_HOSTS"] = urlsplit(address).netloc
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "foretell.settings")
@@ -157,7 +159,6 @@ def main() -> int:
             except CommandError as error:
                 print(f"{name}: {error}", file=sys.stderr)
                 failed += 1
-    provider.stop()
     return failed
 
 

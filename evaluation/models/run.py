@@ -93,6 +93,12 @@ class Run(models.Model):
     finished_at = models.DateTimeField(null=True, blank=True)
     heartbeat_at = models.DateTimeField(null=True, blank=True)
     woken_at = models.DateTimeField(null=True, blank=True, editable=False)
+    allowances = models.JSONField(
+        default=dict,
+        editable=False,
+        db_default=models.Value({}, models.JSONField()),
+        help_text="Slice number -> the most requests that its worker may have in flight.",
+    )
     hidden_at = models.DateTimeField(
         null=True,
         blank=True,

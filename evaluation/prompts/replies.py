@@ -165,8 +165,13 @@ def numbered(text: str, most: int) -> list[str]:
 
 
 def _undressed(entry: str) -> str:
-    """An entry without emphasis or quotes around all of it."""
-    return entry.strip().strip("*_").strip().strip('"').strip()
+    """An entry without emphasis, and without quotes around all of it.
+
+    >>> _undressed("**Owls** see *well* at 2 * 3 m"), _undressed('"Owls" is a "word"'), _undressed('**"Owls fly."**')
+    ('Owls see well at 2 * 3 m', '"Owls" is a "word"', 'Owls fly.')
+    """
+    entry = _EMPHASIS.sub("", entry).strip()
+    return entry if '"' in entry[1:-1] else entry.strip('"').strip()
 
 
 def _pieces(text: str, marks: Sequence[re.Match[str]]) -> list[tuple[re.Match[str], str]]:

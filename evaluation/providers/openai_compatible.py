@@ -1,4 +1,4 @@
-"""Any endpoint that speaks the OpenAI protocol, through the ``openai`` client."""
+"""Any endpoint that speaks the OpenAI protocol."""
 
 from __future__ import annotations
 
@@ -8,27 +8,26 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+    import openai
 
 import httpx2
-import openai
 
 from evaluation.providers import transport
 from evaluation.providers.base import ChatReply, ChatRequest, ErrorKind, ProviderError, content_text
 from evaluation.providers.images import body_made, chat_body
 from evaluation.providers.replies import (
-    MISFIT,
     count_of,
-    json_object,
     retry_after_of,
     tokens_of,
     transport_error,
 )
-from evaluation.providers.rest import Access, kind_of_status
+from evaluation.providers.rest import Access, RestClient, kind_of_status
 
 #: The client requires a key even if the endpoint doesn't.
 NO_KEY = "none"
@@ -40,33 +39,45 @@ class OpenAICompatible:
     """One endpoint. Raises ``ProviderError`` (refused_host) if requests to the host aren't allowed."""
 
     def __init__(self, access: Access) -> None:
-        self.base_url = access.base_url
-        self.timeout = access.timeout
-        self.http = access.client()
+        self.access = access
+        # Azure takes a key in a header of its own.
+        own = {"api-key": access.key} if access.api_version else {"authorization": f"Bearer {access.key}"}
+        headers = own if access.key else {}
+        self.rest = RestClient(access, headers=headers, read_error=partial(read_error, access.base_url))
+
+    @cached_property
+    def client(self) -> openai.AsyncOpenAI:
+        """The ``openai`` client, for files, batches and fine-tuning.
+
+        For a chat it takes about as much processor time as sending the request does, so chats do without it.
+        """
+        import openai
+
+        access = self.access
         headers = dict(access.headers)
-        if access.api_version:  # Azure takes a key in a header of its own
+        if access.api_version:
             headers["api-key"] = access.key
-            self.http.event_hooks = {"request": [_without_authorization]}
-        self.client = openai.AsyncOpenAI(
+            self.rest.http.event_hooks = {"request": [_without_authorization]}
+        return openai.AsyncOpenAI(
             api_key=access.key or NO_KEY,
             base_url=access.base_url,
             max_retries=0,
             timeout=transport.timeouts(access.timeout),
-            http_client=self.http,
+            http_client=self.rest.http,
             default_headers=headers or None,
             default_query={"api-version": access.api_version} if access.api_version else None,
         )
 
     async def chat(self, request: ChatRequest) -> ChatReply:
         started = time.perf_counter()
-        response = await self._post("/chat/completions", await body_made(chat_body, request))
-        return read_completion(json_object(response), seconds=time.perf_counter() - started)
+        raw = await self.rest.send("POST", "/chat/completions", await body_made(chat_body, request))
+        return read_completion(raw, seconds=time.perf_counter() - started)
 
     async def embed(self, model: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
         import numpy as np
 
         body = {"model": model, "input": list(texts), "encoding_format": "float"}
-        raw = json_object(await self._post("/embeddings", body))
+        raw = await self.rest.send("POST", "/embeddings", body)
         try:
             rows = sorted(raw["data"], key=lambda row: row["index"])
             vectors = np.array([row["embedding"] for row in rows], dtype=np.float64)
@@ -77,14 +88,12 @@ class OpenAICompatible:
         return vectors
 
     async def models(self) -> list[str]:
-        async with self._guarded():
-            response = await self.client.get("/models", cast_to=httpx2.Response)
-        raw = json_object(response)
+        raw = await self.rest.send("GET", "/models")
         return [str(model.get("id")) for model in raw.get("data") or [] if isinstance(model, dict)]
 
     async def batch_send(self, lines: bytes) -> str:
         """Upload a file of requests (JSON lines with ``custom_id``); returns the batch's id."""
-        async with self._guarded(FILE_SECONDS):
+        async with self._guarded():
             file = await self.client.files.create(file=("batch.jsonl", lines), purpose="batch")
             batch = await self.client.batches.create(
                 input_file_id=file.id, endpoint="/v1/chat/completions", completion_window="24h"
@@ -93,7 +102,7 @@ class OpenAICompatible:
 
     async def batch_read(self, batch_id: str) -> tuple[str, bytes]:
         """``(status, replies as JSON lines)``; replies are empty until the batch is over."""
-        async with self._guarded(FILE_SECONDS):
+        async with self._guarded():
             batch = await self.client.batches.retrieve(batch_id)
             parts = []
             for file in (batch.output_file_id, batch.error_file_id):
@@ -102,32 +111,21 @@ class OpenAICompatible:
         return str(batch.status), b"\n".join(parts)
 
     async def aclose(self) -> None:
-        await self.client.close()
-
-    async def _post(self, path: str, body: dict[str, Any]) -> httpx2.Response:
-        async with self._guarded():
-            response: httpx2.Response = await self.client.post(path, body=body, cast_to=httpx2.Response)
-        return response
+        await self.rest.aclose()
 
     @asynccontextmanager
-    async def _guarded(self, more: float = 0.0) -> AsyncIterator[None]:
-        """End the request after the timeout, even if data is still arriving; raise every failure as ``ProviderError``.
+    async def _guarded(self) -> AsyncIterator[None]:
+        """End a request about a file after its timeout, even if data is still arriving; raise every failure as
+        ``ProviderError``.
 
         The client's own timeout starts again with each byte received.
         """
+        seconds = max(self.access.timeout, FILE_SECONDS)
         try:
-            async with asyncio.timeout(max(self.timeout, more)):
+            async with asyncio.timeout(seconds):
                 yield
-        except openai.NotFoundError as error:
-            found = provider_error(error)
-            if "/v1" not in self.base_url:
-                advice = f"{found} Does the base URL need /v1 at its end?"
-                raise ProviderError(found.kind, advice, status=404) from error
-            raise found from error
         except TimeoutError as error:
-            raise ProviderError(
-                "timeout", f"The reply was not complete after {max(self.timeout, more):g} s."
-            ) from error
+            raise ProviderError("timeout", f"The reply was not complete after {seconds:g} s.") from error
         except Exception as error:
             raise provider_error(error) from error
 
@@ -194,22 +192,33 @@ def _message(error: Any) -> str:
     return str(error.get("message") or error) if isinstance(error, dict) else str(error)
 
 
+def read_error(base_url: str, status: int, body: dict[str, Any]) -> tuple[str, ErrorKind | None]:
+    """The message of an error with what to do about it, and its kind if code or message say more than the status."""
+    error = body.get("error", body)
+    said = error.get("message") if isinstance(error, dict) else error
+    said = str(said or "")
+    code = error.get("code") if isinstance(error, dict) else None
+    kind = _refined(kind_of_status(status), code, said)
+    advice = _parameter_advice(said)
+    if status == 404 and "/v1" not in base_url:
+        advice += " Does the base URL need /v1 at its end?"
+    return said[:350] + advice, kind
+
+
 def provider_error(error: Exception) -> ProviderError:
     """Convert the client's exceptions to ours. Messages contain the endpoint's own message, never the request's
     headers."""
+    import openai
+
     if isinstance(error, openai.APIStatusError):
         status = error.status_code
         if 300 <= status < 400:
             return ProviderError(
                 "refused_host", "the endpoint answered with a redirect, which is not followed"
             )
-        kind = kind_of_status(status)
-        kind = _refined(kind, getattr(error, "code", None), _said(error))
+        kind = _refined(kind_of_status(status), getattr(error, "code", None), _said(error))
         return ProviderError(
-            kind,
-            f"HTTP {status}: {_said(error)}{_parameter_advice(_said(error))}",
-            retry_after=retry_after_of(error.response),
-            status=status,
+            kind, f"HTTP {status}: {_said(error)}", retry_after=retry_after_of(error.response), status=status
         )
     found = transport_error(error)
     if found.kind != "unexpected":
@@ -231,8 +240,6 @@ def _refined(kind: ErrorKind, code: Any, said: str) -> ErrorKind:
         words = ("context length", "context_length", "context size", "maximum context", "too many tokens")
         if code == "context_length_exceeded" or any(word in said.lower() for word in words):
             return "context_length"
-    if kind == "server" and MISFIT.search(said):
-        return "invalid_reply"
     return kind
 
 

@@ -31,7 +31,7 @@ from evaluation.runs.together import together_request
 from evaluation.selectors.run import workspace_spent
 
 #: Calls claimed beyond what may be in flight, so that the next request never waits for the database.
-AHEAD = 8
+AHEAD = 16
 #: Seconds of an endpoint's rate that may be saved up for a burst.
 BURST_SECONDS = 2.0
 
@@ -62,7 +62,7 @@ class Hit:
 
 @dataclass(frozen=True)
 class Claim:
-    """What may be sent now. ``others``: calls that other workers have in flight at the endpoint.
+    """What may be sent now. ``allowed``: the number of requests that the worker may have in flight until its next claim.
 
     If there is nothing to send, ``wait`` is the number of seconds until it is worth asking again, None if nothing is left
     to claim; ``state`` is the state of the run.
@@ -71,7 +71,7 @@ class Claim:
     state: str
     ready: tuple[Ready, ...] = ()
     hits: tuple[Hit, ...] = ()
-    others: int = 0
+    allowed: int = 0
     wait: float | None = None
 
 
@@ -87,9 +87,10 @@ ORDER BY id LIMIT %s FOR NO KEY UPDATE SKIP LOCKED
 """
 _NEXT = "SELECT min(coalesce(not_before, %s)) FROM evaluation_call WHERE run_id = %s AND state = 'pending'"
 _FLYING = """
-SELECT count(*), count(*) FILTER (WHERE c.run_id = %s AND c.claimed_by = %s)
+SELECT c.run_id, c.claimed_by, ceil(count(*)::float / r.together)::int, (r.allowances ->> split_part(c.claimed_by, ':', 1))::int
 FROM evaluation_call c JOIN evaluation_run r ON r.id = c.run_id
 WHERE c.state = 'in_flight' AND r.endpoint_id = %s AND r.mode = 'live'
+GROUP BY r.id, c.run_id, c.claimed_by
 """
 _MARK = """
 UPDATE evaluation_call c SET state = 'in_flight', claimed_by = %s, claimed_at = %s, attempts = c.attempts + (NOT n.cached)::int,
@@ -122,39 +123,68 @@ def claim(
         copy_state(place, endpoint)
         if place.hold_until and place.hold_until > now and not in_a_file:
             return Claim(row.state, wait=(place.hold_until - now).total_seconds())
-        with connection.cursor() as cursor:
-            cursor.execute(_FLYING, [run.pk, token, endpoint.pk])
-            flying, own = cursor.fetchone()
-        flying, own = math.ceil(flying / run.together), math.ceil(own / run.together)
-        room, wait = want, 0.05
+        others, own = _flying(run, endpoint, token)
+        room, wait, most = want, 0.05, want
         if not in_a_file:
             window = window_of(place)
-            room = min(want, window + ahead(window) - flying)
-            room, wait = _rate_room(place, now, room)
-        if room < 1:
-            return Claim(row.state, others=flying - own, wait=wait)
-        calls = _pick(run, now, room * run.together)
+            most = max(0, window - others)
+            room, wait = _rate_room(place, now, min(want, most + min(ahead(window), most) - own))
+        calls = _pick(run, now, room * run.together) if room > 0 else []
         if not calls:
-            return Claim(row.state, others=flying - own, wait=_seconds_to_next(run, now))
+            if _allow(row, token, min(most, own)):
+                row.save(update_fields=["allowances"])
+            next_look = _seconds_to_next(run, now) if room > 0 else wait
+            return Claim(row.state, allowed=min(most, own), wait=next_look)
         ready, hits, waiting = _prepare(run, place, step, calls, now=now, in_a_file=in_a_file)
-        ready, short = _afford(row, place, ready)
-        if short and not ready and not hits and not row.reserved_cost and not (flying and not in_a_file):
+        ready, short = _afford(row, place, ready, workspace_id=run.workspace_id)
+        if (
+            short
+            and not ready
+            and not hits
+            and not row.reserved_cost
+            and not (others + own and not in_a_file)
+        ):
             row.state, row.reason = Run.State.PAUSED, short
             row.save(update_fields=["state", "reason"])
             return Claim(row.state)
         _mark(token, now, ready, hits)
+        allowed = min(most, own + len(ready))
+        _allow(row, token, allowed)
         _book(row, place, now, ready)
         if waiting:
             wait_for_reply(calls=waiting, now=now)
         if not ready and not hits:
             next_look = _seconds_to_next(run, now) if waiting else 0.2
-            return Claim(row.state, others=flying - own, wait=next_look)
-        return Claim(row.state, tuple(ready), tuple(hits), others=flying - own)
+            return Claim(row.state, allowed=allowed, wait=next_look)
+        return Claim(row.state, tuple(ready), tuple(hits), allowed=allowed)
+
+
+def _flying(run: Run, endpoint: Endpoint, token: str) -> tuple[int, int]:
+    """Requests that other workers may have in flight at the endpoint, and those that ``token`` has claimed.
+
+    A worker claims more than it may send. At any time it has at most its allowance in flight, and at most what it has
+    claimed; an allowance that a killed worker left behind is therefore none.
+    """
+    others = own = 0
+    with connection.cursor() as cursor:
+        cursor.execute(_FLYING, [endpoint.pk])
+        for run_pk, holder, claimed, allowance in cursor.fetchall():
+            if (run_pk, holder) == (run.pk, token):
+                own = claimed
+            else:
+                others += claimed if allowance is None else min(claimed, allowance)
+    return others, own
+
+
+def _allow(row: Run, token: str, requests: int) -> bool:
+    """Set how many requests a worker may have in flight; returns whether that is a change."""
+    before, row.allowances = row.allowances, row.allowances | {token.partition(":")[0]: requests}
+    return bool(row.allowances != before)
 
 
 def ahead(concurrency: int) -> int:
-    """How many calls may be claimed beyond the concurrency: an eighth of it, at most ``AHEAD``."""
-    return min(AHEAD, concurrency // 8)
+    """How many requests a worker may claim beyond what it may send: a quarter, at most ``AHEAD``."""
+    return min(AHEAD, concurrency // 4)
 
 
 def _pick(run: Run, now: datetime, limit: int) -> list[ClaimedCall]:
@@ -246,10 +276,12 @@ def build(run: Run, endpoint: Endpoint, step: Step, call: ClaimedCall) -> ChatRe
     )
 
 
-def _afford(run: Run, endpoint: Endpoint, ready: list[Ready]) -> tuple[list[Ready], str]:
+def _afford(
+    run: Run, endpoint: Endpoint, ready: list[Ready], *, workspace_id: int | None
+) -> tuple[list[Ready], str]:
     """As many requests as the budgets of the run and of its workspace allow, and a message if one allows no more."""
     kept: list[Ready] = []
-    limits = _limits(run) if ready else []
+    limits = _limits(run, workspace_id) if ready else []
     reserved = Decimal(0)
     for request in ready:
         if run.budget_calls is not None and run.sent_calls + len(kept) >= run.budget_calls:
@@ -262,14 +294,14 @@ def _afford(run: Run, endpoint: Endpoint, ready: list[Ready]) -> tuple[list[Read
     return kept, ""
 
 
-def _limits(run: Run) -> list[tuple[Decimal, str]]:
+def _limits(run: Run, workspace_id: int | None) -> list[tuple[Decimal, str]]:
     """What is left of each budget, and its name. Runs of a workspace with a budget take turns until they commit."""
     limits = []
     if run.budget_cost is not None:
         used = run.spent_cost + run.reserved_cost + run.lost_cost
         limits.append((run.budget_cost - used, f"the budget of {run.budget_cost:f}"))
     labs = Workspace.objects.filter(model_budget__isnull=False)
-    lab = labs.filter(pk=run.workspace_id).first() if run.workspace_id else None
+    lab = labs.filter(pk=workspace_id).first() if workspace_id else None
     if lab is not None and lab.model_budget is not None:
         jobs.lock_wait_briefly("workspace budget", lab.pk)
         limits.append(
@@ -304,7 +336,7 @@ def _book(run: Run, endpoint: Endpoint, now: datetime, ready: Sequence[Ready]) -
     run.heartbeat_at = now
     run.sent_calls += len(ready)
     run.reserved_cost += sum((cost for one in ready for cost in one.reserved.values()), Decimal(0))
-    run.save(update_fields=["heartbeat_at", "sent_calls", "reserved_cost"])
+    run.save(update_fields=["heartbeat_at", "sent_calls", "reserved_cost", "allowances"])
     if not ready or not (endpoint.requests_per_minute or endpoint.tokens_per_minute):
         return
     if endpoint.requests_per_minute:

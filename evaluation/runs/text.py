@@ -20,23 +20,25 @@ def clean(value: Any, depth: int = 0) -> Any:
     {'a': ['x\\ufffd', '\\ufffd', 'nan']}
     """
     if isinstance(value, str):
-        if "\x00" in value:
-            value = value.replace("\x00", "\ufffd")
-        if value.isascii():
-            return value
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        return value
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if isinstance(value, dict | list | tuple):
+        # Most texts need no change, and there are hundreds in each reply and request.
+        return value if value.isascii() and "\x00" not in value else _clean_text(value)
+    if isinstance(value, dict):
         if depth >= MAX_DEPTH:
             return _as_text(value)
-        if isinstance(value, dict):
-            return {clean(key): clean(held, depth + 1) for key, held in value.items()}
-        return [clean(held, depth + 1) for held in value]
+        return {clean(key): clean(held, depth + 1) for key, held in value.items()}
+    if isinstance(value, list | tuple):
+        return _as_text(value) if depth >= MAX_DEPTH else [clean(held, depth + 1) for held in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
+
+
+def _clean_text(value: str) -> str:
+    value = value.replace("\x00", "\ufffd")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return value
 
 

@@ -16,7 +16,7 @@ from evaluation.runs.sweep import runs_sweep
 from evaluation.runs.worker import SliceWorker
 from evaluation.tasks.runs import run_work
 from tests.evaluation.conftest import scripted, scripted_process  # noqa: F401
-from tests.evaluation.run_factories import make_endpoint, make_material, make_run
+from tests.evaluation.run_factories import make_endpoint, make_material, make_run, work_and_close
 from tests.evaluation.scripted_process import ScriptedProcess
 from tests.faults.llm_faults import FaultPlan, run_with_faults, run_without_faults
 from tests.processes import WorkerProcess, wait_until
@@ -101,6 +101,39 @@ def test_a_call_whose_reply_was_lost_is_sent_once_more(
     assert (scripted.stats()["requests"], scripted.stats()["paid_again"]) == (8, 4)
     assert run.lost_calls == 4
     assert set(run.calls.values_list("state", "lost")) == {("done", 1)}
+
+
+def test_another_run_that_waits_for_a_killed_workers_replies_sends_the_requests_once(
+    scripted: ScriptedProcess,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    endpoint = make_endpoint(scripted, timeout_seconds=300)
+    first, second = (make_run(endpoint, make_material(4), started=False) for _ in range(2))
+    scripted.hold()
+    redis.Redis.from_url(django_settings.CELERY_BROKER_URL).flushdb()  # messages that earlier tests left
+    worker = WorkerProcess(tmp_path, WORKER_CONCURRENCY="1")
+    worker.start()
+    thread = threading.Thread(target=work_and_close, args=(second.pk,))
+    try:
+        run_start(run=first)
+        wait_until(lambda: scripted.stats()["in_flight"] == 4, 90, "four calls are in flight")
+        run_start(run=second)
+        thread.start()
+        waiting = second.calls.filter(state="pending", not_before__isnull=False)
+        wait_until(lambda: waiting.count() == 4, 90, "the second run waits for their replies")
+        worker.kill()
+        scripted.release()
+        wait_until(lambda: scripted.stats()["answered"] == 4, 90, "the endpoint has answered nobody")
+        assert (scripted.stats()["requests"], second.calls.filter(state="done").count()) == (4, 0)
+        runs_sweep()
+        thread.join(300)
+    finally:
+        worker.stop()
+    SliceWorker(run_pk=first.pk).work()
+    assert (run_finish(run=first), run_finish(run=second)) == (True, True)
+    assert (scripted.stats()["requests"], scripted.stats()["paid_again"]) == (8, 4)
+    assert set(first.calls.values_list("state", "lost", "from_cache")) == {("done", 1, True)}
+    assert set(second.calls.values_list("state", "from_cache")) == {("done", False)}
 
 
 def test_a_run_whose_message_is_lost_is_found_by_the_sweeper(

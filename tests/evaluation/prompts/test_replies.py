@@ -101,6 +101,8 @@ def test_an_unclear_marked_answer_is_unparsable(text: str) -> None:
         '```json\n["Can owls swim?", "Can emus fly?"]\n```',
         "1. “Can owls swim?”\n2. “Can emus fly?”",
         "1. Can owls\n   swim?\n2. Can emus fly?",
+        "1. Can **owls** swim?\n2. **Can emus** *fly*?",
+        "1. ***Can owls*** swim?**\n2. _Can emus fly?_",
     ],
 )
 def test_numbered_lists_are_read_in_models_own_styles(text: str) -> None:

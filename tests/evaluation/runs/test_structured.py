@@ -161,7 +161,12 @@ def test_the_demonstrations_of_a_prompt_are_shown_in_the_schemas_form(
 def test_the_demonstrations_of_a_simulator_are_shown_in_the_schemas_form(name: str) -> None:
     kind, step = hit_types()[name], Simulate()
     run = cast(
-        Run, SimpleNamespace(study=SimpleNamespace(hit_type=name, language="en"), prompt=kind.prompt_text)
+        Run,
+        SimpleNamespace(
+            study=SimpleNamespace(hit_type=name, language="en"),
+            prompt=kind.prompt_text,
+            endpoint=SimpleNamespace(images=False),
+        ),
     )
     row = json.loads((kind.folder / "examples" / "valid.json").read_text(encoding="utf-8"))[0]["row"]
     call = asked(kind, kind.parse_item(row).payload, 0, {})
@@ -179,7 +184,12 @@ def test_the_demonstrations_of_a_simulator_are_shown_in_the_schemas_form(name: s
 def test_demonstrations_of_another_number_of_things_are_shown_in_the_schemas_form(name: str) -> None:
     kind, step = hit_types()[name], Simulate()
     run = cast(
-        Run, SimpleNamespace(study=SimpleNamespace(hit_type=name, language="en"), prompt=kind.prompt_text)
+        Run,
+        SimpleNamespace(
+            study=SimpleNamespace(hit_type=name, language="en"),
+            prompt=kind.prompt_text,
+            endpoint=SimpleNamespace(images=False),
+        ),
     )
     counted = 0
     for case in json.loads((kind.folder / "examples" / "valid.json").read_text(encoding="utf-8")):

@@ -18,7 +18,7 @@ from evaluation.runs.lifecycle import (
 )
 from evaluation.runs.outcome import unsent
 from evaluation.runs.registry import step_get
-from evaluation.runs.settle import settle
+from evaluation.runs.settle import give_back_lost, settle
 from evaluation.runs.sweep import runs_sweep
 from tests.evaluation.run_factories import (
     make_endpoint,
@@ -80,6 +80,24 @@ def test_two_workers_share_a_run_within_the_endpoints_concurrency(scripted: Scri
     assert (stats["requests"], stats["paid_again"]) == (80, 0)
     assert stats["most_in_flight"] == 8
     assert states(run) == {"done": 80}
+
+
+def test_requests_claimed_ahead_take_no_place_from_another_worker(scripted: ScriptedProcess) -> None:
+    endpoint = make_endpoint(scripted, concurrency=32)
+    run = make_run(endpoint, make_material(200), workers=2)
+
+    def claimed(token: str, want: int) -> tuple[int, int]:
+        got = claim(run=run, endpoint=endpoint, step=step_get("simulate"), token=token, want=want)
+        return len(got.ready), got.allowed
+
+    assert claimed("0:first", 20) == (20, 20)
+    # The second worker has 12 places left, and claims 8 more for when they become free.
+    assert claimed("1:second", 50) == (20, 12)
+    assert claimed("0:first", 50) == (8, 20)
+    assert claimed("1:second", 50) == (0, 12)
+    # The allowance of a worker that was killed counts no longer, once its calls have been given back.
+    assert give_back_lost(run=run, slice_number=0) == 28
+    assert claimed("1:second", 50) == (20, 32)
 
 
 def test_a_slice_has_one_worker_at_a_time(scripted: ScriptedProcess) -> None:
