@@ -14,7 +14,7 @@ from django.utils.translation import gettext
 from annotator.core.prepared import prepared_cursor
 from annotator.models import ExamAttempt, Judgment, LedgerEntry, Participation, Study
 from annotator.selectors.consent import consented
-from annotator.selectors.places import MOST, free_tasks_sql
+from annotator.selectors.places import NEAR_END, near_end_sql
 from annotator.selectors.qualification import qualification_revoked, qualified, requirements_missing
 from annotator.selectors.snapshot import snapshot_content
 
@@ -95,19 +95,18 @@ WHERE rater_id = %(rater)s AND kind = 'reply' AND read_at IS NULL
 def progress_of(participation: Participation) -> PersonProgress:
     """The person's progress, in one query. Each task earns the pay of its own snapshot.
 
-    ``total`` counts the tasks that are done, in hand and still free for the person. If at least ``places.MOST`` places
+    ``total`` counts the tasks that are done, in hand and still free for the person. If at least ``NEAR_END`` places
     are free, it is the number that the study offers to one person.
     """
     study = participation.study
     rules = snapshot_content(study.snapshot_id)
     with prepared_cursor() as cursor:
         cursor.execute(
-            _DONE.replace("{free}", free_tasks_sql(study.one_condition_per_instance)),
+            _DONE.replace("{free}", near_end_sql(study.one_condition_per_instance)),
             {
                 "participation": participation.pk,
                 "study": study.pk,
                 "rater": participation.rater_id,
-                "most": MOST,
             },
         )
         rows = cursor.fetchall()
@@ -117,7 +116,7 @@ def progress_of(participation: Participation) -> PersonProgress:
     total = min(study.max_items_per_rater or rules["items"], rules["items"])
     in_hand = sum(n for state, _, n, _ in rows if state == "leased")
     seen, free = next((seen, tasks) for state, _, seen, tasks in rows if state == "free")
-    if seen < MOST:
+    if seen < NEAR_END:
         total = min(total, done + in_hand + free)
     unread = sum(n for state, _, n, _ in rows if state == "unread")
     return PersonProgress(done, max(done, total), pay, study.currency, unread)

@@ -24,12 +24,23 @@ _MINE = {
 }
 _UNIT = {False: "i.id", True: "i.instance_id"}
 FREE_TASKS = """
-SELECT count(*) AS seen, count(DISTINCT unit) AS tasks FROM (
+SELECT count(DISTINCT unit) AS tasks FROM (
     SELECT {unit} AS unit FROM annotator_place p JOIN annotator_item i ON i.id = p.item_id
     WHERE p.study_id = %(study)s
         AND p.rehearsal = (SELECT r.rehearsal FROM annotator_rater r WHERE r.id = %(rater)s)
         AND p.assignment_id IS NULL AND NOT EXISTS ({mine})
     LIMIT %(most)s) free
+"""
+#: The progress of a person counts the study's free places up to this number, with every answer.
+NEAR_END = 200
+# Where that many are free, the person's own tasks among them are not looked for: nobody is near the end yet.
+_NEAR_END = """
+WITH free AS MATERIALIZED (SELECT p.item_id FROM annotator_place p WHERE p.study_id = %(study)s
+    AND p.rehearsal = (SELECT r.rehearsal FROM annotator_rater r WHERE r.id = %(rater)s)
+    AND p.assignment_id IS NULL LIMIT {most})
+SELECT (SELECT count(*) FROM free) AS seen, CASE WHEN (SELECT count(*) FROM free) < {most} THEN
+    (SELECT count(DISTINCT {unit}) FROM free JOIN annotator_item i ON i.id = free.item_id WHERE NOT EXISTS ({mine}))
+    ELSE 0 END AS tasks
 """
 _HELD = """
 SELECT EXISTS (SELECT 1 FROM annotator_place p JOIN annotator_assignment a ON a.id = p.assignment_id AND a.state = 'leased'
@@ -69,15 +80,17 @@ def places_for(participation: Participation) -> Places:
     values = {"study": study.pk, "rater": participation.rater_id, "most": MOST}
     one = study.one_condition_per_instance
     with connection.cursor() as cursor:
-        cursor.execute(free_tasks_sql(one), values)
-        _, free = cursor.fetchone()
+        cursor.execute(FREE_TASKS.format(unit=_UNIT[one], mine=_MINE[one]), values)
+        (free,) = cursor.fetchone()
         cursor.execute(_HELD.format(mine=_MINE[one]), values)
         return Places(free, cursor.fetchone()[0])
 
 
-def free_tasks_sql(one_condition: bool) -> str:
-    """SQL that counts the places that a person could take (``seen``) and the different tasks among them (``tasks``)."""
-    return FREE_TASKS.format(unit=_UNIT[one_condition], mine=_MINE[one_condition])
+def near_end_sql(one_condition: bool) -> str:
+    """SQL that counts a study's free places (``seen``, at most ``NEAR_END``) and, if they are fewer, the different tasks
+    among them that a person could take (``tasks``).
+    """
+    return _NEAR_END.format(unit=_UNIT[one_condition], mine=_MINE[one_condition], most=NEAR_END)
 
 
 def place_alerts_of(*, rater_id: int) -> list[PlaceAlert]:

@@ -125,8 +125,8 @@ def _exam(
 def _practice(
     request: HttpRequest, study: Study, kind: HitType, questions: list[Question], text: str
 ) -> HttpResponse:
-    sent = request.POST.get("number", "")
-    number = int(sent) if sent.isdecimal() and len(sent) < 4 else 0
+    shown = request.POST.get("number", "")
+    number = int(shown) if shown.isdecimal() and len(shown) < 4 else 0
     number = (number + (request.POST.get("go") == "on")) % len(questions)
     question = questions[number]
     answering = "answering" in request.POST and request.POST.get("go") != "on"

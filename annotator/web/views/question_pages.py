@@ -30,7 +30,7 @@ def practice_turn(
     errors: dict[str, str] = {}
     if sent is not None:
         try:
-            earlier |= kind.parse_response(question.payload, earlier | sent, step)
+            earlier |= kind.parse_response(question.payload, {**earlier, **sent}, step)
             if step == last:
                 return _verdict(kind, study, question, earlier, url), {}
             step, sent = step + 1, None

@@ -149,9 +149,9 @@ def practice(request: HttpRequest, participation: Participation) -> HttpResponse
     number = participation.practice_done
     question = question_here(Question(**rules["practice"][number]), rules, "practice")
     if request.method == "POST" and request.POST.get("go") == "on":
-        sent = request.POST.get("number", "")
-        if sent.isdecimal() and len(sent) < 6:
-            number = int(sent)
+        answered = request.POST.get("number", "")
+        if answered.isdecimal() and len(answered) < 6:
+            number = int(answered)
         practice_advance(participation=participation, number=number)
         return redirect("annotator:study", slug=participation.study.slug)
     sent = raw_response(request.POST) if request.method == "POST" else None
