@@ -93,6 +93,12 @@ class Run(models.Model):
     finished_at = models.DateTimeField(null=True, blank=True)
     heartbeat_at = models.DateTimeField(null=True, blank=True)
     woken_at = models.DateTimeField(null=True, blank=True, editable=False)
+    endpoint_settings = models.JSONField(
+        default=dict,
+        editable=False,
+        db_default=models.Value({}, models.JSONField()),
+        help_text="The settings of the endpoint that change answers, when the run was created.",
+    )
     allowances = models.JSONField(
         default=dict,
         editable=False,

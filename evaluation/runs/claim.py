@@ -21,6 +21,7 @@ from annotator.models import Workspace
 from evaluation.models import Endpoint, Run
 from evaluation.providers.base import ChatRequest
 from evaluation.runs.cache import cache_split, wait_for_reply
+from evaluation.runs.endpoint_settings import change_reason
 from evaluation.runs.health import copy_state, outage_reason, window_of
 from evaluation.runs.repair import repair_messages
 from evaluation.runs.request import Prices, cache_key, likely_tokens, most_tokens, request_build, share_of
@@ -116,7 +117,7 @@ def claim(
         row = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
         if row.state != Run.State.RUNNING:
             return Claim(row.state)
-        if reason := outage_reason(row, place, now):
+        if reason := change_reason(row, place) or outage_reason(row, place, now):
             row.state, row.reason = Run.State.PAUSED, reason
             row.save(update_fields=["state", "reason"])
             return Claim(row.state)

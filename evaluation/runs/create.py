@@ -17,6 +17,7 @@ from django.db import transaction
 from annotator.core.canonical import text_digest
 from annotator.models import Dataset, Rater, Study, User
 from evaluation.models import Call, Endpoint, Pipeline, Run
+from evaluation.runs.endpoint_settings import settings_of
 from evaluation.runs.registry import step_get
 from evaluation.runs.request import parameters_check
 from evaluation.runs.settle import call_of
@@ -86,6 +87,7 @@ def run_draft(
         rater=rater,
         options=options or {},
         prompt_digest=text_digest(plan.prompt),
+        endpoint_settings=settings_of(endpoint),
         **chosen,
     )
     endpoint_check(endpoint=endpoint, workspace_id=run.workspace_id)

@@ -9,8 +9,10 @@ import pytest
 from django.apps import apps
 
 from annotator.models import Judgment, Rater
-from evaluation.models import Endpoint
+from evaluation.models import Endpoint, Run
 from evaluation.runs.create import NothingToAsk
+from evaluation.runs.endpoint_settings import change_reason
+from evaluation.runs.lifecycle import run_resume
 from tests.evaluation.run_factories import make_endpoint, make_material, make_run, work
 from tests.evaluation.scripted_process import ScriptedProcess
 
@@ -119,3 +121,58 @@ def test_the_migration_gives_old_simulators_the_name_that_new_runs_look_for(
     assert Rater.objects.get(pk=run.rater_id).name == now
     with pytest.raises(NothingToAsk):
         make_run(endpoint, study, parameters={"temperature": 1})
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"structured": True}, "form of reply"),
+        ({"images": True}, "setting for images"),
+        ({"parameters": {"temperature": 1}}, "parameters"),
+        ({"headers": {"X-Project": "secret-project"}}, "headers"),
+        ({"api_version": "2024-10-21"}, "API version"),
+        ({"deployment": "the lab's own"}, "address, deployment name"),
+    ],
+)
+def test_an_endpoint_that_changes_in_the_middle_pauses_the_run(
+    scripted: ScriptedProcess, change: dict[str, Any], named: str
+) -> None:
+    endpoint = make_endpoint(scripted)
+    run = make_run(endpoint, make_material(5), budget_calls=2)
+    work(run)
+    assert (run.state, run.calls.filter(reply__isnull=False).count()) == ("paused", 2)
+    Run.objects.filter(pk=run.pk).update(budget_calls=None)
+    before = {name: getattr(endpoint, name) for name in change}
+    Endpoint.objects.filter(pk=endpoint.pk).update(**change)
+    run_resume(run=run)
+    work(run)
+    assert (run.state, run.calls.filter(reply__isnull=False).count()) == ("paused", 2)
+    assert sorted(run.reason.partition("(")[2].partition(")")[0].split(", ")) == named.split(", ")
+    assert "secret-project" not in str(run.endpoint_settings) + run.reason
+    run_resume(run=run)
+    work(run)
+    assert run.state == "paused", "still changed"
+    Endpoint.objects.filter(pk=endpoint.pk).update(**before)
+    run_resume(run=run)
+    work(run)
+    assert run.state == "done"
+    assert Judgment.objects.filter(rater_id=run.rater_id).count() == 5
+
+
+def test_a_named_deployment_may_move_to_another_address(scripted: ScriptedProcess) -> None:
+    endpoint = make_endpoint(scripted, deployment="the lab's own")
+    run = make_run(endpoint, make_material(3))
+    assert run.endpoint_settings["base_url"] == ""
+    moved = scripted.base_url.replace("127.0.0.1", "localhost")
+    Endpoint.objects.filter(pk=endpoint.pk).update(base_url=moved)
+    endpoint.refresh_from_db()
+    assert change_reason(run, endpoint) == ""
+
+
+def test_an_address_can_be_corrected_until_somebody_has_answered(scripted: ScriptedProcess) -> None:
+    endpoint = make_endpoint(scripted)
+    run = make_run(endpoint, make_material(3), budget_calls=1)
+    endpoint.base_url = scripted.base_url.replace("127.0.0.1", "localhost")
+    assert change_reason(run, endpoint) == ""
+    work(run)
+    assert "(address)" in change_reason(run, endpoint)
